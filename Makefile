@@ -1,0 +1,46 @@
+# Every target makes what it needs: `make up` and `make test` are all that a newcomer has to know.
+.DEFAULT_GOAL := help
+PYTEST := .venv/bin/python -m pytest
+MORE := hive or mariadb or chromium
+
+.PHONY: help
+help: ## This list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: ## The virtual environment, from requirements.lock
+	@scripts/setup
+
+.PHONY: up
+up: setup ## Run everything on this machine: Kafka, PostgreSQL, connector, workers, HTTP
+	@.venv/bin/metatide up
+
+.PHONY: test
+test: setup ## The tests that need nothing from the system's package manager
+	@$(PYTEST) -m "not torture and not ($(MORE))"
+
+.PHONY: test-more
+test-more: setup ## What test-all adds: Hive's jars, MariaDB, Chromium
+	@$(PYTEST) -m "not torture and ($(MORE))"
+
+.PHONY: test-all
+test-all: test test-more ## All tests but the long runs
+
+.PHONY: torture
+torture: setup ## The long runs
+	@$(PYTEST) -m torture
+
+.PHONY: lint
+lint: setup ## Lint, format and type checks
+	@.venv/bin/ruff check
+	@.venv/bin/ruff format --check
+	@.venv/bin/mypy
+
+.PHONY: format
+format: setup ## Format the code
+	@.venv/bin/ruff check --fix-only --quiet
+	@.venv/bin/ruff format --quiet
+
+.PHONY: lock
+lock: ## Pin all dependencies anew
+	@scripts/lock --upgrade

@@ -1,0 +1,1 @@
+"""From the metastore's log to the topic: sources, publisher, loads."""

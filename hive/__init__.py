@@ -1,0 +1,1 @@
+"""What Hive is: write-id lists, events, Thrift bytes, schema, reader, filters."""

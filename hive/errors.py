@@ -1,0 +1,17 @@
+"""Every error that Metatide raises on purpose. The message says what, where, and what to do."""
+
+
+class MetatideError(Exception):
+    """A failure with a message for a person; the command line prints it in one line."""
+
+    exit_status = 1
+
+
+class InputError(MetatideError):
+    """Something that a person or a client gave us is wrong."""
+
+    exit_status = 2
+
+
+class EnvironmentProblem(MetatideError):
+    """The machine lacks something: a program, a port, room on disk, a network."""

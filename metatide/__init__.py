@@ -1,0 +1,1 @@
+"""The command, its configuration, the embedded stack and the client."""

@@ -1,0 +1,41 @@
+"""The `metatide` command. Subcommands are imported when they are called, so that it starts fast."""
+
+import importlib
+import sys
+
+import click
+
+from hive.errors import MetatideError
+
+COMMANDS: dict[str, str] = {}
+"""Name of a subcommand → the module that defines `command`."""
+
+
+class LazyGroup(click.Group):
+    """A group that knows its subcommands by the name of their module."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        module = COMMANDS.get(cmd_name)
+        if module is None:
+            return None
+        command = importlib.import_module(module).command
+        assert isinstance(command, click.Command)
+        return command
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="metatide")
+def root() -> None:
+    """A never-stale cache for Apache Hive Metastore."""
+
+
+def main() -> None:
+    """The console script: an error of ours is one line on stderr and its exit status."""
+    try:
+        root(prog_name="metatide")
+    except MetatideError as error:
+        click.echo(f"metatide: {error}", err=True)
+        sys.exit(error.exit_status)

@@ -1,0 +1,1 @@
+"""The Python client; it imports nothing else of this project."""

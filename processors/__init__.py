@@ -1,0 +1,1 @@
+"""From the topic to the store: one pure fold and its drivers."""

@@ -1,0 +1,1 @@
+"""The pure fold: topic records over an ordered key-value view."""

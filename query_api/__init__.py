@@ -1,0 +1,1 @@
+"""Answers reads: resolver, fallback, HTTP, Thrift."""

@@ -1,0 +1,1 @@
+"""One RocksDB a shard: records of the topic, keys, store, images, digests."""

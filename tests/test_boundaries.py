@@ -1,0 +1,85 @@
+"""Who may import whom, and that what is called pure has no way to do I/O."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+ALLOWED = {
+    "hive": set[str](),
+    "state": {"hive"},
+    "connectors": {"hive", "state"},
+    "processors": {"hive", "state"},
+    "query_api": {"hive", "state"},
+    "metatide": {"hive", "state", "connectors", "processors", "query_api"},
+    "metatide/client": set[str](),
+}
+OURS = {"hive", "state", "connectors", "processors", "query_api", "metatide", "tests", "benchmarks"}
+PURE = ["hive/write_ids", "hive/thrift", "hive/events", "hive/filters", "processors/fold"]
+IMPURE = {
+    "asyncio",
+    "confluent_kafka",
+    "datetime",
+    "faust",
+    "httpx",
+    "os",
+    "pathlib",
+    "random",
+    "rocksdict",
+    "secrets",
+    "socket",
+    "sqlalchemy",
+    "subprocess",
+    "threading",
+    "time",
+    "uuid",
+}
+
+
+def imports(path: Path) -> Iterator[tuple[int, str]]:
+    """The absolute modules that a file imports, with the line."""
+    package = path.relative_to(ROOT).parent.parts
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else ()
+            yield node.lineno, ".".join([*base, *([node.module] if node.module else [])])
+
+
+@pytest.mark.parametrize("package", ALLOWED)
+def test_packages_import_only_what_the_architecture_allows(package: str) -> None:
+    wrong = []
+    for path in sorted((ROOT / package).rglob("*.py")):
+        relative = path.relative_to(ROOT).as_posix()
+        if package == "metatide" and relative.startswith("metatide/client/"):
+            continue
+        for line, module in imports(path):
+            first = module.split(".")[0]
+            own = module.replace(".", "/").startswith(package)
+            if first in OURS and not own and first not in ALLOWED[package]:
+                wrong.append(f"{relative}:{line} imports {module}")
+    assert not wrong
+
+
+def test_connectors_know_of_the_state_only_its_records() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line} imports {module}"
+        for path in (ROOT / "connectors").rglob("*.py")
+        for line, module in imports(path)
+        if module.startswith("state") and not module.startswith("state.records")
+    ]
+    assert not wrong
+
+
+@pytest.mark.parametrize("package", PURE)
+def test_pure_packages_have_no_way_to_do_io(package: str) -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line} imports {module}"
+        for path in (ROOT / package).rglob("*.py")
+        for line, module in imports(path)
+        if module.split(".")[0] in IMPURE
+    ]
+    assert not wrong
