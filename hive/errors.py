@@ -13,5 +13,5 @@ class InputError(MetatideError):
     exit_status = 2
 
 
-class EnvironmentProblem(MetatideError):
+class MachineError(MetatideError):
     """The machine lacks something: a program, a port, room on disk, a network."""
