@@ -15,3 +15,10 @@ class InputError(MetatideError):
 
 class MachineError(MetatideError):
     """The machine lacks something: a program, a port, room on disk, a network."""
+
+
+class NameFormatError(InputError):
+    """The name of a table or of a partition that no metastore could have written."""
+
+    def __init__(self, text: str, advice: str) -> None:
+        super().__init__(f"bad name {text!r}: {advice}")

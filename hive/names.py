@@ -1,0 +1,83 @@
+"""Names of tables and partitions as the metastore spells them."""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from hive.errors import NameFormatError
+
+DEFAULT_CATALOG = "hive"
+DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+"""What stands for a null or empty partition value."""
+
+_UNSAFE = re.compile(r"""[\x00-\x1f\x7f"#%'*/:=?\\{\[\]^]""")
+_ESCAPED = re.compile("%([0-9A-Fa-f]{2})")
+
+
+class TableName(NamedTuple):
+    """A table's full name. Made by `table_name` or `parse_table_name`, which fold case."""
+
+    catalog: str
+    db: str
+    table: str
+
+    def __str__(self) -> str:
+        return f"{self.catalog}.{self.db}.{self.table}"
+
+    @property
+    def in_catalog(self) -> str:
+        """`db.table`, the form of Hive's transaction tables and write-id lists."""
+        return f"{self.db}.{self.table}"
+
+
+def table_name(catalog: str | None, db: str, table: str) -> TableName:
+    """The name in lower case; no catalog means Hive's own."""
+    return TableName((catalog or DEFAULT_CATALOG).lower(), db.lower(), table.lower())
+
+
+def parse_table_name(text: str) -> TableName:
+    """Reads `db.table` or `catalog.db.table`."""
+    parts = text.split(".")
+    if not all(parts) or len(parts) not in (2, 3):
+        raise NameFormatError(text, "write db.table or catalog.db.table")
+    *catalog, db, table = parts
+    return table_name(catalog[0] if catalog else None, db, table)
+
+
+def escape_path_part(part: str | None) -> str:
+    """One key or value as it stands in a partition's name."""
+    if not part:
+        return DEFAULT_PARTITION
+    return _UNSAFE.sub(lambda match: f"%{ord(match[0]):02X}", part)
+
+
+def unescape_path_part(part: str) -> str:
+    """The inverse of `escape_path_part`; a percent sign that escapes nothing stands for itself."""
+    return _ESCAPED.sub(lambda match: chr(int(match[1], 16)), part)
+
+
+def partition_name(keys: Sequence[str], values: Sequence[str | None]) -> str:
+    """`k=v/k2=v2`, keys in lower case."""
+    if len(keys) != len(values):
+        what = ", ".join(map(str, values))
+        raise NameFormatError(what, f"give one value for each of the keys {', '.join(keys)}")
+    return "/".join(
+        f"{escape_path_part(key.lower())}={escape_path_part(value)}"
+        for key, value in zip(keys, values, strict=True)
+    )
+
+
+def partition_values(name: str) -> tuple[str, ...]:
+    """The raw values in a partition's name; a null value is `DEFAULT_PARTITION`."""
+    return tuple(value for _, value in partition_items(name))
+
+
+def partition_items(name: str) -> tuple[tuple[str, str], ...]:
+    """The raw keys and values in a partition's name."""
+    items = []
+    for part in name.split("/"):
+        key, equals, value = part.partition("=")
+        if not (key and equals and value):
+            raise NameFormatError(name, f"write key=value/key=value; {part!r} is not key=value")
+        items.append((unescape_path_part(key), unescape_path_part(value)))
+    return tuple(items)

@@ -1,0 +1,90 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hive.errors import NameFormatError
+from hive.names import (
+    DEFAULT_PARTITION,
+    TableName,
+    escape_path_part,
+    parse_table_name,
+    partition_items,
+    partition_name,
+    partition_values,
+    table_name,
+    unescape_path_part,
+)
+
+IDENTIFIERS = st.from_regex(r"[a-z0-9_]+", fullmatch=True)
+
+
+def test_case_folds_and_no_catalog_is_hives_own() -> None:
+    assert table_name(None, "Sales", "ORDERS") == TableName("hive", "sales", "orders")
+    assert table_name("Lake", "d", "t").catalog == "lake"
+
+
+def test_a_name_prints_with_its_catalog_and_without() -> None:
+    name = table_name(None, "d", "t")
+    assert str(name) == "hive.d.t"
+    assert name.in_catalog == "d.t"
+
+
+@given(IDENTIFIERS, IDENTIFIERS, IDENTIFIERS)
+def test_table_names_round_trip(catalog: str, db: str, table: str) -> None:
+    name = table_name(catalog, db, table)
+    assert parse_table_name(str(name)) == name
+    assert parse_table_name(name.in_catalog) == table_name(None, db, table)
+
+
+@pytest.mark.parametrize("text", ["", "t", "d.", ".t", "a.b.c.d", "a..t"])
+def test_what_names_no_table_is_refused(text: str) -> None:
+    with pytest.raises(NameFormatError, match=r"write db\.table"):
+        parse_table_name(text)
+
+
+@pytest.mark.parametrize("char", [*map(chr, range(0x20)), *"\x7f\"#%'*/:=?\\{[]^"])
+def test_what_hive_escapes(char: str) -> None:
+    assert escape_path_part(char) == f"%{ord(char):02X}"
+
+
+@pytest.mark.parametrize("char", [*" }!$&()+,-.;<>@`|~éß漢"])
+def test_what_hive_leaves_as_it_is(char: str) -> None:
+    assert escape_path_part(char) == char
+
+
+@given(st.text(min_size=1))
+def test_path_parts_round_trip(part: str) -> None:
+    assert unescape_path_part(escape_path_part(part)) == part
+
+
+@pytest.mark.parametrize("part", ["%", "%4", "%zz", "100%"])
+def test_a_percent_sign_that_escapes_nothing_stands(part: str) -> None:
+    assert unescape_path_part(part) == part
+
+
+def test_a_partition_name() -> None:
+    assert partition_name(["DS", "hr"], ["2024-01-01", "a/b"]) == "ds=2024-01-01/hr=a%2Fb"
+    assert partition_values("ds=2024-01-01/hr=a%2Fb") == ("2024-01-01", "a/b")
+
+
+@pytest.mark.parametrize("value", [None, ""])
+def test_no_value_is_the_default_partition(value: str | None) -> None:
+    assert partition_name(["k"], [value]) == f"k={DEFAULT_PARTITION}"
+    assert partition_values(f"k={DEFAULT_PARTITION}") == (DEFAULT_PARTITION,)
+
+
+@given(st.lists(st.tuples(IDENTIFIERS, st.text(min_size=1)), min_size=1))
+def test_partition_names_round_trip(items: list[tuple[str, str]]) -> None:
+    name = partition_name([key for key, _ in items], [value for _, value in items])
+    assert partition_items(name) == tuple(items)
+
+
+@pytest.mark.parametrize("name", ["", "k", "k=", "=v", "k=v/", "k=v//k2=v"])
+def test_what_names_no_partition_is_refused(name: str) -> None:
+    with pytest.raises(NameFormatError, match="bad name"):
+        partition_values(name)
+
+
+def test_keys_and_values_must_be_as_many() -> None:
+    with pytest.raises(NameFormatError, match="one value for each of the keys ds, hr"):
+        partition_name(["ds", "hr"], ["1"])
