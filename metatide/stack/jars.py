@@ -1,0 +1,165 @@
+"""Named sets of jars, each fetched once into the cache and verified against its lock.
+
+A set is two files of `jarsets/`: NAME.toml says which artifacts are wanted, NAME.lock which files
+those came down to, each with its SHA-256 and size. `python -m metatide.stack.jars lock NAME`
+writes the second from the first.
+"""
+
+import hashlib
+import shutil
+import sys
+import tempfile
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from hive.errors import InputError, MachineError, MetatideError
+from metatide.stack import ivy
+from metatide.stack.ivy import Coordinates
+from metatide.stack.machine import MIB, file_lock, make_folder, require_room
+from metatide.stack.paths import cache_dir
+
+SETS = Path(__file__).parent / "jarsets"
+
+
+@dataclass(frozen=True)
+class Jar:
+    """A file as the lock knows it."""
+
+    artifact: Coordinates
+    sha256: str
+    size: int
+
+    @classmethod
+    def parse(cls, line: str) -> Self:
+        sha256, size, artifact = line.split()
+        return cls(Coordinates.parse(artifact), sha256, int(size))
+
+    def __str__(self) -> str:
+        return f"{self.sha256} {self.size:>9} {self.artifact}"
+
+    def fault(self, folder: Path) -> str | None:
+        """What is wrong with this file in `folder`."""
+        path = folder / self.artifact.file_name
+        if not path.is_file():
+            return f"{self.artifact} is missing"
+        with path.open("rb") as stream:
+            if hashlib.file_digest(stream, "sha256").hexdigest() != self.sha256:
+                return f"{self.artifact} does not have the SHA-256 of the lock"
+        return None
+
+
+@dataclass(frozen=True)
+class JarSet:
+    """Locked jars under a name."""
+
+    name: str
+    jars: tuple[Jar, ...]
+
+    @classmethod
+    def load(cls, name: str, sets: Path = SETS) -> Self:
+        path = sets / f"{name}.lock"
+        if not path.is_file():
+            raise InputError(f"there is no set of jars named {name!r} ({path} is missing)")
+        return cls(name, tuple(map(Jar.parse, path.read_text().splitlines())))
+
+    @property
+    def folder_name(self) -> str:
+        """Another lock is another folder, so that two versions of us can share one cache."""
+        return f"{self.name}-{hashlib.sha256(repr(self.jars).encode()).hexdigest()[:12]}"
+
+    def fault(self, folder: Path) -> str | None:
+        """The first thing wrong with `folder`, which should hold these jars and nothing else."""
+        surplus = {path.name for path in folder.iterdir()} - {
+            jar.artifact.file_name for jar in self.jars
+        }
+        if surplus:
+            return f"{min(surplus)} does not belong there"
+        return next(filter(None, (jar.fault(folder) for jar in self.jars)), None)
+
+
+def fetch(name: str) -> Path:
+    """The folder that holds exactly the jars of the set, verified; fetched when not there yet."""
+    return install(JarSet.load(name), cache_dir() / "jars")
+
+
+def install(jars: JarSet, cache: Path) -> Path:
+    """The folder of `cache` with the jars of the set. Any number of processes may call this."""
+    make_folder(cache)
+    folder = cache / jars.folder_name
+    with file_lock(cache / f".{jars.name}.lock"):
+        if folder.is_dir():
+            fault = jars.fault(folder)
+            if fault is None:
+                return folder
+            print(f"metatide: fetching the jars in {folder} again: {fault}", file=sys.stderr)
+            shutil.rmtree(folder)
+        _fill(jars, folder)
+    return folder
+
+
+def _fill(jars: JarSet, folder: Path) -> None:
+    require_room(folder.parent, 2 * sum(jar.size for jar in jars.jars) + 16 * MIB)
+    # What an interrupted run has fetched is found again here by the next one.
+    fetched = folder.parent / f".{jars.name}.ivy"
+    partial = Path(tempfile.mkdtemp(prefix=f".{jars.name}.", dir=folder.parent))
+    text = f"fetching {len(jars.jars)} jars of {jars.name} once into {folder.parent}"
+    try:
+        ivy.retrieve_exactly([jar.artifact for jar in jars.jars], partial, fetched, text)
+        fault = jars.fault(partial)
+        if fault is not None:
+            shutil.rmtree(fetched)
+            raise MachineError(
+                f"refused the jars of {jars.name}: {fault}; check what answers for the Maven "
+                "repository here and run this again"
+            )
+        partial.chmod(0o755)
+        partial.replace(folder)
+        shutil.rmtree(fetched)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def lock(name: str, sets: Path = SETS) -> Path:
+    """Resolves what NAME.toml wants and writes NAME.lock."""
+    source = sets / f"{name}.toml"
+    if not source.is_file():
+        raise InputError(f"there is no {source} that says which artifacts {name!r} has")
+    wanted = tomllib.loads(source.read_text())
+    unknown = wanted.keys() - {"with_dependencies", "alone"}
+    if unknown:
+        raise InputError(f"{source} has an unknown key {min(unknown)!r}")
+    with tempfile.TemporaryDirectory(prefix="metatide-lock-") as cache:
+        found = ivy.resolve(
+            map(Coordinates.parse, wanted.get("with_dependencies", [])),
+            map(Coordinates.parse, wanted.get("alone", [])),
+            Path(cache),
+            f"resolving the jars of {name}",
+        )
+        jars = [
+            Jar(artifact, hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_size)
+            for artifact, path in sorted(found.items())
+        ]
+    target = sets / f"{name}.lock"
+    target.write_text("".join(f"{jar}\n" for jar in jars))
+    return target
+
+
+def _main(arguments: list[str]) -> int:
+    try:
+        match arguments:
+            case ["lock", name]:
+                print(lock(name))
+            case ["fetch", name]:
+                print(fetch(name))
+            case _:
+                raise InputError("usage: python -m metatide.stack.jars lock|fetch NAME")
+    except MetatideError as error:
+        print(f"metatide: {error}", file=sys.stderr)
+        return error.exit_status
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_main(sys.argv[1:]))

@@ -1,0 +1,73 @@
+"""What the machine must offer, checked before it is missed: room on disk, free ports, one owner."""
+
+import errno
+import fcntl
+import os
+import shutil
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from hive.errors import MachineError
+
+LOOPBACK = "127.0.0.1"
+MIB = 1024 * 1024
+
+
+def make_folder(folder: Path) -> Path:
+    """The folder, made with its parents where they are missing."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise MachineError(f"cannot make the folder {folder}: {error.strerror}") from error
+    return folder
+
+
+def require_room(folder: Path, needed: int) -> None:
+    """Refuses to go on when the file system of `folder` has less than `needed` bytes free."""
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise MachineError(
+            f"{folder} has {free // MIB} MiB free, but {needed // MIB} MiB are needed; "
+            "free some disk space and run this again"
+        )
+
+
+def free_port() -> int:
+    """A TCP port that nobody listens on now."""
+    with socket.socket() as server:
+        server.bind((LOOPBACK, 0))
+        port: int = server.getsockname()[1]
+        return port
+
+
+def is_free(port: int, host: str = LOOPBACK) -> bool:
+    with socket.socket() as server:
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            server.bind((host, port))
+        except OSError as error:
+            if error.errno in (errno.EADDRINUSE, errno.EACCES):
+                return False
+            raise
+        return True
+
+
+def require_port(port: int, option: str) -> None:
+    """Refuses a port, asked for by `option`, that cannot be listened on."""
+    if not is_free(port):
+        raise MachineError(
+            f"port {port} on {LOOPBACK} is in use; end what listens there or give another {option}"
+        )
+
+
+@contextmanager
+def file_lock(path: Path) -> Iterator[None]:
+    """Waits until no other process holds the lock file `path`, and holds it."""
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
