@@ -22,3 +22,7 @@ class NameFormatError(InputError):
 
     def __init__(self, text: str, advice: str) -> None:
         super().__init__(f"bad name {text!r}: {advice}")
+
+
+class ThriftError(InputError):
+    """Thrift bytes, TJSON or a mapping that are not what the struct's description says."""

@@ -1,0 +1,1 @@
+"""Rows of NOTIFICATION_LOG as typed events, and the way back."""

@@ -1,0 +1,1 @@
+"""Hive's objects as Thrift bytes in one canonical form."""

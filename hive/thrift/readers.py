@@ -1,0 +1,117 @@
+"""Functions that read a value from TBinaryProtocol bytes, one a type."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from hive.errors import ThriftError
+from hive.thrift.types import BOOL, STOP, ListOf, MapOf, Struct, Type, binary, string
+from hive.thrift.wire import FIELD, PACK_I32, PACK_ITEMS, PACK_PAIRS, skip
+from hive.thrift.writers import PACKINGS, UNKNOWN_PREFIX, Unknown
+
+Read = Callable[[bytes, int], tuple[Any, int]]
+
+
+@cache
+def reader(type_: Type) -> Read:
+    """The function that reads a value of this type: (data, position) → (value, next position)."""
+    if isinstance(type_, Struct):
+        return _struct_reader(type_)
+    if isinstance(type_, ListOf):
+        return _list_reader(type_)
+    if isinstance(type_, MapOf):
+        return _map_reader(type_)
+    if type_ is string:
+        return read_string
+    if type_ is binary:
+        return read_binary
+    if type_.code == BOOL:
+        return lambda data, at: (data[at] != 0, at + 1)
+    packing = PACKINGS[type_.code]
+    unpack, size = packing.unpack_from, packing.size
+    return lambda data, at: (unpack(data, at)[0], at + size)
+
+
+def read_binary(data: bytes, at: int) -> tuple[bytes, int]:
+    """Bytes with their length before them."""
+    start = at + 4
+    end = start + _count(PACK_I32.unpack_from(data, at)[0], data, start)
+    return data[start:end], end
+
+
+def read_string(data: bytes, at: int) -> tuple[str, int]:
+    """A text with the length of its bytes before them."""
+    value, end = read_binary(data, at)
+    return value.decode(), end
+
+
+def _count(count: int, data: bytes, at: int) -> int:
+    """A length that the rest of the bytes can hold, since every value takes one at least."""
+    if not 0 <= count <= len(data) - at:
+        raise ThriftError(f"a length of {count} at byte {at} of {len(data)}")
+    return count
+
+
+def _list_reader(type_: ListOf) -> Read:
+    read, code = reader(type_.item), type_.item.code
+
+    def read_list(data: bytes, at: int) -> tuple[list[Any], int]:
+        found, count = PACK_ITEMS.unpack_from(data, at)
+        at += 5
+        values = []
+        if _count(count, data, at):
+            _same(code, found, at)
+        for _ in range(count):
+            value, at = read(data, at)
+            values.append(value)
+        return values, at
+
+    return read_list
+
+
+def _map_reader(type_: MapOf) -> Read:
+    read_key, read_value = reader(type_.key), reader(type_.value)
+    key_code, value_code = type_.key.code, type_.value.code
+    of_lists = isinstance(type_.key, ListOf)
+
+    def read_map(data: bytes, at: int) -> tuple[dict[Any, Any], int]:
+        found_key, found_value, count = PACK_PAIRS.unpack_from(data, at)
+        at += 6
+        values = {}
+        if _count(count, data, at):
+            _same(key_code, found_key, at)
+            _same(value_code, found_value, at)
+        for _ in range(count):
+            key, at = read_key(data, at)
+            value, at = read_value(data, at)
+            values[tuple(key) if of_lists else key] = value
+        return values, at
+
+    return read_map
+
+
+def _same(expected: int, found: int, at: int) -> None:
+    if expected != found:
+        raise ThriftError(f"type {found} at byte {at} where {expected} is described")
+
+
+def _struct_reader(struct: Struct) -> Read:
+    plan: dict[tuple[int, int], tuple[str, Read]] = {}
+
+    def read_struct(data: bytes, at: int) -> tuple[dict[str, Any], int]:
+        if not plan:
+            plan.update(((f.type.code, f.id), (f.name, reader(f.type))) for f in struct.fields)
+        value: dict[str, Any] = {}
+        while data[at] != STOP:
+            key = FIELD.unpack_from(data, at)
+            at += 3
+            known = plan.get(key)
+            if known:
+                value[known[0]], at = known[1](data, at)
+            else:
+                end = skip(data, at, key[0])
+                value[f"{UNKNOWN_PREFIX}{key[1]}"] = Unknown(key[0], data[at:end])
+                at = end
+        return value, at + 1
+
+    return read_struct
