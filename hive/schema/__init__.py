@@ -1,0 +1,7 @@
+"""The tables of the metastore's database, in one place, for every release that we read."""
+
+from hive.schema.creation import create, detect
+from hive.schema.description import metadata
+from hive.schema.version import Version
+
+__all__ = ["Version", "create", "detect", "metadata"]

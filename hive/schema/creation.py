@@ -1,0 +1,94 @@
+"""Makes the metastore's tables in an empty database, and says what a database holds."""
+
+from typing import Any
+
+from sqlalchemy import Connection, Engine, MetaData, insert, inspect, select, text
+
+from hive.errors import InputError
+from hive.schema.bookkeeping import describe_version
+from hive.schema.columns import MYSQL
+from hive.schema.description import metadata
+from hive.schema.version import Version, parse_release
+
+
+def create(engine: Engine, version: Version) -> None:
+    """Makes all tables, with the rows that a metastore expects to find in a new schema."""
+    with engine.begin() as connection:
+        if inspect(connection).get_table_names():
+            raise InputError(
+                f"{engine.url.render_as_string()} holds tables already; "
+                "the metastore's schema is only made in an empty database"
+            )
+        metadata(version).create_all(connection, checkfirst=False)
+        for name, row in _first_rows(version):
+            connection.execute(insert(metadata(version).tables[name]).values(row))
+        if version >= Version.V4_0:
+            _insert_first_transaction(connection, version)
+
+
+def detect(connection: Connection) -> Version | None:
+    """The shape of the metastore in this database; None where there is none."""
+    if not inspect(connection).has_table("VERSION"):
+        return None
+    release = connection.scalar(select(describe_version(MetaData()).c.SCHEMA_VERSION))
+    if release is None:
+        raise InputError(
+            "the table VERSION of the metastore's database is empty: "
+            "the schema was made half; make it again with Hive's schematool"
+        )
+    return parse_release(release)
+
+
+def _first_rows(version: Version) -> list[tuple[str, dict[str, Any]]]:
+    model = "org.apache.hadoop.hive.metastore.model"
+    comment = f"Hive release version {version.release}"
+    rows: list[tuple[str, dict[str, Any]]] = [
+        ("VERSION", {"VER_ID": 1, "SCHEMA_VERSION": version.release, "VERSION_COMMENT": comment}),
+        # The metastore puts its warehouse in the place of TBD when it starts.
+        (
+            "CTLGS",
+            {
+                "CTLG_ID": 1,
+                "NAME": "hive",
+                "DESC": "Default catalog for Hive",
+                "LOCATION_URI": "TBD",
+            },
+        ),
+        ("NOTIFICATION_SEQUENCE", {"NNI_ID": 1, "NEXT_EVENT_ID": 1}),
+        ("SEQUENCE_TABLE", {"SEQUENCE_NAME": f"{model}.MNotificationLog", "NEXT_VAL": 1}),
+        ("NEXT_LOCK_ID", {"NL_NEXT": 1}),
+        ("NEXT_COMPACTION_QUEUE_ID", {"NCQ_NEXT": 1}),
+    ]
+    if version >= Version.V4_0:
+        rows += [
+            (
+                "SEQUENCE_TABLE",
+                {"SEQUENCE_NAME": f"{model}.MTxnWriteNotificationLog", "NEXT_VAL": 1},
+            ),
+            ("TXN_LOCK_TBL", {"TXN_LOCK": 1}),
+        ]
+    else:
+        rows.append(("NEXT_TXN_ID", {"NTXN_NEXT": 1}))
+    return rows
+
+
+def _insert_first_transaction(connection: Connection, version: Version) -> None:
+    """Transaction 0, committed: the metastore reads the highest id from this table."""
+    row = {
+        "TXN_ID": 0,
+        "TXN_STATE": "c",
+        "TXN_STARTED": 0,
+        "TXN_LAST_HEARTBEAT": 0,
+        "TXN_USER": "",
+        "TXN_HOST": "",
+    }
+    first = insert(metadata(version).tables["TXNS"]).values(row)
+    if connection.dialect.name not in MYSQL:
+        connection.execute(first)
+        return
+    mode = connection.scalar(text("SELECT @@SESSION.sql_mode"))
+    set_mode = text("SET SESSION sql_mode = :mode")
+    # Else MySQL takes 0 for "the next id".
+    connection.execute(set_mode, {"mode": f"{mode},NO_AUTO_VALUE_ON_ZERO"})
+    connection.execute(first)
+    connection.execute(set_mode, {"mode": mode})

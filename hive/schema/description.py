@@ -1,0 +1,64 @@
+"""All tables of one shape, as SQLAlchemy metadata."""
+
+from functools import cache
+
+from sqlalchemy import MetaData, quoted_name
+
+from hive.schema import (
+    bookkeeping,
+    catalogs,
+    compactions,
+    constraints,
+    functions,
+    locks,
+    notifications,
+    partitions,
+    privileges,
+    registry,
+    scheduling,
+    statistics,
+    storage,
+    tables,
+    transactions,
+    workloads,
+)
+from hive.schema.version import Version
+
+
+@cache
+def metadata(version: Version) -> MetaData:
+    """The tables of one shape, as `metadata(version).tables["DBS"].c.NAME`; shared by all."""
+    described = MetaData()
+    _describe_transactional(described, version)
+    if version < Version.V4_0:
+        _leave_unquoted(described)
+    bookkeeping.describe(described, version)
+    catalogs.describe(described, version)
+    storage.describe(described)
+    tables.describe(described, version)
+    partitions.describe(described, version)
+    statistics.describe(described, version)
+    constraints.describe(described, version)
+    functions.describe(described, version)
+    privileges.describe(described, version)
+    notifications.describe(described, version)
+    registry.describe(described)
+    workloads.describe(described, version)
+    if version >= Version.V4_0:
+        scheduling.describe(described)
+    return described
+
+
+def _describe_transactional(described: MetaData, version: Version) -> None:
+    transactions.describe(described, version)
+    locks.describe(described)
+    compactions.describe(described, version)
+    scheduling.describe_runtime_statistics(described)
+
+
+def _leave_unquoted(described: MetaData) -> None:
+    """Up to 3.1 these tables are made without quotes, so that PostgreSQL folds their names."""
+    for table in described.tables.values():
+        table.name = quoted_name(table.name, quote=False)
+        for column in table.columns:
+            column.name = quoted_name(column.name, quote=False)

@@ -1,0 +1,29 @@
+from sqlalchemy import Dialect, make_url
+from sqlalchemy.schema import CreateTable
+
+from hive.schema import Version, metadata
+
+
+def test_4_1_describes_statistics_by_ids_alone() -> None:
+    for name, of_partitions in (("TAB_COL_STATS", False), ("PART_COL_STATS", True)):
+        before = {column.name for column in metadata(Version.V4_0).tables[name].columns}
+        after = {column.name for column in metadata(Version.V4_1).tables[name].columns}
+        names = {"CAT_NAME", "DB_NAME", "TABLE_NAME"}
+        assert before - after == (names | {"PARTITION_NAME"} if of_partitions else names)
+        assert not after - before
+
+
+def test_identifiers_are_quoted_except_those_that_3_1_left_unquoted() -> None:
+    assert 'CREATE TABLE "TXNS"' in statement("TXNS", Version.V4_0, "postgresql")
+    assert "CREATE TABLE `TXNS`" in statement("TXNS", Version.V4_0, "mysql+pymysql")
+    assert '"' not in statement("TXNS", Version.V3_1, "postgresql")
+    assert 'CREATE TABLE "TBLS"' in statement("TBLS", Version.V3_1, "postgresql")
+
+
+def statement(table: str, version: Version, drivername: str) -> str:
+    dialect: Dialect = make_url(f"{drivername}://").get_dialect()()
+    return str(CreateTable(metadata(version).tables[table]).compile(dialect=dialect))
+
+
+def test_a_description_is_made_once() -> None:
+    assert metadata(Version.V4_1) is metadata(Version.V4_1)
