@@ -7,7 +7,9 @@ import click
 
 from hive.errors import MetatideError
 
-COMMANDS: dict[str, str] = {}
+COMMANDS: dict[str, str] = {
+    "config": "metatide.cli.config",
+}
 """Name of a subcommand → the module that defines `command`."""
 
 

@@ -1,0 +1,33 @@
+"""`metatide config`: what is set, and by what."""
+
+import json
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from metatide.config import KEYS, Effective, configured
+
+
+@click.group("config")
+def command() -> None:
+    """Show the configuration."""
+
+
+@command.command()
+@configured(*(name for name, key in KEYS.items() if key.option))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, as it is when piped.")
+def show(effective: Effective, as_json: bool) -> None:
+    """Print the effective value of every key and what set it. Secrets are masked."""
+    console = Console()
+    if as_json or not console.is_terminal:
+        keys = {
+            one.key.name: {"value": one.shown, "from": one.origin} for one in effective.settings
+        }
+        click.echo(json.dumps(keys, indent=2))
+        return
+    table = Table("key", "value", "from", box=None, pad_edge=False, header_style="bold")
+    for one in effective.settings:
+        text = "" if one.shown is None else json.dumps(one.shown, ensure_ascii=False)
+        table.add_row(one.key.name, text, one.origin, style="dim" if one.default else None)
+    console.print(table)

@@ -1,0 +1,117 @@
+"""Every key that can be set. To add one is to add a field here: all else follows from it.
+
+The name of a field is its name in `metatide.toml` and, with METATIDE_ before it, in the
+environment; a section is a TOML table. `key` says what it does and which option sets it.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import platformdirs
+
+from metatide.config.values import DatabaseUrl, Secret, Servers, ThriftUrl
+
+
+def key(
+    doc: str, *, option: str | None = None, ge: int | None = None, le: int | None = None
+) -> msgspec.Meta:
+    """What a key is for, the command-line option that sets it, and the least and most it takes."""
+    return msgspec.Meta(description=doc, ge=ge, le=le, extra={"option": option})
+
+
+class Section(msgspec.Struct, frozen=True):
+    """A table of `metatide.toml`."""
+
+
+class Kafka(Section, frozen=True):
+    """The broker, and the topic that the cache is built from."""
+
+    bootstrap_servers: Annotated[
+        Servers | None,
+        key("Brokers of yours; without it, `metatide up` starts its own.", option="--kafka"),
+    ] = None
+    topic: Annotated[str, key("The topic that carries the log of the metastore.")] = "metatide"
+    partitions: Annotated[
+        int,
+        key("Partitions of the topic when it is created; each is a shard.", ge=1, le=4096),
+    ] = 16
+
+
+class Database(Section, frozen=True):
+    """The metastore's database, which is only read."""
+
+    url: Annotated[
+        DatabaseUrl | None,
+        key(
+            "A database of yours, `postgresql://…` or `mysql://…`; without it, `metatide up` "
+            "starts its own.",
+            option="--database",
+        ),
+    ] = None
+    password: Annotated[
+        Secret | None, key("The password, when the URL carries none or another.")
+    ] = None
+
+    @property
+    def full_url(self) -> str | None:
+        """The URL as a driver wants it, password and all."""
+        if self.url is None or self.password is None:
+            return self.url
+        return self.url.with_password(self.password)
+
+
+class Upstream(Section, frozen=True):
+    """A metastore that answers what the cache does not."""
+
+    url: Annotated[
+        ThriftUrl | None,
+        key("A metastore to relay to, `thrift://HOST:PORT`.", option="--upstream"),
+    ] = None
+
+
+class Http(Section, frozen=True):
+    """The HTTP server."""
+
+    port: Annotated[
+        int,
+        key("The port to listen on; 0 takes a free one.", option="--http-port", ge=0, le=65535),
+    ] = 0
+
+
+class Thrift(Section, frozen=True):
+    """The Thrift server, which speaks as a metastore does."""
+
+    port: Annotated[
+        int,
+        key("The port to listen on; 0 takes a free one.", option="--thrift-port", ge=0, le=65535),
+    ] = 0
+
+
+class State(Section, frozen=True):
+    """The RocksDB stores."""
+
+    memory_mib: Annotated[
+        int,
+        key("Memory that all shards of one worker share for blocks and writes.", ge=32),
+    ] = 256
+
+
+class Config(Section, frozen=True):
+    """What no section holds."""
+
+    data_dir: Annotated[
+        Path, key("Where everything that must be kept is kept.", option="--data-dir")
+    ] = msgspec.field(default_factory=lambda: platformdirs.user_data_path("metatide"))
+    workers: Annotated[
+        int, key("How many worker processes `metatide up` runs.", option="--workers", ge=1, le=64)
+    ] = 1
+    metastore: Annotated[
+        bool, key("Whether `metatide up` starts a real Hive 4.2 metastore.", option="--metastore")
+    ] = False
+    kafka: Kafka = Kafka()
+    database: Database = Database()
+    upstream: Upstream = Upstream()
+    http: Http = Http()
+    thrift: Thrift = Thrift()
+    state: State = State()

@@ -1,0 +1,111 @@
+"""The keys that `declared` declares, one by one."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from pathlib import Path
+from types import NoneType
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from metatide.config.declared import Config, Section
+from metatide.config.values import Secret
+
+PREFIX = "METATIDE_"
+FILE_SUFFIX = "_file"
+
+
+@dataclass(frozen=True)
+class Key:
+    """One thing that can be set."""
+
+    name: str
+    doc: str
+    option: str | None
+    type: Any
+    default: Callable[[], object]
+
+    @property
+    def variable(self) -> str:
+        return PREFIX + self.name.replace(".", "_").upper()
+
+    @property
+    def plain_type(self) -> Any:
+        """The type without `None` and limits."""
+        hint = get_args(self.type)[0] if get_origin(self.type) is Annotated else self.type
+        plain = [one for one in get_args(hint) if one is not NoneType]
+        return plain[0] if plain else hint
+
+    @property
+    def secret(self) -> bool:
+        return self.plain_type is Secret
+
+    def convert(self, value: object, base: Path, *, text: bool) -> object:
+        """The value in its type, a relative path taken from `base`; ValueError says what is wrong.
+
+        A number that comes as `text`, as from the environment, is a number all the same.
+        """
+
+        def custom(kind: Any, given: object) -> object:
+            if not isinstance(given, str):
+                raise ValueError(f"expected a text, got {given!r}")
+            return base / Path(given).expanduser() if kind is Path else kind(given)
+
+        strict = not (text and self.plain_type in (int, bool))
+        try:
+            return msgspec.convert(value, self.type, strict=strict, dec_hook=custom)
+        except msgspec.ValidationError as error:
+            raise ValueError(str(error).replace("`", "").replace("Expected", "expected")) from error
+
+
+def _walk(section: type[Section], prefix: str) -> Iterator[Key]:
+    hints = get_type_hints(section, include_extras=True)
+    for field in msgspec.structs.fields(section):
+        name, hint = prefix + field.name, hints[field.name]
+        if isinstance(hint, type) and issubclass(hint, Section):
+            yield from _walk(hint, f"{name}.")
+            continue
+        meta = hint.__metadata__[0]
+        assert isinstance(meta, msgspec.Meta), f"{name} is declared without key()"
+        assert meta.description, f"{name} is declared without saying what it is for"
+        assert meta.extra is not None
+        yield Key(name, meta.description, meta.extra["option"], hint, _default(field))
+        if Secret in get_args(get_args(hint)[0]):
+            doc = f"A file that holds `{name}`."
+            yield Key(name + FILE_SUFFIX, doc, None, Path | None, lambda: None)
+
+
+def _default(field: msgspec.structs.FieldInfo) -> Callable[[], object]:
+    if field.default_factory is not msgspec.NODEFAULT:
+        factory: Callable[[], object] = field.default_factory
+        return factory
+    assert field.default is not msgspec.NODEFAULT, f"{field.name} has no default"
+    return lambda: field.default
+
+
+KEYS: Mapping[str, Key] = {one.name: one for one in _walk(Config, "")}
+
+
+def build(values: Mapping[str, object]) -> Config:
+    """The configuration with these values of all its keys."""
+
+    def part(section: type[Section], prefix: str) -> Section:
+        hints = get_type_hints(section)
+        return section(
+            **{
+                name: part(hint, f"{prefix}{name}.")
+                if isinstance(hint, type) and issubclass(hint, Section)
+                else values[prefix + name]
+                for name, hint in hints.items()
+            }
+        )
+
+    config = part(Config, "")
+    assert isinstance(config, Config)
+    return config
+
+
+def nearest(wrong: str, right: Mapping[str, object]) -> str:
+    """The name that was probably meant."""
+    return max(right, key=lambda name: SequenceMatcher(None, name, wrong).ratio())

@@ -1,0 +1,170 @@
+"""The effective configuration: defaults, under the file, the environment and the options."""
+
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hive.errors import InputError
+from metatide.config.declared import Config
+from metatide.config.keys import FILE_SUFFIX, KEYS, PREFIX, Key, build, nearest
+from metatide.config.values import DatabaseUrl
+
+FILE_NAME = "metatide.toml"
+FILE_VARIABLE = "METATIDE_CONFIG"
+_DEFAULT = "default"
+_SECRET_CHARS_MAX = 64 * 1024
+_FOREIGN = re.compile(
+    # Kubernetes sets these for a Service called metatide, and tests have switches of their own.
+    rf"{PREFIX}(TEST_.*|(.*_)?SERVICE_(HOST|PORT.*)|(.*_)?PORT_\d+_.*)"
+)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The effective value of a key, and what set it."""
+
+    key: Key
+    value: object
+    origin: str
+
+    @property
+    def default(self) -> bool:
+        return self.origin == _DEFAULT
+
+    @property
+    def shown(self) -> object:
+        """The value as it may be printed, in types that JSON has."""
+        masked = getattr(self.value, "masked", self.value)
+        return str(masked) if isinstance(masked, Path) else masked
+
+
+@dataclass(frozen=True)
+class Effective:
+    """A configuration that knows where each of its values came from."""
+
+    config: Config
+    settings: tuple[Setting, ...]
+    file: Path | None
+
+
+def load(
+    options: Mapping[str, str] | None = None,
+    *,
+    file: Path | None = None,
+    environ: Mapping[str, str] = os.environ,
+) -> Effective:
+    """Reads everything. `options` has values of keys; `file` is one that must be there."""
+    path = _find(file, environ)
+    found: dict[str, Setting] = {}
+    if path is not None:
+        found |= {one.key.name: one for one in _from_file(path)}
+    found |= {one.key.name: one for one in _from_environment(environ)}
+    found |= {one.key.name: one for one in _from_options(options or {})}
+    settings = tuple(
+        _from_secret_file(key, found) or found.get(name) or Setting(key, key.default(), _DEFAULT)
+        for name, key in KEYS.items()
+    )
+    return Effective(build({one.key.name: one.value for one in settings}), settings, path)
+
+
+def _find(file: Path | None, environ: Mapping[str, str]) -> Path | None:
+    named = file or environ.get(FILE_VARIABLE)
+    if named:
+        return Path.cwd() / Path(named).expanduser()
+    path = Path.cwd() / FILE_NAME
+    return path if path.exists() else None
+
+
+def _from_file(path: Path) -> Iterator[Setting]:
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not TOML: {error}") from error
+    for name, value in _leaves(content):
+        key = KEYS.get(name)
+        if key is None:
+            raise _unknown(path, name)
+        if key.secret:
+            raise InputError(f"{path}: {name} is a secret, which {_instead(key)}")
+        yield _setting(key, value, f"{path}: {name}", path.name, base=path.parent, text=False)
+
+
+def _leaves(table: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
+    for part, value in table.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, f"{prefix}{part}.")
+        else:
+            yield prefix + part, value
+
+
+def _unknown(path: Path, name: str) -> InputError:
+    if any(known.startswith(f"{name}.") for known in KEYS):
+        return InputError(f"{path}: {name} is a table, written [{name}], not a value")
+    return InputError(f"{path}: there is no key {name}; the nearest is {nearest(name, KEYS)}")
+
+
+def _from_environment(environ: Mapping[str, str]) -> Iterator[Setting]:
+    known = {key.variable: key for key in KEYS.values()}
+    for variable, text in environ.items():
+        if not variable.startswith(PREFIX) or variable == FILE_VARIABLE or not text:
+            continue
+        if variable in known:
+            yield _setting(known[variable], text, variable, variable)
+        elif not _FOREIGN.fullmatch(variable):
+            raise InputError(
+                f"the environment variable {variable} stands for no key; "
+                f"the nearest is {nearest(variable, known)}"
+            )
+
+
+def _from_options(options: Mapping[str, str]) -> Iterator[Setting]:
+    for name, text in options.items():
+        option = KEYS[name].option
+        assert option is not None, f"{name} has no option"
+        yield _setting(KEYS[name], text, option, option)
+
+
+def _setting(
+    key: Key, value: object, where: str, origin: str, *, base: Path | None = None, text: bool = True
+) -> Setting:
+    try:
+        converted = key.convert(value, base or Path.cwd(), text=text)
+    except ValueError as error:
+        given = "" if key.secret or "@" in str(value) else f" {value!r}"
+        raise InputError(f"{where}: the value{given} is wrong: {error}") from error
+    with_password = isinstance(converted, DatabaseUrl) and converted.password is not None
+    if with_password and not origin.startswith(PREFIX):
+        secret = KEYS[key.name.rpartition(".")[0] + ".password"]
+        raise InputError(f"{where}: the URL has a password, a secret, which {_instead(secret)}")
+    return Setting(key, converted, origin)
+
+
+def _instead(key: Key) -> str:
+    return (
+        f"belongs in the environment variable {key.variable} or in a file that "
+        f"{key.name}{FILE_SUFFIX} names"
+    )
+
+
+def _from_secret_file(key: Key, found: Mapping[str, Setting]) -> Setting | None:
+    """A secret that a file holds. One that the environment holds itself stands above it."""
+    named = found.get(key.name + FILE_SUFFIX)
+    if not key.secret or named is None or key.name in found:
+        return None
+    path = named.value
+    assert isinstance(path, Path)
+    try:
+        with path.open(encoding="utf-8") as stream:
+            text = stream.read(_SECRET_CHARS_MAX).rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{named.origin}: {named.key.name} names {path}, which cannot be read: {error}"
+        ) from error
+    if not text:
+        raise InputError(f"{named.origin}: {named.key.name} names {path}, which is empty")
+    return _setting(key, text, named.key.name, str(path))

@@ -1,0 +1,65 @@
+"""`metatide config` as a person and as a program see it."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from metatide.cli import root
+
+
+@pytest.fixture(autouse=True)
+def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for variable in os.environ:
+        if variable.startswith("METATIDE_"):
+            monkeypatch.delenv(variable)
+
+
+def test_piped_it_is_json_with_the_origin_of_each_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("metatide.toml").write_text("workers = 3")
+    monkeypatch.setenv("METATIDE_DATABASE_PASSWORD", "tide")
+    done = CliRunner().invoke(root, ["config", "show", "--kafka", "127.0.0.1:9092", "--metastore"])
+    shown = json.loads(done.stdout)
+    assert done.exit_code == 0
+    assert shown["workers"] == {"value": 3, "from": "metatide.toml"}
+    assert shown["database.password"] == {"value": "***", "from": "METATIDE_DATABASE_PASSWORD"}
+    assert shown["kafka.bootstrap_servers"] == {"value": "127.0.0.1:9092", "from": "--kafka"}
+    assert shown["metastore"] == {"value": True, "from": "--metastore"}
+    assert shown["database.url"] == {"value": None, "from": "default"}
+
+
+def test_on_a_terminal_it_is_a_table_unless_json_is_asked_for() -> None:
+    table = on_a_terminal("config", "show", "--workers", "7")
+    [line] = [line for line in table.splitlines() if "workers" in line]
+    assert line.split() == ["workers", "7", "--workers"]
+    assert json.loads(on_a_terminal("config", "show", "--json"))["workers"]["value"] == 1
+
+
+def test_a_wrong_value_is_one_line_and_status_two() -> None:
+    command = [sys.executable, "-m", "metatide", "config", "show", "--workers", "many"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "metatide: --workers: the value 'many' is wrong: expected int, got str\n"
+
+
+def on_a_terminal(*arguments: str) -> str:
+    ours, theirs = pty.openpty()
+    with os.fdopen(ours, "rb", buffering=0) as reading:
+        environ = {**os.environ, "TERM": "dumb", "COLUMNS": "120"}
+        command = [sys.executable, "-m", "metatide", *arguments]
+        process = subprocess.Popen(command, stdout=theirs, stdin=subprocess.DEVNULL, env=environ)
+        os.close(theirs)
+        written = b""
+        try:
+            while part := reading.read(65536):
+                written += part
+        except OSError:  # what Linux says when the last writer has closed a terminal
+            pass
+        assert process.wait(timeout=30) == 0
+    return written.decode()

@@ -1,0 +1,200 @@
+"""Which source wins, and what is said of a value that is wrong."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import make_url
+
+from hive.errors import InputError
+from metatide.config import KEYS, Effective, load
+
+PASSWORD = "tide & pool/#1"
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def write(text: str) -> Path:
+    path = Path.cwd() / "metatide.toml"
+    path.write_text(text)
+    return path
+
+
+def origins(effective: Effective) -> Mapping[str, str]:
+    return {one.key.name: one.origin for one in effective.settings}
+
+
+def refusal(
+    environ: Mapping[str, str] | None = None, options: Mapping[str, str] | None = None
+) -> str:
+    with pytest.raises(InputError) as caught:
+        load(options, environ=environ or {})
+    return str(caught.value)
+
+
+def test_without_any_source_all_are_defaults() -> None:
+    effective = load(environ={})
+    assert effective.file is None
+    assert set(origins(effective).values()) == {"default"}
+    assert [one.key for one in effective.settings] == list(KEYS.values())
+
+
+def test_options_stand_above_the_environment_and_that_above_the_file() -> None:
+    write('workers = 2\n[kafka]\ntopic = "of-the-file"\npartitions = 3\n[http]\nport = 1\n')
+    effective = load(
+        {"http.port": "4"},
+        environ={"METATIDE_HTTP_PORT": "3", "METATIDE_KAFKA_PARTITIONS": "7", "HOME": "/x"},
+    )
+    config = effective.config
+    assert (config.workers, config.kafka.topic) == (2, "of-the-file")
+    assert (config.kafka.partitions, config.http.port) == (7, 4)
+    where = origins(effective)
+    assert where["workers"] == where["kafka.topic"] == "metatide.toml"
+    assert where["kafka.partitions"] == "METATIDE_KAFKA_PARTITIONS"
+    assert where["http.port"] == "--http-port"
+    assert where["thrift.port"] == "default"
+
+
+def test_an_empty_variable_sets_nothing() -> None:
+    assert load(environ={"METATIDE_WORKERS": ""}).config.workers == 1
+
+
+def test_the_file_can_be_elsewhere_and_must_be_there_then() -> None:
+    elsewhere = Path.cwd() / "other.toml"
+    elsewhere.write_text("workers = 5")
+    write("workers = 2")
+    assert load(environ={"METATIDE_CONFIG": "other.toml"}).config.workers == 5
+    assert load(file=elsewhere, environ={}).config.workers == 5
+    missing = refusal({"METATIDE_CONFIG": "missing.toml"})
+    assert f"{Path.cwd()}/missing.toml cannot be read: No such file or directory" in missing
+
+
+def test_paths_in_the_file_are_relative_to_it() -> None:
+    folder = Path.cwd() / "etc"
+    folder.mkdir()
+    (folder / "metatide.toml").write_text('data_dir = "data"')
+    assert load(file=folder / "metatide.toml", environ={}).config.data_dir == folder / "data"
+    assert load({"data_dir": "data"}, environ={}).config.data_dir == Path.cwd() / "data"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('[kafka]\ntopik = "x"', "there is no key kafka.topik; the nearest is kafka.topic"),
+        ("worker = 1", "there is no key worker; the nearest is workers"),
+        ("[databse]\nurl = 'x'", "there is no key databse.url; the nearest is database.url"),
+        ("kafka = 1", "kafka is a table, written [kafka], not a value"),
+        ("workers = 0", "workers: the value 0 is wrong: expected int >= 1"),
+        ("workers = '2'", "workers: the value '2' is wrong: expected int, got str"),
+        ("[kafka]\nbootstrap_servers = 'kafka'", "expected HOST:PORT"),
+        ("[upstream]\nurl = 'http://h:1'", "expected thrift://HOST:PORT"),
+        ("[upstream]\nurl = 'thrift://h'", "expected thrift://HOST:PORT"),
+        ("[database]\nurl = 'oracle://h/x'", "expected postgresql://USER@HOST:PORT/NAME or mysql"),
+        ("workers = ", "is not TOML: Invalid value"),
+    ],
+)
+def test_a_wrong_file_is_refused_by_its_name_and_key(text: str, message: str) -> None:
+    path = write(text)
+    refused = refusal()
+    assert refused.startswith(str(path))
+    assert message in refused
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "message"),
+    [
+        ("METATIDE_KAFKA_TOPC", "x", "stands for no key; the nearest is METATIDE_KAFKA_TOPIC"),
+        ("METATIDE_WORKERS", "two", "METATIDE_WORKERS: the value 'two' is wrong: expected int"),
+        ("METATIDE_HTTP_PORT", "65536", "the value '65536' is wrong: expected int <= 65535"),
+    ],
+)
+def test_a_wrong_environment_is_refused(variable: str, text: str, message: str) -> None:
+    assert message in refusal({variable: text})
+
+
+def test_variables_of_kubernetes_services_are_not_ours() -> None:
+    environ = {
+        "METATIDE_SERVICE_HOST": "10.0.0.1",
+        "METATIDE_SERVICE_PORT_HTTP": "80",
+        "METATIDE_PORT_80_TCP_ADDR": "10.0.0.1",
+        "METATIDE_TEST_SWITCH": "1",
+    }
+    assert set(origins(load(environ=environ)).values()) == {"default"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"[database]\npassword = '{PASSWORD}'",
+        "[database]\nurl = 'postgresql://hive:tide@db/metastore'",
+    ],
+)
+def test_a_secret_in_the_file_is_refused_without_showing_it(text: str) -> None:
+    write(text)
+    refused = refusal()
+    assert (
+        "a secret, which belongs in the environment variable METATIDE_DATABASE_PASSWORD" in refused
+    )
+    assert "a file that database.password_file names" in refused
+    assert "tide" not in refused.partition(": ")[2].replace("METATIDE", "")
+
+
+def test_a_secret_in_an_option_is_refused() -> None:
+    refused = refusal(options={"database.url": "mysql://hive:tide@db/metastore"})
+    assert refused.startswith("--database: the URL has a password, a secret")
+
+
+@pytest.mark.parametrize(
+    "variable", ["METATIDE_DATABASE_PASSWORD", "METATIDE_DATABASE_PASSWORD_FILE"]
+)
+def test_a_password_comes_from_the_environment_or_a_file(variable: str) -> None:
+    Path("secret").write_text(PASSWORD + "\n")
+    environ = {variable: "secret" if variable.endswith("FILE") else PASSWORD}
+    effective = load({"database.url": "postgresql://hive@db:5432/metastore"}, environ=environ)
+    assert effective.config.database.password == PASSWORD
+    full = "postgresql://hive:tide%20%26%20pool%2F%231@db:5432/metastore"
+    assert effective.config.database.full_url == full
+    assert PASSWORD not in repr(effective)
+    assert {one.key.name: one.shown for one in effective.settings}["database.password"] == "***"
+
+
+def test_a_secret_in_the_environment_stands_above_one_in_a_file() -> None:
+    Path("secret").write_text("of the file")
+    write('[database]\npassword_file = "secret"')
+    assert load(environ={}).config.database.password == "of the file"
+    environ = {"METATIDE_DATABASE_PASSWORD": PASSWORD}
+    assert load(environ=environ).config.database.password == PASSWORD
+
+
+@pytest.mark.parametrize(("content", "message"), [(None, "cannot be read"), ("\n", "is empty")])
+def test_a_file_without_its_secret_is_refused(content: str | None, message: str) -> None:
+    if content is not None:
+        Path("secret").write_text(content)
+    write('[database]\npassword_file = "secret"')
+    assert message in refusal()
+
+
+def test_a_password_in_the_url_of_the_environment_is_taken_but_not_shown() -> None:
+    environ = {"METATIDE_DATABASE_URL": "mysql://hive:tide@db/metastore"}
+    effective = load(environ=environ)
+    assert effective.config.database.full_url == "mysql://hive:tide@db/metastore"
+    shown = {one.key.name: one.shown for one in effective.settings}["database.url"]
+    assert shown == "mysql://hive:***@db/metastore"
+    assert "tide@" not in repr(effective)
+
+
+@given(st.text(min_size=1).filter(lambda text: "\0" not in text))
+def test_every_password_reaches_the_driver_as_it_is(password: str) -> None:
+    environ = {
+        "METATIDE_DATABASE_URL": "postgresql://hive@db:5432/metastore",
+        "METATIDE_DATABASE_PASSWORD": password,
+    }
+    full = load(environ=environ).config.database.full_url
+    assert full is not None
+    url = make_url(full)
+    assert (url.username, url.password, url.host, url.port) == ("hive", password, "db", 5432)
