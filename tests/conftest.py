@@ -1,0 +1,33 @@
+"""What holds for all tests."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from hypothesis import settings
+
+from tests.support import kafka, postgres
+
+pytest_plugins = ["tests.support.no_skips"]
+
+# A deadline would assert a time, which on a busy machine says nothing about the code.
+settings.register_profile("metatide", deadline=None)
+settings.load_profile("metatide")
+
+
+@pytest.fixture(scope="session")
+def kafka_broker() -> Iterator[str]:
+    """The bootstrap address of a real broker; tests take topics and groups of their own."""
+    with kafka.broker() as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[postgres.Server]:
+    with postgres.server() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def new_database(postgres_server: postgres.Server) -> Callable[[], str]:
+    """Makes an empty PostgreSQL database at each call and returns its URL, password included."""
+    return postgres_server.new_database

@@ -1,0 +1,64 @@
+"""A Kafka broker for the tests."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from metatide.stack.kafka import MESSAGE_BYTES_MAX, Kafka, kafka_answers
+from metatide.stack.machine import LOOPBACK, free_port
+from metatide.stack.ports import Ports
+from tests.support.containers import use_containers
+from tests.support.processes import open_folder, running
+
+_IMAGE = "apache/kafka:4.1.1"
+_START_TIMEOUT_S = 120.0
+
+
+@contextmanager
+def broker() -> Iterator[str]:
+    """Its bootstrap address."""
+    with _container() if use_containers() else _local() as address:
+        yield address
+
+
+@contextmanager
+def _local() -> Iterator[str]:
+    with open_folder() as folder:
+        kafka = Kafka(folder / "kafka", Ports(folder / "ports.json"))
+        with running(kafka, folder / "log"):
+            yield kafka.address
+
+
+@contextmanager
+def _container() -> Iterator[str]:
+    from testcontainers.core.container import DockerContainer
+
+    port = free_port()
+    settings = {
+        "KAFKA_NODE_ID": "1",
+        "KAFKA_PROCESS_ROLES": "broker,controller",
+        "KAFKA_CONTROLLER_QUORUM_VOTERS": "1@localhost:9093",
+        "KAFKA_CONTROLLER_LISTENER_NAMES": "CONTROLLER",
+        "KAFKA_LISTENERS": "PLAINTEXT://:9092,CONTROLLER://:9093",
+        "KAFKA_ADVERTISED_LISTENERS": f"PLAINTEXT://{LOOPBACK}:{port}",
+        "KAFKA_LISTENER_SECURITY_PROTOCOL_MAP": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "KAFKA_AUTO_CREATE_TOPICS_ENABLE": "false",
+        "KAFKA_LOG_RETENTION_MS": "-1",
+        "KAFKA_MESSAGE_MAX_BYTES": str(MESSAGE_BYTES_MAX),
+        "KAFKA_REPLICA_FETCH_MAX_BYTES": str(MESSAGE_BYTES_MAX),
+        "KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR": "1",
+        "KAFKA_TRANSACTION_STATE_LOG_REPLICATION_FACTOR": "1",
+        "KAFKA_TRANSACTION_STATE_LOG_MIN_ISR": "1",
+        "KAFKA_SHARE_COORDINATOR_STATE_TOPIC_REPLICATION_FACTOR": "1",
+        "KAFKA_SHARE_COORDINATOR_STATE_TOPIC_MIN_ISR": "1",
+        "KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS": "0",
+    }
+    container = DockerContainer(_IMAGE).with_bind_ports(9092, port)
+    for key, value in settings.items():
+        container = container.with_env(key, value)
+    with container:
+        address = f"{LOOPBACK}:{port}"
+        deadline = time.monotonic() + _START_TIMEOUT_S
+        while not kafka_answers(address):
+            assert time.monotonic() < deadline, f"{_IMAGE} does not answer at {address}"
+        yield address

@@ -1,0 +1,85 @@
+"""A PostgreSQL for the tests, in which each may have databases of its own."""
+
+import itertools
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+import sqlalchemy as sa
+from psycopg import sql
+
+from metatide.stack.machine import LOOPBACK, free_port
+from metatide.stack.ports import Ports
+from metatide.stack.postgres import Postgres, connect
+from tests.support.containers import use_containers
+from tests.support.processes import open_folder, running
+
+_IMAGE = "postgres:18"
+_START_TIMEOUT_S = 120.0
+_POLL_S = 0.1
+# Nothing has to outlive the tests.
+_FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+
+
+class Server:
+    """A running server that makes databases."""
+
+    def __init__(self, url: sa.URL) -> None:
+        self._url = url
+        self._numbers = itertools.count(1)
+
+    def new_database(self) -> str:
+        """The URL of an empty database, with the password."""
+        name = f"test_{os.getpid()}_{next(self._numbers)}"
+        with connect(self._url) as connection:
+            # Made from template0, which no session can hold back.
+            connection.execute(
+                sql.SQL("CREATE DATABASE {} TEMPLATE template0").format(sql.Identifier(name))
+            )
+        return self._url.set(database=name).render_as_string(hide_password=False)
+
+
+@contextmanager
+def server() -> Iterator[Server]:
+    with _container() if use_containers() else _local() as url:
+        yield Server(url)
+
+
+@contextmanager
+def _local() -> Iterator[sa.URL]:
+    with open_folder() as folder:
+        postgres = Postgres(folder / "postgres", Ports(folder / "ports.json"), _FAST)
+        with running(postgres, folder / "log"):
+            yield postgres.url("postgres")
+
+
+@contextmanager
+def _container() -> Iterator[sa.URL]:
+    from testcontainers.core.container import DockerContainer
+
+    port = free_port()
+    url = sa.URL.create("postgresql", "postgres", "test", LOOPBACK, port, "postgres")
+    settings = " ".join(f"-c {key}={value}" for key, value in _FAST.items())
+    container = (
+        DockerContainer(_IMAGE)
+        .with_bind_ports(5432, port)
+        .with_env("POSTGRES_PASSWORD", "test")
+        .with_env("POSTGRES_INITDB_ARGS", "--locale=C --encoding=UTF8")
+        .with_command(f"postgres -c max_connections=200 {settings}")
+    )
+    with container:
+        deadline = time.monotonic() + _START_TIMEOUT_S
+        while not _answers(url):
+            assert time.monotonic() < deadline, f"{_IMAGE} does not answer at port {port}"
+            time.sleep(_POLL_S)
+        yield url
+
+
+def _answers(url: sa.URL) -> bool:
+    try:
+        connect(url).close()
+    except psycopg.OperationalError:
+        return False
+    return True

@@ -1,0 +1,63 @@
+"""Runs one service of the stack for as long as the tests need it."""
+
+import ctypes
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from metatide.stack.machine import as_user
+from metatide.stack.service import Service
+
+_PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None)
+_POLL_S = 0.02
+
+
+@contextmanager
+def open_folder() -> Iterator[Path]:
+    """A temporary folder that the user of PostgreSQL may pass through, unlike pytest's own."""
+    with tempfile.TemporaryDirectory(prefix="metatide-test-") as name:
+        folder = Path(name)
+        folder.chmod(0o711)
+        yield folder
+
+
+@contextmanager
+def running(service: Service, log: Path) -> Iterator[None]:
+    """Starts the service, waits until it answers and ends it, even if the tests are killed."""
+    launch = service.prepare()
+    with log.open("ab") as out:
+        process = subprocess.Popen(
+            launch.argv,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            cwd="/",
+            env=launch.full_environment(),
+            process_group=0,
+            preexec_fn=_die_with_parent,
+            **as_user(launch.user),
+        )
+    try:
+        deadline = time.monotonic() + service.start_timeout_s
+        while not service.answers():
+            assert process.poll() is None, f"{service.name} ended:\n{log.read_text()}"
+            assert time.monotonic() < deadline, f"{service.name} is silent:\n{log.read_text()}"
+            time.sleep(_POLL_S)
+        service.settle()
+        yield
+    finally:
+        process.send_signal(service.stop_signal)
+        try:
+            process.wait(service.stop_timeout_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _die_with_parent() -> None:
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
