@@ -1,11 +1,13 @@
 """Functions that append the canonical bytes of Python values, one a type."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
 from hive.errors import ThriftError
-from hive.thrift.canonical import canonical_fields
+from hive.thrift.canonical import table_form
+from hive.thrift.plan import Append, Write, plan
+from hive.thrift.structs import TABLE
 from hive.thrift.types import (
     BOOL,
     BYTE,
@@ -33,11 +35,10 @@ from hive.thrift.wire import (
     PACK_PAIRS,
 )
 
-Append = Callable[[bytes], None]
-Write = Callable[[Any, Append], None]
 STOP_BYTE = bytes([STOP])
 PACKINGS = {BYTE: PACK_I8, I16: PACK_I16, I32: PACK_I32, I64: PACK_I64, DOUBLE: PACK_DOUBLE}
 UNKNOWN_PREFIX = "#"
+VIEW_TEXTS = ("viewOriginalText", "viewExpandedText")
 
 
 class Unknown(NamedTuple):
@@ -51,7 +52,7 @@ class Unknown(NamedTuple):
 def writer(type_: Type) -> Write:
     """The function that appends the canonical bytes of a value of this type."""
     if isinstance(type_, Struct):
-        return _struct_writer(type_)
+        return _table_writer() if type_ is TABLE else _struct_writer(type_)
     if isinstance(type_, ListOf):
         return _list_writer(type_)
     if isinstance(type_, MapOf):
@@ -107,32 +108,33 @@ def _map_writer(type_: MapOf) -> Write:
 
 
 def _struct_writer(struct: Struct) -> Write:
-    plan: list[tuple[str, bytes, Write, Any]] = []
+    # Filled at the first use, since structs may hold each other.
+    fields: list[tuple[str, bytes, Write, bytes]] = []
     names = {field.name for field in struct.fields}
 
     def write_struct(value: Mapping[str, Any] | bytes, append: Append) -> None:
         if isinstance(value, bytes):
             append(value)
             return
-        if not plan:
-            plan.extend(
-                (f.name, FIELD.pack(f.type.code, f.id), writer(f.type), f.default)
-                for f in canonical_fields(struct)
-            )
         if not value.keys() <= names:
-            append(b"".join(_with_unknown(struct, names, value)))
+            append(_with_unknown(struct, names, value))
             return
-        for name, header, write, default in plan:
-            item = value.get(name, default)
+        if not fields:
+            for f in plan(struct, writer, writer):
+                fields.append(("" if f.fixed else f.name, f.header, f.write, f.absent))
+        for name, header, write, absent in fields:
+            item = value.get(name)
             if item is not None:
                 append(header)
                 write(item, append)
+            elif absent:
+                append(absent)
         append(STOP_BYTE)
 
     return write_struct
 
 
-def _with_unknown(struct: Struct, names: set[str], value: Mapping[str, Any]) -> Iterable[bytes]:
+def _with_unknown(struct: Struct, names: set[str], value: Mapping[str, Any]) -> bytes:
     """The encoding of a struct that holds fields which our description lacks, in order of ids."""
     fields: dict[int, bytes] = {}
     for name in value.keys() - names:
@@ -140,10 +142,30 @@ def _with_unknown(struct: Struct, names: set[str], value: Mapping[str, Any]) -> 
         if not (isinstance(item, Unknown) and name[:1] == UNKNOWN_PREFIX and name[1:].isdigit()):
             raise ThriftError(f"{struct.name} has no field {name!r}")
         fields[int(name[1:])] = FIELD.pack(item.code, int(name[1:])) + item.data
-    for field in canonical_fields(struct):
-        item = value.get(field.name, field.default)
-        if item is not None:
-            parts = [FIELD.pack(field.type.code, field.id)]
-            writer(field.type)(item, parts.append)
+    for field in plan(struct, writer, writer):
+        item = None if field.fixed else value.get(field.name)
+        if item is None:
+            fields[field.id] = field.absent
+        else:
+            parts = [field.header]
+            field.write(item, parts.append)
             fields[field.id] = b"".join(parts)
-    return [fields[id_] for id_ in sorted(fields)] + [STOP_BYTE]
+    return b"".join(fields[id_] for id_ in sorted(fields)) + STOP_BYTE
+
+
+def _table_writer() -> Write:
+    write_plain = _struct_writer(TABLE)
+
+    def write_table(value: Mapping[str, Any] | bytes, append: Append) -> None:
+        if isinstance(value, bytes):
+            append(value)
+            return
+        form = table_form(value.get("tableType"), value.get("parameters") or {})
+        if form.table_type != value.get("tableType"):
+            value = {**value, "tableType": form.table_type}
+        if not form.is_view and any(value.get(name) is not None for name in VIEW_TEXTS):
+            value = {name: item for name, item in value.items() if name not in VIEW_TEXTS}
+        write = write_plain if form.struct is TABLE else writer(form.struct)
+        write(value, append)
+
+    return write_table

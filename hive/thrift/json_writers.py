@@ -1,0 +1,211 @@
+"""Functions that append the canonical bytes of TJSON values, one a type."""
+
+from base64 import b64decode
+from collections.abc import Sized
+from functools import cache
+from typing import Any
+
+from hive.errors import ThriftError
+from hive.thrift.canonical import table_form
+from hive.thrift.plan import Append, PlannedField, Write, plan
+from hive.thrift.structs import TABLE
+from hive.thrift.types import (
+    BOOL,
+    CODES,
+    DOUBLE,
+    LIST,
+    MAP,
+    SET,
+    STRING,
+    STRUCT,
+    ListOf,
+    MapOf,
+    Struct,
+    Type,
+    binary,
+    string,
+)
+from hive.thrift.wire import DEPTH_MAX, FIELD, PACK_I32, PACK_ITEMS, PACK_PAIRS
+from hive.thrift.writers import PACKINGS, STOP_BYTE, write_string, writer
+
+_VIEW_TEXTS = ("10", "11")
+_BOOLEANS = {0: b"\x00", 1: b"\x01"}
+
+
+@cache
+def json_writer(type_: Type) -> Write:
+    """The function that appends the canonical bytes of a TJSON value of this type."""
+    if isinstance(type_, Struct):
+        return _table_writer() if type_ is TABLE else _struct_writer(type_)
+    if isinstance(type_, ListOf):
+        return _list_writer(type_)
+    if isinstance(type_, MapOf):
+        return _map_writer(type_)
+    if type_ is string:
+        return write_string
+    if type_ is binary:
+        return _write_base64
+    return _scalar_writer(type_.code)
+
+
+@cache
+def _scalar_writer(code: int) -> Write:
+    if code == BOOL:
+        return lambda value, append: append(_BOOLEANS[value])
+    pack = PACKINGS[code].pack
+    if code == DOUBLE:
+        # NaN and the infinities are texts in TJSON.
+        return lambda value, append: append(pack(float(value)))
+    return lambda value, append: append(pack(value))
+
+
+def _write_base64(value: str, append: Append) -> None:
+    # Java's TJSONProtocol leaves the padding out.
+    data = b64decode(value + "=" * (-len(value) % 4), validate=True)
+    append(PACK_I32.pack(len(data)) + data)
+
+
+def _list_writer(type_: ListOf) -> Write:
+    write, code, kind = json_writer(type_.item), type_.item.code, type_.item.json_name
+    is_set, empty = type_.code == SET, PACK_ITEMS.pack(type_.item.code, 0)
+
+    def write_list(value: list[Any], append: Append) -> None:
+        found, count, *items = value
+        if count == 0 and not items:
+            append(empty)
+            return
+        if count != len(items) or found != kind:
+            raise ThriftError(f"{len(items)} of {found} where {count} of {kind} should be")
+        append(PACK_ITEMS.pack(code, count))
+        for item in sorted(items) if is_set else items:
+            write(item, append)
+
+    return write_list
+
+
+def _map_writer(type_: MapOf) -> Write:
+    write_key, write_value = json_writer(type_.key), json_writer(type_.value)
+    codes = type_.key.code, type_.value.code
+    kinds = type_.key.json_name, type_.value.json_name
+    of_lists, empty = isinstance(type_.key, ListOf), PACK_PAIRS.pack(*codes, 0)
+
+    def write_map(value: list[Any], append: Append) -> None:
+        key_kind, value_kind, count, items = value
+        if count == 0 and not items:
+            append(empty)
+            return
+        if count != len(items) or (key_kind, value_kind) != kinds:
+            raise ThriftError(f"{len(items)} of {key_kind}, {value_kind} where {count} of {kinds}")
+        append(PACK_PAIRS.pack(*codes, count))
+        for key in sorted(items, key=_elements) if of_lists else sorted(items):
+            write_key(key, append)
+            write_value(items[key], append)
+
+    return write_map
+
+
+def _elements(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    """What a key that is a list in TJSON is sorted by: neither its type nor its length."""
+    return key[2:]
+
+
+def _struct_writer(struct: Struct) -> Write:
+    # Filled at the first use, since structs may hold each other.
+    fields: list[tuple[str, str, bytes, Write, bytes]] = []
+    known = {str(field.id) for field in struct.fields}
+
+    def write_struct(value: dict[str, Any], append: Append) -> None:
+        if not fields:
+            for f in plan(struct, json_writer, writer):
+                key = "" if f.fixed else str(f.id)
+                fields.append((key, f.kind, f.header, f.write, f.absent))
+        if not value.keys() <= known:
+            append(_with_unknown(struct, known, value))
+            return
+        for key, kind, header, write, absent in fields:
+            typed = value.get(key)
+            if typed is not None:
+                append(header)
+                write(typed[kind], append)
+            elif absent:
+                append(absent)
+        append(STOP_BYTE)
+
+    return write_struct
+
+
+def _with_unknown(struct: Struct, known: set[str], value: dict[str, Any]) -> bytes:
+    """The encoding of a struct that holds fields which our description lacks, in order of ids."""
+    fields = {int(key): _field(int(key), value[key]) for key in value.keys() - known}
+    for field in plan(struct, json_writer, writer):
+        fields[field.id] = _planned(field, value)
+    return b"".join(fields[id_] for id_ in sorted(fields)) + STOP_BYTE
+
+
+def _planned(field: PlannedField, value: dict[str, Any]) -> bytes:
+    typed = None if field.fixed else value.get(str(field.id))
+    if typed is None:
+        return field.absent
+    parts = [field.header]
+    field.write(typed[field.kind], parts.append)
+    return b"".join(parts)
+
+
+def _table_writer() -> Write:
+    write_plain = _struct_writer(TABLE)
+
+    def write_table(value: dict[str, Any], append: Append) -> None:
+        table_type = value["12"]["str"] if "12" in value else None
+        form = table_form(table_type, value["9"]["map"][3] if "9" in value else {})
+        if form.table_type != table_type:
+            value = {**value, "12": {"str": form.table_type}}
+        if not form.is_view and any(key in value for key in _VIEW_TEXTS):
+            value = {key: item for key, item in value.items() if key not in _VIEW_TEXTS}
+        write = write_plain if form.struct is TABLE else json_writer(form.struct)
+        write(value, append)
+
+    return write_table
+
+
+def write_undescribed(value: dict[str, Any], append: Append, depth: int = 0) -> None:
+    """Append a struct by what the TJSON says of its fields alone; binary comes out as base64."""
+    for id_ in sorted(map(int, value)):
+        append(_field(id_, value[str(id_)], depth + 1))
+    append(STOP_BYTE)
+
+
+def _field(id_: int, typed: dict[str, Any], depth: int = 0) -> bytes:
+    ((kind, value),) = typed.items()
+    parts = [FIELD.pack(CODES[kind], id_)]
+    _write_any(kind, value, parts.append, depth)
+    return b"".join(parts)
+
+
+def _write_any(kind: str, value: Any, append: Append, depth: int) -> None:
+    if depth > DEPTH_MAX:
+        raise ThriftError(f"more than {DEPTH_MAX} levels")
+    code = CODES[kind]
+    if code == STRING:
+        write_string(value, append)
+    elif code == STRUCT:
+        write_undescribed(value, append, depth)
+    elif code in (LIST, SET):
+        item, count, *items = value
+        append(PACK_ITEMS.pack(CODES[item], _counted(count, items)))
+        for each in items:
+            _write_any(item, each, append, depth + 1)
+    elif code == MAP:
+        key_kind, value_kind, count, pairs = value
+        append(PACK_PAIRS.pack(CODES[key_kind], CODES[value_kind], _counted(count, pairs)))
+        number = key_kind not in ("str", "lst", "dbl")
+        for key in sorted(pairs, key=int if number else None):
+            _write_any(key_kind, int(key) if number else key, append, depth + 1)
+            _write_any(value_kind, pairs[key], append, depth + 1)
+    else:
+        _scalar_writer(code)(value, append)
+
+
+def _counted(count: int, items: Sized) -> int:
+    if count != len(items):
+        raise ThriftError(f"{len(items)} values where {count} should be")
+    return count

@@ -1,0 +1,58 @@
+"""What both writers, from mappings and from TJSON, need of a struct, worked out once."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from hive.thrift.canonical import canonical_fields
+from hive.thrift.types import Struct, Type
+from hive.thrift.wire import FIELD
+
+Append = Callable[[bytes], None]
+Write = Callable[[Any, Append], None]
+
+
+class PlannedField(NamedTuple):
+    """One field to write: `absent` stands in, with its header, where the object has no value."""
+
+    id: int
+    name: str
+    kind: str
+    header: bytes
+    write: Write
+    absent: bytes
+    fixed: bool
+
+
+def plan(
+    struct: Struct, writer: Callable[[Type], Write], value_writer: Callable[[Type], Write]
+) -> list[PlannedField]:
+    """The fields of a struct with their writers; defaults are written by `value_writer`."""
+    planned = []
+    for field in canonical_fields(struct):
+        header = FIELD.pack(field.type.code, field.id)
+        absent: list[bytes] = []
+        if field.default is not None:
+            absent.append(header)
+            value_writer(field.type)(field.default, absent.append)
+        write = writer(field.type)
+        if field.fold is not None:
+            write = _folded(write, field.fold)
+        planned.append(
+            PlannedField(
+                field.id,
+                field.name,
+                field.type.json_name,
+                header,
+                write,
+                b"".join(absent),
+                field.fixed,
+            )
+        )
+    return planned
+
+
+def _folded(write: Write, fold: Callable[[Any], Any]) -> Write:
+    def write_folded(value: Any, append: Append) -> None:
+        write(fold(value), append)
+
+    return write_folded

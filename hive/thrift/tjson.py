@@ -1,0 +1,104 @@
+"""TJSONProtocol texts → canonical TBinaryProtocol bytes, and mappings → TJSON.
+
+TJSON names field ids and types, so a text alone is enough for its bytes, but for two things:
+binary fields look like texts, in base64 (in column statistics: bit vectors, histograms, decimals),
+and the rules of the canonical form go by field. So `transcode` takes the struct's description;
+fields that it lacks are carried over by what the text says of them, and without any description
+(`None`) the whole object is.
+"""
+
+import math
+from base64 import b64encode
+from collections.abc import Mapping
+from struct import error as packing_error
+from typing import Any
+
+import orjson
+
+from hive.errors import ThriftError
+from hive.thrift import lenient
+from hive.thrift.json_writers import json_writer, write_undescribed
+from hive.thrift.types import BOOL, DOUBLE, ListOf, MapOf, Struct, Type, binary, string
+
+_FAILURES = (
+    AttributeError,
+    IndexError,
+    KeyError,
+    OverflowError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    packing_error,
+)
+
+
+def loads(text: str | bytes) -> Any:
+    """The value of a JSON text, also of one that only Hive's own mapper reads."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        if isinstance(text, bytes):
+            text = text.decode(errors="strict")
+        return lenient.loads(text)
+
+
+def transcode(struct: Struct | None, text: str) -> bytes:
+    """The canonical bytes of an object that a TJSON text holds."""
+    return transcode_value(struct, loads(text))
+
+
+def transcode_value(struct: Struct | None, value: dict[str, Any]) -> bytes:
+    """The canonical bytes of an object given as the parsed TJSON."""
+    parts: list[bytes] = []
+    try:
+        if struct is None:
+            write_undescribed(value, parts.append)
+        else:
+            json_writer(struct)(value, parts.append)
+    except _FAILURES as error:
+        what = "struct" if struct is None else struct.name
+        raise ThriftError(f"TJSON that is no {what}: {type(error).__name__} {error}") from None
+    return b"".join(parts)
+
+
+def dumps(struct: Struct, mapping: Mapping[str, Any]) -> str:
+    """The TJSON text of a mapping with the IDL's names, as Hive writes it, rules unapplied."""
+    try:
+        return _dump(struct, mapping)
+    except (*_FAILURES, orjson.JSONEncodeError) as error:
+        raise ThriftError(f"a mapping that is no {struct.name}: {error}") from None
+
+
+def _dump(type_: Type, value: Any) -> str:
+    if isinstance(type_, Struct):
+        unknown = value.keys() - {field.name for field in type_.fields}
+        if unknown:
+            raise ThriftError(f"{type_.name} has no field {min(unknown)!r}")
+        fields = (
+            f'"{field.id}":{{"{field.type.json_name}":{_dump(field.type, value[field.name])}}}'
+            for field in type_.fields
+            if value.get(field.name) is not None
+        )
+        return f"{{{','.join(fields)}}}"
+    if isinstance(type_, ListOf):
+        items = "".join(f",{_dump(type_.item, item)}" for item in value)
+        return f'["{type_.item.json_name}",{len(value)}{items}]'
+    if isinstance(type_, MapOf):
+        pairs = (f"{_dump(type_.key, k)}:{_dump(type_.value, v)}" for k, v in value.items())
+        kinds = f'"{type_.key.json_name}","{type_.value.json_name}"'
+        return f"[{kinds},{len(value)},{{{','.join(pairs)}}}]"
+    return _dump_scalar(type_, value)
+
+
+def _dump_scalar(type_: Type, value: Any) -> str:
+    if type_ is string:
+        return orjson.dumps(str(value)).decode()
+    if type_ is binary:
+        return f'"{b64encode(value).rstrip(b"=").decode()}"'
+    if type_.code == BOOL:
+        return "1" if value else "0"
+    if type_.code != DOUBLE:
+        return str(int(value))
+    if math.isfinite(value):
+        return repr(float(value))
+    return '"NaN"' if math.isnan(value) else f'"{"-" if value < 0 else ""}Infinity"'
