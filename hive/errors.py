@@ -26,3 +26,31 @@ class NameFormatError(InputError):
 
 class ThriftError(InputError):
     """Thrift bytes, TJSON or a mapping that are not what the struct's description says."""
+
+
+class ColdShardError(MachineError):
+    """The store of a shard can't be trusted: it is set aside, and the shard is built again."""
+
+
+class LockedStoreError(MachineError):
+    """Somebody else has this store open."""
+
+
+class ClosedStoreError(MetatideError):
+    """The store was closed before or while it was read."""
+
+
+class OtherStoreError(InputError):
+    """A sound store, but not the one asked for: of another format, topic or shard."""
+
+
+class WriteIdListError(InputError):
+    """A text that is no write-id list, with the place where it stops being one."""
+
+    def __init__(self, text: str, place: int, advice: str) -> None:
+        start = max(place - 30, 0)
+        excerpt = text[start : place + 30]
+        before = "…" if start else ""
+        after = "…" if place + 30 < len(text) else ""
+        where = f"at character {place} of {before}{excerpt!r}{after}"
+        super().__init__(f"bad write-id list {where}: {advice}")

@@ -1,0 +1,95 @@
+"""Ascending write ids, compact, and quick to compare by the hundred thousand."""
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from typing import final, overload
+
+BITS_PER_ID_MAX = 1024
+"""Ids that lie further apart are compared as hash sets: a bitmap would take more memory."""
+
+
+@final
+class Ids(Sequence[int]):
+    """An immutable ascending sequence of 64-bit ids. What Hive repeats, it repeats.
+
+    `bits` has the bit `id - base` set for each id, or is None where ids lie far apart, and `hashed`
+    holds them instead.
+    """
+
+    __slots__ = ("base", "bits", "hashed", "values")
+
+    def __init__(self, ids: Iterable[int] = ()) -> None:
+        self.values = array("q", sorted(ids))
+        self.base = 0
+        self.bits: int | None = 0
+        self.hashed: frozenset[int] = frozenset()
+        if self.values:
+            self._index()
+
+    def _index(self) -> None:
+        base = self.base = self.values[0]
+        span = self.values[-1] - base + 1
+        if span > BITS_PER_ID_MAX * len(self.values):
+            self.bits = None
+            self.hashed = frozenset(self.values)
+            return
+        bits = bytearray((span + 7) // 8)
+        for id_ in self.values:
+            offset = id_ - base
+            bits[offset >> 3] |= 1 << (offset & 7)
+        self.bits = int.from_bytes(bits, "little")
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.values)
+
+    @overload
+    def __getitem__(self, index: int) -> int: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[int]: ...
+    def __getitem__(self, index: int | slice) -> int | Sequence[int]:
+        return self.values[index]
+
+    def __contains__(self, id_: object) -> bool:
+        if not isinstance(id_, int):
+            return False
+        place = bisect_left(self.values, id_)
+        return place < len(self.values) and self.values[place] == id_
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ids) and self.values == other.values
+
+    def __hash__(self) -> int:
+        return hash(self.values.tobytes())
+
+    def __repr__(self) -> str:
+        return f"Ids({self.values.tolist()})"
+
+    def between(self, first: int, last: int) -> Sequence[int]:
+        """Those from `first` to `last`, both included."""
+        start = bisect_left(self.values, first)
+        return self.values[start : bisect_right(self.values, last)]
+
+    def count(self, first: int, last: int | None = None) -> int:
+        """How many lie from `first` to `last`, both included; or how often `first` occurs."""
+        last = first if last is None else last
+        return bisect_right(self.values, last) - bisect_left(self.values, first)
+
+    def within(self, other: "Ids", last: int) -> bool:
+        """Whether each of ours up to `last` is one of the other's."""
+        if not self.values or self.base > last or self.values == other.values:
+            return True
+        if self.bits is None or other.bits is None:
+            rest = set(self.values[: bisect_right(self.values, last)])
+            return rest <= (other.hashed or set(other.values))
+        ours = self.bits
+        if self.values[-1] > last:
+            ours &= (1 << (last - self.base + 1)) - 1
+        shift = other.base - self.base
+        if shift >= ours.bit_length() or not other.values:
+            return False
+        theirs = other.bits << shift if shift >= 0 else other.bits >> -shift
+        return ours & theirs == ours

@@ -1,0 +1,88 @@
+"""A reader's write-id list: which write ids of one table its snapshot contains."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import final
+
+from hive.write_ids.ids import Ids
+
+LONG_MAX = (1 << 63) - 1
+NO_IDS = Ids()
+
+
+class Range(Enum):
+    """Hive's answer about a range of write ids."""
+
+    NONE = "none"
+    SOME = "some"
+    ALL = "all"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class WriteIdList:
+    """Write ids 1 to `hwm` are committed, but for those that are open or aborted.
+
+    It keeps what Hive keeps of odd input: a `min_open` that isn't the least open id, ids above
+    `hwm`, an id that is open and aborted at once.
+    """
+
+    hwm: int
+    open: Ids = NO_IDS
+    aborted: Ids = NO_IDS
+    min_open: int = LONG_MAX
+    table: str | None = None
+    """`db.table` as the reader wrote it."""
+    exceptions: Ids = field(init=False, repr=False, compare=False)
+    """Open and aborted ids together."""
+    unfinished: Ids = field(init=False, repr=False, compare=False)
+    """Open ids that aren't known as aborted too."""
+
+    def __post_init__(self) -> None:
+        both = set(self.open) & set(self.aborted) if self.open and self.aborted else set()
+        every = Ids([*self.open, *self.aborted]) if self.aborted else self.open
+        object.__setattr__(self, "exceptions", every)
+        rest = Ids(id_ for id_ in self.open if id_ not in both) if both else self.open
+        object.__setattr__(self, "unfinished", rest)
+
+    @property
+    def is_snapshot(self) -> bool:
+        """Whether it says anything: Hive writes the greatest long outside of transactions."""
+        return self.hwm != LONG_MAX
+
+    def is_valid(self, write_id: int) -> bool:
+        return write_id <= self.hwm and write_id not in self.exceptions
+
+    def is_valid_base(self, write_id: int) -> bool:
+        """Whether a base file up to this id holds nothing that the reader may not see."""
+        return write_id < self.min_open and write_id <= self.hwm
+
+    def valid_in(self, first: int, last: int) -> Range:
+        """How many of the ids from `first` to `last` are valid, by Hive's rules."""
+        if first > self.hwm:
+            return Range.NONE
+        if self.exceptions and self.exceptions[0] > last:
+            return Range.ALL
+        invalid = self.exceptions.count(first, last) + max(0, last - self.hwm)
+        if not invalid:
+            return Range.ALL
+        return Range.NONE if invalid == last - first + 1 else Range.SOME
+
+    def aborted_in(self, first: int, last: int) -> Range:
+        """How many of the ids from `first` to `last` are aborted, by Hive's rules."""
+        count = self.aborted.count(first, last) if first <= self.hwm else 0
+        if not count:
+            return Range.NONE
+        return Range.ALL if count == last - first + 1 else Range.SOME
+
+
+def write_id_list(
+    hwm: int,
+    open_ids: Iterable[int] = (),
+    aborted_ids: Iterable[int] = (),
+    table: str | None = None,
+) -> WriteIdList:
+    """The list as Hive would make it: the least open id is told beside."""
+    ids = Ids(open_ids)
+    return WriteIdList(hwm, ids, Ids(aborted_ids), ids[0] if ids else LONG_MAX, table)

@@ -1,0 +1,100 @@
+"""How a metastore computes snapshots from the rows of its transaction tables.
+
+Rows come from one moment of the database, in any order; those of TXN_TO_WRITE_ID and NEXT_WRITE_ID
+are the rows of one table.
+"""
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import NamedTuple
+
+from hive.write_ids.ids import Ids
+from hive.write_ids.lists import LONG_MAX, WriteIdList, write_id_list
+
+OPEN_TXN_TIMEOUT_MS = 1000
+"""Default of `metastore.txn.opentxn.timeout`."""
+
+
+class TxnState(Enum):
+    """TXN_STATE as the database spells it."""
+
+    OPEN = "o"
+    ABORTED = "a"
+    COMMITTED = "c"
+
+
+class TxnRow(NamedTuple):
+    """A row of TXNS; its age is the database's time less TXN_STARTED."""
+
+    txn: int
+    state: TxnState
+    age_ms: int
+    read_only: bool = False
+
+
+class WriteIdRow(NamedTuple):
+    """A row of TXN_TO_WRITE_ID."""
+
+    txn: int
+    write_id: int
+
+
+def open_txns(
+    rows: Iterable[TxnRow],
+    timeout_ms: int = OPEN_TXN_TIMEOUT_MS,
+    *,
+    with_read_only: bool = True,
+) -> WriteIdList:
+    """The transactions that aren't committed.
+
+    Ids are given out before their rows become visible, so a hole below a young row counts as open.
+    """
+    hwm = 0
+    open_ids: list[int] = []
+    aborted_ids: list[int] = []
+    for row in sorted(rows, key=lambda row: row.txn):
+        if row.age_ms < timeout_ms:
+            open_ids.extend(range(hwm + 1, row.txn))
+        hwm = row.txn
+        if row.state is TxnState.COMMITTED or (row.read_only and not with_read_only):
+            continue
+        (open_ids if row.state is TxnState.OPEN else aborted_ids).append(row.txn)
+    return write_id_list(hwm, open_ids, aborted_ids)
+
+
+def valid_txns(txns: WriteIdList, reader: int) -> WriteIdList:
+    """What the transaction `reader` sees: only what began before it, and its own writes."""
+    return write_id_list(
+        min(reader, txns.hwm),
+        txns.open.between(1, reader - 1),
+        txns.aborted.between(1, reader - 1),
+    )
+
+
+def valid_write_ids(
+    txns: WriteIdList, rows: Iterable[WriteIdRow], next_write_id: int | None, table: str | None
+) -> WriteIdList:
+    """The write ids of a table that a reader with this list of transactions sees.
+
+    When no committed id is left among the rows, the list ends at the first invalid one, so a later
+    list may have a lower high-water mark: it is no version.
+    """
+    known = sorted(rows, key=lambda row: row.write_id)
+    in_reach = [row.write_id for row in known if row.txn <= txns.hwm]
+    hwm = max(in_reach, default=(next_write_id or 1) - 1)
+    seen_valid = False
+    invalid: list[WriteIdRow] = []
+    for row in known:
+        if row.write_id > hwm:
+            break
+        if txns.is_valid(row.txn):
+            seen_valid = True
+        else:
+            invalid.append(row)
+    if invalid and not seen_valid:
+        invalid = invalid[:1]
+        hwm = invalid[0].write_id
+    aborted = [row.write_id for row in invalid if row.txn in txns.aborted]
+    open_ids = [row.write_id for row in invalid if row.txn not in txns.aborted]
+    min_open = open_ids[0] if open_ids else LONG_MAX
+    return WriteIdList(hwm, Ids(open_ids), Ids(aborted), min_open, table)

@@ -1,0 +1,51 @@
+"""Ranges and bases against their definitions in Hive, over all small lists."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hive.write_ids.ids import Ids
+from hive.write_ids.lists import LONG_MAX, Range, WriteIdList, write_id_list
+from tests.hive.write_ids.model import small_lists
+
+ALL = list(small_lists(4, with_aborted=True))
+RANGES = [(first, last) for first in range(1, 7) for last in range(first, 7)]
+
+
+@pytest.mark.parametrize("ids", ALL, ids=str)
+def test_ranges_count_what_is_valid_and_what_is_aborted(ids: WriteIdList) -> None:
+    for first, last in RANGES:
+        valid = [ids.is_valid(id_) for id_ in range(first, last + 1)]
+        wanted = Range.ALL if all(valid) else Range.SOME if any(valid) else Range.NONE
+        if first <= ids.hwm and ids.exceptions and ids.exceptions[0] > last:
+            wanted = Range.ALL
+        assert ids.valid_in(first, last) is wanted
+        aborted = [id_ in set(ids.aborted) for id_ in range(first, last + 1)]
+        wanted = Range.ALL if all(aborted) else Range.SOME if any(aborted) else Range.NONE
+        assert ids.aborted_in(first, last) is wanted
+
+
+def test_a_base_ends_below_the_least_open_id() -> None:
+    ids = write_id_list(9, [6], [3])
+    assert [ids.is_valid_base(id_) for id_ in (5, 6, 7)] == [True, False, False]
+    assert not write_id_list(9).is_valid_base(10)
+
+
+def test_a_list_up_to_the_greatest_long_is_no_snapshot() -> None:
+    assert not write_id_list(LONG_MAX).is_snapshot
+    assert write_id_list(0).is_snapshot
+
+
+NUMBERS = st.lists(st.one_of(st.integers(1, 50), st.integers(-(1 << 62), 1 << 62)), max_size=30)
+
+
+@given(NUMBERS, NUMBERS, st.integers(-5, 60))
+def test_ids_are_a_sorted_list(numbers: list[int], others: list[int], last: int) -> None:
+    ids, other = Ids(numbers), Ids(others)
+    assert list(ids) == sorted(numbers)
+    assert (ids == other) == (sorted(numbers) == sorted(others))
+    assert hash(ids) == hash(Ids(reversed(numbers)))
+    assert all((id_ in ids) == (id_ in numbers) for id_ in [*others, last])
+    assert list(ids.between(1, last)) == [id_ for id_ in sorted(numbers) if 1 <= id_ <= last]
+    assert ids.count(last) == numbers.count(last)
+    assert ids.within(other, last) == ({id_ for id_ in numbers if id_ <= last} <= set(others))
