@@ -54,3 +54,7 @@ class WriteIdListError(InputError):
         after = "…" if place + 30 < len(text) else ""
         where = f"at character {place} of {before}{excerpt!r}{after}"
         super().__init__(f"bad write-id list {where}: {advice}")
+
+
+class RecordFormatError(InputError):
+    """A message of the topic that this release can't read."""

@@ -1,0 +1,180 @@
+"""The keys of a shard: one byte for the kind, then names and values that keep their order.
+
+| kind | then | holds |
+|---|---|---|
+| `H` | | what the shard knows of itself (`state.heads`) |
+| `U` | event id, part | a part of a large event whose last part is still to come |
+| `X` | transaction | the tables in which it has write ids |
+| `D`, `d` | catalog; catalog, database | the loads of a catalog's databases; a database |
+| `N`, `n` | catalog, database; …, table | the loads of a database's names; a name |
+| `f` | catalog, database, function | a function |
+| `T`, `t` | catalog, database, table | what is known of a table; the table |
+| `W` | catalog, database, table | its write ids |
+| `p` | catalog, database, table, values | a partition |
+| `q` | catalog, database, table, engine, column | the statistics of one column of a table |
+| `r` | catalog, database, table, values, -, engine, column | … and of a partition |
+| `k` | catalog, database, table, constraint name, kind | a constraint |
+
+A text is its UTF-8 bytes, each NUL followed by 0xFF, ended by NUL and 0x01: texts keep their
+order, and the keys below a prefix of texts are exactly those that begin with its bytes.
+Names end with two NULs where a list of unknown length ends (the dash).
+"""
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from hive.names import TableName
+from state.records.objects import ConstraintKind, DatabaseName
+
+HEAD = b"H"
+PART = b"U"
+TXN = b"X"
+CATALOG_LOADS = b"D"
+DATABASE = b"d"
+NAMES_LOADS = b"N"
+NAME = b"n"
+FUNCTION = b"f"
+TABLE_STATE = b"T"
+TABLE = b"t"
+WRITE_IDS = b"W"
+PARTITION = b"p"
+TABLE_STATISTICS = b"q"
+PARTITION_STATISTICS = b"r"
+CONSTRAINT = b"k"
+
+KINDS = (
+    HEAD,
+    PART,
+    TXN,
+    CATALOG_LOADS,
+    DATABASE,
+    NAMES_LOADS,
+    NAME,
+    FUNCTION,
+    TABLE_STATE,
+    TABLE,
+    WRITE_IDS,
+    PARTITION,
+    TABLE_STATISTICS,
+    PARTITION_STATISTICS,
+    CONSTRAINT,
+)
+
+_END = b"\x00\x01"
+_LIST_END = b"\x00\x00"
+
+
+def _text(text: str) -> bytes:
+    data = text.encode()
+    if b"\x00" in data:
+        data = data.replace(b"\x00", b"\x00\xff")
+    return data + _END
+
+
+def texts(parts: tuple[str, ...]) -> bytes:
+    """Several texts, each ended."""
+    return b"".join(map(_text, parts))
+
+
+def _split(data: bytes) -> Iterator[str]:
+    start = 0
+    at = 0
+    while at < len(data):
+        nul = data.index(b"\x00", at)
+        mark = data[nul + 1]
+        if mark == 1:
+            yield data[start:nul].replace(b"\x00\xff", b"\x00").decode()
+            start = nul + 2
+        at = nul + 2
+        if mark == 0:
+            start = at
+
+
+def split_texts(data: bytes) -> tuple[str, ...]:
+    """The inverse of `texts`; the end of a list is passed over."""
+    return tuple(_split(data))
+
+
+@lru_cache(maxsize=65_536)
+def table_suffix(table: TableName) -> bytes:
+    """What the keys of a table have after their kind."""
+    return texts(table)
+
+
+def of_table(kind: bytes, table: TableName) -> bytes:
+    """The key of a table, or the prefix of all entries of this kind that hang on it."""
+    return kind + table_suffix(table)
+
+
+def of_database(kind: bytes, db: DatabaseName) -> bytes:
+    """The key of a database, or the prefix of all keys of this kind that are in it."""
+    return kind + texts((db.catalog, db.db))
+
+
+def of_catalog(kind: bytes, catalog: str) -> bytes:
+    """The key of a catalog, or the prefix of all keys of this kind that are in it."""
+    return kind + _text(catalog)
+
+
+def table_of(key: bytes) -> TableName:
+    """The table that a key of a table's entry begins with."""
+    parts = _split(key[1:])
+    return TableName(next(parts), next(parts), next(parts))
+
+
+def name(db: DatabaseName, table: str) -> bytes:
+    return of_database(NAME, db) + _text(table)
+
+
+def function(db: DatabaseName, function_name: str) -> bytes:
+    return of_database(FUNCTION, db) + _text(function_name)
+
+
+def partition(table: TableName, values: tuple[str, ...]) -> bytes:
+    """A partition's key; with the first few values, the prefix of all that share them."""
+    return PARTITION + table_suffix(table) + texts(values)
+
+
+def partition_values(key: bytes) -> tuple[str, ...]:
+    return split_texts(key[1:])[3:]
+
+
+def table_statistics(table: TableName, engine: str, column: str) -> bytes:
+    return TABLE_STATISTICS + table_suffix(table) + _text(engine) + _text(column)
+
+
+def statistics_of_partition(table: TableName, values: tuple[str, ...]) -> bytes:
+    """The prefix of the statistics of one partition."""
+    return PARTITION_STATISTICS + table_suffix(table) + texts(values) + _LIST_END
+
+
+def partition_statistics(
+    table: TableName, values: tuple[str, ...], engine: str, column: str
+) -> bytes:
+    return statistics_of_partition(table, values) + _text(engine) + _text(column)
+
+
+def constraint(table: TableName, constraint_name: str, kind: ConstraintKind) -> bytes:
+    return of_table(CONSTRAINT, table) + _text(constraint_name) + bytes((kind,))
+
+
+def constraint_named(table: TableName, constraint_name: str) -> bytes:
+    """The prefix of the constraints with this name, of whichever kind."""
+    return of_table(CONSTRAINT, table) + _text(constraint_name)
+
+
+def txn(number: int) -> bytes:
+    return TXN + number.to_bytes(8)
+
+
+def txn_of(key: bytes) -> int:
+    return int.from_bytes(key[1:])
+
+
+def event_parts(upto: int) -> bytes:
+    """The prefix of the parts of one event."""
+    return PART + upto.to_bytes(8)
+
+
+def event_part(upto: int, part: int) -> bytes:
+    return event_parts(upto) + part.to_bytes(4)

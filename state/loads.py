@@ -1,0 +1,109 @@
+"""How far the loads of a table, or of a list of names, have come, and what casts doubt on them."""
+
+from enum import StrEnum
+
+import msgspec
+
+from state.records.objects import WriteIdsImage
+
+
+class Doubt(StrEnum):
+    """Why what was known stopped being enough."""
+
+    NONE = ""
+    DROPPED = "dropped"
+    REWRITTEN = "rewritten"
+    """An event changed partitions or statistics without saying how."""
+    RENAMED = "renamed"
+    TRUNCATED = "truncated"
+    BROKEN_CHAIN = "broken_chain"
+    UNDECODABLE = "undecodable"
+    RESET = "reset"
+    VOID_LOAD = "void_load"
+    """A load ended of which a chunk was missing."""
+
+
+class Cold(StrEnum):
+    """Why something can't be answered from here."""
+
+    NEVER_LOADED = "never_loaded"
+    LOADING = "loading"
+    AHEAD = "ahead"
+    """Its load is newer than what was applied: it will be warm when that is folded."""
+    DOUBT = "doubt"
+
+
+class OpenLoad(msgspec.Struct, array_like=True):
+    """A load between its Begin and its End."""
+
+    id: str
+    next: int = 0
+    """All chunks below this one came."""
+    early: list[int] = []
+    """Chunks that came before one below them, sorted."""
+    write_ids: WriteIdsImage | None = None
+    """Kept for the End, which knows between which events they were read."""
+
+    def take(self, number: int) -> bool:
+        """Notes a chunk; False when it came before."""
+        if number < self.next or number in self.early:
+            return False
+        self.early.append(number)
+        self.early.sort()
+        while self.early and self.early[0] == self.next:
+            self.next += 1
+            del self.early[0]
+        return True
+
+
+class EndedLoad(msgspec.Struct, frozen=True, array_like=True):
+    """A load that brought everything, read between two events. A creation counts as one."""
+
+    id: str
+    lo: int
+    hi: int
+
+
+class Loads(msgspec.Struct, array_like=True):
+    """The loads of one scope.
+
+    Invariants: 1. between a load's Begin and its End, deletions leave tombstones; 2. no entry of
+    the scope is newer than max(applied, `newest_row`); 3. warm means: the last begun load ended,
+    nothing at or after its `lo` casts doubt, and all events up to its `hi` are folded.
+    """
+
+    floor: int = 0
+    """The last event whose effects can't be known."""
+    doubt: Doubt = Doubt.NONE
+    """Why the floor is where it is."""
+    open: OpenLoad | None = None
+    ended: EndedLoad | None = None
+    newest_row: int = 0
+    """The greatest `lo` of rows that were stored."""
+
+    def cold(self, applied: int, shard_floor: int) -> Cold | None:
+        """Why the scope as a whole can't be answered; None when it is warm."""
+        if self.open is not None:
+            return Cold.LOADING
+        if self.ended is None:
+            return Cold.NEVER_LOADED if self.doubt is Doubt.NONE else Cold.DOUBT
+        if self.ended.lo < max(self.floor, shard_floor):
+            return Cold.DOUBT
+        return Cold.AHEAD if applied < self.ended.hi else None
+
+    def created(self, event: int) -> None:
+        """The object came to be: all of it is known, as if a load had read it at this event."""
+        if self.open is None and (self.ended is None or self.ended.hi < event):
+            self.ended = EndedLoad("", event, event)
+
+    def raise_floor(self, event: int, doubt: Doubt) -> bool:
+        """What happened at this event can't be known. False when a greater one was raised."""
+        if event < self.floor:
+            return False
+        self.floor = event
+        self.doubt = doubt
+        return True
+
+    def may_hold_newer(self, event: int) -> bool:
+        """Whether rows of a load can be newer than this event."""
+        return self.newest_row > event

@@ -1,0 +1,149 @@
+"""The records of the topic: changes with their intervals, loads, transactions, control."""
+
+from enum import StrEnum
+
+import msgspec
+
+from hive.names import TableName
+from state.records.actions import AnyAction
+from state.records.objects import (
+    ColumnStatisticsImage,
+    ConstraintImage,
+    DatabaseImage,
+    FunctionImage,
+    NameImage,
+    PartitionImage,
+    TableImage,
+    WriteIdsImage,
+)
+
+
+class Record(msgspec.Struct, frozen=True, array_like=True):
+    """The base of all records. Event ids are of one epoch and are compared within it only."""
+
+    epoch: int
+
+
+class Change(Record, frozen=True, tag="c"):
+    """One event's effect on one shard. Without actions it says: complete up to `upto`.
+
+    For this shard nothing exists in `(after, upto]` but this. A large event comes in parts that
+    share the interval; only the last one, `part == parts - 1`, moves the position.
+    """
+
+    after: int
+    upto: int
+    actions: tuple[AnyAction, ...] = ()
+    part: int = 0
+    parts: int = 1
+
+
+class ScopeKind(StrEnum):
+    """What a load reads."""
+
+    TABLE = "table"
+    """One table with all that hangs on it, its write ids included."""
+    WRITE_IDS = "write_ids"
+    """The write ids of one table."""
+    NAMES = "names"
+    """The tables' names and the functions of one database."""
+    DATABASES = "databases"
+    """The databases of one catalog."""
+
+
+class Scope(msgspec.Struct, frozen=True, array_like=True):
+    """What a load reads, or what a signal asks for. Unused parts of the name are empty."""
+
+    kind: ScopeKind
+    name: TableName
+
+
+class LoadBegin(Record, frozen=True, tag="lb"):
+    """From here on deletions leave tombstones. Acknowledged before the load's `lo` is read."""
+
+    load: str
+    scope: Scope
+
+
+class Rows(msgspec.Struct, frozen=True, array_like=True, omit_defaults=True):
+    """Objects as a load read them."""
+
+    tables: tuple[TableImage, ...] = ()
+    partitions: tuple[PartitionImage, ...] = ()
+    statistics: tuple[ColumnStatisticsImage, ...] = ()
+    constraints: tuple[ConstraintImage, ...] = ()
+    write_ids: tuple[WriteIdsImage, ...] = ()
+    names: tuple[NameImage, ...] = ()
+    functions: tuple[FunctionImage, ...] = ()
+    databases: tuple[DatabaseImage, ...] = ()
+
+
+class LoadRows(Record, frozen=True, tag="lr"):
+    """One chunk of a load. Its rows count as of event `lo`."""
+
+    load: str
+    scope: Scope
+    lo: int
+    number: int
+    rows: Rows
+
+
+class LoadEnd(Record, frozen=True, tag="le"):
+    """The load read everything between the events `lo` and `hi`, in `chunks` chunks."""
+
+    load: str
+    scope: Scope
+    lo: int
+    hi: int
+    chunks: int
+
+
+class OpenTransactions(Record, frozen=True, tag="ot"):
+    """The transactions that the metastore holds open as of event `at`."""
+
+    at: int
+    txns: tuple[int, ...]
+
+
+class Reset(Record, frozen=True, tag="cr"):
+    """What was known is of another history: a new epoch begins after event `at`."""
+
+    at: int
+
+
+class ResetTable(Record, frozen=True, tag="ct"):
+    """Forget one table as of event `at`."""
+
+    at: int
+    table: TableName
+
+
+class SetLists(Record, frozen=True, tag="cl"):
+    """Which tables are cached: those that a whitelist pattern matches and no blacklist pattern.
+
+    Patterns are Hive's (`*`, `|`) over `db.table`. The higher version wins.
+    """
+
+    version: int
+    whitelist: tuple[str, ...]
+    blacklist: tuple[str, ...]
+
+
+class Pause(Record, frozen=True, tag="cp"):
+    """Whether the cache serves at all. The higher version wins."""
+
+    version: int
+    paused: bool
+
+
+AnyRecord = (
+    Change
+    | LoadBegin
+    | LoadRows
+    | LoadEnd
+    | OpenTransactions
+    | Reset
+    | ResetTable
+    | SetLists
+    | Pause
+)

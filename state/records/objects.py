@@ -1,0 +1,105 @@
+"""What records carry of an object: its canonical Thrift bytes, and beside them what the fold needs.
+
+The fold never decodes the bytes of an event, so everything that decides is spelled out here.
+"""
+
+from enum import IntEnum
+
+import msgspec
+
+from hive.names import TableName
+
+
+class DatabaseName(msgspec.Struct, frozen=True, array_like=True):
+    """A database's full name, in lower case."""
+
+    catalog: str
+    db: str
+
+
+class TableImage(msgspec.Struct, frozen=True, array_like=True):
+    """A table as it was after an event, or as a load read it."""
+
+    name: TableName
+    id: int
+    write_id: int
+    """The write id that the object carries; 0 or less for none."""
+    managed: bool
+    """Transactional: its reads may be checked by write ids."""
+    partitioned: bool
+    data: bytes
+
+
+class PartitionImage(msgspec.Struct, frozen=True, array_like=True):
+    """A partition as it was after an event, or as a load read it."""
+
+    values: tuple[str, ...]
+    write_id: int
+    columns_hash: int
+    """Tells whether its columns changed, without its bytes."""
+    data: bytes
+
+
+class ColumnStatisticsImage(msgspec.Struct, frozen=True, array_like=True):
+    """The statistics of one column, of a table or (with values) of a partition."""
+
+    values: tuple[str, ...] | None
+    engine: str
+    column: str
+    write_id: int
+    """The write id that they were computed at; 0 or less for none."""
+    last_analyzed: int
+    """Seconds since 1970, a field of the description that all columns of one answer share."""
+    data: bytes
+    """A ColumnStatisticsObj."""
+
+
+class ConstraintKind(IntEnum):
+    """The numbers are those of KEY_CONSTRAINTS.CONSTRAINT_TYPE."""
+
+    PRIMARY_KEY = 0
+    FOREIGN_KEY = 1
+    UNIQUE = 2
+    NOT_NULL = 3
+    DEFAULT = 4
+    CHECK = 5
+
+
+class ConstraintImage(msgspec.Struct, frozen=True, array_like=True):
+    """One constraint: a Thrift struct for each of its columns, in order."""
+
+    kind: ConstraintKind
+    name: str
+    columns: tuple[bytes, ...]
+
+
+class NameImage(msgspec.Struct, frozen=True, array_like=True):
+    """What a list of tables shows of each."""
+
+    table: str
+    type: str
+    owner: str
+    comment: str | None
+
+
+class FunctionImage(msgspec.Struct, frozen=True, array_like=True):
+    """A function."""
+
+    name: str
+    data: bytes
+
+
+class DatabaseImage(msgspec.Struct, frozen=True, array_like=True):
+    """A database."""
+
+    name: DatabaseName
+    data: bytes
+
+
+class WriteIdsImage(msgspec.Struct, frozen=True, array_like=True):
+    """A table's rows of TXN_TO_WRITE_ID and NEXT_WRITE_ID as a load read them."""
+
+    high: int
+    open: tuple[tuple[int, int], ...]
+    """(transaction, write id) of transactions that are open."""
+    aborted: tuple[int, ...]

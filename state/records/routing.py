@@ -1,0 +1,42 @@
+"""Which shard a table or a database belongs to: Kafka's own Java partitioner over its name."""
+
+from functools import lru_cache
+
+from hive.names import TableName
+from state.records.objects import DatabaseName
+
+_MASK = 0xFFFFFFFF
+_MULTIPLIER = 0x5BD1E995
+_SEED = 0x9747B28C
+
+
+def murmur2(data: bytes) -> int:
+    """Kafka's hash of a key, as an unsigned 32-bit number."""
+    length = len(data)
+    value = (_SEED ^ length) & _MASK
+    whole = length & ~3
+    for at in range(0, whole, 4):
+        word = int.from_bytes(data[at : at + 4], "little") * _MULTIPLIER & _MASK
+        word = (word ^ word >> 24) * _MULTIPLIER & _MASK
+        value = value * _MULTIPLIER & _MASK ^ word
+    if whole < length:
+        value = (value ^ int.from_bytes(data[whole:], "little")) * _MULTIPLIER & _MASK
+    value = (value ^ value >> 13) * _MULTIPLIER & _MASK
+    return value ^ value >> 15
+
+
+def kafka_partition(key: bytes, partitions: int) -> int:
+    """Where Kafka's default partitioner puts a key."""
+    return (murmur2(key) & 0x7FFFFFFF) % partitions
+
+
+@lru_cache(maxsize=65_536)
+def table_shard(table: TableName, shards: int) -> int:
+    """The shard that holds a table."""
+    return kafka_partition(str(table).encode(), shards)
+
+
+@lru_cache(maxsize=65_536)
+def home_shard(db: DatabaseName, shards: int) -> int:
+    """The shard that holds the names and the functions of a database."""
+    return kafka_partition(f"{db.catalog}.{db.db}".encode(), shards)

@@ -1,0 +1,62 @@
+import msgspec
+import pytest
+
+from hive.errors import RecordFormatError
+from hive.names import table_name
+from state.records import (
+    FORMAT_VERSION,
+    Change,
+    LoadRows,
+    Reset,
+    Rows,
+    Scope,
+    ScopeKind,
+    decode,
+    encode,
+)
+from state.records.actions import AnyAction, CommitTxn, DropPartitions, PutPartitions
+from state.records.objects import PartitionImage
+
+TABLE = table_name(None, "db", "t")
+CHANGE = Change(
+    epoch=2,
+    after=4,
+    upto=7,
+    actions=(
+        PutPartitions(TABLE, 3, (PartitionImage(("a", "b"), 3, 77, b"\x00bytes"),), added=True),
+        CommitTxn(9, (("db", 3),)),
+    ),
+)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        CHANGE,
+        Change(0, 1, 2),
+        Change(0, 1, 2, (DropPartitions(TABLE, (("1",),)),), part=2, parts=3),
+        LoadRows(0, "id", Scope(ScopeKind.TABLE, TABLE), 5, 0, Rows()),
+        Reset(3, 17),
+    ],
+)
+def test_records_come_back_as_they_were(record: Change) -> None:
+    assert decode(encode(record)) == record
+
+
+def test_every_action_has_a_tag_of_its_own() -> None:
+    actions = msgspec.inspect.type_info(AnyAction)
+    assert isinstance(actions, msgspec.inspect.UnionType)
+    tags = [kind.tag for kind in actions.types if isinstance(kind, msgspec.inspect.StructType)]
+    assert len(set(tags)) == len(actions.types)
+
+
+def test_a_newer_format_is_refused_with_the_order_of_the_upgrade() -> None:
+    newer = bytes((FORMAT_VERSION + 1,)) + encode(CHANGE)[1:]
+    with pytest.raises(RecordFormatError, match="upgrade the workers before the connectors"):
+        decode(newer)
+
+
+@pytest.mark.parametrize("value", [b"", b"\x00x", b"\x01", b"\x01\x93\xa1c", b"\x01\x91\xa2zz"])
+def test_bytes_that_are_no_record_are_refused(value: bytes) -> None:
+    with pytest.raises(RecordFormatError):
+        decode(value)
