@@ -8,7 +8,9 @@ import click
 from hive.errors import MetatideError
 
 COMMANDS: dict[str, str] = {
+    "up": "metatide.cli.up",
     "config": "metatide.cli.config",
+    "doctor": "metatide.cli.doctor",
 }
 """Name of a subcommand → the module that defines `command`."""
 

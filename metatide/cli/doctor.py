@@ -1,0 +1,56 @@
+"""`metatide doctor`: what is missing, and the remedy."""
+
+import json
+import sys
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from metatide.config import Effective, configured
+from metatide.doctor import Result, Status, examine, find_target
+
+_STYLES = {Status.OK: "green", Status.FAILED: "bold red", Status.UNCHECKED: "yellow"}
+
+
+@click.command("doctor")
+@configured("data_dir", "kafka.bootstrap_servers", "database.url", "upstream.url")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object a line, as when piped.")
+def command(effective: Effective, as_json: bool) -> None:
+    """Check what Metatide needs, and say what to do about what is missing.
+
+    Examines what the configuration names, and for the rest the stack that `metatide up` runs on
+    the same data directory. The exit status is 1 when a check failed.
+    """
+    console = Console()
+    results = []
+    with Console(stderr=True).status("examining"):
+        for result in examine(find_target(effective.config)):
+            results.append(result)
+            if as_json or not console.is_terminal:
+                click.echo(json.dumps(_as_object(result), ensure_ascii=False))
+    if console.is_terminal and not as_json:
+        console.print(_as_table(results))
+    sys.exit(any(one.finding.status is Status.FAILED for one in results))
+
+
+def _as_object(result: Result) -> dict[str, str | None]:
+    finding = result.finding
+    return {
+        "check": result.check,
+        "status": finding.status.value,
+        "detail": finding.detail,
+        "remedy": finding.remedy,
+    }
+
+
+def _as_table(results: list[Result]) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for one in results:
+        finding = one.finding
+        detail = Text(finding.detail)
+        if finding.remedy:
+            detail.append(f"\n→ {finding.remedy}", style="italic")
+        table.add_row(Text(finding.status.value, _STYLES[finding.status]), one.check, detail)
+    return table

@@ -1,0 +1,67 @@
+"""All checks, in the order in which they are done and shown."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from confluent_kafka import KafkaException
+from sqlalchemy.exc import SQLAlchemyError
+
+from hive.errors import MetatideError
+from metatide.doctor import database, java, kafka, log, metastore
+from metatide.doctor.finding import Finding, Status, failed, unchecked
+from metatide.doctor.target import Target
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line of the doctor's; without the check that it `needs` it would only fail again."""
+
+    name: str
+    run: Callable[[Target], Finding]
+    needs: str | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """A check and what it found."""
+
+    check: str
+    finding: Finding
+
+
+CHECKS = (
+    Check("java", java.version),
+    Check("kafka", kafka.reachable),
+    Check("kafka record size", kafka.record_size, "kafka"),
+    Check("kafka topic", kafka.topic, "kafka"),
+    Check("database", database.reachable),
+    Check("schema", database.schema, "database"),
+    Check("notification log", log.complete, "schema"),
+    Check("one transaction", metastore.one_transaction, "schema"),
+    Check("metastore", metastore.reachable),
+    Check("listener", metastore.listener, "metastore"),
+    Check("parameter stripping", metastore.stripping, "metastore"),
+    Check("log retention", metastore.retention, "metastore"),
+)
+
+
+def examine(target: Target, checks: Sequence[Check] = CHECKS) -> Iterator[Result]:
+    """Does the checks, each result as soon as it is there."""
+    found: dict[str, Finding] = {}
+    for check in checks:
+        needed = found[check.needs] if check.needs is not None else None
+        if needed is not None and needed.status is not Status.OK:
+            finding = unchecked(f"needs {check.needs}", needed.remedy or "")
+        else:
+            finding = _run(check, target)
+        found[check.name] = finding
+        yield Result(check.name, finding)
+
+
+def _run(check: Check, target: Target) -> Finding:
+    """Its finding; a service that stops to answer, or a right that we lack, is one too."""
+    try:
+        return check.run(target)
+    except (KafkaException, SQLAlchemyError, MetatideError) as error:
+        reason = str(error).partition("\n")[0]
+        return failed(f"could not be checked: {reason}", "see to it and run this again")

@@ -1,0 +1,74 @@
+"""The metastore's database."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import Connection, create_engine, make_url, text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.pool import NullPool
+
+from hive.errors import InputError
+from hive.schema import detect
+from metatide.doctor.finding import Finding, failed, ok
+from metatide.doctor.target import Target
+
+TIMEOUT_S = 5
+_DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql"}
+_REPLICA = {"postgresql": "SELECT pg_is_in_recovery()", "mysql": "SELECT @@global.read_only"}
+
+
+@contextmanager
+def snapshot(target: Target) -> Iterator[Connection]:
+    """A transaction in which all reads see one state."""
+    assert target.database_url is not None
+    url = make_url(target.database_url)
+    url = url.set(drivername=_DRIVERS[url.get_backend_name()])
+    engine = create_engine(
+        url,
+        poolclass=NullPool,
+        isolation_level="REPEATABLE READ",
+        connect_args={"connect_timeout": TIMEOUT_S},
+    )
+    with engine.connect() as connection:
+        yield connection
+
+
+def reachable(target: Target) -> Finding:
+    if target.database_url is None:
+        return failed("none is named and none runs here", "start `metatide up` or give --database")
+    shown = make_url(target.database_url).render_as_string()
+    try:
+        with snapshot(target) as connection:
+            replica = connection.scalar(text(_REPLICA[connection.dialect.name]))
+            release = connection.dialect.server_version_info or ()
+    except DBAPIError as error:
+        return failed(
+            f"{shown} does not answer: {_reason(error)}",
+            "start it, or correct database.url (--database) and database.password",
+        )
+    if replica:
+        return failed(
+            f"{shown} is a replica, which may lag behind", "name the primary in database.url"
+        )
+    return ok(f"{shown}, release {'.'.join(map(str, release))}")
+
+
+def schema(target: Target) -> Finding:
+    try:
+        with snapshot(target) as connection:
+            version = detect(connection)
+    except InputError as error:
+        detail, _, remedy = str(error).partition(": ")
+        return failed(detail, remedy)
+    if version is None:
+        return failed(
+            "no metastore has its tables in this database",
+            "correct the name of the database in database.url, or let Hive's schematool "
+            "(or `metatide up`, in an empty one of its own) make them",
+        )
+    return ok(f"as of Hive {version.release}")
+
+
+def _reason(error: DBAPIError) -> str:
+    lines = str(error.orig).strip().splitlines()
+    return lines[0] if lines else type(error.orig).__name__

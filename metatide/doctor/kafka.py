@@ -1,0 +1,96 @@
+"""The broker and the topic."""
+
+import logging
+from collections.abc import Mapping
+
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import (  # type: ignore[attr-defined]
+    AdminClient,
+    ConfigResource,
+    ResourceType,
+)
+
+from metatide.doctor.finding import Finding, failed, ok, unchecked
+from metatide.doctor.target import Target
+
+TIMEOUT_S = 5.0
+RECORD_BYTES_MIN = 1_000_000
+"""What a record may need: the default of Kafka, 1,048,588 bytes, is enough."""
+_FOREVER = "-1"
+
+# librdkafka writes connection errors to stderr otherwise.
+_LOG = logging.getLogger(__name__)
+_LOG.addHandler(logging.NullHandler())
+_LOG.propagate = False
+
+
+def reachable(target: Target) -> Finding:
+    if target.kafka is None:
+        return failed("none is named and none runs here", "start `metatide up` or give --kafka")
+    try:
+        brokers = _client(target).list_topics(timeout=TIMEOUT_S).brokers
+    except KafkaException as error:
+        return failed(
+            f"{target.kafka} does not answer: {_reason(error)}",
+            "start the broker, or correct kafka.bootstrap_servers (--kafka)",
+        )
+    return ok(f"{target.kafka}, {len(brokers)} broker{'s' if len(brokers) > 1 else ''}")
+
+
+def record_size(target: Target) -> Finding:
+    client = _client(target)
+    broker = min(client.list_topics(timeout=TIMEOUT_S).brokers)
+    settings = _settings(client, ResourceType.BROKER, str(broker))
+    return _judged_size("the broker", "message.max.bytes", settings)
+
+
+def topic(target: Target) -> Finding:
+    client = _client(target)
+    known = client.list_topics(timeout=TIMEOUT_S).topics.get(target.topic)
+    if known is None:
+        return unchecked(
+            f"there is no topic {target.topic} yet", "start a connector, which creates it"
+        )
+    settings = _settings(client, ResourceType.TOPIC, target.topic)
+    if len(known.partitions) != target.partitions:
+        return failed(
+            f"{target.topic} has {len(known.partitions)} partitions, the configuration says "
+            f"{target.partitions}",
+            f"set kafka.partitions = {len(known.partitions)}: a shard cannot be split",
+        )
+    wanted = {"cleanup.policy": "delete", "retention.ms": _FOREVER, "retention.bytes": _FOREVER}
+    wrong = {name: value for name, value in wanted.items() if settings[name] != value}
+    if wrong:
+        found = ", ".join(f"{name}={settings[name]}" for name in wrong)
+        right = ",".join(f"{name}={value}" for name, value in wrong.items())
+        return failed(
+            f"{target.topic} loses records that the cache is rebuilt from: {found}",
+            f"kafka-configs.sh --alter --topic {target.topic} --add-config {right}",
+        )
+    size = _judged_size(target.topic, "max.message.bytes", settings)
+    return size if size.remedy else ok(f"{target.topic}, {target.partitions} partitions, kept")
+
+
+def _client(target: Target) -> AdminClient:
+    assert target.kafka is not None
+    return AdminClient({"bootstrap.servers": target.kafka}, logger=_LOG)
+
+
+def _settings(client: AdminClient, kind: ResourceType, name: str) -> dict[str, str]:
+    resource = ConfigResource(kind, name)
+    [answer] = client.describe_configs([resource], request_timeout=TIMEOUT_S).values()
+    return {entry.name: str(entry.value) for entry in answer.result(TIMEOUT_S).values()}
+
+
+def _judged_size(owner: str, name: str, settings: Mapping[str, str]) -> Finding:
+    size_bytes = int(settings[name])
+    if size_bytes < RECORD_BYTES_MIN:
+        return failed(
+            f"{name} of {owner} is {size_bytes:,}",
+            f"set it to {RECORD_BYTES_MIN} or more, better 16 MiB",
+        )
+    return ok(f"{name} of {owner} is {size_bytes:,}")
+
+
+def _reason(error: KafkaException) -> str:
+    return str(error.args[0].str())

@@ -1,0 +1,111 @@
+"""How the metastore writes its log."""
+
+import re
+
+from sqlalchemy import func, literal_column, select
+
+from hive.errors import MachineError
+from hive.schema import detect, metadata
+from metatide.doctor import upstream
+from metatide.doctor.database import snapshot
+from metatide.doctor.finding import Finding, failed, ok, unchecked
+from metatide.doctor.target import Target
+
+LISTENER = "org.apache.hive.hcatalog.listener.DbNotificationListener"
+EVENTS_MAX = 100_000
+"""How many of the newest events are looked at."""
+RETENTION_S_MIN = 24 * 3600
+_TRANSACTIONAL = "metastore.transactional.event.listeners"
+_AFTERWARDS = "metastore.event.listeners"
+_EXCLUDED = "metastore.notification.parameters.exclude.patterns"
+_RETENTION = "metastore.event.db.listener.timetolive"
+_GIVE_UPSTREAM = "give --upstream thrift://HOST:PORT"
+_SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
+
+
+def one_transaction(target: Target) -> Finding:
+    """Looks for a table whose row and whose event were written by one transaction."""
+    with snapshot(target) as connection:
+        if connection.dialect.name != "postgresql":
+            return unchecked("this database doesn't tell who wrote a row", _GIVE_UPSTREAM)
+        version = detect(connection)
+        assert version is not None
+        names = metadata(version).tables
+        log, tables, databases = names["NOTIFICATION_LOG"], names["TBLS"], names["DBS"]
+        newest = select(func.max(log.c.EVENT_ID)).scalar_subquery()
+        written_together = literal_column('"NOTIFICATION_LOG".xmin::text').op("=")(
+            literal_column('"TBLS".xmin::text')
+        )
+        found = connection.scalar(
+            select(log.c.EVENT_ID)
+            .join_from(databases, tables, tables.c.DB_ID == databases.c.DB_ID)
+            .join(
+                log,
+                (log.c.DB_NAME == databases.c.NAME)
+                & (log.c.TBL_NAME == tables.c.TBL_NAME)
+                & (func.coalesce(log.c.CAT_NAME, "hive") == databases.c.CTLG_NAME),
+            )
+            .where(log.c.EVENT_ID > newest - EVENTS_MAX, log.c.EVENT_TYPE == "CREATE_TABLE")
+            .where(written_together)
+            .limit(1)
+        )
+    if found is None:
+        return unchecked("no table shows it that was created lately", _GIVE_UPSTREAM)
+    return ok(f"event {found} was committed together with its table")
+
+
+def reachable(target: Target) -> Finding:
+    if target.upstream is None:
+        return unchecked("none is named", _GIVE_UPSTREAM)
+    try:
+        upstream.setting(target.upstream, _TRANSACTIONAL)
+    except MachineError as error:
+        return failed(str(error), "start it, or correct upstream.url (--upstream)")
+    host, port = target.upstream
+    return ok(f"{host}:{port}")
+
+
+def listener(target: Target) -> Finding:
+    listeners = _setting(target, _TRANSACTIONAL)
+    last = listeners.rpartition(",")[2].strip()
+    if last != LISTENER:
+        return failed(
+            f"{_TRANSACTIONAL} is {listeners!r}",
+            f"end it with {LISTENER} and restart the metastores",
+        )
+    if LISTENER in _setting(target, _AFTERWARDS):
+        return failed(
+            f"{_AFTERWARDS} names the listener too, so that events are written twice",
+            f"take {LISTENER} out of it and restart the metastores",
+        )
+    return ok("writes in the transaction of the change")
+
+
+def stripping(target: Target) -> Finding:
+    patterns = _setting(target, _EXCLUDED)
+    if patterns:
+        return failed(
+            f"{_EXCLUDED} is {patterns!r}, which takes parameters out of events",
+            "make it empty and restart the metastores",
+        )
+    return ok("off")
+
+
+def retention(target: Target) -> Finding:
+    text = _setting(target, _RETENTION)
+    match = re.fullmatch(r"(\d+)\s*([dhms])[a-z]*", text.strip())
+    # Without a unit it is seconds, and milliseconds are as good as nothing.
+    seconds = int(match[1]) * _SECONDS[match[2]] if match and "ms" not in text else 0
+    if text.strip().isdigit():
+        seconds = int(text)
+    if seconds < RETENTION_S_MIN:
+        return failed(
+            f"{_RETENTION} is {text!r}: a connector that is down for longer misses events",
+            "set it to 7d and restart the metastores",
+        )
+    return ok(f"events are kept for {text}")
+
+
+def _setting(target: Target, name: str) -> str:
+    assert target.upstream is not None
+    return upstream.setting(target.upstream, name)

@@ -1,0 +1,73 @@
+"""What the doctor says of a real broker."""
+
+import itertools
+import os
+
+import pytest
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from metatide.doctor import Status, Target, kafka
+from metatide.stack.machine import LOOPBACK, free_port
+
+numbers = itertools.count()
+
+
+def topic(broker: str, partitions: int = 2, settings: dict[str, str] | None = None) -> str:
+    name = f"doctor-{os.getpid()}-{next(numbers)}"
+    client = AdminClient({"bootstrap.servers": broker})
+    client.create_topics([NewTopic(name, partitions, 1, config=settings or {})])[name].result(30)
+    return name
+
+
+def target(broker: str | None, topic_name: str = "nowhere") -> Target:
+    return Target(broker, topic_name, 2, None, None)
+
+
+def test_a_broker_that_answers_is_fine(kafka_broker: str) -> None:
+    finding = kafka.reachable(target(kafka_broker))
+    assert (finding.status, finding.detail) == (Status.OK, f"{kafka_broker}, 1 broker")
+    assert kafka.record_size(target(kafka_broker)).status is Status.OK
+
+
+def test_a_broker_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kafka, "TIMEOUT_S", 0.3)
+    address = f"{LOOPBACK}:{free_port()}"
+    finding = kafka.reachable(target(address))
+    assert finding.status is Status.FAILED
+    assert finding.detail.startswith(f"{address} does not answer")
+    assert kafka.reachable(target(None)).status is Status.FAILED
+
+
+def test_a_topic_yet_to_come_is_not_checked(kafka_broker: str) -> None:
+    assert kafka.topic(target(kafka_broker)).status is Status.UNCHECKED
+
+
+def test_a_topic_that_keeps_everything_is_fine(kafka_broker: str) -> None:
+    finding = kafka.topic(target(kafka_broker, topic(kafka_broker)))
+    assert finding.status is Status.OK, finding
+
+
+@pytest.mark.parametrize(
+    ("settings", "detail", "remedy"),
+    [
+        ({"retention.ms": "1000"}, "retention.ms=1000", "--add-config retention.ms=-1"),
+        ({"retention.bytes": "1000"}, "retention.bytes=1000", "retention.bytes=-1"),
+        ({"cleanup.policy": "compact"}, "cleanup.policy=compact", "cleanup.policy=delete"),
+        ({"max.message.bytes": "1000"}, "is 1,000", "set it to 1000000 or more"),
+    ],
+)
+def test_a_topic_that_loses_records_is_refused(
+    kafka_broker: str, settings: dict[str, str], detail: str, remedy: str
+) -> None:
+    finding = kafka.topic(target(kafka_broker, topic(kafka_broker, settings=settings)))
+    assert finding.status is Status.FAILED
+    assert detail in finding.detail
+    assert finding.remedy is not None
+    assert remedy in finding.remedy
+
+
+def test_another_number_of_partitions_is_refused(kafka_broker: str) -> None:
+    finding = kafka.topic(target(kafka_broker, topic(kafka_broker, partitions=3)))
+    assert finding.status is Status.FAILED
+    assert finding.remedy == "set kafka.partitions = 3: a shard cannot be split"

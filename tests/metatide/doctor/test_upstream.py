@@ -1,0 +1,162 @@
+"""The one question to a metastore, against Thrift's own reader and writer."""
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+from thrift.protocol.TBinaryProtocol import TBinaryProtocol
+from thrift.Thrift import TApplicationException, TMessageType, TType
+from thrift.transport.TSocket import TSocket
+from thrift.transport.TTransport import TBufferedTransport
+
+from hive.errors import MachineError
+from metatide.doctor import Finding, Status, Target
+from metatide.doctor import metastore as checks
+from metatide.doctor.upstream import setting
+
+Answer = Callable[[TBinaryProtocol, str], None]
+
+
+def value(text: str) -> Answer:
+    def answer(protocol: TBinaryProtocol, _name: str) -> None:
+        protocol.writeMessageBegin("get_config_value", TMessageType.REPLY, 0)
+        protocol.writeFieldBegin("success", TType.STRING, 0)
+        protocol.writeString(text)
+        protocol.writeFieldStop()
+
+    return answer
+
+
+def settings_of(known: dict[str, str]) -> Answer:
+    return lambda protocol, name: value(known.get(name, ""))(protocol, name)
+
+
+def refuse(protocol: TBinaryProtocol, _name: str) -> None:
+    protocol.writeMessageBegin("get_config_value", TMessageType.REPLY, 0)
+    protocol.writeFieldBegin("o1", TType.STRUCT, 1)
+    protocol.writeFieldStop()
+    protocol.writeFieldStop()
+
+
+def fail(protocol: TBinaryProtocol, _name: str) -> None:
+    protocol.writeMessageBegin("get_config_value", TMessageType.EXCEPTION, 0)
+    TApplicationException(TApplicationException.INTERNAL_ERROR, "no").write(protocol)
+
+
+def hang_up(protocol: TBinaryProtocol, _name: str) -> None:
+    protocol.writeMessageBegin("get_config_value", TMessageType.REPLY, 0)
+
+
+def speak_http(protocol: TBinaryProtocol, _name: str) -> None:
+    protocol.trans.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+
+@contextmanager
+def serving(answer: Answer) -> Iterator[tuple[str, int]]:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            while True:
+                try:
+                    connection, _ = listener.accept()
+                except OSError:
+                    return
+                socket_ = TSocket()
+                socket_.setHandle(connection)
+                transport = TBufferedTransport(socket_)
+                protocol = TBinaryProtocol(transport, strictRead=True)
+                assert protocol.readMessageBegin()[0] == "get_config_value"
+                asked = []
+                while (field := protocol.readFieldBegin())[1] != TType.STOP:
+                    asked.append((field[2], protocol.readString()))
+                assert [number for number, _ in asked] == [1, 2]
+                answer(protocol, asked[0][1])
+                transport.flush()
+                transport.close()
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield listener.getsockname()
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+            thread.join()
+
+
+def target(address: tuple[str, int]) -> Target:
+    return Target(None, "metatide", 16, None, address)
+
+
+@pytest.mark.parametrize("text", ["", "a", "größer", "x" * 100_000])
+def test_a_value_comes_as_it_was_sent(text: str) -> None:
+    with serving(value(text)) as address:
+        assert setting(address, "metastore.x") == text
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (refuse, "it refuses to tell metastore.x"),
+        (fail, "it refuses to tell metastore.x"),
+        (hang_up, "it hung up in the middle"),
+        (speak_http, "not Thrift's binary protocol"),
+    ],
+)
+def test_any_other_answer_is_an_error(answer: Answer, message: str) -> None:
+    with serving(answer) as address, pytest.raises(MachineError, match=message):
+        setting(address, "metastore.x")
+
+
+def test_nobody_there_is_an_error_with_the_address() -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        address = nobody.getsockname()
+        with pytest.raises(MachineError, match=f"answers at 127.0.0.1:{address[1]}"):
+            setting(address, "metastore.x")
+        finding = checks.reachable(target(address))
+        assert finding.status is Status.FAILED
+
+
+GOOD = {
+    "metastore.transactional.event.listeners": f"a.B, {checks.LISTENER}",
+    "metastore.event.db.listener.timetolive": "7d",
+}
+
+
+@pytest.mark.parametrize(
+    ("check", "changed", "words"),
+    [
+        (checks.listener, {}, None),
+        (checks.listener, {"metastore.transactional.event.listeners": ""}, "end it with"),
+        (
+            checks.listener,
+            {"metastore.transactional.event.listeners": f"{checks.LISTENER},a.B"},
+            "end it with",
+        ),
+        (checks.listener, {"metastore.event.listeners": checks.LISTENER}, "take org.apache"),
+        (checks.stripping, {}, None),
+        (
+            checks.stripping,
+            {"metastore.notification.parameters.exclude.patterns": "spark.*"},
+            "make it empty",
+        ),
+        (checks.retention, {}, None),
+        (checks.retention, {"metastore.event.db.listener.timetolive": "86400s"}, None),
+        (checks.retention, {"metastore.event.db.listener.timetolive": "23h"}, "set it to 7d"),
+        (checks.retention, {"metastore.event.db.listener.timetolive": "99999ms"}, "set it to 7d"),
+        (checks.retention, {"metastore.event.db.listener.timetolive": ""}, "set it to 7d"),
+    ],
+)
+def test_settings_are_judged(
+    check: Callable[[Target], Finding], changed: dict[str, str], words: str | None
+) -> None:
+    with serving(settings_of(GOOD | changed)) as address:
+        finding = check(target(address))
+    if words is None:
+        assert finding.status is Status.OK
+    else:
+        assert finding.status is Status.FAILED
+        assert finding.remedy is not None
+        assert words in finding.remedy
