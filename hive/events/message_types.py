@@ -1,0 +1,316 @@
+"""The JSON of NOTIFICATION_LOG's messages, one struct a shape, as Hive 4.0 to 4.2 write it."""
+
+from typing import Any
+
+import msgspec
+
+
+class Message(msgspec.Struct, kw_only=True, rename="camel"):
+    """What all messages have."""
+
+    server: str | None = ""
+    service_principal: str | None = ""
+    timestamp: int | None = None
+
+
+class DatabaseMessage(Message, kw_only=True):
+    """CREATE_DATABASE, DROP_DATABASE."""
+
+    db: str
+    db_json: str
+
+
+class AlterDatabaseMessage(Message, kw_only=True):
+    """ALTER_DATABASE."""
+
+    db: str
+    db_obj_before_json: str
+    db_obj_after_json: str
+
+
+class TableMessage(Message, kw_only=True):
+    """What messages about a table have."""
+
+    db: str
+    table: str
+    table_type: str | None = None
+
+
+class CreateTableMessage(TableMessage, kw_only=True):
+    """CREATE_TABLE."""
+
+    table_obj_json: str
+    files: list[Any] | None = None
+
+
+class DropTableMessage(TableMessage, kw_only=True):
+    """DROP_TABLE; old releases lack the object."""
+
+    table_obj_json: str | None = None
+
+
+class AlterTableMessage(TableMessage, kw_only=True):
+    """ALTER_TABLE."""
+
+    table_obj_before_json: str
+    table_obj_after_json: str
+    is_truncate_op: str | None = "false"
+    write_id: int | None = -1
+
+
+class AddPartitionMessage(TableMessage, kw_only=True):
+    """ADD_PARTITION."""
+
+    table_obj_json: str
+    partitions: list[dict[str, str | None]] = []
+    partition_list_json: list[str]
+    partition_files: list[Any] | None = None
+
+
+class AlterPartitionMessage(TableMessage, kw_only=True):
+    """ALTER_PARTITION."""
+
+    table_obj_json: str
+    key_values: dict[str, str | None] = {}
+    partition_obj_before_json: str
+    partition_obj_after_json: str
+    is_truncate_op: str | None = "false"
+    write_id: int | None = -1
+
+
+class AlterPartitionsMessage(TableMessage, kw_only=True):
+    """ALTER_PARTITIONS, from 4.1 on."""
+
+    table_obj_json: str
+    partitions: list[dict[str, str | None]] = []
+    partition_list_json: list[str]
+    is_truncate_op: str | None = "false"
+    write_id: int | None = -1
+
+
+class DropPartitionMessage(TableMessage, kw_only=True):
+    """DROP_PARTITION: values only."""
+
+    table_obj_json: str | None = None
+    partitions: list[dict[str, str | None]]
+
+
+class InsertMessage(TableMessage, kw_only=True):
+    """INSERT."""
+
+    table_obj_json: str | None = None
+    ptn_obj_json: str | None = None
+    replace: str | None = "false"
+    files: list[Any] | None = None
+
+
+class ReloadMessage(TableMessage, kw_only=True):
+    """RELOAD; the list is of 4.2."""
+
+    table_obj_json: str | None = None
+    ptn_obj_json: str | None = None
+    refresh_event: str | None = "false"
+    partition_list_json: list[str] | None = None
+
+
+class CreateFunctionMessage(Message, kw_only=True):
+    """CREATE_FUNCTION."""
+
+    db: str
+    function_obj_json: str
+
+
+class DropFunctionMessage(Message, kw_only=True):
+    """DROP_FUNCTION."""
+
+    db: str
+    function_name: str
+
+
+class PrimaryKeyMessage(Message, kw_only=True):
+    """ADD_PRIMARYKEY."""
+
+    primary_key_list_json: list[str]
+
+
+class ForeignKeyMessage(Message, kw_only=True):
+    """ADD_FOREIGNKEY."""
+
+    foreign_key_list_json: list[str]
+
+
+class UniqueConstraintMessage(Message, kw_only=True):
+    """ADD_UNIQUECONSTRAINT."""
+
+    unique_constraint_list_json: list[str]
+
+
+class NotNullConstraintMessage(Message, kw_only=True):
+    """ADD_NOTNULLCONSTRAINT."""
+
+    not_null_constraint_list_json: list[str]
+
+
+class DefaultConstraintMessage(Message, kw_only=True):
+    """ADD_DEFAULTCONSTRAINT."""
+
+    default_constraint_list_json: list[str]
+
+
+class CheckConstraintMessage(Message, kw_only=True):
+    """ADD_CHECKCONSTRAINT."""
+
+    check_constraint_list_json: list[str]
+
+
+class DropConstraintMessage(Message, kw_only=True):
+    """DROP_CONSTRAINT."""
+
+    db_name: str
+    table_name: str
+    constraint_name: str
+
+
+class OpenTxnMessage(Message, kw_only=True):
+    """OPEN_TXN: a list or, as Hive writes it, a range."""
+
+    txn_ids: list[int] | None = None
+    from_txn_id: int | None = None
+    to_txn_id: int | None = None
+
+
+class CommitTxnMessage(Message, kw_only=True):
+    """COMMIT_TXN: write ids with the database of each from 4.1 on."""
+
+    txnid: int
+    write_ids: list[int] | None = None
+    databases: list[str] | None = None
+    tables: list[str] | None = None
+    partitions: list[str] | None = None
+    table_objs: list[str] | None = None
+    partition_objs: list[str] | None = None
+    files: list[str] | None = None
+
+
+class AbortTxnMessage(Message, kw_only=True):
+    """ABORT_TXN: write ids from 4.1 on."""
+
+    txnid: int
+    dbs_updated: list[str] | None = None
+    write_ids: list[int] | None = None
+
+
+class AllocWriteIdMessage(Message, kw_only=True):
+    """ALLOC_WRITE_ID_EVENT."""
+
+    db_name: str
+    table_name: str
+    txn_id_list: list[int]
+    write_id_list: list[int]
+
+
+class AcidWriteMessage(Message, kw_only=True):
+    """ACID_WRITE_EVENT."""
+
+    txnid: int
+    write_id: int | None = None
+    database: str
+    table: str
+    partition: str | None = None
+    table_obj_json: str | None = None
+    partition_obj_json: str | None = None
+    files: list[str] | None = None
+
+
+class UpdateTableStatsMessage(Message, kw_only=True):
+    """UPDATE_TBL_COL_STAT_EVENT."""
+
+    database: str
+    col_stats_json: str
+    parameters: dict[str, str] | None = None
+    table_obj_json: str | None = None
+    write_id: int | None = -1
+
+
+class UpdatePartitionStatsMessage(UpdateTableStatsMessage, kw_only=True):
+    """UPDATE_PART_COL_STAT_EVENT."""
+
+    part_vals: list[str]
+
+
+class DeleteTableStatsMessage(Message, kw_only=True):
+    """DELETE_TBL_COL_STAT_EVENT: no column means all; the table is named by the row alone."""
+
+    database: str
+    col_name: str | None = None
+
+
+class DeletePartitionStatsMessage(DeleteTableStatsMessage, kw_only=True):
+    """DELETE_PART_COL_STAT_EVENT."""
+
+    part_name: str | None = None
+    part_values: list[str]
+
+
+class CommitCompactionMessage(Message, kw_only=True):
+    """COMMIT_COMPACTION_EVENT."""
+
+    txnid: int
+    compaction_id: int | None = None
+    type: str | None = None
+    dbname: str
+    table_name: str
+    part_name: str | None = None
+
+
+class CatalogMessage(Message, kw_only=True):
+    """CREATE_CATALOG, DROP_CATALOG."""
+
+    catalog: str
+
+
+class AlterCatalogMessage(Message, kw_only=True):
+    """ALTER_CATALOG."""
+
+    cat_obj_before_json: str
+    cat_obj_after_json: str
+
+
+MESSAGE_TYPES: dict[str, type[Message]] = {
+    "CREATE_DATABASE": DatabaseMessage,
+    "DROP_DATABASE": DatabaseMessage,
+    "ALTER_DATABASE": AlterDatabaseMessage,
+    "CREATE_TABLE": CreateTableMessage,
+    "DROP_TABLE": DropTableMessage,
+    "ALTER_TABLE": AlterTableMessage,
+    "ADD_PARTITION": AddPartitionMessage,
+    "ALTER_PARTITION": AlterPartitionMessage,
+    "ALTER_PARTITIONS": AlterPartitionsMessage,
+    "DROP_PARTITION": DropPartitionMessage,
+    "INSERT": InsertMessage,
+    "RELOAD": ReloadMessage,
+    "CREATE_FUNCTION": CreateFunctionMessage,
+    "DROP_FUNCTION": DropFunctionMessage,
+    "ADD_PRIMARYKEY": PrimaryKeyMessage,
+    "ADD_FOREIGNKEY": ForeignKeyMessage,
+    "ADD_UNIQUECONSTRAINT": UniqueConstraintMessage,
+    "ADD_NOTNULLCONSTRAINT": NotNullConstraintMessage,
+    "ADD_DEFAULTCONSTRAINT": DefaultConstraintMessage,
+    "ADD_CHECKCONSTRAINT": CheckConstraintMessage,
+    "DROP_CONSTRAINT": DropConstraintMessage,
+    "OPEN_TXN": OpenTxnMessage,
+    "COMMIT_TXN": CommitTxnMessage,
+    "ABORT_TXN": AbortTxnMessage,
+    "ALLOC_WRITE_ID_EVENT": AllocWriteIdMessage,
+    "ACID_WRITE_EVENT": AcidWriteMessage,
+    "UPDATE_TBL_COL_STAT_EVENT": UpdateTableStatsMessage,
+    "UPDATE_PART_COL_STAT_EVENT": UpdatePartitionStatsMessage,
+    "UPDATE_PART_COL_STAT_EVENT_BATCH": UpdatePartitionStatsMessage,
+    "DELETE_TBL_COL_STAT_EVENT": DeleteTableStatsMessage,
+    "DELETE_PART_COL_STAT_EVENT": DeletePartitionStatsMessage,
+    "COMMIT_COMPACTION_EVENT": CommitCompactionMessage,
+    "CREATE_CATALOG": CatalogMessage,
+    "DROP_CATALOG": CatalogMessage,
+    "ALTER_CATALOG": AlterCatalogMessage,
+}
+"""By the strings that EVENT_TYPE stores."""
