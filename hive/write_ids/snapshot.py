@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from hive.write_ids.ids import Ids
 from hive.write_ids.lists import LONG_MAX, WriteIdList, write_id_list
+from hive.write_ids.pages import Loaded
 
 OPEN_TXN_TIMEOUT_MS = 1000
 """Default of `metastore.txn.opentxn.timeout`."""
@@ -98,3 +99,22 @@ def valid_write_ids(
     open_ids = [row.write_id for row in invalid if row.txn not in txns.aborted]
     min_open = open_ids[0] if open_ids else LONG_MAX
     return WriteIdList(hwm, Ids(open_ids), Ids(aborted), min_open, table)
+
+
+def loaded_write_ids(
+    lo: int,
+    hi: int,
+    txns: WriteIdList,
+    rows: Iterable[WriteIdRow],
+    next_write_id: int | None,
+) -> Loaded:
+    """What a load brings: all ids that were given out, not only those that some reader sees."""
+    known = sorted(rows, key=lambda row: row.write_id)
+    hwm = max((next_write_id or 1) - 1, known[-1].write_id if known else 0)
+    aborted = tuple(row.write_id for row in known if row.txn in txns.aborted)
+    opened = tuple(
+        (row.txn, row.write_id)
+        for row in known
+        if not txns.is_valid(row.txn) and row.txn not in txns.aborted
+    )
+    return Loaded(lo, hi, hwm, opened, aborted)

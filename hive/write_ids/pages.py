@@ -1,0 +1,131 @@
+"""How an evolving list is stored: small pages under keys of its own, so that an event touches few.
+
+| key | value |
+|---|---|
+| `h` | the head |
+| `o` + id // 64 | open ids: (offset, transaction, event that allocated it), ascending |
+| `t` + transaction // 64 | the open id of each transaction: (offset, id), ascending |
+| `a` + id // 1024 | aborted ids, as the bits of a Java BitSet |
+| `j` + event | a fact that came in while a load was under way |
+
+Numbers in keys have eight bytes, the highest first. A page is deleted with its last entry.
+"""
+
+from collections.abc import Iterator
+from enum import StrEnum
+from typing import Protocol
+
+import msgspec
+
+FORMAT = 1
+HEAD = b"h"
+OPEN, TXN, ABORTED, JOURNAL = b"o", b"t", b"a", b"j"
+IDS_A_PAGE = 64
+BITS_A_PAGE = 1024
+
+OpenEntry = tuple[int, int, int]
+TxnEntry = tuple[int, int]
+
+
+class Cold(StrEnum):
+    """Why the write ids of a table can't be told."""
+
+    UNKNOWN = "no load and no first write id yet"
+    ALLOC_GAP = "allocated ids don't follow the last ones"
+    ALLOC_AGAIN = "write id 1 was allocated again"
+    COMMIT_WITHOUT_ID = "a commit doesn't name the id that we hold for it"
+    ID_ABOVE_HWM = "an event carries an id that was never allocated"
+    HIDDEN_ABORT = "a transaction ended without an event"
+    DROPPED = "the table or its database was dropped"
+    RENAMED = "the table was renamed"
+    LOST_EVENTS = "events are missing"
+    TOO_MANY_OPEN = "too many open ids"
+
+
+class Head(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    """What every fold of a fact needs at hand."""
+
+    format: int = FORMAT
+    position: int = -1
+    """The last event that this list reflects; it ignores all up to there."""
+    cold: str = Cold.UNKNOWN.value
+    """Empty, or why the list isn't known."""
+    cold_since: int = -1
+    hwm: int = 0
+    hi: int = -1
+    """The load that the list grew from may reflect events up to this one."""
+    open_count: int = 0
+    aborted_count: int = 0
+    journal_from: int = -1
+    """What had been folded when the load under way began, or -1 when there is none."""
+    journal_count: int = 0
+
+
+class Alloc(msgspec.Struct, array_like=True, tag="a", frozen=True):
+    event: int
+    pairs: tuple[tuple[int, int], ...]
+
+
+class Seen(msgspec.Struct, array_like=True, tag="s", frozen=True):
+    event: int
+    write_id: int
+
+
+class Forgotten(msgspec.Struct, array_like=True, tag="f", frozen=True):
+    event: int
+    reason: str
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """How a transaction ended."""
+
+    event: int
+    committed: bool
+    write_ids: frozenset[int] | None = None
+    """What the event names in the list's database, or None where it names nothing."""
+
+
+class Loaded(msgspec.Struct, frozen=True):
+    """A table's write ids as read from the metastore's database between events `lo` and `hi`."""
+
+    lo: int
+    hi: int
+    hwm: int
+    open: tuple[tuple[int, int], ...] = ()
+    """Transaction and write id."""
+    aborted: tuple[int, ...] = ()
+
+
+class PageReader(Protocol):
+    """The pages of one list, all from one moment."""
+
+    def get(self, key: bytes) -> bytes | None: ...
+
+    def scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        """Pages whose key begins with `prefix`, in order, as they are when this is called."""
+        ...
+
+
+class Pages(PageReader, Protocol):
+    """Pages that can be written; what is written is read at once."""
+
+    def put(self, key: bytes, value: bytes) -> None: ...
+
+    def delete(self, key: bytes) -> None: ...
+
+    def delete_prefix(self, prefix: bytes) -> None: ...
+
+
+def page_key(kind: bytes, number: int) -> bytes:
+    return kind + number.to_bytes(8, "big")
+
+
+def page_number(key: bytes) -> int:
+    return int.from_bytes(key[1:], "big")
+
+
+encode = msgspec.msgpack.Encoder().encode
+decode_head = msgspec.msgpack.Decoder(Head).decode
+decode_open = msgspec.msgpack.Decoder(list[OpenEntry]).decode
+decode_txns = msgspec.msgpack.Decoder(list[TxnEntry]).decode
+decode_fact = msgspec.msgpack.Decoder(Alloc | Seen | Forgotten).decode

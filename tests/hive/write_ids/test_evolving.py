@@ -1,0 +1,320 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hive.write_ids import evolving
+from hive.write_ids.evolving import EvolvingWriteIds
+from hive.write_ids.known import KnownWriteIds
+from hive.write_ids.lists import write_id_list
+from hive.write_ids.pages import Cold, Ended, Loaded
+from hive.write_ids.snapshot import TxnState
+from tests.hive.write_ids.memory import MemoryPages
+from tests.hive.write_ids.metastore import ToyMetastore, fold
+
+OPERATIONS = {
+    "alloc": 4,
+    "realloc": 1,
+    "commit": 5,
+    "abort": 2,
+    "abort_silently": 1,
+    "purge": 1,
+    "restart": 1,
+    "drop": 1,
+    "write": 2,
+    "other": 1,
+}
+NAMES = [name for name, weight in OPERATIONS.items() for _ in range(weight)]
+
+
+@st.composite
+def metastores(draw: st.DrawFn) -> ToyMetastore:
+    store = ToyMetastore(names_ids=draw(st.booleans()))
+    steps = draw(st.lists(st.tuples(st.sampled_from(NAMES), st.integers(0, 5)), max_size=40))
+    for name, which in steps:
+        getattr(store, name)(1 + which % 3 if name == "alloc" else which)
+    return store
+
+
+def nobody(_txn: int) -> Ended | None:
+    """No transaction has ended."""
+    return None
+
+
+def deliver(ids: EvolvingWriteIds, store: ToyMetastore, first: int, last: int) -> None:
+    for event in store.events[first:last]:
+        fold(ids, event)
+
+
+def check_against_the_truth(ids: KnownWriteIds, store: ToyMetastore) -> None:
+    """A known list has exactly the committed ids, but for aborted ones that were forgotten."""
+    rows = store.after[-1]
+    found = ids.snapshot("d.t")
+    if found is None or rows.restarted:
+        return
+    assert found.hwm == rows.next_id - 1
+    assert not set(found.open) & set(found.aborted)
+    for id_ in range(1, rows.next_id):
+        if id_ in rows.committed:
+            assert found.is_valid(id_)
+    for txn, id_ in rows.ids.items():
+        state = rows.txns[txn]
+        if state is TxnState.OPEN:
+            assert id_ in found.open
+            assert ids.id_of(txn) == id_
+        if state is TxnState.ABORTED:
+            assert not found.is_valid(id_)
+
+
+@given(metastores(), st.data())
+def test_events_alone_tell_the_truth_or_nothing(store: ToyMetastore, data: st.DataObject) -> None:
+    pages = MemoryPages()
+    applied = 0
+    for _ in range(data.draw(st.integers(0, 3))):
+        until = data.draw(st.integers(applied, len(store.events)))
+        again = data.draw(st.integers(0, applied))
+        deliver(EvolvingWriteIds(pages), store, again, until)
+        applied = until
+    deliver(EvolvingWriteIds(pages), store, applied, len(store.events))
+    check_against_the_truth(KnownWriteIds(pages), store)
+    plain = MemoryPages()
+    deliver(EvolvingWriteIds(plain), store, 0, len(store.events))
+    assert plain.pages == pages.pages
+
+
+@given(metastores(), st.data())
+@settings(max_examples=400)
+def test_any_order_of_a_load_and_the_events_around_it_gives_the_same_bytes(
+    store: ToyMetastore, data: st.DataObject
+) -> None:
+    last = len(store.events)
+    lo = data.draw(st.integers(0, last), label="lo")
+    hi = data.draw(st.integers(lo, last), label="hi")
+    txns_at, ids_at, next_at = data.draw(st.tuples(*[st.integers(lo, hi)] * 3), label="read at")
+    load = store.load(txns_at, ids_at, next_at, lo, hi)
+
+    first = MemoryPages()
+    ids = EvolvingWriteIds(first)
+    ids.begin_load(0)
+    assert ids.merge(load, nobody)
+    deliver(ids, store, lo, last)
+
+    pages = MemoryPages()
+    begin = data.draw(st.integers(0, lo), label="begin")
+    arrival = data.draw(st.integers(begin, last), label="arrival")
+    deliver(EvolvingWriteIds(pages), store, 0, begin)
+    EvolvingWriteIds(pages).begin_load(begin)
+    deliver(EvolvingWriteIds(pages), store, data.draw(st.integers(0, begin)), arrival)
+    assert EvolvingWriteIds(pages).merge(load, store.ended(arrival).get)
+    assert not EvolvingWriteIds(pages).merge(load, store.ended(arrival).get)
+    deliver(EvolvingWriteIds(pages), store, data.draw(st.integers(0, arrival)), last)
+    assert pages.pages == first.pages
+
+    if store.after[lo].lives == store.after[hi].lives:
+        check_against_the_truth(KnownWriteIds(pages), store)
+
+
+def known(
+    hwm: int = 5, opened: tuple[tuple[int, int], ...] = (), aborted: tuple[int, ...] = ()
+) -> EvolvingWriteIds:
+    """A list just loaded as of event 10."""
+    ids = EvolvingWriteIds(MemoryPages())
+    ids.begin_load(10)
+    assert ids.merge(Loaded(10, 10, hwm, opened, aborted), nobody)
+    return ids
+
+
+def test_nothing_is_known_before_a_load_or_a_first_id() -> None:
+    ids = EvolvingWriteIds(MemoryPages())
+    assert ids.cold is Cold.UNKNOWN
+    assert ids.snapshot() is None
+    ids.alloc(3, [(7, 4)])
+    assert ids.cold is Cold.UNKNOWN
+    ids.alloc(5, [(8, 1), (9, 2)])
+    assert ids.cold is None
+    assert ids.snapshot("d.t") == write_id_list(2, [1, 2], table="d.t")
+
+
+def test_open_ids_are_committed_or_aborted() -> None:
+    ids = known(opened=((101, 4), (102, 5)), aborted=(2,))
+    assert ids.snapshot() == write_id_list(5, [4, 5], [2])
+    assert (ids.min_open(), ids.open_count, ids.is_open(4), ids.is_open(3)) == (4, 2, True, False)
+    ids.commit(11, 101, frozenset({4, 9}))
+    ids.abort(12, 102)
+    ids.commit(13, 999, frozenset({77}))
+    assert ids.snapshot() == write_id_list(5, [], [2, 5])
+    assert (ids.min_open(), ids.open_count, ids.position) == (None, 0, 12)
+
+
+@pytest.mark.parametrize("first", [2, 4, 5, 7, 1 << 62, 0, -1])
+def test_ids_that_do_not_follow_the_last_ones_are_a_doubt(first: int) -> None:
+    ids = known()
+    ids.alloc(11, [(200, first)])
+    assert ids.cold is Cold.ALLOC_GAP
+    assert ids.cold_since == 11
+
+
+def test_an_allocation_that_repeats_itself_is_none() -> None:
+    ids = known(opened=((101, 4), (102, 5)))
+    ids.alloc(11, [(101, 4), (102, 5)])
+    assert ids.snapshot() == write_id_list(5, [4, 5])
+
+
+def test_ids_that_begin_anew_are_known() -> None:
+    ids = known(opened=((101, 4),), aborted=(2,))
+    ids.alloc(11, [(200, 1)])
+    assert ids.snapshot() == write_id_list(1, [1])
+    assert ids.id_of(101) is None
+
+
+def test_the_first_id_again_for_its_own_transaction_is_a_doubt_once_others_followed() -> None:
+    ids = known(hwm=1, opened=((101, 1),))
+    ids.alloc(11, [(101, 1)])
+    assert ids.snapshot() == write_id_list(1, [1])
+    ids.alloc(12, [(102, 2)])
+    ids.alloc(13, [(101, 1)])
+    assert ids.cold is Cold.ALLOC_AGAIN
+
+
+def test_a_new_id_replaces_the_one_that_the_transaction_had() -> None:
+    ids = known(opened=((101, 5),))
+    ids.alloc(11, [(101, 6)])
+    assert ids.snapshot() == write_id_list(6, [6], [5])
+    ids.commit(12, 101, frozenset({6}))
+    assert ids.snapshot() == write_id_list(6, [], [5])
+
+
+def test_a_commit_that_does_not_name_our_id_is_a_doubt() -> None:
+    ids = known(opened=((101, 5),))
+    ids.commit(11, 101, frozenset({4}))
+    assert ids.cold is Cold.COMMIT_WITHOUT_ID
+
+
+def test_a_commit_that_names_nothing_at_all_is_taken_at_its_word() -> None:
+    ids = known(opened=((101, 5),))
+    ids.commit(11, 101, None)
+    assert ids.snapshot() == write_id_list(5)
+
+
+def test_an_id_that_was_never_allocated_is_a_doubt() -> None:
+    ids = known()
+    ids.see(11, 5)
+    assert ids.cold is None
+    ids.see(12, 6)
+    assert ids.cold is Cold.ID_ABOVE_HWM
+
+
+def test_a_drop_ends_all_knowledge_and_a_later_one_asks_for_a_later_load() -> None:
+    ids = known()
+    ids.forget(11, Cold.DROPPED)
+    ids.forget(15, Cold.RENAMED)
+    assert (ids.cold, ids.cold_since, ids.hwm) == (Cold.RENAMED, 15, 0)
+
+
+def test_a_transaction_that_vanished_is_a_doubt() -> None:
+    ids = known(opened=((101, 4),))
+    ids.alloc(12, [(102, 6)])
+    ids.expect_open(10, {101})
+    ids.expect_open(12, {101, 102, 103})
+    assert ids.cold is None
+    ids.expect_open(12, {101})
+    assert ids.cold is Cold.HIDDEN_ABORT
+    assert ids.cold_since == 12
+
+
+def test_transactions_are_not_expected_before_the_load_that_told_of_them() -> None:
+    ids = known(opened=((101, 4),))
+    ids.expect_open(9, set())
+    assert ids.cold is None
+    ids.begin_load(10)
+    ids.expect_open(10, set())
+    assert ids.cold is None
+
+
+def test_a_load_without_a_beginning_or_older_than_it_brings_nothing() -> None:
+    ids = known()
+    assert not ids.merge(Loaded(20, 20, 9), nobody)
+    ids.begin_load(30)
+    assert not ids.merge(Loaded(29, 40, 9), nobody)
+    assert ids.loading
+    ids.end_load()
+    assert not ids.merge(Loaded(30, 40, 9), nobody)
+    assert ids.hwm == 5
+
+
+def test_a_load_ahead_of_the_events_swallows_them() -> None:
+    ids = EvolvingWriteIds(MemoryPages())
+    ids.begin_load(10)
+    assert ids.merge(Loaded(20, 20, 9, ((101, 9),)), nobody)
+    ids.alloc(15, [(90, 8)])
+    ids.forget(16, Cold.DROPPED)
+    ids.see(17, 99)
+    ids.commit(18, 101, None)
+    assert ids.snapshot() == write_id_list(9, [9])
+
+
+def test_a_load_keeps_what_happened_after_it() -> None:
+    ids = known(opened=((101, 5),))
+    ids.begin_load(10)
+    ids.alloc(12, [(102, 6)])
+    ids.commit(13, 101, None)
+    ended = {101: Ended(13, True), 102: Ended(9, False)}
+    assert ids.merge(Loaded(11, 11, 5, ((101, 5),), (3,)), ended.get)
+    assert ids.snapshot() == write_id_list(6, [6], [3])
+
+
+def test_a_load_that_too_much_overtook_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evolving, "JOURNAL_MAX", 2)
+    ids = known()
+    ids.begin_load(10)
+    ids.see(11, 3)
+    ids.see(11, 4)
+    ids.see(12, 4)
+    assert ids.loading
+    ids.see(13, 4)
+    assert not ids.loading
+    assert not ids.merge(Loaded(11, 11, 5), nobody)
+    assert ids.cold is None
+
+
+def test_too_many_open_ids_are_a_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evolving, "OPEN_MAX", 3)
+    ids = EvolvingWriteIds(MemoryPages())
+    ids.alloc(1, [(txn, txn) for txn in range(1, 4)])
+    assert ids.cold is None
+    ids.begin_load(1)
+    assert not ids.merge(Loaded(1, 1, 9, tuple((txn, txn) for txn in range(1, 5))), nobody)
+    ids.alloc(2, [(4, 4)])
+    assert ids.cold is Cold.TOO_MANY_OPEN
+
+
+@given(st.permutations(range(1, 9)), st.integers(0, 8))
+def test_the_lowest_aborted_ids_are_forgotten_in_any_order(order: list[int], loaded: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(evolving, "ABORTED_MAX", 3)
+        patch.setattr(evolving, "BITS_A_PAGE", 2)
+        patch.setattr("hive.write_ids.known.BITS_A_PAGE", 2)
+        aborted, rest = order[:loaded], order[loaded:]
+        ids = known(8, opened=tuple((100 + id_, id_) for id_ in rest), aborted=tuple(aborted))
+        for event, id_ in enumerate(rest, start=11):
+            ids.abort(event, 100 + id_)
+        assert ids.snapshot() == write_id_list(8, [], [6, 7, 8])
+
+
+def test_an_event_touches_few_pages_however_many_ids_are_open() -> None:
+    pages = MemoryPages()
+    ids = EvolvingWriteIds(pages)
+    ids.begin_load(0)
+    many = 100_000
+    assert ids.merge(
+        Loaded(0, 0, many, tuple((7 * id_, id_) for id_ in range(1, many + 1))), nobody
+    )
+    pages.touched = 0
+    ids = EvolvingWriteIds(pages)
+    ids.alloc(1, [(7 * many + 1, many + 1)])
+    ids.commit(2, 7 * 500, None)
+    ids.abort(3, 7 * 900)
+    assert pages.touched < 30
+    assert max(map(len, pages.pages.values())) < 1500
+    found = ids.snapshot()
+    assert found is not None
+    assert (found.hwm, len(found.open), list(found.aborted)) == (many + 1, many - 1, [900])
