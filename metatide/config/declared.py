@@ -8,16 +8,26 @@ from pathlib import Path
 from typing import Annotated
 
 import msgspec
-import platformdirs
 
 from metatide.config.values import DatabaseUrl, Secret, Servers, ThriftUrl
+from metatide.stack.paths import default_cache_dir, default_data_dir
 
 
 def key(
-    doc: str, *, option: str | None = None, ge: int | None = None, le: int | None = None
+    doc: str,
+    *,
+    option: str | None = None,
+    default: str | None = None,
+    ge: int | None = None,
+    le: int | None = None,
 ) -> msgspec.Meta:
-    """What a key is for, the command-line option that sets it, and the least and most it takes."""
-    return msgspec.Meta(description=doc, ge=ge, le=le, extra={"option": option})
+    """What a key is for, the command-line option that sets it, and the least and most it takes.
+
+    `default` says in words what a default is that depends on the machine.
+    """
+    return msgspec.Meta(
+        description=doc, ge=ge, le=le, extra={"option": option, "default_text": default}
+    )
 
 
 class Section(msgspec.Struct, frozen=True):
@@ -101,8 +111,17 @@ class Config(Section, frozen=True):
     """What no section holds."""
 
     data_dir: Annotated[
-        Path, key("Where everything that must be kept is kept.", option="--data-dir")
-    ] = msgspec.field(default_factory=lambda: platformdirs.user_data_path("metatide"))
+        Path,
+        key(
+            "Where everything that must be kept is kept.",
+            option="--data-dir",
+            default="the user's data folder; for root, the system's",
+        ),
+    ] = msgspec.field(default_factory=default_data_dir)
+    cache_dir: Annotated[
+        Path,
+        key("Where jars are kept once they were fetched.", default="the user's cache folder"),
+    ] = msgspec.field(default_factory=default_cache_dir)
     workers: Annotated[
         int, key("How many worker processes `metatide up` runs.", option="--workers", ge=1, le=64)
     ] = 1

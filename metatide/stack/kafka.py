@@ -40,14 +40,21 @@ rootLogger.appenderRef.out.ref = out
 """
 
 
-def kafka_answers(address: str, timeout_s: float = PROBE_TIMEOUT_S) -> bool:
-    """Whether a broker answers a client's question for its topics at HOST:PORT."""
-    client = AdminClient({"bootstrap.servers": address}, logger=_LOG)
-    try:
-        client.list_topics(timeout=timeout_s)
-    except KafkaException:
-        return False
-    return True
+class KafkaProbe:
+    """Asks the brokers at HOST:PORT for their topics, as any client does."""
+
+    def __init__(self, address: str) -> None:
+        self._client = AdminClient(
+            {"bootstrap.servers": address, "reconnect.backoff.max.ms": 500}, logger=_LOG
+        )
+
+    def fault(self, timeout_s: float = PROBE_TIMEOUT_S) -> str | None:
+        """Why they don't answer; None when they do."""
+        try:
+            self._client.list_topics(timeout=timeout_s)
+        except KafkaException as error:
+            return str(error.args[0].str())
+        return None
 
 
 class Kafka(Service):
@@ -56,9 +63,9 @@ class Kafka(Service):
     name = "kafka"
     stop_timeout_s = 30.0
 
-    def __init__(self, folder: Path, ports: Ports, *, sync: bool = True) -> None:
+    def __init__(self, folder: Path, ports: Ports, cache: Path | None = None) -> None:
         self._folder = folder
-        self._sync = sync
+        self._cache = cache
         self._port = ports.take("kafka")
         self._controller_port = ports.take("kafka-controller")
 
@@ -68,7 +75,7 @@ class Kafka(Service):
 
     def prepare(self) -> Launch:
         make_folder(self._folder)
-        classes = f"{jars.fetch('kafka')}/*"
+        classes = f"{jars.fetch('kafka', self._cache)}/*"
         logging_config = self._folder / "log4j2.properties"
         logging_config.write_text(_LOGGING)
         data = self._folder / "data"
@@ -95,7 +102,7 @@ class Kafka(Service):
             probe.settimeout(1.0)
             if probe.connect_ex((LOOPBACK, self._port)) != 0:
                 return False
-        return kafka_answers(self.address)
+        return KafkaProbe(self.address).fault() is None
 
     def _format(self, classes: str, data: Path) -> None:
         """Formats aside and renames, so that what stands at `data` is always whole."""

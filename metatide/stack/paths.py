@@ -1,4 +1,4 @@
-"""Where things are kept on this machine."""
+"""Where things are kept on this machine when nobody says otherwise."""
 
 import os
 from pathlib import Path
@@ -6,15 +6,19 @@ from pathlib import Path
 import platformdirs
 
 
+def default_cache_dir() -> Path:
+    """For what can be fetched again."""
+    return platformdirs.user_cache_path("metatide")
+
+
+def default_data_dir() -> Path:
+    """For what must be kept."""
+    # PostgreSQL runs as another user then, who may not enter root's home.
+    if os.geteuid() == 0:
+        return platformdirs.site_state_path("metatide")
+    return platformdirs.user_data_path("metatide")
+
+
 def cache_dir() -> Path:
-    """What can be fetched again: jars. METATIDE_CACHE_DIR overrides the user's cache folder."""
-    return _folder("METATIDE_CACHE_DIR", platformdirs.user_cache_path("metatide"))
-
-
-def data_dir() -> Path:
-    """What must be kept. METATIDE_DATA_DIR overrides the user's data folder."""
-    return _folder("METATIDE_DATA_DIR", platformdirs.user_data_path("metatide"))
-
-
-def _folder(variable: str, default: Path) -> Path:
-    return Path(os.environ.get(variable) or default).expanduser().absolute()
+    """Where jars go: METATIDE_CACHE_DIR, else the user's cache folder."""
+    return Path(os.environ.get("METATIDE_CACHE_DIR") or default_cache_dir()).expanduser().absolute()

@@ -15,7 +15,9 @@ import psycopg
 import sqlalchemy as sa
 from psycopg import sql
 
+from hive import schema
 from hive.errors import MachineError
+from metatide.stack.database import make_engine
 from metatide.stack.machine import LOOPBACK, MIB, as_user, make_folder, require_room
 from metatide.stack.ports import Ports
 from metatide.stack.service import Launch, Service
@@ -38,23 +40,22 @@ class Postgres(Service):
     def __init__(
         self, folder: Path, ports: Ports, settings: Mapping[str, str] | None = None
     ) -> None:
-        self._folder = folder
+        self._folder = make_folder(folder)
         self._settings = settings or {}
         self._port = ports.take("postgres")
         self._user = _stand_in()
         self._data = folder / "data"
+        self._password = _keep_password(folder / "password")
 
     @property
     def address(self) -> str:
-        return f"{LOOPBACK}:{self._port}"
+        return self.url()._replace(password=None).render_as_string()
 
     def url(self, database: str = DATABASE) -> sa.URL:
-        """Where a client finds the database; holds the password. Known once prepared."""
-        password = (self._folder / "password").read_text()
-        return sa.URL.create("postgresql", USER, password, LOOPBACK, self._port, database)
+        """Where a client finds the database, with the password."""
+        return sa.URL.create("postgresql", USER, self._password, LOOPBACK, self._port, database)
 
     def prepare(self) -> Launch:
-        make_folder(self._folder)
         if self._user is not None:
             self._folder.chmod(0o711)
             _require_way(self._folder, self._user)
@@ -81,11 +82,21 @@ class Postgres(Service):
         return True
 
     def settle(self) -> None:
-        """Creates the metastore's database where it is missing."""
-        with connect(self.url("postgres")) as connection:
-            query = "SELECT FROM pg_database WHERE datname = %s"
-            if connection.execute(query, [DATABASE]).fetchone() is None:
-                connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE)))
+        """Creates the metastore's database with its tables, where they are missing."""
+        try:
+            with connect(self.url("postgres")) as connection:
+                query = "SELECT FROM pg_database WHERE datname = %s"
+                if connection.execute(query, [DATABASE]).fetchone() is None:
+                    connection.execute(
+                        sql.SQL("CREATE DATABASE {}").format(sql.Identifier(DATABASE))
+                    )
+            engine = make_engine(self.url())
+            with engine.connect() as reader:
+                missing = schema.detect(reader) is None
+            if missing:
+                schema.create(engine, schema.Version.V4_1)
+        except (psycopg.Error, sa.exc.SQLAlchemyError) as error:
+            raise MachineError(f"the metastore's database could not be made: {error}") from error
 
     def _programs(self) -> Path:
         """The folder of PostgreSQL's programs; a copy where its user cannot reach the package."""
@@ -110,9 +121,6 @@ class Postgres(Service):
     def _initialize(self, initdb: Path) -> None:
         """Initializes aside and renames, so that what stands at the data folder is whole."""
         require_room(self._folder, _ROOM_BYTES)
-        password = self._folder / "password"
-        password.touch(mode=0o600)
-        password.write_text(secrets.token_urlsafe(24))
         aside = self._folder / "data.new"
         shutil.rmtree(aside, ignore_errors=True)
         aside.mkdir(mode=0o700)
@@ -120,7 +128,7 @@ class Postgres(Service):
         handed_over = self._folder / "password.initdb"
         handed_over.unlink(missing_ok=True)
         handed_over.touch(mode=0o600)
-        handed_over.write_text(password.read_text())
+        handed_over.write_text(self._password)
         if self._user is not None:
             shutil.chown(aside, self._user)
             shutil.chown(handed_over, self._user)
@@ -153,6 +161,17 @@ class Postgres(Service):
             argv = []
         if str(self._data) not in argv:
             path.unlink()
+
+
+def _keep_password(path: Path) -> str:
+    """The password of this data folder, made up at first."""
+    if not path.exists():
+        aside = path.with_suffix(".new")
+        aside.unlink(missing_ok=True)
+        aside.touch(mode=0o600)
+        aside.write_text(secrets.token_urlsafe(24))
+        aside.rename(path)
+    return path.read_text()
 
 
 def connect(url: sa.URL) -> psycopg.Connection[tuple[object, ...]]:

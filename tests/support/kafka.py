@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from metatide.stack.kafka import MESSAGE_BYTES_MAX, Kafka, kafka_answers
+from metatide.stack.kafka import MESSAGE_BYTES_MAX, Kafka, KafkaProbe
 from metatide.stack.machine import LOOPBACK, free_port
 from metatide.stack.ports import Ports
 from tests.support.containers import use_containers
@@ -59,6 +59,6 @@ def _container() -> Iterator[str]:
     with container:
         address = f"{LOOPBACK}:{port}"
         deadline = time.monotonic() + _START_TIMEOUT_S
-        while not kafka_answers(address):
+        while KafkaProbe(address).fault() is not None:
             assert time.monotonic() < deadline, f"{_IMAGE} does not answer at {address}"
         yield address

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -27,7 +27,7 @@ def open_folder() -> Iterator[Path]:
 
 
 @contextmanager
-def running(service: Service, log: Path) -> Iterator[None]:
+def running(service: Service, log: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Starts the service, waits until it answers and ends it, even if the tests are killed."""
     launch = service.prepare()
     with log.open("ab") as out:
@@ -39,7 +39,7 @@ def running(service: Service, log: Path) -> Iterator[None]:
             cwd="/",
             env=launch.full_environment(),
             process_group=0,
-            preexec_fn=_die_with_parent,
+            preexec_fn=die_with_parent(signal.SIGKILL),
             **as_user(launch.user),
         )
     try:
@@ -49,7 +49,7 @@ def running(service: Service, log: Path) -> Iterator[None]:
             assert time.monotonic() < deadline, f"{service.name} is silent:\n{log.read_text()}"
             time.sleep(_POLL_S)
         service.settle()
-        yield
+        yield process
     finally:
         process.send_signal(service.stop_signal)
         try:
@@ -59,5 +59,6 @@ def running(service: Service, log: Path) -> Iterator[None]:
             process.wait()
 
 
-def _die_with_parent() -> None:
-    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+def die_with_parent(number: signal.Signals) -> Callable[[], None]:
+    """What a child calls at its start to get this signal when the tests are gone."""
+    return lambda: _LIBC.prctl(_PR_SET_PDEATHSIG, number)

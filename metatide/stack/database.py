@@ -1,0 +1,34 @@
+"""Engines for plain database URLs."""
+
+import sqlalchemy as sa
+
+from hive.errors import InputError
+
+_DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql"}
+CONNECT_TIMEOUT_S = 3
+
+
+def make_engine(url: str | sa.URL) -> sa.Engine:
+    """An engine for `postgresql://…` or `mysql://…`, with the driver that we bring along."""
+    parsed = sa.make_url(url)
+    driver = _DRIVERS.get(parsed.drivername)
+    if driver is None:
+        raise InputError(
+            f"a database is given as postgresql://… or mysql://…, not {parsed.drivername}://…"
+        )
+    return sa.create_engine(
+        parsed.set(drivername=driver),
+        poolclass=sa.NullPool,
+        connect_args={"connect_timeout": CONNECT_TIMEOUT_S},
+    )
+
+
+def fault(engine: sa.Engine) -> str | None:
+    """Why the database does not answer; None when it does."""
+    try:
+        with engine.connect() as connection:
+            connection.execute(sa.select(1))
+    except sa.exc.SQLAlchemyError as error:
+        cause = getattr(error, "orig", None) or error
+        return str(cause).strip().splitlines()[0]
+    return None

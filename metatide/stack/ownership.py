@@ -1,0 +1,82 @@
+"""One supervisor to a data folder, and an end to what a killed one left running."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+
+from hive.errors import MachineError
+from metatide.stack.machine import make_folder
+from metatide.stack.state import ProcessState, StateFile
+
+ORPHAN_TIMEOUT_S = 10.0
+_CREATED_TOLERANCE_S = 0.05
+
+
+@contextmanager
+def owned(folder: Path) -> Iterator[None]:
+    """Makes the folder ours; refused while another supervisor has it."""
+    path = make_folder(folder) / "lock"
+    handle = _lock(path)
+    if handle is None:
+        state = StateFile(folder).read()
+        who = f": process {state.pid}, {state.address}" if state else ""
+        raise MachineError(
+            f"a stack already runs on {folder}{who}; end it or give another --data-dir"
+        )
+    try:
+        yield
+    finally:
+        path.unlink()
+        os.close(handle)
+
+
+def _lock(path: Path) -> int | None:
+    """The locked file; None when somebody else holds it."""
+    while True:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # Its last owner may have removed it between our two calls.
+            if path.stat().st_ino == os.fstat(handle).st_ino:
+                return handle
+        except BlockingIOError:
+            os.close(handle)
+            return None
+        except FileNotFoundError:
+            pass
+        os.close(handle)
+
+
+def end_orphans(folder: Path) -> list[str]:
+    """Ends what a killed supervisor of this folder left running; the names of these processes."""
+    state = StateFile(folder).read()
+    ended = []
+    for entry in reversed(state.processes if state else []):
+        process = _find(entry, folder)
+        if process is None:
+            continue
+        process.terminate()
+        try:
+            process.wait(ORPHAN_TIMEOUT_S)
+        except psutil.TimeoutExpired:
+            process.kill()
+            process.wait()
+        ended.append(entry.name)
+    return ended
+
+
+def _find(entry: ProcessState, folder: Path) -> psutil.Process | None:
+    """The process that `entry` means, if it still runs and is surely ours."""
+    if entry.pid is None or entry.created is None:
+        return None
+    try:
+        process = psutil.Process(entry.pid)
+        same = abs(process.create_time() - entry.created) < _CREATED_TOLERANCE_S
+        ours = any(str(folder) in argument for argument in process.cmdline())
+    except psutil.NoSuchProcess:
+        return None
+    return process if same and ours else None

@@ -1,0 +1,80 @@
+"""Every process of a stack, in one table."""
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import httpx
+
+from metatide.config import Effective
+from metatide.stack.kafka import Kafka
+from metatide.stack.machine import LOOPBACK
+from metatide.stack.ports import Ports
+from metatide.stack.postgres import Postgres
+from metatide.stack.service import Launch, Service
+
+_PROBE_TIMEOUT_S = 2.0
+
+
+class Web(Service):
+    """The HTTP server."""
+
+    name = "http"
+
+    def __init__(self, port: int, folder: Path, environment: Mapping[str, str]) -> None:
+        self._port = port
+        self._folder = folder
+        self._environment = environment
+
+    @property
+    def address(self) -> str:
+        return f"http://{LOOPBACK}:{self._port}"
+
+    def prepare(self) -> Launch:
+        argv = (sys.executable, "-m", "metatide.stack.web", str(self._folder))
+        return Launch(argv, self._environment)
+
+    def answers(self) -> bool:
+        try:
+            return httpx.get(f"{self.address}/healthz", timeout=_PROBE_TIMEOUT_S).is_success
+        except httpx.TransportError:
+            return False
+
+
+def services(effective: Effective, ports: Ports) -> list[Service]:
+    """What runs for this configuration, in the order in which it is shown.
+
+    To add a process is to append it here. Processes of ours take their configuration from the
+    environment in `settings`.
+    """
+    config = effective.config
+    found: list[Service] = []
+    servers: str | None = config.kafka.bootstrap_servers
+    if servers is None:
+        kafka = Kafka(config.data_dir / "kafka", ports, config.cache_dir)
+        found.append(kafka)
+        servers = kafka.address
+    url = config.database.full_url
+    if url is None:
+        postgres = Postgres(config.data_dir / "postgres", ports)
+        found.append(postgres)
+        url = postgres.url().render_as_string(hide_password=False)
+    port = config.http.port or ports.take("http")
+    settings = as_environment(effective) | {
+        "METATIDE_KAFKA_BOOTSTRAP_SERVERS": servers,
+        "METATIDE_DATABASE_URL": url,
+        "METATIDE_DATABASE_PASSWORD": "",
+        "METATIDE_DATABASE_PASSWORD_FILE": "",
+        "METATIDE_HTTP_PORT": str(port),
+    }
+    found.append(Web(port, config.data_dir, settings))
+    return found
+
+
+def as_environment(effective: Effective) -> dict[str, str]:
+    """The whole configuration as the variables that say the same to a process of ours."""
+    return {
+        one.key.variable: str(one.value).lower() if isinstance(one.value, bool) else str(one.value)
+        for one in effective.settings
+        if one.value is not None
+    }

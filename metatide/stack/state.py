@@ -1,0 +1,54 @@
+"""What the supervisor says of itself in a file of the data folder, for other processes to read."""
+
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from hive.errors import MachineError
+
+Phase = Literal["waiting", "starting", "running", "restarting", "stopped"]
+
+
+class ProcessState(msgspec.Struct):
+    """One process; `created` tells it from a later one with the same number."""
+
+    name: str
+    address: str
+    phase: Phase = "waiting"
+    pid: int | None = None
+    created: float | None = None
+    restarts: int = 0
+
+
+class StackState(msgspec.Struct):
+    """The supervisor and its processes."""
+
+    pid: int
+    address: str
+    processes: list[ProcessState]
+
+
+class StateFile:
+    """`stack.json` of a data folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / "stack.json"
+
+    def write(self, state: StackState) -> None:
+        aside = self._path.with_suffix(".new")
+        try:
+            aside.write_bytes(msgspec.json.format(msgspec.json.encode(state)) + b"\n")
+            aside.replace(self._path)
+        except OSError as error:
+            raise MachineError(f"cannot write {self._path}: {error.strerror}") from error
+
+    def read(self) -> StackState | None:
+        """None where no stack runs; what a crash tore apart counts as nothing."""
+        try:
+            return msgspec.json.decode(self._path.read_bytes(), type=StackState)
+        except (FileNotFoundError, msgspec.DecodeError):
+            return None
+
+    def remove(self) -> None:
+        self._path.unlink(missing_ok=True)

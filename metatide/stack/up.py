@@ -1,0 +1,104 @@
+"""Runs a stack from the first check of the machine to its orderly end."""
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Sequence
+from types import FrameType
+
+import httpx
+
+from hive.errors import MachineError
+from metatide.config import Config, Effective
+from metatide.stack import database, jars
+from metatide.stack.java import find_java
+from metatide.stack.kafka import KafkaProbe
+from metatide.stack.machine import MIB, make_folder, require_port, require_room
+from metatide.stack.ownership import end_orphans, owned
+from metatide.stack.ports import Ports
+from metatide.stack.processes import services
+from metatide.stack.service import Service
+from metatide.stack.state import ProcessState, StackState, StateFile
+from metatide.stack.supervisor import Say, Supervisor
+
+ROOM_BYTES = 512 * MIB
+_READY_POLL_S = 0.1
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def run(effective: Effective, say: Say) -> None:
+    """Starts everything and returns when it has ended, asked by Ctrl-C or SIGTERM."""
+    began = time.monotonic()
+    config = effective.config
+    folder = make_folder(config.data_dir)
+    signal.signal(signal.SIGTERM, _interrupt)
+    with owned(folder):
+        ended = end_orphans(folder)
+        if ended:
+            say(f"ended what a killed run had left: {', '.join(ended)}")
+        state = StateFile(folder)
+        state.remove()
+        _check(config)
+        say(f"data in {folder}")
+        running = services(effective, Ports(folder / "ports.json"))
+        try:
+            asyncio.run(_supervise(running, config, state, say, began))
+        finally:
+            state.remove()
+    say("all ended")
+
+
+def _check(config: Config) -> None:
+    """Says what is amiss before anything starts."""
+    require_room(config.data_dir, ROOM_BYTES)
+    if config.http.port:
+        require_port(config.http.port, "--http-port")
+    servers = config.kafka.bootstrap_servers
+    if servers is None:
+        find_java()
+        jars.fetch("kafka", config.cache_dir)
+    elif (fault := KafkaProbe(servers).fault()) is not None:
+        raise MachineError(f"no Kafka answers at {servers} ({fault}); start it or omit --kafka")
+    url = config.database.full_url
+    if url is None:
+        return
+    fault = database.fault(database.make_engine(url))
+    if fault is not None:
+        assert config.database.url is not None
+        shown = config.database.url.masked
+        raise MachineError(f"no database answers at {shown} ({fault}); start it or omit --database")
+
+
+async def _supervise(
+    running: Sequence[Service], config: Config, state: StateFile, say: Say, began: float
+) -> None:
+    address = next(one.address for one in running if one.name == "http")
+
+    def changed(processes: list[ProcessState]) -> None:
+        state.write(StackState(os.getpid(), address, processes))
+
+    async def ready() -> None:
+        await _until_ready(address)
+        say(f"ready in {time.monotonic() - began:.1f} s: {address} (Ctrl-C ends it)")
+
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in _SIGNALS:
+        loop.add_signal_handler(number, stop.set)
+    await Supervisor(running, config.data_dir / "logs", say, changed).run(stop, ready)
+
+
+async def _until_ready(address: str) -> None:
+    async with httpx.AsyncClient() as client:
+        while True:
+            try:
+                if (await client.get(f"{address}/readyz", timeout=10)).is_success:
+                    return
+            except httpx.TransportError:
+                pass
+            await asyncio.sleep(_READY_POLL_S)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,73 @@
+import asyncio
+import time
+from functools import partial
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+
+from query_api.http import Check, create_app, health
+
+Faults = dict[str, str | None]
+
+
+@pytest.fixture
+def faults() -> Faults:
+    return {"first": None, "second": None}
+
+
+@pytest.fixture
+def app(faults: Faults, monkeypatch: pytest.MonkeyPatch) -> Starlette:
+    monkeypatch.setattr(health, "FRESH_S", 0.0)
+    return create_app([Check(name, partial(faults.get, name)) for name in faults])
+
+
+def get(app: Starlette, *paths: str) -> list[httpx.Response]:
+    async def ask() -> list[httpx.Response]:
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
+            return [await client.get(path) for path in paths]
+
+    return asyncio.run(ask())
+
+
+def test_it_is_ready_when_every_check_is_good(app: Starlette) -> None:
+    [response] = get(app, "/readyz")
+    assert response.status_code == 200
+    assert response.json() == {
+        "ready": True,
+        "checks": [
+            {"name": "first", "ok": True, "detail": "ok"},
+            {"name": "second", "ok": True, "detail": "ok"},
+        ],
+    }
+
+
+def test_one_fault_makes_it_unready_but_not_dead(app: Starlette, faults: Faults) -> None:
+    faults["second"] = "it is gone"
+    ready, alive = get(app, "/readyz", "/healthz")
+    assert ready.status_code == 503
+    assert ready.json()["checks"][1] == {"name": "second", "ok": False, "detail": "it is gone"}
+    assert alive.status_code == 200
+
+
+def test_the_page_shows_every_check_as_text(app: Starlette, faults: Faults) -> None:
+    faults["first"] = "<script>"
+    [page] = get(app, "/")
+    assert "Metatide is not ready" in page.text
+    assert "&lt;script&gt;" in page.text
+    assert "<script>" not in page.text
+
+
+def test_a_check_that_hangs_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "CHECK_TIMEOUT_S", 0.05)
+    [response] = get(create_app([Check("slow", lambda: time.sleep(0.5))]), "/readyz")
+    assert response.status_code == 503
+    assert response.json()["checks"][0]["detail"] == "no answer within 0.05 s"
+
+
+def test_who_asks_often_gets_what_was_found_just_now(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "FRESH_S", 60.0)
+    asked = []
+    get(create_app([Check("counted", lambda: asked.append(1))]), "/readyz", "/readyz", "/readyz")
+    assert len(asked) == 1
