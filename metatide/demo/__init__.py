@@ -1,0 +1,1 @@
+"""A workload that writes to the metastore's database as Hive does."""

@@ -1,0 +1,47 @@
+"""One who acts: a stream of random decisions, ids, a clock, and a sink for what it does."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from metatide.demo.catalog import Catalog
+from metatide.demo.changes import Change
+from metatide.demo.ids import Ids
+from metatide.demo.makers import Maker
+from metatide.demo.options import Release
+from metatide.demo.records import Notification, encode
+from metatide.demo.sessions import Sink
+
+Clock = Callable[[], float]
+"""The time in seconds since 1970."""
+
+
+@dataclass
+class Actor:
+    """What the operations of one writer act with."""
+
+    rng: Random
+    catalog: Catalog
+    ids: Ids
+    make: Maker
+    sink: Sink
+    clock: Clock
+    release: Release
+    zipped_share: float
+    events: int = 0
+    """How many it wrote."""
+
+    def now(self) -> int:
+        """The time in whole seconds, as messages and rows have it."""
+        return int(self.clock())
+
+    def open_transactions(self, count: int) -> list[int]:
+        """Ids of new transactions, which are there with the next write."""
+        return self.sink.open_transactions(count, int(self.clock() * 1000))
+
+    def write(self, changes: Sequence[Change], *notifications: Notification) -> None:
+        """Changes and their events, in one database transaction."""
+        log_ids = self.ids.take_many("NOTIFICATION_LOG", len(notifications))
+        records = encode(notifications, log_ids, self.now(), self.rng, self.zipped_share)
+        self.sink.write(changes, records)
+        self.events += len(records)

@@ -1,0 +1,48 @@
+"""A list that finds, adds and removes in constant time, so that random choice stays cheap."""
+
+from collections.abc import Hashable, Iterable, Iterator
+from random import Random
+from typing import Generic, TypeVar
+
+Item = TypeVar("Item", bound=Hashable)
+
+
+class Bag(Generic[Item]):
+    """Different items in an order that removal may change, deterministically."""
+
+    def __init__(self, items: Iterable[Item] = ()) -> None:
+        self._items: list[Item] = []
+        self._places: dict[Item, int] = {}
+        for item in items:
+            self.add(item)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self._items)
+
+    def __contains__(self, item: Item) -> bool:
+        return item in self._places
+
+    def add(self, item: Item) -> None:
+        """Put in an item that is not there."""
+        assert item not in self._places
+        self._places[item] = len(self._items)
+        self._items.append(item)
+
+    def remove(self, item: Item) -> None:
+        """Take out an item that is there."""
+        place = self._places.pop(item)
+        last = self._items.pop()
+        if place < len(self._items):
+            self._items[place] = last
+            self._places[last] = place
+
+    def choice(self, rng: Random) -> Item:
+        """One of the items."""
+        return self._items[rng.randrange(len(self._items))]
+
+    def sample(self, rng: Random, count: int) -> list[Item]:
+        """So many different items, or all when there are fewer."""
+        return rng.sample(self._items, min(count, len(self._items)))

@@ -1,0 +1,146 @@
+"""Row changes as data, and the SQL that makes them, compiled once a shape."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import (
+    ARRAY,
+    BindParameter,
+    Dialect,
+    MetaData,
+    String,
+    Text,
+    UpdateBase,
+    and_,
+    bindparam,
+    column,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
+from sqlalchemy.types import TypeEngine
+
+Row = Mapping[str, Any]
+Parameters = Mapping[str, Any] | Sequence[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Insert:
+    """New rows of one table; all name the same columns."""
+
+    table: str
+    rows: Sequence[Row]
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """New values in the rows that the key columns name; all rows name the same columns."""
+
+    table: str
+    keys: tuple[str, ...]
+    rows: Sequence[Row]
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """The rows of one table that hold these values are gone."""
+
+    table: str
+    rows: Sequence[Row]
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """New values in the rows that hold others: also of the columns by which they are found."""
+
+    table: str
+    old: Row
+    new: Row
+
+    @property
+    def rows(self) -> Sequence[Row]:
+        """The parameters of its one statement."""
+        return [{f"old_{name}": value for name, value in self.old.items()} | dict(self.new)]
+
+
+Change = Insert | Update | Delete | Move
+
+
+class Compiler:
+    """Turns changes into SQL text and its parameters, as the database's driver wants them."""
+
+    def __init__(self, metadata: MetaData, dialect: Dialect) -> None:
+        self._metadata = metadata
+        self._dialect = dialect
+        self._arrays = dialect.name == "postgresql"
+        self._known: dict[tuple[Any, ...], tuple[str, Sequence[str] | None]] = {}
+
+    def compile(self, change: Change) -> tuple[str, list[Parameters]]:
+        """The statement, and its parameters for each time that it is to be executed.
+
+        With PostgreSQL one statement takes all rows, as arrays: a tenth of the time for ten rows.
+        """
+        rows = change.rows
+        columns = tuple(rows[0])
+        keys = change.keys if isinstance(change, Update) else ()
+        as_arrays = self._arrays and len(rows) > 1
+        shape = (type(change), change.table, keys, columns, as_arrays)
+        known = self._known.get(shape)
+        if known is None:
+            known = self._known[shape] = (
+                (self._array_text(change, keys, columns), None)
+                if as_arrays
+                else self._text(change, keys, columns)
+            )
+        text, order = known
+        if as_arrays:
+            return text, [{name: [row[name] for row in rows] for name in columns}]
+        if order is None:
+            return text, list(rows)
+        return text, [[row[name] for name in order] for row in rows]
+
+    def _text(
+        self, change: Change, keys: tuple[str, ...], columns: tuple[str, ...]
+    ) -> tuple[str, Sequence[str] | None]:
+        table = self._metadata.tables[change.table]
+        values: dict[str, BindParameter[Any]] = {name: bindparam(name) for name in columns}
+        if isinstance(change, Insert):
+            compiled = insert(table).values(values).inline().compile(dialect=self._dialect)
+        elif isinstance(change, Update):
+            found = and_(*(table.c[name] == values[name] for name in keys))
+            new = {name: values[name] for name in columns if name not in keys}
+            compiled = update(table).where(found).values(new).compile(dialect=self._dialect)
+        elif isinstance(change, Move):
+            found = and_(*(table.c[name] == values[f"old_{name}"] for name in change.old))
+            moved = {name: values[name] for name in change.new}
+            compiled = update(table).where(found).values(moved).compile(dialect=self._dialect)
+        else:
+            found = and_(*(table.c[name] == values[name] for name in columns))
+            compiled = delete(table).where(found).compile(dialect=self._dialect)
+        return str(compiled), compiled.positiontup
+
+    def _array_text(self, change: Change, keys: tuple[str, ...], columns: tuple[str, ...]) -> str:
+        table = self._metadata.tables[change.table]
+        given = func.unnest(
+            *(bindparam(name, type_=ARRAY(_unlimited(table.c[name].type))) for name in columns)
+        ).table_valued(*(column(name, table.c[name].type) for name in columns), name="given")
+        given = given.render_derived()
+        statement: UpdateBase
+        if isinstance(change, Insert):
+            statement = insert(table).from_select(columns, select(given))
+        elif isinstance(change, Update):
+            new = {name: given.c[name] for name in columns if name not in keys}
+            found = and_(*(table.c[name] == given.c[name] for name in keys))
+            statement = update(table).where(found).values(new)
+        else:
+            found = and_(*(table.c[name] == given.c[name] for name in columns))
+            statement = delete(table).where(found)
+        return str(statement.compile(dialect=self._dialect))
+
+
+def _unlimited(type_: TypeEngine[Any]) -> TypeEngine[Any]:
+    """A cast to a text of limited length would cut in silence what an insert refuses."""
+    return Text() if isinstance(type_, String) else type_

@@ -1,0 +1,189 @@
+"""What clients do to tables, partitions and databases, mostly outside of transactions."""
+
+from metatide.demo import constraints, databases, notes, partitions, statistics, tables, txns
+from metatide.demo.actor import Actor
+from metatide.demo.dml import Script, Statement, bulk
+from metatide.demo.objects import Kind, Table
+
+STAGED_MAX = 6
+"""How many partitions a staging table has."""
+
+CREATED_MAX = 3
+"""How many tables a database has that is dropped with all of them."""
+
+PARTITIONS_PER_TABLE_MAX = 5_000
+"""A table with more loses partitions instead of gaining them."""
+
+
+def external(table: Table) -> bool:
+    """Whether it has files, but takes no write ids."""
+    return table.kind is Kind.EXTERNAL
+
+
+def has_files(table: Table) -> bool:
+    """Whether it is no view."""
+    return table.kind is not Kind.VIEW
+
+
+def create_table(actor: Actor) -> Script:
+    """CREATE TABLE in a free place, under a new name or one that a dropped table had."""
+    catalog = actor.catalog
+    place = catalog.take_place(actor.rng)
+    if place is None:
+        return
+    database = actor.rng.choice(catalog.databases)
+    name = catalog.take_name(actor.rng, database)
+    table = actor.make.table(database, name, actor.make.kind())
+    if table.kind.managed:
+        txn = txns.begin(actor)
+        yield
+        txns.allocate(actor, [txn], table)
+        yield
+        tables.create(actor, table, txn.id)
+        catalog.put(place, table)
+        yield
+        txns.commit(actor, txn)
+    else:
+        tables.create(actor, table, constrained=external(table) and actor.rng.random() < 0.3)
+        catalog.put(place, table)
+        yield
+
+
+def drop_table(actor: Actor) -> Script:
+    """DROP TABLE, unless most places are free already."""
+    if actor.catalog.free_places() * 4 < actor.catalog.places:
+        with actor.catalog.hold(actor.rng) as table:
+            if table is not None:
+                tables.drop(actor, table)
+                actor.catalog.remove(table)
+    yield
+
+
+def alter(actor: Actor, statement: Statement, *, managed_too: bool = True) -> Script:
+    """A statement outside of any transaction: of an external table, or of a client unlike Hive."""
+    fits = has_files if managed_too else external
+    with actor.catalog.hold(actor.rng, fits) as table:
+        if table is not None:
+            statement(actor, table, None)
+    yield
+
+
+def change_columns(actor: Actor, table: Table, write_id: int | None) -> None:
+    """ALTER TABLE ADD or CHANGE COLUMNS, half of them with CASCADE."""
+    tables.change_columns(actor, table, write_id, cascade=actor.rng.random() < 0.5)
+
+
+def rename(actor: Actor, table: Table, write_id: int | None) -> None:
+    """ALTER TABLE RENAME, now and then into another database."""
+    if len(table.partitions) > tables.RENAMED_PARTITIONS_MAX:
+        return
+    catalog, old = actor.catalog, (table.database, table.name)
+    database = actor.rng.choice(catalog.databases) if actor.rng.random() < 0.3 else table.database
+    tables.rename(actor, table, database, catalog.take_name(actor.rng, database), write_id)
+    catalog.free_name(*old)
+
+
+def add_or_drop_partitions(actor: Actor, table: Table, write_id: int | None) -> None:
+    """Partitions come a little more often than they go."""
+    if not table.keys:
+        return
+    full = len(table.partitions) >= PARTITIONS_PER_TABLE_MAX
+    if full or actor.rng.random() < 0.4:
+        partitions.drop(actor, table, bulk(actor))
+    else:
+        partitions.add(actor, table, bulk(actor), write_id)
+
+
+def alter_partitions(actor: Actor, table: Table, write_id: int | None) -> None:
+    """ALTER TABLE PARTITION: figures of some, or another name for one."""
+    if actor.rng.random() < 0.3:
+        partitions.rename(actor, table, write_id)
+    else:
+        partitions.set_parameters(actor, table, bulk(actor), write_id)
+
+
+def change_constraints(actor: Actor, table: Table, write_id: int | None) -> None:
+    """A constraint more or less, or a foreign key to another table."""
+    del write_id
+    chance = actor.rng.random()
+    if chance < 0.5:
+        constraints.add(actor, table)
+    elif chance < 0.75:
+        constraints.drop(actor, table)
+    else:
+        with actor.catalog.hold(actor.rng, lambda t: bool(t.constraints)) as parent:
+            if parent is not None:
+                constraints.add_foreign_key(actor, table, parent)
+
+
+def delete_statistics(actor: Actor, table: Table, write_id: int | None) -> None:
+    """Column statistics of the table or of one of its partitions are dropped."""
+    del write_id
+    if table.partitions:
+        statistics.delete_from_partition(actor, table)
+    else:
+        statistics.delete_from_table(actor, table)
+
+
+def fire(actor: Actor, table: Table, write_id: int | None) -> None:
+    """Events that a client fires: of an insert, of a reload."""
+    del write_id
+    name = table.partition_names.choice(actor.rng) if table.partitions else None
+    partition = table.partitions[name] if name else None
+    if actor.rng.random() < 0.8:
+        actor.write([], notes.insert(table, partition))
+    else:
+        actor.write([], notes.reload(table, partition))
+
+
+def exchange(actor: Actor) -> Script:
+    """A staging table is filled, its partitions are exchanged into another, and it is dropped."""
+    catalog = actor.catalog
+    with catalog.hold(actor.rng, lambda t: external(t) and bool(t.keys)) as target:
+        if target is None:
+            return
+        database = target.database
+        name = catalog.take_name(actor.rng, database)
+        staging = actor.make.like(target, name)
+        tables.create(actor, staging)
+    yield
+    partitions.add(actor, staging, actor.rng.randint(1, STAGED_MAX), None)
+    yield
+    with catalog.hold_again([target]):
+        same = target.storage.columns.fields == staging.storage.columns.fields
+        if same and not target.dropped:
+            partitions.exchange(actor, staging, target)
+    yield
+    tables.drop(actor, staging)
+    catalog.free_name(database, name)
+
+
+def come_and_go(actor: Actor) -> Script:
+    """A database with tables and functions that is soon dropped with all of them."""
+    name = actor.catalog.take_passing_name()
+    database = databases.create(actor, name)
+    yield
+    made = []
+    for number in range(actor.rng.randint(1, CREATED_MAX)):
+        table = actor.make.table(database, f"t{number}", Kind.EXTERNAL)
+        tables.create(actor, table, constrained=True)
+        made.append(table)
+        yield
+        if table.keys:
+            partitions.add(actor, table, bulk(actor), None)
+            yield
+    databases.create_function(actor, database)
+    yield
+    databases.drop_cascade(actor, database, made)
+    actor.catalog.free_passing_name(name)
+
+
+def change_database(actor: Actor) -> Script:
+    """ALTER DATABASE, CREATE FUNCTION or DROP FUNCTION."""
+    statement = actor.rng.choice(
+        (databases.alter, databases.create_function, databases.drop_function)
+    )
+    with actor.catalog.hold_database(actor.rng) as database:
+        if database is not None:
+            statement(actor, database)
+    yield

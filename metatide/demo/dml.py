@@ -1,0 +1,148 @@
+"""What clients do in transactions, step by step, so that others come between."""
+
+from collections.abc import Callable, Iterator
+from itertools import count
+
+from metatide.demo import notes, partitions, statistics, tables, txns
+from metatide.demo.actor import Actor
+from metatide.demo.objects import Table
+from metatide.demo.transactions import Transaction
+
+Script = Iterator[None]
+"""Steps; between two, other scripts go on."""
+
+Statement = Callable[[Actor, Table, int | None], None]
+"""What a statement does to a table, with its write id if it has one."""
+
+ABORTED, CONFLICTING, ABANDONED = 0.08, 0.01, 0.02
+"""How often a transaction doesn't commit."""
+
+ABANDONED_MAX = 8
+"""How many transactions are left open before the oldest of them time out."""
+
+BULK_MAX = 20
+"""How many partitions an insert adds at most."""
+
+COMPACTIONS = count(1)
+
+
+def managed(table: Table) -> bool:
+    """Whether its writes take write ids."""
+    return table.kind.managed
+
+
+def write(actor: Actor, statement: Statement) -> Script:
+    """A statement in a transaction of its own: open, allocate, write, end."""
+    txn = txns.begin(actor)
+    yield
+    with actor.catalog.hold(actor.rng, managed) as table:
+        if table is None:
+            txns.commit(actor, txn)
+            return
+        txns.allocate(actor, [txn], table)
+    yield
+    for _ in range(actor.rng.choice((1, 1, 1, 2, 3))):
+        yield from _step(actor, txn, table, statement)
+    _end(actor, txn)
+
+
+def _step(actor: Actor, txn: Transaction, table: Table, statement: Statement) -> Script:
+    """One write; the table may have been dropped or renamed meanwhile."""
+    with actor.catalog.hold_again([table]):
+        write_id = table.write_ids.get(txn.id)
+        if not table.dropped and write_id is not None:
+            statement(actor, table, write_id)
+    yield
+
+
+def _end(actor: Actor, txn: Transaction) -> None:
+    chance = actor.rng.random()
+    if chance < ABORTED:
+        txns.abort(actor, txn)
+    elif chance < ABORTED + CONFLICTING:
+        txns.abort_by_conflict(actor, txn)
+    elif chance < ABORTED + CONFLICTING + ABANDONED:
+        actor.catalog.abandon(txn)
+    else:
+        txns.commit(actor, txn)
+
+
+def insert(actor: Actor, table: Table, write_id: int | None) -> None:
+    """INSERT: new partitions, or new figures of those that are there."""
+    if table.keys and actor.rng.random() < 0.5:
+        partitions.add(actor, table, bulk(actor), write_id)
+    elif table.keys:
+        partitions.set_parameters(actor, table, bulk(actor), write_id)
+    else:
+        tables.set_parameter(actor, table, write_id)
+
+
+def analyze(actor: Actor, table: Table, write_id: int | None) -> None:
+    """ANALYZE TABLE … FOR COLUMNS."""
+    if table.partitions:
+        statistics.update_partitions(actor, table, actor.rng.randint(1, 4), write_id)
+    else:
+        statistics.update_table(actor, table, write_id)
+
+
+def bulk(actor: Actor) -> int:
+    """How many partitions: mostly one, sometimes many."""
+    return 1 if actor.rng.random() < 0.85 else actor.rng.randint(2, BULK_MAX)
+
+
+def idle(actor: Actor) -> Script:
+    """A transaction that writes nothing, of a query for example."""
+    txn = txns.begin(actor)
+    yield
+    txns.commit(actor, txn)
+
+
+def join(actor: Actor) -> Script:
+    """A transaction over several tables: a MERGE, a multi-insert."""
+    txn = txns.begin(actor)
+    yield
+    written: list[Table] = []
+    for _ in range(actor.rng.randint(2, 3)):
+        with actor.catalog.hold(actor.rng, lambda t: managed(t) and t not in written) as table:
+            if table is not None:
+                txns.allocate(actor, [txn], table)
+                written.append(table)
+        yield
+    for table in written:
+        yield from _step(actor, txn, table, insert)
+    _end(actor, txn)
+
+
+def stream(actor: Actor) -> Script:
+    """A streaming client: transactions opened in a batch, their write ids allocated at once."""
+    batch = txns.begin_many(actor, actor.rng.randint(2, 5))
+    yield
+    with actor.catalog.hold(actor.rng, managed) as table:
+        if table is not None:
+            txns.allocate(actor, batch, table)
+    for txn in batch:
+        yield
+        if table is not None:
+            yield from _step(actor, txn, table, insert)
+        _end(actor, txn)
+
+
+def compact(actor: Actor) -> Script:
+    """A compaction: its transaction commits, and says what it compacted."""
+    txn = txns.begin(actor)
+    yield
+    with actor.catalog.hold(actor.rng, lambda t: managed(t) and bool(t.partitions)) as table:
+        if table is None:
+            txns.commit(actor, txn)
+        else:
+            partition = table.partition_names.choice(actor.rng)
+            event = notes.commit_compaction(table, partition, txn.id, next(COMPACTIONS))
+            txns.commit(actor, txn, event)
+
+
+def reap(actor: Actor) -> Script:
+    """The time-out of a transaction that its client left open."""
+    txn = actor.catalog.take_abandoned(ABANDONED_MAX)
+    if txn is not None:
+        txns.abort(actor, txn)
+    yield

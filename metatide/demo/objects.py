@@ -1,0 +1,160 @@
+"""What the workload knows of each object: enough for its rows and its Thrift struct."""
+
+from dataclasses import dataclass, field
+from enum import Enum
+from threading import Lock
+from typing import NamedTuple
+
+from hive.names import partition_name
+from metatide.demo.bag import Bag
+
+
+class Field(NamedTuple):
+    """A column or a partition key."""
+
+    name: str
+    type: str
+    comment: str = ""
+
+
+class Format(NamedTuple):
+    """How files are read and written."""
+
+    input: str
+    output: str
+    serde: str
+
+
+class Kind(Enum):
+    """What a table is."""
+
+    ACID = "acid"
+    INSERT_ONLY = "insert_only"
+    EXTERNAL = "external"
+    VIEW = "view"
+
+    @property
+    def managed(self) -> bool:
+        """Whether its writes take write ids."""
+        return self in (Kind.ACID, Kind.INSERT_ONLY)
+
+    @property
+    def table_type(self) -> str:
+        """As TBL_TYPE says it."""
+        if self is Kind.VIEW:
+            return "VIRTUAL_VIEW"
+        return "MANAGED_TABLE" if self.managed else "EXTERNAL_TABLE"
+
+
+@dataclass(eq=False, slots=True)
+class Columns:
+    """A column descriptor; a table and its partitions share it until the columns change."""
+
+    id: int
+    fields: tuple[Field, ...]
+
+
+@dataclass(eq=False, slots=True)
+class Storage:
+    """A storage descriptor with its serde."""
+
+    id: int
+    serde_id: int
+    columns: Columns
+    format: Format
+    location: str | None
+    serde_parameters: dict[str, str]
+    buckets: int = -1
+    bucket_columns: tuple[str, ...] = ()
+
+
+@dataclass(eq=False, slots=True)
+class Partition:
+    """A partition; the metastore stores a write id when it alters one, not when it adds it."""
+
+    id: int
+    values: tuple[str, ...]
+    name: str
+    storage: Storage
+    parameters: dict[str, str]
+    create_time: int
+    write_id: int = 0
+    statistics: dict[str, int] = field(default_factory=dict)
+    """CS_ID of each column that has statistics."""
+
+
+@dataclass(eq=False, slots=True)
+class Constraint:
+    """A constraint of one column; a foreign key's goes when its parent does."""
+
+    name: str
+    parent: "Table | None" = None
+
+
+@dataclass(eq=False)
+class Database:
+    """A database; its names may be used again once they are free."""
+
+    id: int
+    name: str
+    location: str
+    managed_location: str
+    description: str
+    parameters: dict[str, str]
+    create_time: int
+    functions: dict[str, int] = field(default_factory=dict)
+    """FUNC_ID of each function."""
+    free_names: list[str] = field(default_factory=list)
+    names_made: int = 0
+    lock: Lock = field(default_factory=Lock)
+
+
+@dataclass(eq=False)
+class Table:
+    """A table with all that hangs on it. Whoever reads or changes it holds its lock."""
+
+    id: int
+    database: Database
+    name: str
+    kind: Kind
+    storage: Storage
+    keys: tuple[Field, ...]
+    parameters: dict[str, str]
+    create_time: int
+    write_id: int = 0
+    view_text: str | None = None
+    partitions: dict[str, Partition] = field(default_factory=dict)
+    partition_names: Bag[str] = field(default_factory=Bag)
+    statistics: dict[str, int] = field(default_factory=dict)
+    constraints: dict[str, Constraint] = field(default_factory=dict)
+    next_write_id: int = 1
+    write_ids: dict[int, int] = field(default_factory=dict)
+    """Transaction → write id: its rows of TXN_TO_WRITE_ID."""
+    steps: int = 0
+    """How many partitions were ever made: where time stands in this table."""
+
+    columns_made: int = 0
+    dropped: bool = False
+    lock: Lock = field(default_factory=Lock)
+    stored_text: str | None = None
+    """The TJSON text of its struct as the metastore reads it back, until it changes."""
+
+    @property
+    def location(self) -> str:
+        """The directory of a table that is not a view."""
+        assert self.storage.location is not None
+        return self.storage.location
+
+    def partition_name(self, values: tuple[str, ...]) -> str:
+        """The name of a partition with these values."""
+        return partition_name([key.name for key in self.keys], values)
+
+    def add_partition(self, partition: Partition) -> None:
+        """The partition is there from now on."""
+        self.partitions[partition.name] = partition
+        self.partition_names.add(partition.name)
+
+    def remove_partition(self, partition: Partition) -> None:
+        """The partition is gone."""
+        del self.partitions[partition.name]
+        self.partition_names.remove(partition.name)

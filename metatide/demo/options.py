@@ -1,0 +1,61 @@
+"""How large the workload is, how fast, and for how long."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from hive.errors import InputError
+from hive.schema.version import Version
+
+
+class Release(Enum):
+    """The Hive whose messages the workload writes."""
+
+    HIVE_4_0 = "4.0"
+    HIVE_4_2 = "4.2"
+
+    @property
+    def schema(self) -> Version:
+        """The shape of its database."""
+        return Version.V4_0 if self is Release.HIVE_4_0 else Version.V4_1
+
+
+@dataclass(frozen=True)
+class Size:
+    """What the catalog holds to begin with."""
+
+    tables: int = 100
+    partitions: int = 2_000
+    storage_descriptors: int = 40
+    skew: float = 1.0
+    """Zipf's exponent: of how partitions are spread over tables, and changes over both."""
+
+    def __post_init__(self) -> None:
+        _check("tables", self.tables, 1, 1_000_000)
+        _check("partitions", self.partitions, 0, 100_000_000)
+        _check("storage descriptors", self.storage_descriptors, 1, 1_000_000)
+        _check("skew", self.skew, 0, 5)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a run ends, and how fast it may go; none means no limit."""
+
+    events: int | None = None
+    seconds: float | None = None
+    events_per_s: float | None = None
+    writers: int = 4
+
+    def __post_init__(self) -> None:
+        _check("writers", self.writers, 1, 64)
+        for what, value in (
+            ("events", self.events),
+            ("seconds", self.seconds),
+            ("events per second", self.events_per_s),
+        ):
+            if value is not None:
+                _check(what, value, 1e-3, 1e12)
+
+
+def _check(what: str, value: float, low: float, high: float) -> None:
+    if not low <= value <= high:
+        raise InputError(f"demo: {what} is {value}; give between {low} and {high}")

@@ -1,0 +1,18 @@
+"""An open transaction of the workload."""
+
+from dataclasses import dataclass, field
+
+from metatide.demo.objects import Table
+
+
+@dataclass(eq=False, slots=True)
+class Transaction:
+    """A transaction and the tables that gave it write ids, which may be dropped since."""
+
+    id: int
+    tables: list[Table] = field(default_factory=list)
+
+    def write_ids(self) -> list[tuple[int, Table]]:
+        """Its write ids, ascending, with their tables; the tables are held."""
+        found = [(t.write_ids[self.id], t) for t in self.tables if self.id in t.write_ids]
+        return sorted(found, key=lambda pair: pair[0])
