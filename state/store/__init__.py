@@ -1,0 +1,23 @@
+"""Where the state of a shard is kept: one RocksDB a shard, and its twin in memory."""
+
+from state.store.faults import set_aside
+from state.store.memory import MemoryStore
+from state.store.metadata import Identity, Position
+from state.store.options import Family, MemoryBudget
+from state.store.overlay import Overlay
+from state.store.reader import ReadOnlyStore
+from state.store.snapshot import Snapshot
+from state.store.store import Store
+
+__all__ = [
+    "Family",
+    "Identity",
+    "MemoryBudget",
+    "MemoryStore",
+    "Overlay",
+    "Position",
+    "ReadOnlyStore",
+    "Snapshot",
+    "Store",
+    "set_aside",
+]

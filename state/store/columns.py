@@ -1,0 +1,112 @@
+"""An open database and its column families, addressed by the first byte of a key."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any, Final, cast
+
+from rocksdict import ColumnFamily, Rdict, RdictIter, ReadOptions
+
+from state.store import metadata
+from state.store.faults import Faults
+from state.store.options import Family
+
+_DEFAULT: Final = "default"
+
+
+class Columns:
+    """The newest state, for the one writer; readers take a `Snapshot`."""
+
+    def __init__(self, database: Rdict, families: Sequence[Family], faults: Faults) -> None:
+        names = [_DEFAULT, metadata.FAMILY, *(family.name for family in families)]
+        self.faults = faults
+        self.database: Rdict | None = database
+        self.columns: list[Rdict] = [database.get_column_family(name) for name in names]
+        self.handles: list[ColumnFamily] = [
+            database.get_column_family_handle(name) for name in names
+        ]
+        route = bytearray(256)
+        for index, family in enumerate(families, start=2):
+            for kind in family.kinds:
+                route[kind] = index
+        self.route = bytes(route)
+
+    @property
+    def metadata(self) -> Rdict:
+        return self.columns[1]
+
+    @property
+    def metadata_handle(self) -> ColumnFamily:
+        return self.handles[1]
+
+    def get(self, key: bytes) -> bytes | None:
+        try:
+            return cast("bytes | None", self.columns[self.route[key[0]]].get(key))
+        except Exception as error:
+            raise self.error(error) from error
+
+    def scan(self, start: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
+        if start >= end:
+            return iter(())
+        # RocksDB keeps a pointer to the bytes of the bound; these options own them.
+        options = ReadOptions()
+        options.set_iterate_upper_bound(end)
+        try:
+            iterator = self.columns[self.route[start[0]]].iter(options)
+        except Exception as error:
+            raise self.error(error) from error
+        return Cursor(iterator, self.faults, options).entries(start, end)
+
+    def error(self, error: Exception) -> Exception:
+        """What to raise for an error of rocksdict, or of the lists that closing has emptied."""
+        return self.faults.typed(error) if self.columns else self.faults.closed()
+
+    def close(self) -> None:
+        """RocksDB lets go of the directory when the last reference is gone, hence the clearing."""
+        database, self.database = self.database, None
+        self.columns.clear()
+        self.handles.clear()
+        if database is not None:
+            # It has been flushed, or is cold: what closing complains about was told before.
+            with suppress(Exception):
+                database.close()
+
+
+class Cursor:
+    """A RocksDB iterator, shared by the scans that are under way on it.
+
+    `RdictItems`, the iterator that rocksdict offers for loops, ends quietly at a damaged block, as
+    if there were no more entries; so this walks an `RdictIter` and asks for its status at the end.
+    """
+
+    __slots__ = ("_faults", "_iterator", "_kept", "_scan")
+
+    def __init__(self, iterator: RdictIter, faults: Faults, kept: Any = None) -> None:
+        self._iterator = iterator
+        self._faults = faults
+        self._kept = kept
+        self._scan: object = None
+
+    def entries(self, start: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
+        iterator = self._iterator
+        valid, key_of, value_of, advance = (
+            iterator.valid,
+            iterator.key,
+            iterator.value,
+            iterator.next,
+        )
+        scan = self._scan = object()
+        iterator.seek(start)
+        while valid():
+            key = key_of()
+            if key >= end:
+                return
+            yield key, value_of()
+            if self._scan is scan:
+                advance()
+            else:
+                self._scan = scan
+                iterator.seek(key + b"\0")
+        try:
+            iterator.status()
+        except Exception as error:
+            raise self._faults.typed(error) from error

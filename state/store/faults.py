@@ -1,0 +1,87 @@
+"""What RocksDB complains about, as errors of ours.
+
+rocksdict raises a plain `Exception` with the text of RocksDB's status for everything, so this one
+place reads those texts. A text that isn't known makes the shard cold: a doubt is never served.
+"""
+
+import shutil
+from pathlib import Path
+from typing import Final
+
+from rocksdict import DbClosedError
+
+from hive.errors import (
+    ClosedStoreError,
+    ColdShardError,
+    LockedStoreError,
+    MachineError,
+    OtherStoreError,
+)
+
+_LOCKED: Final = ("lock hold by current process", "While lock file")
+_OTHER: Final = "Column families not opened"
+_MACHINE: Final = {
+    "No space left on device": "free some room on that disk and start again",
+    "File too large": "raise the limit of file sizes (ulimit -f)",
+    "Permission denied": "give this user the right to read and write it",
+    "Too many open files": "raise the limit of open files (ulimit -n)",
+    "Cannot allocate memory": "give the process more memory or a smaller memory budget",
+}
+
+
+class Faults:
+    """The errors of one store; the first that makes it cold is remembered and raised ever after.
+
+    Without that memory a store with one bad block would go on serving its other blocks.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._cold: ColdShardError | None = None
+
+    @property
+    def is_cold(self) -> bool:
+        return self._cold is not None
+
+    def check(self) -> None:
+        if self._cold is not None:
+            raise self._cold
+
+    def cold(self, reason: str) -> ColdShardError:
+        self._cold = ColdShardError(
+            f"the shard in {self.path} is cold: {reason}. Set the directory aside and "
+            "build the shard again, from an image or from the topic"
+        )
+        return self._cold
+
+    def closed(self) -> ClosedStoreError:
+        return ClosedStoreError(f"the store in {self.path} is closed: open it again to read it")
+
+    def typed(self, error: Exception) -> Exception:
+        """The error of ours that stands for what rocksdict raised, or `error` if that wasn't it."""
+        text = " ".join(str(error).split()).rstrip(".")
+        if isinstance(error, DbClosedError):
+            return self.closed()
+        if type(error) is not Exception:
+            return error
+        if any(sign in text for sign in _LOCKED):
+            return LockedStoreError(
+                f"the store in {self.path} is open already, here or in another process: "
+                "a shard has one writer, stop the other one"
+            )
+        if _OTHER in text:
+            return OtherStoreError(
+                f"the store in {self.path} has column families that this version doesn't know "
+                f"({text}): use the version that wrote it, or build the shard again"
+            )
+        for sign, advice in _MACHINE.items():
+            if sign in text:
+                return MachineError(f"the store in {self.path} failed: {text}: {advice}")
+        return self.cold(text)
+
+
+def set_aside(path: Path) -> Path:
+    """Moves a cold store out of the way, for a look at it later; only the newest one is kept."""
+    aside = path.with_name(f"{path.name}.cold")
+    shutil.rmtree(aside, ignore_errors=True)
+    return path.rename(aside)

@@ -1,0 +1,66 @@
+"""The twin of a store in a dictionary: for tests of the fold, and for folds that keep nothing."""
+
+from bisect import bisect_left
+from collections.abc import Iterator
+
+from state.store.metadata import Position
+from state.store.overlay import Overlay
+
+
+class MemoryView:
+    """Entries of one moment; sorted at the first scan."""
+
+    def __init__(self, entries: dict[bytes, bytes]) -> None:
+        self.entries = entries
+        self._ordered: list[bytes] | None = None
+
+    def get(self, key: bytes) -> bytes | None:
+        return self.entries.get(key)
+
+    def scan(self, start: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
+        if self._ordered is None:
+            self._ordered = sorted(self.entries)
+        first, last = bisect_left(self._ordered, start), bisect_left(self._ordered, end)
+        return iter([(key, self.entries[key]) for key in self._ordered[first:last]])
+
+    def changed(self) -> None:
+        self._ordered = None
+
+
+class MemorySnapshot(MemoryView):
+    def __init__(self, entries: dict[bytes, bytes], position: Position) -> None:
+        super().__init__(entries)
+        self.position = position
+
+
+class MemoryStore:
+    """Behaves as `Store` does, and is gone with the process."""
+
+    def __init__(self) -> None:
+        self._view = MemoryView({})
+        self._position = Position()
+
+    @property
+    def position(self) -> Position:
+        return self._position
+
+    def snapshot(self) -> MemorySnapshot:
+        return MemorySnapshot(dict(self._view.entries), self._position)
+
+    def transaction(self) -> Overlay:
+        return Overlay(self._view)
+
+    def commit(self, transaction: Overlay, position: Position) -> None:
+        assert position.offset >= self._position.offset, "a commit goes back in the topic"
+        entries = self._view.entries
+        for start, end in transaction.ranges:
+            for key, _ in self._view.scan(start, end):
+                entries.pop(key, None)
+        for changed, value in transaction.changes.items():
+            if value is None:
+                entries.pop(changed, None)
+            else:
+                entries[changed] = value
+        self._view.changed()
+        self._position = position
+        transaction.clear()

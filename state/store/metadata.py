@@ -1,0 +1,59 @@
+"""What a store knows of itself: whose it is, and how far it is."""
+
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+FAMILY: Final = "metadata"
+IDENTITY_KEY: Final = b"identity"
+POSITION_KEY: Final = b"position"
+POSITION_END: Final = POSITION_KEY + b"\0"
+
+
+class Identity(Struct, frozen=True, kw_only=True):
+    """Which shard of which topic a store holds; written once, when the store is made.
+
+    Encoded as a map, so that any version can read `format_version` of any other.
+    """
+
+    format_version: int
+    topic_id: str
+    partitions: int
+    shard: int
+
+
+class Position(Struct, frozen=True, array_like=True, order=True):
+    """How far a store is: the last event id applied, and the first offset that isn't folded yet."""
+
+    epoch: int = 0
+    applied: int = 0
+    offset: int = 0
+
+
+class _Version(Struct):
+    format_version: int
+
+
+_decode_version = msgspec.msgpack.Decoder(_Version).decode
+_decode_identity = msgspec.msgpack.Decoder(Identity).decode
+decode_position = msgspec.msgpack.Decoder(Position).decode
+encode = msgspec.msgpack.Encoder().encode
+
+
+def differences(stored: bytes, expected: Identity) -> str | None:
+    """What keeps a store from being the expected one, in words; None when nothing does.
+
+    Raises `msgspec.MsgspecError` when the stored bytes aren't an identity.
+    """
+    format_version = _decode_version(stored).format_version
+    if format_version != expected.format_version:
+        return f"its format is {format_version}, this version reads {expected.format_version}"
+    identity = _decode_identity(stored)
+    if identity == expected:
+        return None
+    return f"it is {_words(identity)}, wanted is {_words(expected)}"
+
+
+def _words(identity: Identity) -> str:
+    return f"shard {identity.shard} of {identity.partitions} of topic {identity.topic_id}"

@@ -1,0 +1,126 @@
+"""How RocksDB is set up: memory bounded for all shards together, compression that takes.
+
+Each column family has its own table options, and RocksDB takes the compression from there: options
+of the database alone leave the families uncompressed or on defaults.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from rocksdict import (
+    BlockBasedOptions,
+    Cache,
+    DBCompressionType,
+    Options,
+    WriteBufferManager,
+    WriteOptions,
+)
+
+KIB: Final = 1024
+MIB: Final = 1024 * KIB
+
+_BLOCK_FORMAT: Final = 6
+_BLOOM_BITS_PER_KEY: Final = 10
+_ARENA_BLOCK_BYTES: Final = 64 * KIB
+_MANIFEST_BYTES_MAX: Final = 4 * MIB
+_LOG_BYTES_MAX: Final = MIB
+_LOG_FILES_MAX: Final = 3
+_ZSTD_WINDOW_BITS: Final = -14
+_ZSTD_LEVEL: Final = 3
+_ZSTD_STRATEGY: Final = 0
+_TRAINING_RATIO: Final = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Family:
+    """A column family: which kinds of entries (first bytes of keys) it holds, and how.
+
+    Entries that share most of their bytes with others in other blocks, as partitions do, gain
+    from a dictionary: it holds the shared bytes once a file.
+    """
+
+    name: str
+    kinds: bytes = b""
+    block_bytes: int = 16 * KIB
+    dictionary_bytes: int = 0
+
+
+class MemoryBudget:
+    """The memory of all stores that are opened with it: cached blocks, indexes, write buffers.
+
+    Write buffers are charged to the cache, so the one number bounds both. A full budget makes
+    RocksDB flush early; it never stops a writer, because rocksdict holds Python's lock while it
+    writes and a stopped writer would stop everything.
+    """
+
+    def __init__(self, bytes_max: int) -> None:
+        assert bytes_max >= 8 * MIB, "less memory than a store needs to make progress"
+        self.bytes_max = bytes_max
+        self.cache = Cache(bytes_max)
+        self.write_buffers = WriteBufferManager.new_write_buffer_manager_with_cache(
+            bytes_max // 4, False, self.cache
+        )
+
+    @property
+    def bytes_used(self) -> int:
+        return self.cache.get_usage()
+
+
+def database_options(budget: MemoryBudget, *, create: bool) -> Options:
+    options = Options(raw_mode=True)
+    options.create_if_missing(create)
+    options.create_missing_column_families(create)
+    options.set_write_buffer_manager(budget.write_buffers)
+    # All families go to disk at one moment, or none does: see `write_options`.
+    options.set_atomic_flush(True)
+    options.set_max_manifest_file_size(_MANIFEST_BYTES_MAX)
+    options.set_max_log_file_size(_LOG_BYTES_MAX)
+    options.set_keep_log_file_num(_LOG_FILES_MAX)
+    options.set_stats_dump_period_sec(0)
+    return options
+
+
+def family_options(family: Family, budget: MemoryBudget) -> Options:
+    table = BlockBasedOptions()
+    table.set_block_cache(budget.cache)
+    table.set_cache_index_and_filter_blocks(True)
+    table.set_pin_l0_filter_and_index_blocks_in_cache(True)
+    table.set_block_size(family.block_bytes)
+    table.set_bloom_filter(_BLOOM_BITS_PER_KEY, False)
+    table.set_format_version(_BLOCK_FORMAT)
+    options = Options(raw_mode=True)
+    options.set_block_based_table_factory(table)
+    options.set_write_buffer_size(min(32 * MIB, budget.bytes_max // 8))
+    # Many shards with little in them shall not cost a megabyte a family.
+    options.set_arena_block_size(_ARENA_BLOCK_BYTES)
+    # Most bytes are at the bottom: there size counts, above it speed.
+    options.set_compression_type(DBCompressionType.lz4())
+    options.set_bottommost_compression_type(DBCompressionType.zstd())
+    options.set_bottommost_compression_options(
+        _ZSTD_WINDOW_BITS, _ZSTD_LEVEL, _ZSTD_STRATEGY, family.dictionary_bytes, True
+    )
+    options.set_bottommost_zstd_max_train_bytes(family.dictionary_bytes * _TRAINING_RATIO, True)
+    return options
+
+
+def write_options() -> WriteOptions:
+    """No write-ahead log: the topic is the log, and atomic flushes are what lasts.
+
+    Without waiting for the disk at every commit, RocksDB's log would be worse than none. When an
+    older log file loses its end (a power failure, unsynced) and a newer one doesn't, recovery
+    replays the newer one over the hole: a position without its data. RocksDB can watch for that,
+    but rocksdict doesn't offer the option (`track_and_verify_wals`). So a crash costs the commits
+    since the last flush, all or none of each, and the topic gives them back.
+    """
+    options = WriteOptions()
+    # A property, though rocksdict's stub says method.
+    options.disable_wal = True  # type: ignore[method-assign, assignment]
+    return options
+
+
+def check_families(families: Sequence[Family]) -> None:
+    kinds = b"".join(family.kinds for family in families)
+    assert len(set(kinds)) == len(kinds), "a kind lives in two column families"
+    names = [family.name for family in families]
+    assert len(set(names)) == len(names), "two column families have one name"

@@ -1,0 +1,130 @@
+"""Changes that are not committed yet, over a view of what is."""
+
+from bisect import bisect_left, insort
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from state.kv import View
+from state.store.ranges import Ranges
+
+_UNCHANGED: Final[Any] = object()
+
+
+class Overlay:
+    """The transaction of every store: it reads its own writes, then its base.
+
+    The fold puts and gets far more than it scans, so puts and gets are one dictionary operation
+    each, and keys are brought into order only when a scan or a range deletion asks for it.
+    """
+
+    __slots__ = ("_base", "_changes", "_ordered", "_ranges")
+
+    def __init__(self, base: View) -> None:
+        self._base = base
+        self._changes: dict[bytes, bytes | None] = {}
+        self._ordered: list[bytes] = []
+        self._ranges = Ranges()
+
+    @property
+    def changes(self) -> Mapping[bytes, bytes | None]:
+        """The last value put at each key, None where it was deleted; they follow `ranges`."""
+        return self._changes
+
+    @property
+    def ranges(self) -> Ranges:
+        """What was deleted by range before `changes`."""
+        return self._ranges
+
+    def clear(self) -> None:
+        """Forgets all changes: they are committed, or given up."""
+        self._changes.clear()
+        self._ordered.clear()
+        self._ranges = Ranges()
+
+    def get(self, key: bytes) -> bytes | None:
+        value: bytes | None = self._changes.get(key, _UNCHANGED)
+        if value is not _UNCHANGED:
+            return value
+        if self._ranges and key in self._ranges:
+            return None
+        return self._base.get(key)
+
+    def put(self, key: bytes, value: bytes) -> None:
+        self._changes[key] = value
+
+    def delete(self, key: bytes) -> None:
+        self._changes[key] = None
+
+    def delete_range(self, start: bytes, end: bytes) -> None:
+        if start >= end:
+            return
+        assert end[0] == start[0] or end == bytes((start[0] + 1,)), "a range crosses kinds"
+        for key in self._take_changed(start, end):
+            del self._changes[key]
+        self._ranges.add(start, end)
+
+    def scan(self, start: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
+        base = self._base.scan(start, end)
+        if self._ranges:
+            base = _without(base, _overlapping(self._ranges, start, end))
+        changed = self._changed(start, end)
+        if not changed:
+            return base
+        return _merge(base, [(key, self._changes[key]) for key in changed])
+
+    def _changed(self, start: bytes, end: bytes) -> list[bytes]:
+        self._order()
+        return self._ordered[bisect_left(self._ordered, start) : bisect_left(self._ordered, end)]
+
+    def _take_changed(self, start: bytes, end: bytes) -> list[bytes]:
+        changed = self._changed(start, end)
+        first = bisect_left(self._ordered, start)
+        del self._ordered[first : first + len(changed)]
+        return changed
+
+    def _order(self) -> None:
+        """Brings the keys that came since the last time, the last ones of the dictionary, in."""
+        fresh_count = len(self._changes) - len(self._ordered)
+        if fresh_count == 0:
+            return
+        newest_first = reversed(self._changes)
+        fresh = [next(newest_first) for _ in range(fresh_count)]
+        if fresh_count * 16 < len(self._ordered):
+            for key in fresh:
+                insort(self._ordered, key)
+        else:
+            self._ordered += fresh
+            self._ordered.sort()
+
+
+def _overlapping(ranges: Ranges, start: bytes, end: bytes) -> Ranges:
+    overlapping = Ranges()
+    for range_start, range_end in ranges:
+        if range_start < end and start < range_end:
+            overlapping.add(range_start, range_end)
+    return overlapping
+
+
+def _without(
+    entries: Iterator[tuple[bytes, bytes]], ranges: Ranges
+) -> Iterator[tuple[bytes, bytes]]:
+    return (entry for entry in entries if entry[0] not in ranges) if ranges else entries
+
+
+def _merge(
+    base: Iterator[tuple[bytes, bytes]], changed: list[tuple[bytes, bytes | None]]
+) -> Iterator[tuple[bytes, bytes]]:
+    index = 0
+    for entry in base:
+        while index < len(changed) and changed[index][0] <= entry[0]:
+            key, value = changed[index]
+            index += 1
+            if value is not None:
+                yield key, value
+            if key == entry[0]:
+                break
+        else:
+            yield entry
+    for key, value in changed[index:]:
+        if value is not None:
+            yield key, value

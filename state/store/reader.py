@@ -1,0 +1,123 @@
+"""Opening the store of a shard, and reading it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import Self
+from weakref import WeakSet
+
+import msgspec
+from rocksdict import AccessType, Rdict
+
+from hive.errors import OtherStoreError
+from state.store import metadata
+from state.store.columns import Columns
+from state.store.faults import Faults
+from state.store.metadata import Identity, Position
+from state.store.options import (
+    Family,
+    MemoryBudget,
+    check_families,
+    database_options,
+    family_options,
+)
+from state.store.snapshot import Snapshot
+
+
+class ReadOnlyStore:
+    """A store that nobody writes: a checkpoint, opened where it was made or elsewhere.
+
+    Not for a directory that a writer has open: what it writes would never be seen.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        identity: Identity,
+        *,
+        families: Sequence[Family] = (),
+        budget: MemoryBudget,
+    ) -> None:
+        self._faults = Faults(path)
+        if not (path / "CURRENT").exists():
+            raise self._faults.cold("there is no database in it (no CURRENT file)")
+        self._start(AccessType.read_only(False), families, budget, create=False)
+        self._check_identity(identity)
+
+    def _start(
+        self, access: AccessType, families: Sequence[Family], budget: MemoryBudget, *, create: bool
+    ) -> None:
+        check_families(families)
+        plain = Family(name="default")
+        options = {
+            family.name: family_options(family, budget)
+            for family in (plain, Family(name=metadata.FAMILY), *families)
+        }
+        self._lock = Lock()
+        self._snapshots: WeakSet[Snapshot] = WeakSet()
+        try:
+            database = Rdict(
+                str(self._faults.path), database_options(budget, create=create), options, access
+            )
+            self._columns = Columns(database, families, self._faults)
+        except Exception as error:
+            raise self._faults.typed(error) from error
+
+    def _check_identity(self, identity: Identity) -> None:
+        """Refuses a store that is not the expected one, and reads how far it is."""
+        try:
+            stored = self._columns.metadata.get(metadata.IDENTITY_KEY)
+            position = self._columns.metadata.get(metadata.POSITION_KEY)
+        except Exception as error:
+            self._columns.close()
+            raise self._faults.typed(error) from error
+        try:
+            difference = metadata.differences(stored or b"", identity)
+            self._position = metadata.decode_position(position or b"")
+        except msgspec.MsgspecError as error:
+            self._columns.close()
+            raise self._faults.cold(f"it doesn't say whose it is and how far ({error})") from error
+        if difference is not None:
+            self._columns.close()
+            raise OtherStoreError(
+                f"the store in {self.path} is another one: {difference}. "
+                "Point to the right directory, or build the shard again"
+            )
+
+    @property
+    def path(self) -> Path:
+        return self._faults.path
+
+    @property
+    def position(self) -> Position:
+        """Of the last commit."""
+        return self._position
+
+    def snapshot(self) -> Snapshot:
+        """What is there now, together with its position, whatever is committed meanwhile."""
+        self._faults.check()
+        with self._lock:
+            if not self._columns.columns:
+                raise self._faults.closed()
+            snapshot = Snapshot(self._columns)
+            self._snapshots.add(snapshot)
+        return snapshot
+
+    def close(self) -> None:
+        """Closes the snapshots too. While a scan goes on, the directory stays locked."""
+        with self._lock:
+            for snapshot in list(self._snapshots):
+                snapshot.close()
+            self._columns.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,0 +1,62 @@
+"""One moment of a store, for readers."""
+
+from collections.abc import Iterator
+
+import rocksdict
+
+from state.store import metadata
+from state.store.columns import Columns, Cursor
+from state.store.metadata import Position
+
+_NOT_FOUND = ("key not found",)
+
+
+class Snapshot:
+    """Entries and position of one moment. It belongs to one reader, who keeps it for one request.
+
+    rocksdict's own snapshots answer gets from their moment, but their iterators show the newest
+    state (0.3.29 sets the snapshot on options that it then doesn't use). An iterator of RocksDB
+    stays at the moment of its creation, so there is one of each family here, made together with
+    the snapshots while no commit can come between. All scans of a family share it.
+    """
+
+    __slots__ = ("__weakref__", "_columns", "_cursors", "_route", "_views")
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+        self._route = columns.route
+        self._views: list[rocksdict.Snapshot] = [one.snapshot() for one in columns.columns]
+        self._cursors = [Cursor(one.iter(), columns.faults) for one in columns.columns]
+
+    @property
+    def position(self) -> Position:
+        try:
+            return metadata.decode_position(self._views[1][metadata.POSITION_KEY])
+        except Exception as error:
+            raise self._error(error) from error
+
+    def get(self, key: bytes) -> bytes | None:
+        try:
+            value: bytes = self._views[self._route[key[0]]][key]
+        except Exception as error:
+            if error.args == _NOT_FOUND:
+                return None
+            raise self._error(error) from error
+        return value
+
+    def scan(self, start: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
+        if start >= end:
+            return iter(())
+        try:
+            cursor = self._cursors[self._route[start[0]]]
+        except IndexError as error:
+            raise self._error(error) from error
+        return cursor.entries(start, end)
+
+    def close(self) -> None:
+        """Lets RocksDB drop what only this moment still sees."""
+        self._views.clear()
+        self._cursors.clear()
+
+    def _error(self, error: Exception) -> Exception:
+        return self._columns.faults.typed(error) if self._views else self._columns.faults.closed()

@@ -1,0 +1,153 @@
+"""The state of one shard in one RocksDB."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rocksdict import (
+    AccessType,
+    BottommostLevelCompaction,
+    Checkpoint,
+    CompactOptions,
+    WriteBatch,
+)
+
+from state.store import metadata
+from state.store.faults import Faults
+from state.store.metadata import Identity, Position
+from state.store.options import Family, MemoryBudget, write_options
+from state.store.overlay import Overlay
+from state.store.reader import ReadOnlyStore
+
+
+class Store(ReadOnlyStore):
+    """The store of a shard's one writer.
+
+    1. Makes the store, or opens it when it is the one that `identity` names.
+    2. Commits a transaction and the position that it leads to in one write.
+    3. Gives readers snapshots, and images checkpoints.
+    4. Refuses everything from the first sign of damage on.
+
+    One transaction at a time, from one thread; snapshots from any.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        identity: Identity,
+        *,
+        families: Sequence[Family] = (),
+        budget: MemoryBudget,
+    ) -> None:
+        self._faults = Faults(path)
+        is_new = not path.exists() or not any(path.iterdir())
+        # Where CURRENT is lost, RocksDB would make an empty database among the old files.
+        if not is_new and not (path / "CURRENT").exists():
+            raise self._faults.cold("the file CURRENT is missing")
+        self._start(AccessType.read_write(), families, budget, create=is_new)
+        self._write_options = write_options()
+        if is_new:
+            self._write_identity(identity)
+        self._check_identity(identity)
+
+    def _write_identity(self, identity: Identity) -> None:
+        batch = WriteBatch(raw_mode=True)
+        handle = self._columns.metadata_handle
+        batch.put(metadata.IDENTITY_KEY, metadata.encode(identity), handle)
+        batch.put(metadata.POSITION_KEY, metadata.encode(Position()), handle)
+        self._write(batch)
+        self._position = Position()
+        self.flush()
+
+    def close(self) -> None:
+        """Flushes first: what rocksdict flushes on closing, it flushes family by family."""
+        try:
+            if self._columns.database is not None and not self._faults.is_cold:
+                self.flush()
+        finally:
+            super().close()
+
+    def transaction(self) -> Overlay:
+        self._faults.check()
+        return Overlay(self._columns)
+
+    def commit(self, transaction: Overlay, position: Position) -> None:
+        """Makes the changes and the position visible together, and lasting together later.
+
+        The transaction is empty then, and may be used again.
+        """
+        assert position.offset >= self._position.offset, "a commit goes back in the topic"
+        self._faults.check()
+        batch = WriteBatch(raw_mode=True)
+        route, handles = self._columns.route, self._columns.handles
+        if not handles:
+            raise self._faults.closed()
+        for start, end in transaction.ranges:
+            batch.delete_range(start, end, handles[route[start[0]]])
+        for key, value in transaction.changes.items():
+            handle = handles[route[key[0]]]
+            if value is None:
+                batch.delete(key, handle)
+            else:
+                batch.put(key, value, handle)
+        batch.put(metadata.POSITION_KEY, metadata.encode(position), handles[1])
+        self._write(batch)
+        self._position = position
+        transaction.clear()
+
+    def _write(self, batch: WriteBatch) -> None:
+        with self._lock:
+            database = self._columns.database
+            if database is None:
+                raise self._faults.closed()
+            try:
+                database.write(batch, self._write_options)
+            except Exception as error:
+                raise self._faults.typed(error) from error
+
+    def checkpoint(self, path: Path) -> Position:
+        """Makes `path` a copy by hard links, and says which position it is at.
+
+        It is flushed first, because rocksdict lets other threads run meanwhile, and holds
+        Python's lock while it makes the checkpoint.
+        """
+        self._faults.check()
+        assert not path.exists(), f"{path} is there already"
+        self.flush()
+        with self._lock:
+            database = self._columns.database
+            if database is None:
+                raise self._faults.closed()
+            try:
+                Checkpoint(database).create_checkpoint(str(path))
+            except Exception as error:
+                raise self._faults.typed(error) from error
+            return self._position
+
+    def flush(self) -> Position:
+        """Makes what was committed last, and says up to where.
+
+        The driver calls it every so often: after a crash, folding begins again from there.
+        rocksdict's `flush` writes out one family alone and would tear the position from the data.
+        A compaction begins with the atomic flush of all families, so one of the position's key,
+        which is next to nothing otherwise, does it.
+        """
+        self._faults.check()
+        position = self._position
+        try:
+            self._columns.metadata.compact_range(metadata.POSITION_KEY, metadata.POSITION_END)
+        except Exception as error:
+            raise self._columns.error(error) from error
+        # A compaction doesn't say that it failed, but every write after that does.
+        self._write(WriteBatch(raw_mode=True))
+        return position
+
+    def compact(self) -> None:
+        """Writes all files anew, as small as they get; for images and measurements.
+
+        RocksDB's bindings don't tell whether it worked: damage shows when it is read.
+        """
+        self.flush()
+        options = CompactOptions()
+        options.set_bottommost_level_compaction(BottommostLevelCompaction.force_optimized())
+        for column in list(self._columns.columns):
+            column.compact_range(None, None, options)

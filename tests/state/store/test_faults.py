@@ -1,0 +1,184 @@
+"""Damage of every kind makes a shard cold, with a reason; nothing else does."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from rocksdict import Rdict
+
+from hive.errors import ClosedStoreError, ColdShardError, LockedStoreError, MachineError
+from state.store import Position, set_aside
+from state.store.faults import Faults
+from state.store.metadata import IDENTITY_KEY
+from tests.state.store.conftest import Opener
+
+ENTRIES = {b"p%06d" % number: b"%d " % number * 40 for number in range(3000)}
+
+
+@pytest.fixture
+def damaged(tmp_path: Path, opener: Opener) -> Path:
+    """A closed store, sound until a test damages it."""
+    path = tmp_path / "shard"
+    with opener(path) as store:
+        transaction = store.transaction()
+        for key, value in ENTRIES.items():
+            transaction.put(key, value)
+        store.commit(transaction, Position(0, 1, 1))
+    return path
+
+
+def largest(path: Path, pattern: str) -> Path:
+    return max(path.glob(pattern), key=lambda file: file.stat().st_size)
+
+
+def cut(file: Path) -> None:
+    content = file.read_bytes()
+    file.write_bytes(content[: len(content) // 2])
+
+
+def flip(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    for index in range(len(content) // 2, len(content) // 2 + 8):
+        content[index] ^= 0xFF
+    file.write_bytes(content)
+
+
+def garbage(file: Path) -> None:
+    file.write_bytes(b"\xff\xfe\x00")
+
+
+def empty(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "damage"),
+    [
+        ("CURRENT", empty),
+        ("CURRENT", garbage),
+        ("CURRENT", Path.unlink),
+        ("MANIFEST-*", empty),
+        ("MANIFEST-*", cut),
+        ("MANIFEST-*", flip),
+        ("MANIFEST-*", Path.unlink),
+        ("*.sst", empty),
+        ("*.sst", cut),
+        ("*.sst", Path.unlink),
+    ],
+)
+def test_damage_that_shows_on_opening(
+    damaged: Path, opener: Opener, pattern: str, damage: Callable[[Path], None]
+) -> None:
+    damage(largest(damaged, pattern))
+    with pytest.raises(ColdShardError, match=r"shard is cold: .* Set the directory aside"):
+        opener(damaged)
+    set_aside(damaged)
+    with opener(damaged) as rebuilt:
+        assert rebuilt.position == Position()
+
+
+def test_a_damaged_block_never_ends_a_scan_quietly_and_stops_everything(
+    damaged: Path, opener: Opener
+) -> None:
+    flip(largest(damaged, "*.sst"))
+    with opener(damaged) as store:
+        snapshot = store.snapshot()
+        transaction = store.transaction()
+        transaction.put(b"x", b"1")
+        with pytest.raises(ColdShardError, match="block checksum mismatch"):
+            list(snapshot.scan(b"p", b"q"))
+        with pytest.raises(ColdShardError):
+            store.snapshot()
+        with pytest.raises(ColdShardError):
+            store.transaction()
+        with pytest.raises(ColdShardError):
+            store.commit(transaction, Position(0, 20, 20))
+
+
+@pytest.mark.parametrize("view", ["snapshot", "transaction"])
+def test_a_damaged_block_is_noticed_by_gets(damaged: Path, opener: Opener, view: str) -> None:
+    flip(largest(damaged, "*.sst"))
+    with opener(damaged) as store:
+        reads = store.snapshot() if view == "snapshot" else store.transaction()
+        with pytest.raises(ColdShardError, match="block checksum mismatch"):
+            assert {key: reads.get(key) for key in ENTRIES} == ENTRIES
+
+
+def test_a_store_without_an_identity_is_cold(tmp_path: Path, opener: Opener) -> None:
+    path = tmp_path / "shard"
+    opener(path).close()
+    database = Rdict(str(path))
+    del database.get_column_family("metadata")[IDENTITY_KEY]
+    database.close()
+    with pytest.raises(ColdShardError, match="doesn't say whose it is"):
+        opener(path)
+
+
+def test_only_the_newest_cold_store_is_kept(tmp_path: Path) -> None:
+    for content in ("older", "newer"):
+        (tmp_path / "shard").mkdir()
+        (tmp_path / "shard" / "CURRENT").write_text(content)
+        aside = set_aside(tmp_path / "shard")
+    assert [path.name for path in tmp_path.iterdir()] == ["shard.cold"]
+    assert (aside / "CURRENT").read_text() == "newer"
+
+
+def test_a_second_writer_is_told_of_the_first(tmp_path: Path, opener: Opener) -> None:
+    with opener(tmp_path / "shard") as store:
+        with pytest.raises(LockedStoreError, match="one writer"):
+            opener(tmp_path / "shard")
+        program = (
+            "import sys; from pathlib import Path; from state.store import *;"
+            "from tests.state.store.conftest import IDENTITY;"
+            "Store(Path(sys.argv[1]), IDENTITY, budget=MemoryBudget(8 << 20))"
+        )
+        other = subprocess.run(
+            [sys.executable, "-c", program, str(tmp_path / "shard")],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert "LockedStoreError" in other.stderr
+        assert store.snapshot().get(b"x") is None
+
+
+def test_a_closed_store_says_so_and_can_be_opened_again(tmp_path: Path, opener: Opener) -> None:
+    store = opener(tmp_path / "shard")
+    transaction = store.transaction()
+    snapshot = store.snapshot()
+    store.close()
+    for read in (
+        lambda: snapshot.get(b"x"),
+        lambda: snapshot.scan(b"x", b"y"),
+        lambda: snapshot.position,
+        lambda: transaction.get(b"x"),
+        lambda: transaction.scan(b"x", b"y"),
+        lambda: store.commit(transaction, Position(0, 1, 1)),
+        store.snapshot,
+    ):
+        with pytest.raises(ClosedStoreError, match="is closed"):
+            read()
+    opener(tmp_path / "shard").close()
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("IO error: No space left on device: While appending to file", MachineError),
+        ("IO error: Too many open files: While open a file", MachineError),
+        ("something that RocksDB never said before", ColdShardError),
+    ],
+)
+def test_texts_of_rocksdb(text: str, kind: type[Exception]) -> None:
+    error = Faults(Path("/store")).typed(Exception(text))
+    assert type(error) is kind
+    assert "/store" in str(error)
+
+
+def test_mistakes_of_ours_dont_make_a_shard_cold(tmp_path: Path, opener: Opener) -> None:
+    with opener(tmp_path / "shard") as store:
+        with pytest.raises(IndexError):
+            store.snapshot().get(b"")
+        store.snapshot()
