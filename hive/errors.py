@@ -58,3 +58,12 @@ class WriteIdListError(InputError):
 
 class RecordFormatError(InputError):
     """A message of the topic that this release can't read."""
+
+
+class EventError(InputError):
+    """A row of the notification log that can't be read. Its table must be loaded again."""
+
+    def __init__(self, event_id: int, event_type: str, why: str) -> None:
+        super().__init__(f"event {event_id} ({event_type}) can't be read: {why}")
+        self.event_id = event_id
+        self.event_type = event_type

@@ -12,9 +12,10 @@ from typing import Any
 from hive.errors import ThriftError
 from hive.thrift.readers import reader
 from hive.thrift.types import Struct
+from hive.thrift.wire import FIELD
 from hive.thrift.writers import Unknown, writer
 
-__all__ = ["Unknown", "decode", "encode"]
+__all__ = ["Unknown", "decode", "encode", "extended", "replaced"]
 
 
 def encode(struct: Struct, mapping: Mapping[str, Any]) -> bytes:
@@ -37,3 +38,21 @@ def decode(struct: Struct, data: bytes) -> dict[str, Any]:
         raise ThriftError(f"{len(data) - end} bytes too many after a {struct.name}")
     mapping: dict[str, Any] = value
     return mapping
+
+
+def replaced(struct: Struct, data: bytes, **changes: Any) -> bytes:
+    """An encoded object with other values in some fields."""
+    return encode(struct, {**decode(struct, data), **changes})
+
+
+def extended(struct: Struct, data: bytes, **fields: Any) -> bytes:
+    """An encoded object with fields that the canonical form leaves out, for one caller's answer.
+
+    They go to the end, where readers accept them.
+    """
+    types = {field.name: field for field in struct.fields}
+    parts = [data[:-1]]
+    for name, value in fields.items():
+        parts.append(FIELD.pack(types[name].type.code, types[name].id))
+        writer(types[name].type)(value, parts.append)
+    return b"".join([*parts, data[-1:]])

@@ -1,0 +1,164 @@
+"""Messages about partitions and their statistics → events."""
+
+from typing import Any
+
+from hive.events import message_types as m
+from hive.events import objects, stored
+from hive.events.about_tables import Common, named
+from hive.events.kinds import (
+    AddPartitions,
+    AlterPartition,
+    AlterPartitions,
+    DeletePartitionStatistics,
+    DropPartitions,
+    Insert,
+    PartitionImage,
+    Reload,
+    TableFacts,
+    UpdatePartitionStatistics,
+)
+from hive.events.row import NotificationRow
+from hive.names import DEFAULT_PARTITION
+from hive.thrift.structs import PARTITION
+from hive.thrift.tjson import loads, transcode_value
+
+
+def add_partitions(
+    row: NotificationRow, message: m.AddPartitionMessage, common: Common
+) -> AddPartitions:
+    """ADD_PARTITION."""
+    return AddPartitions(
+        **common,
+        table=named(row, message.db, message.table),
+        facts=objects.table_facts(message.table_obj_json),
+        partitions=tuple(map(_added, message.partition_list_json)),
+    )
+
+
+def _added(text: str) -> PartitionImage:
+    value = loads(text)
+    return objects.partition_image(stored.added_partition(value), _write_id(value))
+
+
+def _write_id(value: stored.Value) -> int:
+    return stored.given_write_id(stored.partition_write_id(value))
+
+
+def alter_partitions(
+    row: NotificationRow, message: m.AlterPartitionsMessage, common: Common
+) -> AlterPartitions:
+    """ALTER_PARTITIONS."""
+    return AlterPartitions(
+        **common,
+        table=named(row, message.db, message.table),
+        facts=objects.table_facts(message.table_obj_json),
+        partitions=tuple(map(_altered, message.partition_list_json)),
+        write_id=stored.given_write_id(message.write_id),
+        truncate=message.is_truncate_op == "true",
+    )
+
+
+def _altered(text: str) -> PartitionImage:
+    value = loads(text)
+    return objects.partition_image(value, _write_id(value))
+
+
+def alter_partition(
+    row: NotificationRow, message: m.AlterPartitionMessage, common: Common
+) -> AlterPartition:
+    """ALTER_PARTITION."""
+    before = loads(message.partition_obj_before_json)
+    after = loads(message.partition_obj_after_json)
+    facts = objects.table_facts(message.table_obj_json)
+    transactional = facts is not None and facts.transactional
+    image = stored.altered_partition(before, after, transactional=transactional)
+    write_id = stored.given_write_id(message.write_id, stored.partition_write_id(after))
+    return AlterPartition(
+        **common,
+        table=named(row, message.db, message.table),
+        facts=facts,
+        before=objects.values_of(before),
+        before_data=transcode_value(PARTITION, before),
+        partition=objects.partition_image(image, write_id),
+        write_id=write_id,
+        truncate=message.is_truncate_op == "true",
+        columns_changed=stored.columns(before, "6") != stored.columns(after, "6"),
+    )
+
+
+def drop_partitions(
+    row: NotificationRow, message: m.DropPartitionMessage, common: Common
+) -> DropPartitions:
+    """DROP_PARTITION."""
+    facts = objects.table_facts(message.table_obj_json)
+    return DropPartitions(
+        **common,
+        table=named(row, message.db, message.table),
+        facts=facts,
+        values=tuple(_ordered(facts, values) for values in message.partitions),
+    )
+
+
+def _ordered(facts: TableFacts | None, values: dict[str, str | None]) -> tuple[str, ...]:
+    """The values in the order of the partition columns: that of the map, where they are unknown."""
+    folded = {key.lower(): value or DEFAULT_PARTITION for key, value in values.items()}
+    if facts is not None and set(facts.partition_keys) == folded.keys():
+        return tuple(folded[key] for key in facts.partition_keys)
+    return tuple(folded.values())
+
+
+def insert(row: NotificationRow, message: m.InsertMessage, common: Common) -> Insert:
+    """INSERT."""
+    text = message.ptn_obj_json
+    return Insert(
+        **common,
+        table=named(row, message.db, message.table),
+        facts=objects.table_facts(message.table_obj_json),
+        values=None if text is None else objects.values_of(loads(text)),
+        replace=message.replace == "true",
+    )
+
+
+def reload(row: NotificationRow, message: m.ReloadMessage, common: Common) -> Reload:
+    """RELOAD."""
+    texts = list(message.partition_list_json or [])
+    if message.ptn_obj_json is not None:
+        texts.append(message.ptn_obj_json)
+    return Reload(
+        **common,
+        table=named(row, message.db, message.table),
+        facts=objects.table_facts(message.table_obj_json),
+        values=tuple(objects.values_of(loads(text)) for text in texts),
+        refresh=message.refresh_event == "true",
+    )
+
+
+def update_statistics(
+    row: NotificationRow, message: m.UpdatePartitionStatsMessage, common: Common
+) -> UpdatePartitionStatistics:
+    """UPDATE_PART_COL_STAT_EVENT."""
+    engine, last_analyzed, columns = objects.statistics(message.col_stats_json)
+    return UpdatePartitionStatistics(
+        **common,
+        table=named(row),
+        facts=objects.table_facts(message.table_obj_json),
+        values=tuple(message.part_vals),
+        engine=engine,
+        last_analyzed=last_analyzed,
+        columns=columns,
+        parameters=message.parameters,
+        write_id=stored.given_write_id(message.write_id),
+    )
+
+
+def delete_statistics(
+    row: NotificationRow, message: m.DeletePartitionStatsMessage, common: Common
+) -> DeletePartitionStatistics:
+    """DELETE_PART_COL_STAT_EVENT."""
+    column: Any = message.col_name
+    return DeletePartitionStatistics(
+        **common,
+        table=named(row),
+        values=tuple(message.part_values),
+        column=None if column is None else column.lower(),
+    )

@@ -1,0 +1,181 @@
+"""Messages about tables, their statistics and constraints → events."""
+
+from typing import Any
+
+from hive.errors import ThriftError
+from hive.events import message_types as m
+from hive.events import objects, stored
+from hive.events.kinds import (
+    AddConstraints,
+    AlterTable,
+    CreateTable,
+    DeleteTableStatistics,
+    DropConstraint,
+    DropTable,
+    UpdateTableStatistics,
+)
+from hive.events.row import NotificationRow
+from hive.names import TableName, table_name
+from hive.thrift.structs import (
+    CHECK_CONSTRAINT,
+    DEFAULT_CONSTRAINT,
+    FOREIGN_KEY,
+    NOT_NULL_CONSTRAINT,
+    PRIMARY_KEY,
+    TABLE,
+    UNIQUE_CONSTRAINT,
+)
+from hive.thrift.tjson import loads, transcode_value
+from hive.thrift.types import Struct
+
+Common = dict[str, Any]
+"""Event id, time, type and unknown fields, as every event takes them."""
+
+_CONSTRAINTS: dict[str, tuple[str, str, Struct, str]] = {
+    "ADD_PRIMARYKEY": ("primaryKeys", "primary_key_list_json", PRIMARY_KEY, "5"),
+    "ADD_FOREIGNKEY": ("foreignKeys", "foreign_key_list_json", FOREIGN_KEY, "10"),
+    "ADD_UNIQUECONSTRAINT": (
+        "uniqueConstraints",
+        "unique_constraint_list_json",
+        UNIQUE_CONSTRAINT,
+        "6",
+    ),
+    "ADD_NOTNULLCONSTRAINT": (
+        "notNullConstraints",
+        "not_null_constraint_list_json",
+        NOT_NULL_CONSTRAINT,
+        "5",
+    ),
+    "ADD_DEFAULTCONSTRAINT": (
+        "defaultConstraints",
+        "default_constraint_list_json",
+        DEFAULT_CONSTRAINT,
+        "6",
+    ),
+    "ADD_CHECKCONSTRAINT": (
+        "checkConstraints",
+        "check_constraint_list_json",
+        CHECK_CONSTRAINT,
+        "6",
+    ),
+}
+
+
+def named(row: NotificationRow, db: str | None = None, table: str | None = None) -> TableName:
+    """The table of a row; the message's names stand in for what the row lacks."""
+    db, table = row.db_name or db, row.tbl_name or table
+    if not db or not table:
+        raise ThriftError("neither row nor message name a table")
+    return table_name(row.cat_name, db, table)
+
+
+def create_table(
+    row: NotificationRow, message: m.CreateTableMessage, common: Common
+) -> CreateTable:
+    """CREATE_TABLE."""
+    value = loads(message.table_obj_json)
+    return CreateTable(
+        **common,
+        table=objects.name_of(value, row.cat_name),
+        image=objects.table_image(stored.created_table(value)),
+        write_id=stored.given_write_id(stored.write_id_of(value)),
+    )
+
+
+def drop_table(row: NotificationRow, message: m.DropTableMessage, common: Common) -> DropTable:
+    """DROP_TABLE."""
+    facts = objects.table_facts(message.table_obj_json)
+    return DropTable(
+        **common,
+        table=named(row, message.db, message.table),
+        id=facts.id if facts else 0,
+        transactional=facts is not None and facts.transactional,
+    )
+
+
+def alter_table(row: NotificationRow, message: m.AlterTableMessage, common: Common) -> AlterTable:
+    """ALTER_TABLE: the row names the table as it is now, the message as it was."""
+    before, after = loads(message.table_obj_before_json), loads(message.table_obj_after_json)
+    old, new = objects.name_of(before, row.cat_name), objects.name_of(after, row.cat_name)
+    image, known = stored.altered_table(before, after, renamed=old != new)
+    return AlterTable(
+        **common,
+        table=new,
+        before=old,
+        before_data=transcode_value(TABLE, before),
+        image=objects.table_image(image),
+        write_id=stored.given_write_id(message.write_id, stored.write_id_of(after)),
+        truncate=message.is_truncate_op == "true",
+        columns_changed=stored.columns(before, "7") != stored.columns(after, "7"),
+        location_changed=stored.location(before) != stored.location(after),
+        partition_keys_changed=stored.partition_keys(before) != stored.partition_keys(after),
+        write_id_known=known,
+    )
+
+
+def update_statistics(
+    row: NotificationRow, message: m.UpdateTableStatsMessage, common: Common
+) -> UpdateTableStatistics:
+    """UPDATE_TBL_COL_STAT_EVENT."""
+    engine, last_analyzed, columns = objects.statistics(message.col_stats_json)
+    write_id = stored.given_write_id(message.write_id)
+    image = None
+    if message.table_obj_json is not None:
+        table = loads(message.table_obj_json)
+        parameters = message.parameters
+        if parameters is None:
+            parameters = stored.parameters(table)
+        image = objects.table_image(stored.table_with_statistics(table, parameters, write_id))
+    return UpdateTableStatistics(
+        **common,
+        table=named(row),
+        image=image,
+        engine=engine,
+        last_analyzed=last_analyzed,
+        columns=columns,
+        write_id=write_id,
+    )
+
+
+def delete_statistics(
+    row: NotificationRow, message: m.DeleteTableStatsMessage, common: Common
+) -> DeleteTableStatistics:
+    """DELETE_TBL_COL_STAT_EVENT."""
+    return DeleteTableStatistics(**common, table=named(row), column=_folded(message.col_name))
+
+
+def add_constraints(row: NotificationRow, message: m.Message, common: Common) -> AddConstraints:
+    """ADD_PRIMARYKEY and the like: foreign keys belong to the child, while the row names the
+    parent."""
+    kind, field, struct, name_field = _CONSTRAINTS[row.event_type]
+    values = [loads(text) for text in getattr(message, field)]
+    table = named(row) if struct is not FOREIGN_KEY else _child(row, values)
+    return AddConstraints(
+        **common,
+        table=table,
+        kind=kind,
+        constraints=tuple(
+            (objects.text_of(value, name_field) or "", transcode_value(struct, value))
+            for value in values
+        ),
+    )
+
+
+def _child(row: NotificationRow, foreign_keys: list[dict[str, Any]]) -> TableName:
+    if not foreign_keys:
+        raise ThriftError("an ADD_FOREIGNKEY without keys names no child")
+    first = foreign_keys[0]
+    catalog = objects.text_of(first, "15") or row.cat_name
+    return table_name(catalog, first["4"]["str"], first["5"]["str"])
+
+
+def drop_constraint(
+    row: NotificationRow, message: m.DropConstraintMessage, common: Common
+) -> DropConstraint:
+    """DROP_CONSTRAINT."""
+    table = named(row, message.db_name, message.table_name)
+    return DropConstraint(**common, table=table, constraint=message.constraint_name)
+
+
+def _folded(column: str | None) -> str | None:
+    return None if column is None else column.lower()

@@ -1,0 +1,135 @@
+"""NOTIFICATION_LOG rows → typed events.
+
+A row that can't be read raises EventError, which names the event; the caller keeps it aside. Types
+that we don't know come out as OtherEvent with their whole message, unknown fields of a message in
+`other`, unknown fields of an object in its bytes.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from struct import error as packing_error
+from typing import Any
+
+import msgspec
+
+from hive.errors import EventError, NameFormatError, ThriftError
+from hive.events import about_others, about_partitions, about_tables
+from hive.events.envelope import MESSAGE_BYTES_MAX, open_message
+from hive.events.kinds import Event, OtherEvent
+from hive.events.message_types import MESSAGE_TYPES, Message
+from hive.events.row import NotificationRow
+from hive.thrift.tjson import loads
+
+Decoder = Callable[[NotificationRow, Any, dict[str, Any]], Event]
+
+_DECODERS: dict[str, Decoder] = {
+    "CREATE_TABLE": about_tables.create_table,
+    "DROP_TABLE": about_tables.drop_table,
+    "ALTER_TABLE": about_tables.alter_table,
+    "UPDATE_TBL_COL_STAT_EVENT": about_tables.update_statistics,
+    "DELETE_TBL_COL_STAT_EVENT": about_tables.delete_statistics,
+    "ADD_PRIMARYKEY": about_tables.add_constraints,
+    "ADD_FOREIGNKEY": about_tables.add_constraints,
+    "ADD_UNIQUECONSTRAINT": about_tables.add_constraints,
+    "ADD_NOTNULLCONSTRAINT": about_tables.add_constraints,
+    "ADD_DEFAULTCONSTRAINT": about_tables.add_constraints,
+    "ADD_CHECKCONSTRAINT": about_tables.add_constraints,
+    "DROP_CONSTRAINT": about_tables.drop_constraint,
+    "ADD_PARTITION": about_partitions.add_partitions,
+    "ALTER_PARTITION": about_partitions.alter_partition,
+    "ALTER_PARTITIONS": about_partitions.alter_partitions,
+    "DROP_PARTITION": about_partitions.drop_partitions,
+    "INSERT": about_partitions.insert,
+    "RELOAD": about_partitions.reload,
+    "UPDATE_PART_COL_STAT_EVENT": about_partitions.update_statistics,
+    "UPDATE_PART_COL_STAT_EVENT_BATCH": about_partitions.update_statistics,
+    "DELETE_PART_COL_STAT_EVENT": about_partitions.delete_statistics,
+    "CREATE_DATABASE": about_others.create_database,
+    "ALTER_DATABASE": about_others.alter_database,
+    "DROP_DATABASE": about_others.drop_database,
+    "CREATE_FUNCTION": about_others.create_function,
+    "DROP_FUNCTION": about_others.drop_function,
+    "OPEN_TXN": about_others.open_transactions,
+    "COMMIT_TXN": about_others.commit_transaction,
+    "ABORT_TXN": about_others.abort_transaction,
+    "ALLOC_WRITE_ID_EVENT": about_others.allocate_write_ids,
+    "COMMIT_COMPACTION_EVENT": about_others.commit_compaction,
+    "ACID_WRITE_EVENT": about_others.acid_write,
+    "CREATE_CATALOG": about_others.catalog,
+    "DROP_CATALOG": about_others.catalog,
+    "ALTER_CATALOG": about_others.alter_catalog,
+}
+HARMLESS = frozenset(
+    [
+        "BATCH_ACID_WRITE_EVENT",
+        "CONFIG_CHANGE_EVENT",
+        *(f"{verb}_ISCHEMA" for verb in ("CREATE", "ALTER", "DROP")),
+        *(f"{verb}_SCHEMA_VERSION" for verb in ("ADD", "ALTER", "DROP")),
+        *(f"{verb}_DATACONNECTOR" for verb in ("CREATE", "ALTER", "DROP")),
+    ]
+)
+"""Types of Hive 4.0 to 4.2 that touch nothing which is cached."""
+
+_FAILURES = (
+    ThriftError,
+    NameFormatError,
+    msgspec.ValidationError,
+    AttributeError,
+    IndexError,
+    KeyError,
+    OverflowError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    packing_error,
+)
+
+
+def decode(row: NotificationRow, message_bytes_max: int = MESSAGE_BYTES_MAX) -> Event:
+    """The event that a row tells of."""
+    try:
+        text = open_message(row.message, row.message_format, message_bytes_max)
+        decoder = _DECODERS.get(row.event_type)
+        return _unknown(row, text) if decoder is None else _known(row, text, decoder)
+    except ThriftError as error:
+        raise EventError(row.event_id, row.event_type, str(error)) from None
+    except _FAILURES as error:
+        why = f"{type(error).__name__} {error}"
+        raise EventError(row.event_id, row.event_type, why) from None
+
+
+def _known(row: NotificationRow, text: str | bytes, decoder: Decoder) -> Event:
+    fields = loads(text)
+    type_ = MESSAGE_TYPES[row.event_type]
+    message = msgspec.convert(fields, type_)
+    common = {
+        "event_id": row.event_id,
+        "event_time": row.event_time,
+        "event_type": row.event_type,
+    }
+    unknown = fields.keys() - _names(type_)
+    if unknown:
+        common["other"] = {name: fields[name] for name in unknown}
+    return decoder(row, message, common)
+
+
+@cache
+def _names(type_: type[Message]) -> frozenset[str]:
+    return frozenset(field.encode_name for field in msgspec.structs.fields(type_)) | {
+        # Derived from the objects, which we read.
+        "tableType",
+    }
+
+
+def _unknown(row: NotificationRow, text: str | bytes) -> OtherEvent:
+    fields = loads(text) if text else {}
+    return OtherEvent(
+        event_id=row.event_id,
+        event_time=row.event_time,
+        event_type=row.event_type,
+        other=fields if isinstance(fields, dict) else {"": fields},
+        cat_name=row.cat_name,
+        db_name=row.db_name,
+        tbl_name=row.tbl_name,
+        harmless=row.event_type in HARMLESS,
+    )

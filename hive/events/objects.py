@@ -1,0 +1,81 @@
+"""Parsed TJSON of an event → images: canonical bytes and what the fold needs beside them."""
+
+from functools import lru_cache
+from typing import Any
+
+from hive.events import stored
+from hive.events.kinds import ColumnImage, PartitionImage, TableFacts, TableImage
+from hive.names import TableName, table_name
+from hive.thrift.canonical import is_transactional
+from hive.thrift.structs import COLUMN_STATISTICS_OBJ, PARTITION, TABLE
+from hive.thrift.tjson import loads, transcode_value
+
+_CACHED_TEXT_MAX = 16_384
+
+
+def text_of(value: dict[str, Any], field: str) -> str | None:
+    """The text in a field of parsed TJSON."""
+    typed = value.get(field)
+    return None if typed is None else str(typed["str"])
+
+
+def name_of(table: dict[str, Any], catalog: str | None) -> TableName:
+    """The name in a table's object; the catalog may be that of the row."""
+    found = text_of(table, "17") or catalog
+    return table_name(found, table["2"]["str"], table["1"]["str"])
+
+
+def table_image(value: dict[str, Any]) -> TableImage:
+    """The image of a table as it is stored."""
+    parameters = stored.parameters(value)
+    return TableImage(
+        transcode_value(TABLE, value),
+        _id(value),
+        text_of(value, "12") or "",
+        is_transactional(parameters),
+        tuple(name for name, _, _ in stored.partition_keys(value)),
+        text_of(value, "3"),
+        parameters.get("comment"),
+    )
+
+
+def partition_image(value: dict[str, Any], write_id: int) -> PartitionImage:
+    """The image of a partition as it is stored, written under a write id."""
+    return PartitionImage(values_of(value), transcode_value(PARTITION, value), write_id)
+
+
+def values_of(partition: dict[str, Any]) -> tuple[str, ...]:
+    """A partition's values."""
+    return tuple(map(str, partition["1"]["lst"][2:]))
+
+
+def table_facts(text: str | None) -> TableFacts | None:
+    """What is needed of the table in an event about partitions. Events of one table mostly bring
+    the same text, so parsing is remembered."""
+    if text is None:
+        return None
+    return _facts(text) if len(text) > _CACHED_TEXT_MAX else _remembered_facts(text)
+
+
+def _facts(text: str) -> TableFacts:
+    value = loads(text)
+    keys = tuple(name for name, _, _ in stored.partition_keys(value))
+    return TableFacts(_id(value), is_transactional(stored.parameters(value)), keys)
+
+
+_remembered_facts = lru_cache(maxsize=512)(_facts)
+
+
+def _id(table: dict[str, Any]) -> int:
+    return int(table["25"]["i64"]) if "25" in table else 0
+
+
+def statistics(text: str) -> tuple[str, int, tuple[ColumnImage, ...]]:
+    """Engine, time and columns of a ColumnStatistics object."""
+    value = loads(text)
+    columns = tuple(
+        ColumnImage(str(item["1"]["str"]).lower(), transcode_value(COLUMN_STATISTICS_OBJ, item))
+        for item in value["2"]["lst"][2:]
+    )
+    analyzed = value["1"]["rec"].get("5", {"i64": 0})["i64"]
+    return text_of(value, "4") or "hive", int(analyzed), columns

@@ -1,0 +1,64 @@
+"""One row of NOTIFICATION_LOG, from its table or from an exported line."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from hive.errors import InputError
+
+
+class NotificationRow(msgspec.Struct, frozen=True):
+    """A row as the database holds it."""
+
+    event_id: int
+    event_time: int
+    event_type: str
+    cat_name: str | None
+    db_name: str | None
+    tbl_name: str | None
+    message: str
+    message_format: str | None
+
+
+class _Columns(msgspec.Struct, rename="upper"):
+    event_id: int
+    event_time: int
+    event_type: str
+    message: str | None = None
+    cat_name: str | None = None
+    db_name: str | None = None
+    tbl_name: str | None = None
+    message_format: str | None = None
+
+
+def row_from_mapping(columns: Mapping[str, Any]) -> NotificationRow:
+    """A row from its columns by their names in the database."""
+    try:
+        return _row(msgspec.convert(dict(columns), _Columns))
+    except msgspec.ValidationError as error:
+        raise InputError(f"not a row of NOTIFICATION_LOG: {error}") from None
+
+
+def row_from_json(line: str | bytes) -> NotificationRow:
+    """A row from a line of an exported log: a JSON object of its columns."""
+    try:
+        return _row(_COLUMNS.decode(line))
+    except msgspec.DecodeError as error:
+        raise InputError(f"not a row of NOTIFICATION_LOG: {error}") from None
+
+
+_COLUMNS = msgspec.json.Decoder(_Columns)
+
+
+def _row(columns: _Columns) -> NotificationRow:
+    return NotificationRow(
+        columns.event_id,
+        columns.event_time,
+        columns.event_type,
+        columns.cat_name,
+        columns.db_name,
+        columns.tbl_name,
+        columns.message or "",
+        columns.message_format,
+    )

@@ -1,0 +1,137 @@
+"""What the metastore stores where it differs from what an event's object says.
+
+All work on parsed TJSON: `{"<field id>": {"<type>": value}}`. Found by comparing the images in the
+logs of a real Hive 4.2 with the next image that the metastore read, and in the source of 4.0.1:
+
+- A new table keeps a write id only if it is transactional; others have 0, whatever the client gave.
+- A new partition's write id is never stored: it reads as -1 until something alters the partition.
+- An altered table keeps its id and creation time. It takes a new write id only if it is
+  transactional, the id is positive and the alter was given a write-id list. Hive's client gives a
+  list whenever it gives an id. But the metastore itself passes none on for a partitioned table that
+  is renamed or whose columns change, unless columns were only appended without CASCADE. The message
+  doesn't tell CASCADE, so after an append it stays unknown which id is stored.
+- An altered partition keeps the write id that it had unless given a positive one on a transactional
+  table.
+- An altered database takes parameters and owner; owner type, description and locations only if they
+  are given; everything else stays.
+- Column statistics change the parameters and, with a positive id, the write id of their table.
+"""
+
+from typing import Any
+
+from hive.thrift.canonical import is_transactional
+
+Value = dict[str, Any]
+"""A struct as parsed TJSON."""
+
+_TABLE_CREATED, _TABLE_KEYS, _TABLE_PARAMETERS = "4", "8", "9"
+_TABLE_WRITE_ID, _TABLE_ID = "19", "25"
+_PARTITION_WRITE_ID = "10"
+_NO_WRITE_ID = {"i64": -1}
+
+
+def parameters(table: Value) -> dict[str, str]:
+    """The parameters of a table."""
+    found: dict[str, str] = table[_TABLE_PARAMETERS]["map"][3] if _TABLE_PARAMETERS in table else {}
+    return found
+
+
+def columns(holder: Value, descriptor: str) -> list[tuple[str, str, str | None]]:
+    """Name, type and comment of the columns in the descriptor, which is field 7 or 6."""
+    fields = holder.get(descriptor, {}).get("rec", {})
+    return _columns(fields.get("1"))
+
+
+def partition_keys(table: Value) -> list[tuple[str, str, str | None]]:
+    """Name, type and comment of the partition columns."""
+    return _columns(table.get(_TABLE_KEYS))
+
+
+def _columns(typed: Value | None) -> list[tuple[str, str, str | None]]:
+    if typed is None:
+        return []
+    return [
+        (c["1"]["str"].lower(), c["2"]["str"], c["3"]["str"] if "3" in c else None)
+        for c in typed["lst"][2:]
+    ]
+
+
+def location(table: Value) -> str | None:
+    """Where a table's data are."""
+    typed = table.get("7", {}).get("rec", {}).get("2")
+    return None if typed is None else typed["str"]
+
+
+def write_id_of(table: Value) -> int:
+    """The write id in a table."""
+    return int(table.get(_TABLE_WRITE_ID, _NO_WRITE_ID)["i64"])
+
+
+def partition_write_id(partition: Value) -> int:
+    """The write id in a partition."""
+    return int(partition.get(_PARTITION_WRITE_ID, _NO_WRITE_ID)["i64"])
+
+
+def given_write_id(*candidates: int | None) -> int:
+    """The write id under which something was written: the first positive one, or -1."""
+    return next((each for each in candidates if each is not None and each > 0), -1)
+
+
+def created_table(table: Value) -> Value:
+    """A table as CREATE_TABLE stores it."""
+    write_id = write_id_of(table) if is_transactional(parameters(table)) else 0
+    return {**table, _TABLE_WRITE_ID: {"i64": write_id}}
+
+
+def altered_table(before: Value, after: Value, *, renamed: bool) -> tuple[Value, bool]:
+    """A table as ALTER_TABLE stores it, and whether its write id is known."""
+    old, new = write_id_of(before), write_id_of(after)
+    known = True
+    stored = new
+    if new <= 0 or not is_transactional(parameters(after)):
+        stored = old
+    elif new != old and partition_keys(before):
+        old_columns, new_columns = columns(before, "7"), columns(after, "7")
+        appended = new_columns[: len(old_columns)] == old_columns
+        if renamed or not appended:
+            stored = old
+        elif new_columns != old_columns:
+            known = False
+    kept = {key: before[key] for key in (_TABLE_CREATED, _TABLE_ID) if key in before}
+    return {**after, **kept, _TABLE_WRITE_ID: {"i64": stored}}, known
+
+
+def added_partition(partition: Value) -> Value:
+    """A partition as ADD_PARTITION stores it."""
+    return {**partition, _PARTITION_WRITE_ID: _NO_WRITE_ID}
+
+
+def altered_partition(before: Value, after: Value, *, transactional: bool) -> Value:
+    """A partition as ALTER_PARTITION stores it."""
+    new = partition_write_id(after)
+    stored = new if transactional and new > 0 else partition_write_id(before)
+    return {**after, _PARTITION_WRITE_ID: {"i64": stored}}
+
+
+def altered_database(before: Value, after: Value) -> Value:
+    """A database as ALTER_DATABASE stores it."""
+    stored = dict(before)
+    for always in ("4", "6"):
+        stored.pop(always, None)
+        if always in after:
+            stored[always] = after[always]
+    if "7" in after:
+        stored["7"] = after["7"]
+    for text in ("2", "3", "10"):
+        if text in after and after[text]["str"].strip():
+            stored[text] = after[text]
+    return stored
+
+
+def table_with_statistics(table: Value, new_parameters: dict[str, str], write_id: int) -> Value:
+    """A table as UPDATE_TBL_COL_STAT_EVENT stores it."""
+    typed = {"map": ["str", "str", len(new_parameters), new_parameters]}
+    stored = {**table, _TABLE_PARAMETERS: typed}
+    if write_id > 0:
+        stored[_TABLE_WRITE_ID] = {"i64": write_id}
+    return stored
