@@ -51,7 +51,7 @@ EXACT_TEXT = Text().with_variant(mysql.MEDIUMTEXT(charset="latin1", collation="l
 
 
 def exact(length: int) -> String:
-    """A string compared byte for byte, which in MySQL a column has to ask for."""
+    """A string in which case counts; MySQL has to be told, and ignores trailing spaces even so."""
     binary = mysql.VARCHAR(length, charset="latin1", collation="latin1_bin")
     return String(length).with_variant(binary, *MYSQL)
 

@@ -13,6 +13,14 @@ def test_4_1_describes_statistics_by_ids_alone() -> None:
         assert not after - before
 
 
+def test_4_1_adds_parameters_of_catalogs_and_nothing_else() -> None:
+    before, after = metadata(Version.V4_0).tables, metadata(Version.V4_1).tables
+    assert after.keys() - before.keys() == {"CATALOG_PARAMS"}
+    assert not before.keys() - after.keys()
+    changed = {name for name in before if before[name].c.keys() != after[name].c.keys()}
+    assert changed == {"TAB_COL_STATS", "PART_COL_STATS"}
+
+
 def test_identifiers_are_quoted_except_those_that_3_1_left_unquoted() -> None:
     assert 'CREATE TABLE "TXNS"' in statement("TXNS", Version.V4_0, "postgresql")
     assert "CREATE TABLE `TXNS`" in statement("TXNS", Version.V4_0, "mysql+pymysql")

