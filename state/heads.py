@@ -18,6 +18,10 @@ class Head(msgspec.Struct, array_like=True):
     blacklist: tuple[str, ...] = ()
     pause_version: int = 0
     paused: bool = False
+    loads_open: int = 0
+    """Loads of tables and of write ids that are between their Begin and their End."""
+    ended_count: int = 0
+    """Transactions whose end is kept for these loads."""
 
 
 _decoder = msgspec.msgpack.Decoder(Head)

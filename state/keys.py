@@ -5,11 +5,12 @@
 | `H` | | what the shard knows of itself (`state.heads`) |
 | `U` | event id, part | a part of a large event whose last part is still to come |
 | `X` | transaction | the tables in which it has write ids |
+| `E` | transaction | how it ended, while a load is open that may have read it as open |
 | `D`, `d` | catalog; catalog, database | the loads of a catalog's databases; a database |
 | `N`, `n` | catalog, database; …, table | the loads of a database's names; a name |
 | `f` | catalog, database, function | a function |
 | `T`, `t` | catalog, database, table | what is known of a table; the table |
-| `W` | catalog, database, table | its write ids |
+| `W` | catalog, database, table, page | its write ids (`hive.write_ids.pages`) |
 | `p` | catalog, database, table, values | a partition |
 | `q` | catalog, database, table, engine, column | the statistics of one column of a table |
 | `r` | catalog, database, table, values, -, engine, column | … and of a partition |
@@ -29,6 +30,7 @@ from state.records.objects import ConstraintKind, DatabaseName
 HEAD = b"H"
 PART = b"U"
 TXN = b"X"
+ENDED_TXN = b"E"
 CATALOG_LOADS = b"D"
 DATABASE = b"d"
 NAMES_LOADS = b"N"
@@ -46,6 +48,7 @@ KINDS = (
     HEAD,
     PART,
     TXN,
+    ENDED_TXN,
     CATALOG_LOADS,
     DATABASE,
     NAMES_LOADS,
@@ -59,6 +62,11 @@ KINDS = (
     PARTITION_STATISTICS,
     CONSTRAINT,
 )
+
+BELOW_TABLE = (PARTITION, TABLE_STATISTICS, PARTITION_STATISTICS, CONSTRAINT)
+"""The kinds of what hangs on a table."""
+OF_TABLE = (TABLE, *BELOW_TABLE)
+OF_NAMES = (NAME, FUNCTION)
 
 _END = b"\x00\x01"
 _LIST_END = b"\x00\x00"
@@ -165,6 +173,10 @@ def constraint_named(table: TableName, constraint_name: str) -> bytes:
 
 def txn(number: int) -> bytes:
     return TXN + number.to_bytes(8)
+
+
+def ended_txn(number: int) -> bytes:
+    return ENDED_TXN + number.to_bytes(8)
 
 
 def txn_of(key: bytes) -> int:

@@ -16,6 +16,8 @@ class Doubt(StrEnum):
     """An event changed partitions or statistics without saying how."""
     RENAMED = "renamed"
     TRUNCATED = "truncated"
+    ENGINE_UNSAID = "engine_unsaid"
+    """Statistics were deleted, and the log doesn't say those of which engine."""
     BROKEN_CHAIN = "broken_chain"
     UNDECODABLE = "undecodable"
     RESET = "reset"

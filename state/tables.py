@@ -1,8 +1,16 @@
 """What a shard knows of a table beside its objects."""
 
+from bisect import bisect_left
+from typing import Final
+
 import msgspec
 
+from hive.write_ids.known import KnownWriteIds
 from state.loads import Cold, Doubt, Loads
+from state.records.objects import TableImage
+
+UNKNOWN_IDS: Final = 1 << 62
+"""Above every write id: a write was folded while it wasn't known which ids were open."""
 
 
 class TableState(msgspec.Struct, array_like=True):
@@ -22,11 +30,35 @@ class TableState(msgspec.Struct, array_like=True):
     """The last event whose effects on statistics can't be known."""
     statistics_doubt: Doubt = Doubt.NONE
     pending: list[int] = []
-    """Write ids, sorted, of writes that were folded before it is known how they end."""
+    """Write ids, sorted, of writes that were folded; they are pending while the id is open."""
+    pending_upto: int = 0
+    """A write without an id was folded when this was the highest one: it is pending while an id
+    that is not above this is open."""
 
     def statistics_cold(self, applied: int, shard_floor: int) -> Cold | None:
         """Why statistics can't be answered; None when they can."""
         return self.loads.cold(applied, max(shard_floor, self.statistics_floor))
+
+    def describe(self, image: TableImage) -> None:
+        """Takes over what the newest image says of the table."""
+        self.id = image.id or self.id
+        self.managed = image.managed
+        self.partitioned = image.partitioned
+
+    def await_id(self, write_id: int) -> None:
+        """A write with this id was folded."""
+        at = bisect_left(self.pending, write_id)
+        if at == len(self.pending) or self.pending[at] != write_id:
+            self.pending.insert(at, write_id)
+
+    def is_pending(self, ids: KnownWriteIds) -> bool:
+        """Whether a write was folded of which it isn't known how it ends."""
+        if not ids.open_count:
+            return False
+        least = ids.min_open()
+        if least is not None and least <= self.pending_upto:
+            return True
+        return any(map(ids.is_open, self.pending))
 
 
 _decoder = msgspec.msgpack.Decoder(TableState)

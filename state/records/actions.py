@@ -157,7 +157,6 @@ class PutDatabase(Action, frozen=True, tag="pd"):
     """CREATE_DATABASE or ALTER_DATABASE; it goes to every shard."""
 
     database: DatabaseImage
-    created: bool
 
 
 class DropDatabase(Action, frozen=True, tag="dd"):

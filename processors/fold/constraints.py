@@ -1,0 +1,30 @@
+"""Constraints of tables."""
+
+import msgspec
+
+from processors.fold.entries import delete_below, put
+from processors.fold.work import Work
+from state import keys
+from state.records.actions import DropConstraint, PutConstraints
+from state.records.objects import ConstraintImage
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+def constraint_data(image: ConstraintImage) -> bytes:
+    """What is kept of a constraint: the structs of its columns."""
+    return _encode(image.columns)
+
+
+def put_constraints(work: Work, event: int, action: PutConstraints) -> None:
+    state = work.touch_table(action.table)
+    state.detailed = True
+    for image in action.constraints:
+        key = keys.constraint(action.table, image.name, image.kind)
+        put(work, state.loads, key, event, constraint_data(image))
+
+
+def drop_constraint(work: Work, event: int, action: DropConstraint) -> None:
+    state = work.touch_table(action.table)
+    prefix = keys.constraint_named(action.table, action.name)
+    delete_below(work, state.loads, prefix, event)

@@ -1,0 +1,31 @@
+"""Control records: an operator's decisions, in the order of the topic."""
+
+from processors.fold import doubts, tables
+from processors.fold.lists import Lists
+from processors.fold.work import Work
+from state.records import Pause, Reset, SetLists
+
+
+def reset(work: Work, record: Reset) -> None:
+    if record.epoch > work.head.epoch:
+        doubts.reset(work, record.epoch, record.at)
+
+
+def pause(work: Work, record: Pause) -> None:
+    if record.version > work.head.pause_version:
+        work.head.pause_version = record.version
+        work.head.paused = record.paused
+
+
+def set_lists(work: Work, record: SetLists) -> None:
+    """What they leave out is deleted; what they let in is unknown up to here."""
+    head = work.head
+    if record.version <= head.lists_version:
+        return
+    head.lists_version = record.version
+    head.whitelist, head.blacklist = record.whitelist, record.blacklist
+    head.lists_floor = head.applied
+    work.lists = Lists(head.whitelist, head.blacklist)
+    for table in list(work.table_names()):
+        if not work.lists.allow(table):
+            tables.forget_table(work, table)

@@ -1,0 +1,39 @@
+"""Databases, which every shard holds."""
+
+from hive.write_ids.pages import Cold
+from processors.fold.entries import clear, delete, put
+from processors.fold.tables import drop_table
+from processors.fold.work import Work
+from state import keys
+from state.loads import Doubt
+from state.records.actions import DropDatabase, PutDatabase
+from state.records.objects import DatabaseName
+
+
+def put_database(work: Work, event: int, action: PutDatabase) -> None:
+    name = action.database.name
+    key = keys.of_database(keys.DATABASE, name)
+    put(work, work.databases_of(name.catalog), key, event, action.database.data)
+
+
+def drop_database(work: Work, event: int, action: DropDatabase) -> None:
+    """With all that is in it, whatever the log said of each before."""
+    key = keys.of_database(keys.DATABASE, action.name)
+    delete(work, work.databases_of(action.name.catalog), key, event)
+    for table in list(work.table_names(keys.of_database(keys.TABLE_STATE, action.name))):
+        drop_table(work, event, table, Cold.DROPPED)
+    _drop_names(work, event, action.name)
+
+
+def _drop_names(work: Work, event: int, db: DatabaseName) -> None:
+    key = keys.of_database(keys.NAMES_LOADS, db)
+    loads = work.loads.get(key)
+    if loads is None:
+        return
+    for kind in keys.OF_NAMES:
+        clear(work, loads, keys.of_database(kind, db), event)
+    if loads.open is None and not loads.may_hold_newer(event):
+        work.loads.put(key, None)
+    else:
+        loads.raise_floor(event, Doubt.DROPPED)
+        work.loads.put(key, loads)

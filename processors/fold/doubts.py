@@ -1,0 +1,58 @@
+"""What ends all that a shard knows, or much of it."""
+
+from hive.names import TableName
+from hive.write_ids.pages import Cold
+from processors.fold.work import Work
+from processors.fold.write_ids import forget
+from state import keys, kv
+from state.loads import Doubt
+from state.records import Scope, ScopeKind
+from state.records.actions import Undecodable
+
+
+def undecodable(work: Work, event: int, action: Undecodable) -> None:
+    """An event that can't be read may have done anything to its table, or to any."""
+    if action.table is None:
+        break_chain(work, event)
+        return
+    table = action.table
+    if work.table(table) is not None:
+        work.doubt_table(table, work.touch_table(table), event, Doubt.UNDECODABLE)
+        forget(work, table, event, Cold.LOST_EVENTS)
+    key = keys.NAMES_LOADS + keys.texts(table[:2])
+    names = work.loads.get(key)
+    if names is not None:
+        names.raise_floor(event, Doubt.UNDECODABLE)
+        work.loads.put(key, names)
+        work.signal(Scope(ScopeKind.NAMES, TableName(table.catalog, table.db, "")), event)
+
+
+def break_chain(work: Work, event: int) -> None:
+    """Nothing is known of what happened up to an event."""
+    work.head.floor = event
+    for table in list(work.table_names()):
+        forget(work, table, event, Cold.LOST_EVENTS)
+    _ask_for_all(work, event)
+
+
+def reset(work: Work, epoch: int, at: int) -> None:
+    """Another history begins: its event ids can't be compared with those that were folded."""
+    _ask_for_all(work, at)
+    head = work.head
+    head.epoch, head.applied, head.floor = epoch, at, at
+    head.loads_open = head.ended_count = 0
+    work.forget()
+    for kind in keys.KINDS:
+        work.txn.delete_range(kind, kv.after(kind))
+
+
+def _ask_for_all(work: Work, floor: int) -> None:
+    for table in work.table_names():
+        work.signal(Scope(ScopeKind.TABLE, table), floor)
+    for prefix, kind in (
+        (keys.NAMES_LOADS, ScopeKind.NAMES),
+        (keys.CATALOG_LOADS, ScopeKind.DATABASES),
+    ):
+        for key, _ in kv.scan_prefix(work.txn, prefix):
+            catalog, db = (*keys.split_texts(key[1:]), "")[:2]
+            work.signal(Scope(kind, TableName(catalog, db, "")), floor)

@@ -1,0 +1,73 @@
+"""Which function folds which action or record."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from hive.names import TableName
+from processors.fold import (
+    constraints,
+    control,
+    databases,
+    doubts,
+    loads,
+    names,
+    partitions,
+    statistics,
+    tables,
+    write_ids,
+)
+from processors.fold.work import Work
+from state import records
+from state.records import actions
+from state.records.objects import TableImage
+
+ACTIONS: Final[dict[type, Callable[[Work, int, Any], None]]] = {
+    actions.CreateTable: tables.create,
+    actions.AlterTable: tables.alter,
+    actions.RenameTable: tables.rename,
+    actions.DropTable: tables.drop,
+    actions.PutPartitions: partitions.put_partitions,
+    actions.RenamePartition: partitions.rename_partition,
+    actions.DropPartitions: partitions.drop_partitions,
+    actions.PutTableStatistics: statistics.put_table_statistics,
+    actions.PutPartitionStatistics: statistics.put_partition_statistics,
+    actions.DropStatistics: statistics.drop_statistics,
+    actions.PutConstraints: constraints.put_constraints,
+    actions.DropConstraint: constraints.drop_constraint,
+    actions.AllocateWriteIds: write_ids.allocate,
+    actions.CommitTxn: write_ids.commit,
+    actions.AbortTxn: write_ids.abort,
+    actions.PutDatabase: databases.put_database,
+    actions.DropDatabase: databases.drop_database,
+    actions.CreateNames: names.create_names,
+    actions.PutName: names.put_name,
+    actions.DropName: names.drop_name,
+    actions.PutFunction: names.put_function,
+    actions.DropFunction: names.drop_function,
+    actions.Undecodable: doubts.undecodable,
+}
+
+ANY_EPOCH: Final[dict[type, Callable[[Work, Any], None]]] = {
+    records.Reset: control.reset,
+    records.SetLists: control.set_lists,
+    records.Pause: control.pause,
+}
+
+SAME_EPOCH: Final[dict[type, Callable[[Work, Any], None]]] = {
+    records.ResetTable: tables.reset,
+    records.LoadBegin: loads.begin,
+    records.LoadRows: loads.rows,
+    records.LoadEnd: loads.end,
+    records.OpenTransactions: write_ids.compare_open,
+}
+
+
+def act(work: Work, event: int, action: actions.AnyAction) -> None:
+    """Folds one action, unless its table isn't cached."""
+    kind = type(action)
+    if not work.lists.open and kind is not actions.RenameTable:
+        table = getattr(action, "table", None)
+        name = table.name if isinstance(table, TableImage) else table
+        if isinstance(name, TableName) and not work.lists.allow(name):
+            return
+    ACTIONS[kind](work, event, action)

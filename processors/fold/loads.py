@@ -1,0 +1,160 @@
+"""Loads: what was read from the metastore's database comes as records among the events.
+
+A scope is cold from its load's Begin to its End. Rows count as of `lo` and give way to what events
+made newer; the End deletes what the load would have brought and didn't.
+"""
+
+from typing import NamedTuple
+
+from hive.names import TableName
+from processors.fold.constraints import constraint_data
+from processors.fold.entries import put_row, sweep
+from processors.fold.names import name_data
+from processors.fold.statistics import statistics_data, statistics_guard, statistics_key
+from processors.fold.work import Work
+from processors.fold.write_ids import merge
+from state import keys
+from state.loads import Doubt, EndedLoad, Loads
+from state.records import LoadBegin, LoadEnd, LoadRows, Rows, Scope, ScopeKind
+from state.records.objects import DatabaseName, WriteIdsImage
+from state.tables import TableState
+
+
+class Target(NamedTuple):
+    """What a load concerns in this shard."""
+
+    loads: Loads
+    prefixes: tuple[bytes, ...]
+    """Where its objects are."""
+    table: TableState | None = None
+
+
+def begin(work: Work, record: LoadBegin) -> None:
+    scope = record.scope
+    if _is_table(scope) and not work.lists.allow(scope.name):
+        return
+    target = _target(work, scope)
+    loads = target.loads
+    if record.load in (loads.open and loads.open.id, loads.ended and loads.ended.id):
+        return
+    work.open_load(loads, record.load)
+    if target.table is not None:
+        work.write_ids(scope.name).begin_load(work.head.applied)
+
+
+def rows(work: Work, record: LoadRows) -> None:
+    target = _open_target(work, record)
+    if target is None:
+        return
+    loads = target.loads
+    assert loads.open is not None
+    if not loads.open.take(record.number):
+        return
+    for image in record.rows.write_ids:
+        loads.open.write_ids = image
+    if record.lo < max(loads.floor, work.head.floor):
+        return
+    loads.newest_row = max(loads.newest_row, record.lo)
+    name = record.scope.name
+    match record.scope.kind:
+        case ScopeKind.TABLE:
+            assert target.table is not None
+            _put_table_rows(work, name, target.table, record.lo, record.rows)
+        case ScopeKind.NAMES:
+            _put_name_rows(work, DatabaseName(name.catalog, name.db), record.lo, record.rows)
+        case ScopeKind.DATABASES:
+            for database in record.rows.databases:
+                put_row(
+                    work, keys.of_database(keys.DATABASE, database.name), record.lo, database.data
+                )
+
+
+def end(work: Work, record: LoadEnd) -> None:
+    target = _open_target(work, record)
+    if target is None:
+        return
+    loads, lo = target.loads, record.lo
+    assert loads.open is not None
+    opened = loads.open
+    complete = opened.next == record.chunks and not opened.early
+    work.close_load(loads)
+    usable = complete and lo >= max(loads.floor, work.head.floor)
+    for prefix in target.prefixes:
+        sweep(work, prefix, lo if usable else 0)
+    if complete:
+        loads.ended = EndedLoad(record.load, lo, record.hi)
+    else:
+        loads.ended = None
+        loads.doubt = Doubt.VOID_LOAD
+    if not usable:
+        work.signal(record.scope, max(loads.floor, work.head.floor))
+    if target.table is not None:
+        _end_write_ids(work, record, target.table, opened.write_ids if complete else None)
+
+
+def _end_write_ids(
+    work: Work, record: LoadEnd, state: TableState, image: WriteIdsImage | None
+) -> None:
+    name = record.scope.name
+    ids = work.write_ids(name)
+    if image is not None:
+        merge(work, name, state, image, record.lo, record.hi)
+    if ids.loading and state.loads.open is None and state.ids_loads.open is None:
+        ids.end_load()
+
+
+def _is_table(scope: Scope) -> bool:
+    return scope.kind in (ScopeKind.TABLE, ScopeKind.WRITE_IDS)
+
+
+def _target(work: Work, scope: Scope) -> Target:
+    name = scope.name
+    match scope.kind:
+        case ScopeKind.TABLE:
+            state = work.touch_table(name)
+            prefixes = tuple(keys.of_table(kind, name) for kind in keys.OF_TABLE)
+            return Target(state.loads, prefixes, state)
+        case ScopeKind.WRITE_IDS:
+            state = work.touch_table(name)
+            return Target(state.ids_loads, (), state)
+        case ScopeKind.NAMES:
+            db = DatabaseName(name.catalog, name.db)
+            prefixes = tuple(keys.of_database(kind, db) for kind in keys.OF_NAMES)
+            return Target(work.names_of(db), prefixes)
+        case ScopeKind.DATABASES:
+            prefix = keys.of_catalog(keys.DATABASE, name.catalog)
+            return Target(work.databases_of(name.catalog), (prefix,))
+
+
+def _open_target(work: Work, record: LoadRows | LoadEnd) -> Target | None:
+    """The target, if it is this load that is open."""
+    if _is_table(record.scope) and work.table(record.scope.name) is None:
+        return None
+    target = _target(work, record.scope)
+    opened = target.loads.open
+    return target if opened is not None and opened.id == record.load else None
+
+
+def _put_table_rows(work: Work, name: TableName, state: TableState, lo: int, rows: Rows) -> None:
+    for table in rows.tables:
+        if put_row(work, keys.of_table(keys.TABLE, name), lo, table.data, table.write_id):
+            state.describe(table)
+    for partition in rows.partitions:
+        key = keys.partition(name, partition.values)
+        put_row(work, key, lo, partition.data, partition.write_id, partition.columns_hash)
+    state.detailed = state.detailed or bool(rows.statistics or rows.constraints)
+    if lo >= state.statistics_floor:
+        for column in rows.statistics:
+            key, guard = statistics_key(name, column), statistics_guard(name, column.values)
+            put_row(work, key, lo, statistics_data(column), column.write_id, guard=guard)
+    for constraint in rows.constraints:
+        key = keys.constraint(name, constraint.name, constraint.kind)
+        guard = keys.constraint_named(name, constraint.name)
+        put_row(work, key, lo, constraint_data(constraint), guard=guard)
+
+
+def _put_name_rows(work: Work, db: DatabaseName, lo: int, rows: Rows) -> None:
+    for image in rows.names:
+        put_row(work, keys.name(db, image.table), lo, name_data(image))
+    for function in rows.functions:
+        put_row(work, keys.function(db, function.name), lo, function.data)

@@ -1,0 +1,89 @@
+"""The fold of one shard: records in, changes of its key space and signals out."""
+
+import msgspec
+
+from processors.fold import doubts
+from processors.fold.handlers import ANY_EPOCH, SAME_EPOCH, act
+from processors.fold.signals import Signal
+from processors.fold.work import Work
+from state import keys, kv
+from state.kv import Transaction
+from state.records import AnyRecord, Change
+from state.records.actions import AnyAction
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(tuple[AnyAction, ...]).decode
+
+
+class Fold:
+    """Folds records into a transaction.
+
+    1. The records of a shard come in the order of their offsets, each once or more often.
+    2. It is a function of the transaction's content and of the records: no clock, no chance.
+    3. `flush` before the transaction is committed; after a failure, fold anew from what is stored.
+    """
+
+    def __init__(self, txn: Transaction) -> None:
+        self._work = Work(txn)
+
+    @property
+    def epoch(self) -> int:
+        return self._work.head.epoch
+
+    @property
+    def applied(self) -> int:
+        """Every event up to this one is folded."""
+        return self._work.head.applied
+
+    def apply(self, record: AnyRecord) -> None:
+        """Folds one record."""
+        kind = type(record)
+        work = self._work
+        if isinstance(record, Change):
+            if record.epoch > work.head.epoch:
+                doubts.reset(work, record.epoch, record.after)
+            if record.epoch == work.head.epoch:
+                self._change(record)
+        elif kind in ANY_EPOCH:
+            ANY_EPOCH[kind](work, record)
+        elif record.epoch == work.head.epoch:
+            SAME_EPOCH[kind](work, record)
+
+    def flush(self) -> list[Signal]:
+        """Writes all that is decoded into the transaction; gives what was asked for since."""
+        self._work.flush()
+        signals = list(self._work.signals.values())
+        self._work.signals.clear()
+        return signals
+
+    def _change(self, record: Change) -> None:
+        work = self._work
+        if record.upto <= work.head.applied:
+            return
+        if record.after > work.head.applied:
+            doubts.break_chain(work, record.after)
+            work.head.applied = record.after
+        actions = record.actions if record.parts == 1 else self._join(record)
+        if actions is None:
+            return
+        for action in actions:
+            act(work, record.upto, action)
+        work.head.applied = record.upto
+
+    def _join(self, record: Change) -> tuple[AnyAction, ...] | None:
+        """All actions of a large event when this is its last part and none is missing.
+
+        Without one of them the position stays: either a publisher sends all parts again, or the
+        next record shows that the chain is broken.
+        """
+        txn = self._work.txn
+        last = record.parts - 1
+        if record.part < last:
+            txn.put(keys.event_part(record.upto, record.part), _encode(record.actions))
+            return None
+        stored = [txn.get(keys.event_part(record.upto, part)) for part in range(last)]
+        if None in stored:
+            return None
+        txn.delete_range(keys.PART, kv.after(keys.PART))
+        earlier = [action for value in stored if value for action in _decode(value)]
+        return (*earlier, *record.actions)

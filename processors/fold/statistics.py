@@ -1,0 +1,90 @@
+"""Column statistics: events name some columns, and the parameters that they changed."""
+
+from hive.names import TableName
+from hive.thrift.binary import decode, encode
+from hive.thrift.structs import PARTITION, TABLE
+from hive.thrift.types import Struct
+from processors.fold.entries import delete_below, put
+from processors.fold.work import Work
+from processors.fold.write_ids import note_write
+from state import entries, keys
+from state.loads import Doubt
+from state.records.actions import DropStatistics, PutPartitionStatistics, PutTableStatistics
+from state.records.objects import ColumnStatisticsImage
+from state.tables import TableState
+
+
+def statistics_key(name: TableName, image: ColumnStatisticsImage) -> bytes:
+    """The key of one column's statistics, of the table or of a partition."""
+    if image.values is None:
+        return keys.table_statistics(name, image.engine, image.column)
+    return keys.partition_statistics(name, image.values, image.engine, image.column)
+
+
+def statistics_guard(name: TableName, values: tuple[str, ...] | None) -> bytes:
+    """The key whose tombstone says that all of these statistics were deleted."""
+    if values is None:
+        return keys.of_table(keys.TABLE_STATISTICS, name)
+    return keys.statistics_of_partition(name, values)
+
+
+def statistics_data(image: ColumnStatisticsImage) -> bytes:
+    """What is kept of one column: when it was analysed, then its bytes."""
+    return image.last_analyzed.to_bytes(8) + image.data
+
+
+def put_table_statistics(work: Work, event: int, action: PutTableStatistics) -> None:
+    name = action.table
+    state = work.touch_table(name)
+    _put_columns(work, name, state, event, action.columns)
+    key = keys.of_table(keys.TABLE, name)
+    _set_parameters(work, key, event, TABLE, action.parameters, action.write_id)
+    note_write(work, name, state, event, action.write_id)
+
+
+def put_partition_statistics(work: Work, event: int, action: PutPartitionStatistics) -> None:
+    name = action.table
+    state = work.touch_table(name)
+    _put_columns(work, name, state, event, action.columns)
+    key = keys.partition(name, action.values)
+    _set_parameters(work, key, event, PARTITION, action.parameters, action.write_id)
+    note_write(work, name, state, event, action.write_id)
+
+
+def drop_statistics(work: Work, event: int, action: DropStatistics) -> None:
+    """The log doesn't say of which engine: nothing is known of what is left."""
+    name = action.table
+    state = work.touch_table(name)
+    delete_below(work, state.loads, statistics_guard(name, action.values), event)
+    work.doubt_statistics(name, state, event, Doubt.ENGINE_UNSAID)
+    note_write(work, name, state, event)
+
+
+def _put_columns(
+    work: Work,
+    name: TableName,
+    state: TableState,
+    event: int,
+    columns: tuple[ColumnStatisticsImage, ...],
+) -> None:
+    state.detailed = True
+    for image in columns:
+        key = statistics_key(name, image)
+        put(work, state.loads, key, event, statistics_data(image), image.write_id)
+
+
+def _set_parameters(
+    work: Work, key: bytes, event: int, struct: Struct, parameters: dict[str, str], write_id: int
+) -> None:
+    """The event rewrote the parameters of the object, which it doesn't carry."""
+    value = work.txn.get(key)
+    if value is None or not entries.is_live(value) or entries.event_of(value) > event:
+        return
+    entry = entries.decode(value)
+    fields = decode(struct, entry.data)
+    fields["parameters"] = parameters
+    if write_id > 0:
+        fields["writeId"] = write_id
+    data = encode(struct, fields)
+    kept = write_id if write_id > 0 else entry.write_id
+    work.txn.put(key, entries.encode(event, data, kept, entry.hash))

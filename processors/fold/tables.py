@@ -1,0 +1,115 @@
+"""Tables come, change, move and go."""
+
+from hive.names import TableName
+from hive.write_ids.pages import Cold
+from processors.fold.entries import clear, put
+from processors.fold.work import Work
+from processors.fold.write_ids import forget, note_write
+from state import keys, kv
+from state.loads import Doubt
+from state.records import ResetTable, Scope, ScopeKind
+from state.records.actions import AlterTable, CreateTable, DropTable, RenameTable, Side
+from state.records.objects import TableImage
+from state.tables import TableState
+
+
+def create(work: Work, event: int, action: CreateTable) -> None:
+    name = action.table.name
+    state = work.touch_table(name)
+    _clear(work, name, state, event, keys.OF_TABLE)
+    _put(work, state, event, action.table)
+    if not state.loads.may_hold_newer(event):
+        state.detailed = False
+    state.loads.created(event)
+    if action.table.managed and work.write_ids(name).cold:
+        work.signal(Scope(ScopeKind.WRITE_IDS, name), event)
+    note_write(work, name, state, event, action.table.write_id)
+
+
+def alter(work: Work, event: int, action: AlterTable) -> None:
+    name = action.table.name
+    state = work.touch_table(name)
+    _put(work, state, event, action.table)
+    if action.rewrites and not _bare(work, state):
+        _clear(work, name, state, event, keys.BELOW_TABLE)
+        work.doubt_table(name, state, event, Doubt.REWRITTEN)
+    elif action.truncates and state.detailed:
+        _clear(work, name, state, event, (keys.TABLE_STATISTICS, keys.PARTITION_STATISTICS))
+        work.doubt_statistics(name, state, event, Doubt.TRUNCATED)
+    note_write(work, name, state, event, action.table.write_id)
+
+
+def rename(work: Work, event: int, action: RenameTable) -> None:
+    name = action.table.name
+    if action.sides & Side.OLD:
+        drop_table(work, event, action.old, Cold.RENAMED)
+    if action.sides & Side.NEW and work.lists.allow(name):
+        state = work.touch_table(name)
+        _clear(work, name, state, event, keys.OF_TABLE)
+        _put(work, state, event, action.table)
+        state.pending = []
+        forget(work, name, event, Cold.RENAMED)
+        work.doubt_table(name, state, event, Doubt.RENAMED)
+
+
+def drop(work: Work, event: int, action: DropTable) -> None:
+    drop_table(work, event, action.table, Cold.DROPPED)
+
+
+def drop_table(work: Work, event: int, name: TableName, reason: Cold) -> None:
+    """Nothing of this name is left after the event; what a load read later stays."""
+    if work.table(name) is None:
+        return
+    state = work.touch_table(name)
+    _clear(work, name, state, event, keys.OF_TABLE)
+    forget(work, name, event, reason)
+    state.pending = []
+    loads, ids_loads = state.loads, state.ids_loads
+    if loads.open is None and ids_loads.open is None and not loads.may_hold_newer(event):
+        # No floor is needed: the `lo` of a load is read after its Begin was written, so whatever
+        # begins from here on reads this event too.
+        forget_table(work, name)
+    else:
+        loads.raise_floor(event, Doubt.DROPPED)
+
+
+def forget_table(work: Work, name: TableName) -> None:
+    """Deletes all that is known under a name."""
+    state = work.touch_table(name)
+    for loads in (state.loads, state.ids_loads):
+        if loads.open is not None:
+            work.close_load(loads)
+    for kind in keys.OF_TABLE:
+        prefix = keys.of_table(kind, name)
+        work.txn.delete_range(prefix, kv.after(prefix))
+    work.forget_write_ids(name)
+    work.forget_table(name)
+
+
+def reset(work: Work, record: ResetTable) -> None:
+    """An operator doubts a table."""
+    if work.table(record.table) is None:
+        return
+    state = work.touch_table(record.table)
+    _clear(work, record.table, state, record.at, keys.OF_TABLE)
+    forget(work, record.table, record.at, Cold.LOST_EVENTS)
+    work.doubt_table(record.table, state, record.at, Doubt.RESET)
+
+
+def _put(work: Work, state: TableState, event: int, image: TableImage) -> None:
+    key = keys.of_table(keys.TABLE, image.name)
+    if put(work, state.loads, key, event, image.data, image.write_id):
+        state.describe(image)
+
+
+def _clear(
+    work: Work, name: TableName, state: TableState, event: int, kinds: tuple[bytes, ...]
+) -> None:
+    for kind in kinds:
+        clear(work, state.loads, keys.of_table(kind, name), event)
+
+
+def _bare(work: Work, state: TableState) -> bool:
+    """Whether all is known and there is nothing below the table that could be rewritten."""
+    warm = state.loads.cold(work.head.applied, work.head.floor) is None
+    return warm and not state.partitioned and not state.detailed

@@ -1,0 +1,185 @@
+"""The working set of a fold: one transaction, and what was decoded from it."""
+
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
+
+import msgspec
+
+from hive.names import TableName
+from hive.write_ids.evolving import EvolvingWriteIds
+from processors.fold.lists import Lists
+from processors.fold.signals import Signal
+from state import heads, keys, kv, tables
+from state.kv import Transaction
+from state.loads import Doubt, Loads, OpenLoad
+from state.records import Scope, ScopeKind
+from state.records.objects import DatabaseName
+from state.tables import TableState
+from state.write_id_pages import PrefixPages
+
+S = TypeVar("S")
+
+_loads_decoder = msgspec.msgpack.Decoder(Loads)
+_encode: Callable[[object], bytes] = msgspec.msgpack.Encoder().encode
+
+
+class Cached(Generic[S]):
+    """States of one kind, decoded once and written back when the batch is full.
+
+    A record touches the same few states again and again; decoding and encoding them each time
+    would cost more than all the rest of the fold.
+    """
+
+    def __init__(
+        self, txn: Transaction, decode: Callable[[bytes], S], encode: Callable[[S], bytes]
+    ) -> None:
+        self._txn = txn
+        self._decode = decode
+        self._encode = encode
+        self._known: dict[bytes, S | None] = {}
+        self._dirty: set[bytes] = set()
+
+    def get(self, key: bytes) -> S | None:
+        """The state, which must be `put` when it is changed."""
+        try:
+            return self._known[key]
+        except KeyError:
+            value = self._txn.get(key)
+            state = None if value is None else self._decode(value)
+            self._known[key] = state
+            return state
+
+    def put(self, key: bytes, state: S | None) -> None:
+        """Keeps a state to be written; None deletes it."""
+        self._known[key] = state
+        self._dirty.add(key)
+
+    def flush(self) -> None:
+        """Writes what was put into the transaction."""
+        for key in self._dirty:
+            state = self._known[key]
+            if state is None:
+                self._txn.delete(key)
+            else:
+                self._txn.put(key, self._encode(state))
+        self._dirty.clear()
+
+    def drop(self) -> None:
+        """Forgets all copies, written or not."""
+        self._known.clear()
+        self._dirty.clear()
+
+
+class Work:
+    """What the handlers of records work on.
+
+    Invariants: 1. an entry of a table, a name or a database has a state beside it; 2. all that a
+    handler changes is in `txn` after `flush`; 3. nothing but `txn` is kept between batches.
+    """
+
+    def __init__(self, txn: Transaction) -> None:
+        self.txn = txn
+        self.head = heads.decode(txn.get(keys.HEAD))
+        self.lists = Lists(self.head.whitelist, self.head.blacklist)
+        self.signals: dict[Scope, Signal] = {}
+        self.loads: Cached[Loads] = Cached(txn, _loads_decoder.decode, _encode)
+        self.tables: Cached[TableState] = Cached(txn, tables.decode, tables.encode)
+        self._write_ids: dict[TableName, EvolvingWriteIds] = {}
+
+    def table(self, name: TableName) -> TableState | None:
+        """What is known of a table."""
+        return self.tables.get(keys.of_table(keys.TABLE_STATE, name))
+
+    def touch_table(self, name: TableName) -> TableState:
+        """The state of a table, to be changed; of an unknown one, new."""
+        key = keys.of_table(keys.TABLE_STATE, name)
+        state = self.tables.get(key)
+        if state is None:
+            floor = self.head.lists_floor
+            state = TableState(Loads(floor=floor), Loads(floor=floor))
+        self.tables.put(key, state)
+        return state
+
+    def forget_table(self, name: TableName) -> None:
+        self.tables.put(keys.of_table(keys.TABLE_STATE, name), None)
+
+    def write_ids(self, name: TableName) -> EvolvingWriteIds:
+        """The write ids of a table; they write through to the transaction."""
+        ids = self._write_ids.get(name)
+        if ids is None:
+            pages = PrefixPages(self.txn, keys.of_table(keys.WRITE_IDS, name))
+            ids = self._write_ids[name] = EvolvingWriteIds(pages)
+        return ids
+
+    def forget_write_ids(self, name: TableName) -> None:
+        """Nothing is left of them, neither here nor in the transaction."""
+        self._write_ids.pop(name, None)
+        prefix = keys.of_table(keys.WRITE_IDS, name)
+        self.txn.delete_range(prefix, kv.after(prefix))
+
+    def touch_loads(self, key: bytes) -> Loads:
+        """The loads of a list of names or databases, to be changed; of an unknown one, new."""
+        loads = self.loads.get(key) or Loads()
+        self.loads.put(key, loads)
+        return loads
+
+    def table_names(self, prefix: bytes = keys.TABLE_STATE) -> Iterator[TableName]:
+        """The known tables below a prefix of states, in order."""
+        self.flush()
+        for key, _ in kv.scan_prefix(self.txn, prefix):
+            yield keys.table_of(key)
+
+    def names_of(self, db: DatabaseName) -> Loads:
+        """The loads of a database's names, to be changed."""
+        return self.touch_loads(keys.of_database(keys.NAMES_LOADS, db))
+
+    def databases_of(self, catalog: str) -> Loads:
+        """The loads of a catalog's databases, to be changed."""
+        return self.touch_loads(keys.of_catalog(keys.CATALOG_LOADS, catalog))
+
+    def open_load(self, loads: Loads, load: str) -> None:
+        """Begins a load of a table or of write ids; one that is open is superseded."""
+        if loads.open is None:
+            self.head.loads_open += 1
+        loads.open = OpenLoad(load)
+
+    def close_load(self, loads: Loads) -> None:
+        """Ends one; with the last, the ends of transactions are of no use any more."""
+        assert loads.open is not None
+        loads.open = None
+        self.head.loads_open -= 1
+        if not self.head.loads_open:
+            self.head.ended_count = 0
+            self.txn.delete_range(keys.ENDED_TXN, kv.after(keys.ENDED_TXN))
+
+    def doubt_table(self, name: TableName, state: TableState, event: int, doubt: Doubt) -> None:
+        """What is known of a table's rows ends at this event."""
+        state.loads.raise_floor(event, doubt)
+        self.signal(Scope(ScopeKind.TABLE, name), event)
+
+    def doubt_statistics(
+        self, name: TableName, state: TableState, event: int, doubt: Doubt
+    ) -> None:
+        """What is known of a table's statistics ends at this event."""
+        if event >= state.statistics_floor:
+            state.statistics_floor = event
+            state.statistics_doubt = doubt
+        self.signal(Scope(ScopeKind.TABLE, name), event)
+
+    def forget(self) -> None:
+        """Drops all that was decoded: what it was decoded from is deleted."""
+        self.loads.drop()
+        self.tables.drop()
+        self._write_ids.clear()
+
+    def signal(self, scope: Scope, floor: int) -> None:
+        """Asks for a load; the greatest floor of a scope counts."""
+        known = self.signals.get(scope)
+        if known is None or known.floor < floor:
+            self.signals[scope] = Signal(scope, floor)
+
+    def flush(self) -> None:
+        """Writes the decoded states into the transaction."""
+        self.loads.flush()
+        self.tables.flush()
+        self.txn.put(keys.HEAD, heads.encode(self.head))

@@ -1,0 +1,185 @@
+"""Write ids: which transactions hold which, how they end, and which writes wait for that."""
+
+import msgspec
+
+from hive.names import TableName
+from hive.write_ids.pages import Cold, Ended, Loaded
+from processors.fold.work import Work
+from state import entries, keys, kv
+from state.records import OpenTransactions, Scope, ScopeKind
+from state.records.actions import AbortTxn, AllocateWriteIds, CommitTxn
+from state.records.objects import WriteIdsImage
+from state.tables import UNKNOWN_IDS, TableState
+
+ENDED_MAX = 100_000
+"""How many ends of transactions are kept for open loads. A load that needs more leaves ids open
+that are not, which costs hits until the next one."""
+PENDING_MAX = 10_000
+"""Beyond it a table waits for all of its open ids."""
+
+
+Pairs = tuple[tuple[str, int], ...]
+"""(database, write id) as COMMIT_TXN names them."""
+
+
+class EndedTxn(msgspec.Struct, frozen=True, array_like=True):
+    """How a transaction ended, for loads that read it as open."""
+
+    event: int
+    committed: bool
+    pairs: Pairs | None
+
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode_tables = msgspec.msgpack.Decoder(list[TableName]).decode
+_decode_ended = msgspec.msgpack.Decoder(EndedTxn).decode
+
+
+def allocate(work: Work, event: int, action: AllocateWriteIds) -> None:
+    state = work.touch_table(action.table)
+    ids = work.write_ids(action.table)
+    was_cold = ids.cold
+    ids.alloc(event, zip(action.txns, action.write_ids, strict=True))
+    if was_cold and not ids.cold:
+        state.pending = []
+        state.pending_upto = 0
+    for txn in action.txns:
+        _hold(work, txn, action.table)
+    _signal_if_cold(work, action.table, event)
+
+
+def commit(work: Work, event: int, action: CommitTxn) -> None:
+    _end(work, event, action.txn, committed=True, pairs=action.pairs)
+
+
+def abort(work: Work, event: int, action: AbortTxn) -> None:
+    _end(work, event, action.txn, committed=False, pairs=None)
+
+
+def note_write(
+    work: Work, table: TableName, state: TableState, event: int, write_id: int = 0
+) -> None:
+    """An event wrote to a table: whoever reads by write ids must know how that write ends."""
+    ids = work.write_ids(table)
+    if write_id > 0:
+        was_cold = ids.cold
+        ids.see(event, write_id)
+        if ids.cold or ids.loading or ids.is_open(write_id):
+            state.await_id(write_id)
+            if len(state.pending) > PENDING_MAX:
+                state.pending_upto = max(state.pending_upto, state.pending[-1])
+                state.pending = []
+        if ids.cold and not was_cold:
+            _signal_if_cold(work, table, event)
+    elif ids.cold or ids.loading:
+        state.pending_upto = UNKNOWN_IDS
+    elif ids.open_count:
+        state.pending_upto = max(state.pending_upto, ids.hwm)
+
+
+def forget(work: Work, table: TableName, event: int, reason: Cold) -> None:
+    """What is known of a table's write ids ends at this event."""
+    work.write_ids(table).forget(event, reason)
+
+
+def compare_open(work: Work, record: OpenTransactions) -> None:
+    """Transactions that we hold and the metastore doesn't ended without an event."""
+    if record.at > work.head.applied:
+        return
+    open_txns = frozenset(record.txns)
+    hidden: set[TableName] = set()
+    for key, value in kv.scan_prefix(work.txn, keys.TXN):
+        if keys.txn_of(key) not in open_txns:
+            hidden.update(_decode_tables(value))
+    for table in sorted(hidden):
+        work.write_ids(table).expect_open(record.at, open_txns)
+        _signal_if_cold(work, table, record.at)
+
+
+def merge(
+    work: Work, table: TableName, state: TableState, image: WriteIdsImage, lo: int, hi: int
+) -> None:
+    """A load brought the write ids; what happened since it began is on top of them."""
+    ids = work.write_ids(table)
+
+    def ended(txn: int) -> Ended | None:
+        value = work.txn.get(keys.ended_txn(txn))
+        if value is None:
+            return None
+        end = _decode_ended(value)
+        return Ended(end.event, end.committed, _ids_in(end.pairs, table))
+
+    if ids.merge(Loaded(lo, hi, image.high, image.open, image.aborted), ended):
+        for txn, _ in image.open:
+            if ids.id_of(txn) is not None:
+                _hold(work, txn, table)
+        state.pending_upto = min(state.pending_upto, ids.hwm)
+        _await_rows(work, table, state)
+    _signal_if_cold(work, table, lo)
+
+
+def _await_rows(work: Work, table: TableName, state: TableState) -> None:
+    """Rows that a load read may have been written by transactions that are still open."""
+    ids = work.write_ids(table)
+    if not ids.open_count:
+        return
+    for kind in (keys.TABLE, keys.PARTITION):
+        for _, value in kv.scan_prefix(work.txn, keys.of_table(kind, table)):
+            write_id = entries.write_id_of(value)
+            if write_id > 0 and ids.is_open(write_id):
+                state.await_id(write_id)
+
+
+def _end(
+    work: Work,
+    event: int,
+    txn: int,
+    *,
+    committed: bool,
+    pairs: Pairs | None,
+) -> None:
+    if work.head.loads_open:
+        _keep_end(work, event, txn, committed, pairs)
+    key = keys.txn(txn)
+    held = work.txn.get(key)
+    if held is None:
+        return
+    work.txn.delete(key)
+    for table in _decode_tables(held):
+        ids = work.write_ids(table)
+        if committed:
+            ids.commit(event, txn, _ids_in(pairs, table))
+        else:
+            ids.abort(event, txn)
+        _signal_if_cold(work, table, event)
+
+
+def _keep_end(
+    work: Work,
+    event: int,
+    txn: int,
+    committed: bool,
+    pairs: Pairs | None,
+) -> None:
+    if work.head.ended_count < ENDED_MAX:
+        work.head.ended_count += 1
+        work.txn.put(keys.ended_txn(txn), _encode(EndedTxn(event, committed, pairs)))
+
+
+def _hold(work: Work, txn: int, table: TableName) -> None:
+    key = keys.txn(txn)
+    held = work.txn.get(key)
+    tables = [] if held is None else _decode_tables(held)
+    if table not in tables:
+        work.txn.put(key, _encode(sorted([*tables, table])))
+
+
+def _ids_in(pairs: Pairs | None, table: TableName) -> frozenset[int] | None:
+    if pairs is None:
+        return None
+    return frozenset(write_id for db, write_id in pairs if db == table.db)
+
+
+def _signal_if_cold(work: Work, table: TableName, event: int) -> None:
+    if work.write_ids(table).cold:
+        work.signal(Scope(ScopeKind.WRITE_IDS, table), event)

@@ -1,0 +1,47 @@
+"""The pages of a table's write ids, in the key space of its shard."""
+
+from collections.abc import Iterator
+
+from hive.names import TableName
+from hive.write_ids.known import KnownWriteIds
+from state import keys, kv
+from state.kv import Transaction, View
+
+
+class PrefixReader:
+    """The pages below a prefix, to be read."""
+
+    def __init__(self, view: View, prefix: bytes) -> None:
+        self._view = view
+        self._prefix = prefix
+
+    def get(self, key: bytes) -> bytes | None:
+        return self._view.get(self._prefix + key)
+
+    def scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
+        length = len(self._prefix)
+        for key, value in kv.scan_prefix(self._view, self._prefix + prefix):
+            yield key[length:], value
+
+
+class PrefixPages(PrefixReader):
+    """The pages below a prefix, to be changed."""
+
+    def __init__(self, txn: Transaction, prefix: bytes) -> None:
+        super().__init__(txn, prefix)
+        self._txn = txn
+
+    def put(self, key: bytes, value: bytes) -> None:
+        self._txn.put(self._prefix + key, value)
+
+    def delete(self, key: bytes) -> None:
+        self._txn.delete(self._prefix + key)
+
+    def delete_prefix(self, prefix: bytes) -> None:
+        start = self._prefix + prefix
+        self._txn.delete_range(start, kv.after(start))
+
+
+def known_write_ids(view: View, table: TableName) -> KnownWriteIds:
+    """What is known of a table's write ids in this view."""
+    return KnownWriteIds(PrefixReader(view, keys.of_table(keys.WRITE_IDS, table)))

@@ -1,0 +1,244 @@
+"""Intervals, epochs, parts and idempotence, on small hand-made topics."""
+
+import pytest
+
+from hive.names import table_name
+from processors.fold import Fold
+from state import entries, keys
+from state.loads import Cold
+from state.records import (
+    AnyRecord,
+    Change,
+    LoadBegin,
+    LoadEnd,
+    LoadRows,
+    Reset,
+    Rows,
+    Scope,
+    ScopeKind,
+    SetLists,
+)
+from state.records.actions import (
+    AlterTable,
+    CreateTable,
+    DropPartitions,
+    DropTable,
+    PutPartitions,
+    Undecodable,
+)
+from state.records.objects import PartitionImage, TableImage
+from state.records.parts import split
+from state.store import MemoryStore, Position
+from state.tables import TableState, decode
+
+TABLE = table_name(None, "db", "t")
+SCOPE = Scope(ScopeKind.TABLE, TABLE)
+
+
+def image(data: bytes = b"table") -> TableImage:
+    return TableImage(TABLE, 7, 0, managed=False, partitioned=True, data=data)
+
+
+def partition(value: str, data: bytes = b"p") -> PartitionImage:
+    return PartitionImage((value,), 0, 1, data)
+
+
+def add(*values: str, data: bytes = b"p") -> PutPartitions:
+    return PutPartitions(TABLE, 0, tuple(partition(value, data) for value in values), added=True)
+
+
+def drop(*values: str) -> DropPartitions:
+    return DropPartitions(TABLE, tuple((value,) for value in values))
+
+
+def change(upto: int, *actions: object, after: int | None = None, epoch: int = 0) -> Change:
+    return Change(epoch, upto - 1 if after is None else after, upto, actions)  # type: ignore[arg-type]
+
+
+class Shard:
+    """A store and its fold, one batch a record."""
+
+    def __init__(self) -> None:
+        self.store = MemoryStore()
+
+    def fold(self, *records: AnyRecord) -> list[Scope]:
+        signals = []
+        for record in records:
+            txn = self.store.transaction()
+            fold = Fold(txn)
+            fold.apply(record)
+            signals += [signal.scope for signal in fold.flush()]
+            self.store.commit(txn, Position(applied=fold.applied))
+        return signals
+
+    def partitions(self) -> dict[str, bytes]:
+        prefix = keys.of_table(keys.PARTITION, TABLE)
+        found = {}
+        for key, value in self.store.snapshot().scan(prefix, prefix + b"\xff"):
+            if entries.is_live(value):
+                found[keys.partition_values(key)[0]] = entries.data_of(value)
+        return found
+
+    @property
+    def applied(self) -> int:
+        return Fold(self.store.transaction()).applied
+
+    def state(self) -> TableState | None:
+        value = self.store.snapshot().get(keys.of_table(keys.TABLE_STATE, TABLE))
+        return None if value is None else decode(value)
+
+    def cold(self) -> Cold | None:
+        state = self.state()
+        assert state is not None
+        head = Fold(self.store.transaction())._work.head
+        return state.loads.cold(head.applied, head.floor)
+
+
+@pytest.fixture
+def shard() -> Shard:
+    return Shard()
+
+
+def load(lo: int, *values: str, id_: str = "load", hi: int | None = None) -> list[AnyRecord]:
+    rows = Rows(tables=(image(),), partitions=tuple(partition(value) for value in values))
+    return [
+        LoadBegin(0, id_, SCOPE),
+        LoadRows(0, id_, SCOPE, lo, 0, rows),
+        LoadEnd(0, id_, SCOPE, lo, lo if hi is None else hi, 1),
+    ]
+
+
+def test_a_created_table_is_warm_and_grows_with_its_events(shard: Shard) -> None:
+    shard.fold(change(1, CreateTable(image())), change(2, add("a", "b")), change(3, drop("a")))
+    assert shard.cold() is None
+    assert shard.partitions() == {"b": b"p"}
+
+
+def test_a_record_that_is_folded_again_changes_nothing(shard: Shard) -> None:
+    shard.fold(change(1, CreateTable(image())), change(2, add("a")), change(3, drop("a")))
+    shard.fold(change(2, add("a")), change(1, CreateTable(image())))
+    assert shard.partitions() == {}
+    assert shard.applied == 3
+
+
+def test_an_interval_that_overlaps_is_folded_and_a_hole_makes_everything_cold(shard: Shard) -> None:
+    shard.fold(change(1, CreateTable(image())), change(4, add("a"), after=0))
+    assert shard.cold() is None
+    assert shard.fold(change(9, add("b"), after=7)) == [SCOPE]
+    assert shard.cold() is Cold.DOUBT
+    assert shard.applied == 9
+
+
+def test_progress_moves_the_position_alone(shard: Shard) -> None:
+    shard.fold(change(5, after=0))
+    assert shard.applied == 5
+
+
+def test_an_older_epoch_is_ignored_and_a_newer_one_begins_empty(shard: Shard) -> None:
+    shard.fold(change(8, CreateTable(image()), after=0))
+    assert shard.fold(Reset(1, 3)) == [SCOPE]
+    assert shard.state() is None
+    shard.fold(change(9, add("late"), epoch=0), change(4, CreateTable(image()), epoch=1))
+    assert shard.applied == 4
+    assert shard.cold() is None
+    shard.fold(Reset(1, 2))
+    assert shard.applied == 4
+
+
+def test_parts_are_folded_with_the_last_one(shard: Shard) -> None:
+    big = PutPartitions(
+        TABLE, 0, tuple(partition(f"{n:05}", b"x" * 1000) for n in range(5000)), added=True
+    )
+    parts = split(change(2, big))
+    assert len(parts) > 3
+    shard.fold(change(1, CreateTable(image())), *parts[:-1])
+    assert shard.partitions() == {}
+    assert shard.applied == 1
+    shard.fold(parts[0], *parts[-2:])
+    assert len(shard.partitions()) == 5000
+    assert shard.applied == 2
+    assert not list(shard.store.snapshot().scan(keys.PART, keys.PART + b"\xff"))
+
+
+def test_a_last_part_without_the_others_waits_for_them(shard: Shard) -> None:
+    big = add(*(f"{n:05}" for n in range(40_000)))
+    first, *rest = split(change(1, big))
+    shard.fold(*rest)
+    assert shard.applied == 0
+    shard.fold(first, *rest)
+    assert len(shard.partitions()) == 40_000
+
+
+@pytest.mark.parametrize("position", range(4))
+def test_a_load_may_come_at_any_place_among_the_events_after_it(position: int) -> None:
+    shard = Shard()
+    events: list[AnyRecord] = [
+        change(11, add("c")),
+        change(12, drop("a")),
+        change(13, drop("c"), add("d")),
+    ]
+    begin, rows, end = load(10, "a", "b")
+    shard.fold(change(10, after=0), begin, *events[:position], rows, *events[position:], end)
+    assert shard.cold() is None
+    assert shard.partitions() == {"b": b"p", "d": b"p"}
+    assert not [
+        value for _, value in shard.store.snapshot().scan(b"p", b"q") if not entries.is_live(value)
+    ]
+
+
+def test_a_load_ahead_of_the_shard_is_warm_when_the_shard_is_there(shard: Shard) -> None:
+    shard.fold(*load(12, "b", hi=12), change(11, add("a"), after=0))
+    assert shard.cold() is Cold.AHEAD
+    shard.fold(change(12, drop("a")))
+    assert shard.cold() is None
+    assert shard.partitions() == {"b": b"p"}
+
+
+def test_a_load_sweeps_what_it_does_not_bring(shard: Shard) -> None:
+    shard.fold(change(1, add("gone", "kept")), change(9, after=1), *load(9, "kept"))
+    assert shard.partitions() == {"kept": b"p"}
+
+
+def test_a_hidden_rewrite_during_a_load_voids_it(shard: Shard) -> None:
+    begin, rows, end = load(10, "a")
+    rewrite = change(11, AlterTable(image(b"new"), rewrites=True, truncates=False))
+    shard.fold(change(10, after=0), begin, rows, rewrite)
+    assert shard.fold(end) == [SCOPE]
+    assert shard.cold() is Cold.DOUBT
+    shard.fold(*load(11, "a", id_="again"))
+    assert shard.cold() is None
+
+
+def test_a_missing_chunk_voids_a_load(shard: Shard) -> None:
+    begin, _, end = load(1, "a")
+    assert shard.fold(begin, end) == [SCOPE]
+    assert shard.cold() is Cold.DOUBT
+
+
+def test_chunks_of_a_superseded_load_are_ignored(shard: Shard) -> None:
+    begin, rows, end = load(5, "old", id_="first")
+    shard.fold(change(5, after=0), begin, *load(5, "new", id_="second")[:1], rows, end)
+    assert shard.cold() is Cold.LOADING
+    shard.fold(*load(5, "new", id_="second")[1:])
+    assert shard.partitions() == {"new": b"p"}
+
+
+def test_a_drop_during_a_load_keeps_its_rows_out(shard: Shard) -> None:
+    begin, rows, end = load(10, "a")
+    shard.fold(change(10, after=0), begin, change(11, DropTable(TABLE)), rows, end)
+    assert shard.cold() is Cold.DOUBT
+    assert shard.partitions() == {}
+
+
+def test_an_event_that_cannot_be_read_makes_its_table_cold(shard: Shard) -> None:
+    shard.fold(change(1, CreateTable(image())))
+    assert SCOPE in shard.fold(change(2, Undecodable(TABLE)))
+    assert shard.cold() is Cold.DOUBT
+
+
+def test_tables_left_out_by_the_lists_leave_nothing_behind(shard: Shard) -> None:
+    shard.fold(change(1, CreateTable(image())), change(2, add("a")), SetLists(0, 1, (), ("db.t",)))
+    assert shard.state() is None
+    shard.fold(change(3, add("b")), SetLists(0, 2, (), ()), change(4, add("c")))
+    assert shard.partitions() == {"c": b"p"}
+    assert shard.cold() is Cold.NEVER_LOADED
