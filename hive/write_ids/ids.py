@@ -5,25 +5,27 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import final, overload
 
-BITS_PER_ID_MAX = 1024
-"""Ids that lie further apart are compared as hash sets: a bitmap would take more memory."""
+BITS_PER_ID_MAX = 128
+"""Ids that lie further apart get no bitmap: it would take too much memory."""
+DIFFERENCES_MAX = 64
+"""After so many differences between ids without a bitmap, hashing is quicker than searching."""
 
 
 @final
 class Ids(Sequence[int]):
     """An immutable ascending sequence of 64-bit ids. What Hive repeats, it repeats.
 
-    `bits` has the bit `id - base` set for each id, or is None where ids lie far apart, and `hashed`
-    holds them instead.
+    `bits` has the bit `id - base` set for each id, or is None where ids lie far apart. `distinct`:
+    none is repeated.
     """
 
-    __slots__ = ("base", "bits", "hashed", "values")
+    __slots__ = ("base", "bits", "distinct", "values")
 
     def __init__(self, ids: Iterable[int] = ()) -> None:
         self.values = array("q", sorted(ids))
         self.base = 0
         self.bits: int | None = 0
-        self.hashed: frozenset[int] = frozenset()
+        self.distinct = True
         if self.values:
             self._index()
 
@@ -32,13 +34,14 @@ class Ids(Sequence[int]):
         span = self.values[-1] - base + 1
         if span > BITS_PER_ID_MAX * len(self.values):
             self.bits = None
-            self.hashed = frozenset(self.values)
+            self.distinct = len(set(self.values)) == len(self.values)
             return
         bits = bytearray((span + 7) // 8)
         for id_ in self.values:
             offset = id_ - base
             bits[offset >> 3] |= 1 << (offset & 7)
         self.bits = int.from_bytes(bits, "little")
+        self.distinct = self.bits.bit_count() == len(self.values)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -83,8 +86,7 @@ class Ids(Sequence[int]):
         if not self.values or self.base > last or self.values == other.values:
             return True
         if self.bits is None or other.bits is None:
-            rest = set(self.values[: bisect_right(self.values, last)])
-            return rest <= (other.hashed or set(other.values))
+            return self._found_in(other, bisect_right(self.values, last))
         ours = self.bits
         if self.values[-1] > last:
             ours &= (1 << (last - self.base + 1)) - 1
@@ -93,3 +95,34 @@ class Ids(Sequence[int]):
             return False
         theirs = other.bits << shift if shift >= 0 else other.bits >> -shift
         return ours & theirs == ours
+
+    def _found_in(self, other: "Ids", end: int) -> bool:
+        """Whether the first ones of ours are all among the other's: equal stretches go at once."""
+        place = there = 0
+        for _ in range(DIFFERENCES_MAX):
+            count = _equal_length(self.values[place:end], other.values[there:])
+            place, there = place + count, there + count
+            if place == end:
+                return True
+            if place and self.values[place] == self.values[place - 1]:
+                place += 1
+                continue
+            there = bisect_left(other.values, self.values[place], there)
+            if there == len(other.values) or other.values[there] != self.values[place]:
+                return False
+        return set(self.values[place:end]) <= set(other.values)
+
+
+def _equal_length(ours: "array[int]", theirs: "array[int]") -> int:
+    """How many items are equal before the first that differ."""
+    most = min(len(ours), len(theirs))
+    if ours[:most] == theirs[:most]:
+        return most
+    equal, differ = 0, most
+    while differ - equal > 1:
+        middle = (equal + differ) // 2
+        if ours[equal:middle] == theirs[equal:middle]:
+            equal = middle
+        else:
+            differ = middle
+    return equal

@@ -41,7 +41,10 @@ def contains(whole: WriteIdList, part: WriteIdList) -> bool:
     if first > last:
         return True
     gap = last - first + 1
-    if gap > len(part.exceptions) + len(whole.aborted):
+    known = part.exceptions.count(first, last)
+    if known == gap and part.exceptions.distinct:
+        return True
+    if known + whole.aborted.count(first, last) < gap:
         return False
     invalid = {*part.exceptions.between(first, last), *whole.aborted.between(first, last)}
     return len(invalid) == gap

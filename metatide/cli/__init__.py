@@ -10,7 +10,9 @@ from hive.errors import MetatideError
 COMMANDS: dict[str, str] = {
     "up": "metatide.cli.up",
     "config": "metatide.cli.config",
+    "demo": "metatide.cli.demo",
     "doctor": "metatide.cli.doctor",
+    "write-ids": "metatide.cli.write_ids",
 }
 """Name of a subcommand → the module that defines `command`."""
 

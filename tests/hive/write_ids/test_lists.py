@@ -49,3 +49,14 @@ def test_ids_are_a_sorted_list(numbers: list[int], others: list[int], last: int)
     assert list(ids.between(1, last)) == [id_ for id_ in sorted(numbers) if 1 <= id_ <= last]
     assert ids.count(last) == numbers.count(last)
     assert ids.within(other, last) == ({id_ for id_ in numbers if id_ <= last} <= set(others))
+
+
+@given(st.sets(st.integers(0, 400), max_size=300), st.sets(st.integers(0, 400), max_size=300))
+def test_ids_that_lie_far_apart_and_differ_often(numbers: set[int], others: set[int]) -> None:
+    step = 1 << 40
+    ids, other = Ids(step * n for n in numbers), Ids(step * n for n in others)
+    both = Ids([*ids, *other])
+    assert ids.within(other, 1 << 62) == (numbers <= others)
+    assert ids.within(both, 1 << 62)
+    assert both.within(ids, 1 << 62) == (others <= numbers)
+    assert both.within(ids, 200 * step) == ({n for n in others if n <= 200} <= numbers)
