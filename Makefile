@@ -41,6 +41,10 @@ format: setup ## Format the code
 	@.venv/bin/ruff check --fix-only --quiet
 	@.venv/bin/ruff format --quiet
 
+.PHONY: docs
+docs: setup ## Write the references in docs/ anew
+	@.venv/bin/python scripts/docs
+
 .PHONY: lock
 lock: ## Pin all dependencies anew
 	@scripts/lock --upgrade

@@ -11,7 +11,7 @@ from rich.text import Text
 from metatide.config import Effective, configured
 from metatide.doctor import Result, Status, examine, find_target
 
-_STYLES = {Status.OK: "green", Status.FAILED: "bold red", Status.UNCHECKED: "yellow"}
+_STYLES = {Status.OK: "green", Status.FAILED: "bold red", Status.UNCHECKED: "dim"}
 
 
 @click.command("doctor")
@@ -49,8 +49,9 @@ def _as_table(results: list[Result]) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
     for one in results:
         finding = one.finding
+        style = _STYLES[finding.status]
         detail = Text(finding.detail)
         if finding.remedy:
             detail.append(f"\n→ {finding.remedy}", style="italic")
-        table.add_row(Text(finding.status.value, _STYLES[finding.status]), one.check, detail)
+        table.add_row(Text(finding.status.value, style), Text(one.check), detail)
     return table

@@ -25,6 +25,7 @@ class Key:
     option: str | None
     type: Any
     default: Callable[[], object]
+    default_text: str | None = None
 
     @property
     def variable(self) -> str:
@@ -70,7 +71,7 @@ def _walk(section: type[Section], prefix: str) -> Iterator[Key]:
         assert isinstance(meta, msgspec.Meta), f"{name} is declared without key()"
         assert meta.description, f"{name} is declared without saying what it is for"
         assert meta.extra is not None
-        yield Key(name, meta.description, meta.extra["option"], hint, _default(field))
+        yield Key(name, meta.description, type=hint, default=_default(field), **meta.extra)
         if Secret in get_args(get_args(hint)[0]):
             doc = f"A file that holds `{name}`."
             yield Key(name + FILE_SUFFIX, doc, None, Path | None, lambda: None)

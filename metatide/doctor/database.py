@@ -3,17 +3,15 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sqlalchemy import Connection, create_engine, make_url, text
+from sqlalchemy import Connection, make_url, text
 from sqlalchemy.exc import DBAPIError
-from sqlalchemy.pool import NullPool
 
 from hive.errors import InputError
 from hive.schema import detect
 from metatide.doctor.finding import Finding, failed, ok
 from metatide.doctor.target import Target
+from metatide.stack.database import make_engine
 
-TIMEOUT_S = 5
-_DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql"}
 _REPLICA = {"postgresql": "SELECT pg_is_in_recovery()", "mysql": "SELECT @@global.read_only"}
 
 
@@ -21,14 +19,7 @@ _REPLICA = {"postgresql": "SELECT pg_is_in_recovery()", "mysql": "SELECT @@globa
 def snapshot(target: Target) -> Iterator[Connection]:
     """A transaction in which all reads see one state."""
     assert target.database_url is not None
-    url = make_url(target.database_url)
-    url = url.set(drivername=_DRIVERS[url.get_backend_name()])
-    engine = create_engine(
-        url,
-        poolclass=NullPool,
-        isolation_level="REPEATABLE READ",
-        connect_args={"connect_timeout": TIMEOUT_S},
-    )
+    engine = make_engine(target.database_url).execution_options(isolation_level="REPEATABLE READ")
     with engine.connect() as connection:
         yield connection
 

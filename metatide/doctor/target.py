@@ -1,8 +1,15 @@
 """What is examined: the parts that the configuration names, or those of a running stack."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
+import psutil
+
+from hive.errors import MachineError
 from metatide.config import Config
+from metatide.config.values import DatabaseUrl, ThriftUrl
+from metatide.stack.state import StateFile
 
 
 @dataclass(frozen=True)
@@ -17,11 +24,34 @@ class Target:
 
 
 def find_target(config: Config) -> Target:
-    """The addresses of the configuration."""
+    """The addresses of the configuration, and of the stack on its data directory for the rest."""
+    running = _running(config.data_dir)
+    upstream = config.upstream.url
+    if upstream is None and "metastore" in running:
+        upstream = ThriftUrl(running["metastore"])
+    database_url = config.database.full_url
+    if database_url is None and "postgres" in running:
+        database_url = _with_password(running["postgres"], config.data_dir)
     return Target(
-        kafka=config.kafka.bootstrap_servers,
+        kafka=config.kafka.bootstrap_servers or running.get("kafka"),
         topic=config.kafka.topic,
         partitions=config.kafka.partitions,
-        database_url=config.database.full_url,
-        upstream=config.upstream.url.address if config.upstream.url else None,
+        database_url=database_url,
+        upstream=upstream.address if upstream else None,
     )
+
+
+def _running(folder: Path) -> Mapping[str, str]:
+    """The addresses of the processes of a stack by their names; none where no stack runs."""
+    state = StateFile(folder).read()
+    if state is None or not psutil.pid_exists(state.pid):
+        return {}
+    return {one.name: one.address for one in state.processes}
+
+
+def _with_password(address: str, folder: Path) -> str:
+    path = folder / "postgres" / "password"
+    try:
+        return DatabaseUrl(address).with_password(path.read_text())
+    except OSError as error:
+        raise MachineError(f"{path} cannot be read: {error.strerror}; run as its owner") from error

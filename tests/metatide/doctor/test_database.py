@@ -5,18 +5,20 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine, create_engine, delete, insert, make_url, update
-from sqlalchemy.pool import NullPool
+from sqlalchemy import Engine, delete, insert, make_url, update
 
 from hive.schema import Version, create, metadata
 from metatide.doctor import Status, Target, database, log, metastore
+from metatide.stack.database import make_engine
 from metatide.stack.machine import LOOPBACK, free_port
 
 
-@pytest.fixture(params=list(Version))
-def version(request: pytest.FixtureRequest) -> Version:
-    assert isinstance(request.param, Version)
-    return request.param
+@pytest.fixture
+def version() -> Version:
+    return Version.V4_1
+
+
+every_version = pytest.mark.parametrize("version", list(Version))
 
 
 @pytest.fixture
@@ -33,8 +35,7 @@ def engine(target: Target, version: Version) -> Engine:
 
 def engine_of(target: Target) -> Engine:
     assert target.database_url is not None
-    url = make_url(target.database_url).set(drivername="postgresql+psycopg")
-    return create_engine(url, poolclass=NullPool)
+    return make_engine(target.database_url)
 
 
 def execute(engine: Engine, version: Version, *statements: Any) -> None:
@@ -77,6 +78,7 @@ def test_an_empty_database_has_no_schema(target: Target) -> None:
     assert database.schema(target).status is Status.FAILED
 
 
+@every_version
 def test_each_schema_that_we_know_is_told(engine: Engine, target: Target, version: Version) -> None:
     assert database.schema(target).detail == f"as of Hive {version.release}"
     strange = update(metadata(version).tables["VERSION"]).values(SCHEMA_VERSION="2.3.0")
@@ -92,6 +94,7 @@ def test_a_log_without_events_is_whole(engine: Engine, target: Target, version: 
     assert log.complete(target).detail == "empty, at event 7"
 
 
+@every_version
 def test_a_whole_log_is_fine(engine: Engine, target: Target, version: Version) -> None:
     execute(engine, version, events(version, range(3, 8)), next_id(version, 8))
     finding = log.complete(target)
@@ -120,6 +123,7 @@ def test_a_missing_sequence_is_refused(engine: Engine, target: Target, version: 
     assert log.complete(target).detail == "NOTIFICATION_SEQUENCE has 0 rows instead of one"
 
 
+@every_version
 @pytest.mark.parametrize("together", [True, False])
 def test_one_transaction_is_seen_by_who_wrote_the_rows(
     engine: Engine, target: Target, version: Version, together: bool

@@ -1,0 +1,59 @@
+"""That the references describe what there is, and that every link leads somewhere."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from metatide.cli import COMMANDS, root
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted(
+    path
+    for pattern in ("*.md", "docs/**/*.md", "compose/**/*.md", "benchmarks/**/*.md")
+    for path in ROOT.glob(pattern)
+)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def test_the_references_are_not_stale() -> None:
+    command = [sys.executable, str(ROOT / "scripts" / "docs"), "--check"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def commands(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
+    yield path, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            subcommand = command.get_command(context, name)
+            assert subcommand is not None
+            yield from commands(subcommand, f"{path} {name}")
+
+
+def test_every_command_and_option_says_what_it_does() -> None:
+    silent = []
+    for path, command in commands(root, "metatide"):
+        if not (command.help or "").strip():
+            silent.append(path)
+        for parameter in command.params:
+            if isinstance(parameter, click.Option) and not (parameter.help or "").strip():
+                silent.append(f"{path} {parameter.opts[0]}")
+    assert not silent
+
+
+def test_every_command_is_a_module_of_its_name() -> None:
+    for name, module in COMMANDS.items():
+        assert module == f"metatide.cli.{name.replace('-', '_')}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_link_within_the_project_leads_somewhere(page: Path) -> None:
+    links = [link.partition("#")[0] for link in LINK.findall(page.read_text())]
+    local = [link for link in links if link and not re.match(r"[a-z]+:", link)]
+    assert [link for link in local if not (page.parent / link).exists()] == []
