@@ -79,9 +79,9 @@ class JarSet:
         return next(filter(None, (jar.fault(folder) for jar in self.jars)), None)
 
 
-def fetch(name: str, cache: Path | None = None) -> Path:
+def fetch(name: str) -> Path:
     """The folder that holds exactly the jars of the set, verified; fetched when not there yet."""
-    return install(JarSet.load(name), (cache or cache_dir()) / "jars")
+    return install(JarSet.load(name), cache_dir() / "jars")
 
 
 def install(jars: JarSet, cache: Path) -> Path:

@@ -61,11 +61,11 @@ class Kafka(Service):
     """The broker whose data lives in `folder`."""
 
     name = "kafka"
+    jar_sets = ("kafka",)
     stop_timeout_s = 30.0
 
-    def __init__(self, folder: Path, ports: Ports, cache: Path | None = None) -> None:
+    def __init__(self, folder: Path, ports: Ports) -> None:
         self._folder = folder
-        self._cache = cache
         self._port = ports.take("kafka")
         self._controller_port = ports.take("kafka-controller")
 
@@ -75,7 +75,7 @@ class Kafka(Service):
 
     def prepare(self) -> Launch:
         make_folder(self._folder)
-        classes = f"{jars.fetch('kafka', self._cache)}/*"
+        classes = f"{jars.fetch('kafka')}/*"
         logging_config = self._folder / "log4j2.properties"
         logging_config.write_text(_LOGGING)
         data = self._folder / "data"

@@ -51,7 +51,7 @@ def services(effective: Effective, ports: Ports) -> list[Service]:
     found: list[Service] = []
     servers: str | None = config.kafka.bootstrap_servers
     if servers is None:
-        kafka = Kafka(config.data_dir / "kafka", ports, config.cache_dir)
+        kafka = Kafka(config.data_dir / "kafka", ports)
         found.append(kafka)
         servers = kafka.address
     url = config.database.full_url

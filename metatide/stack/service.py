@@ -23,7 +23,9 @@ class Service(ABC):
     """One long-running process of the stack."""
 
     name: str
+    # Those of them that run here start before it and end after it.
     needs: tuple[str, ...] = ()
+    jar_sets: tuple[str, ...] = ()
     stop_signal: signal.Signals = signal.SIGTERM
     stop_timeout_s = 15.0
     start_timeout_s = 60.0

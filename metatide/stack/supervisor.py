@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import psutil
 
-from hive.errors import MachineError
+from hive.errors import MachineError, MetatideError
 from metatide.stack.logs import LogFile
 from metatide.stack.machine import as_user
 from metatide.stack.service import Service
@@ -45,8 +45,6 @@ class Supervisor:
             one.name: _Keeper(one, LogFile(folder / f"{one.name}.log"), say, self)
             for one in services
         }
-        for keeper in self._keepers.values():
-            assert set(keeper.service.needs) <= self._keepers.keys()
 
     async def run(self, stop: asyncio.Event, ready: Callable[[], Awaitable[None]]) -> None:
         """Starts everything, calls `ready`, and ends everything once `stop` is set."""
@@ -58,7 +56,7 @@ class Supervisor:
                 await stop.wait()
                 for task in tasks:
                     task.cancel()
-        except* MachineError as errors:
+        except* MetatideError as errors:
             raise errors.exceptions[0] from None
         finally:
             await self._stop_all()
@@ -69,7 +67,8 @@ class Supervisor:
 
     async def answered(self, names: Sequence[str]) -> None:
         for name in names:
-            await self._keepers[name].answered.wait()
+            if name in self._keepers:
+                await self._keepers[name].answered.wait()
 
     async def _announce(self, ready: Callable[[], Awaitable[None]]) -> None:
         await self.answered(list(self._keepers))
@@ -112,7 +111,7 @@ class _Keeper:
             self._enter("starting")
             try:
                 how = await self._live(began)
-            except MachineError as error:
+            except MetatideError as error:
                 if not self.answered.is_set():
                     raise
                 how = f"does not start: {error}"

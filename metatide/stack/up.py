@@ -32,6 +32,7 @@ def run(effective: Effective, say: Say) -> None:
     began = time.monotonic()
     config = effective.config
     folder = make_folder(config.data_dir)
+    os.environ["METATIDE_CACHE_DIR"] = str(config.cache_dir)
     signal.signal(signal.SIGTERM, _interrupt)
     with owned(folder):
         ended = end_orphans(folder)
@@ -42,6 +43,8 @@ def run(effective: Effective, say: Say) -> None:
         _check(config)
         say(f"data in {folder}")
         running = services(effective, Ports(folder / "ports.json"))
+        for name in {name for one in running for name in one.jar_sets}:
+            jars.fetch(name)
         try:
             asyncio.run(_supervise(running, config, state, say, began))
         finally:
@@ -57,14 +60,12 @@ def _check(config: Config) -> None:
     servers = config.kafka.bootstrap_servers
     if servers is None:
         find_java()
-        jars.fetch("kafka", config.cache_dir)
     elif (fault := KafkaProbe(servers).fault()) is not None:
         raise MachineError(f"no Kafka answers at {servers} ({fault}); start it or omit --kafka")
     url = config.database.full_url
     if url is None:
         return
-    fault = database.fault(database.make_engine(url))
-    if fault is not None:
+    if (fault := database.fault(database.make_engine(url))) is not None:
         assert config.database.url is not None
         shown = config.database.url.masked
         raise MachineError(f"no database answers at {shown} ({fault}); start it or omit --database")

@@ -1,0 +1,95 @@
+import socket
+from pathlib import Path
+
+import pytest
+
+from hive.errors import MachineError
+from metatide.stack.java import find_java
+from metatide.stack.logs import LOG_BYTES_MAX, LogFile
+from metatide.stack.machine import LOOPBACK, make_folder, require_port, require_room
+from metatide.stack.ports import Ports
+
+
+def test_ports_stay_the_same_from_run_to_run(tmp_path: Path) -> None:
+    first = Ports(tmp_path / "ports.json")
+    taken = [first.take("a"), first.take("b")]
+    second = Ports(tmp_path / "ports.json")
+    assert [second.take("a"), second.take("b")] == taken
+    assert len(set(taken)) == 2
+
+
+def test_a_port_that_somebody_took_is_replaced(tmp_path: Path) -> None:
+    port = Ports(tmp_path / "ports.json").take("a")
+    with socket.create_server((LOOPBACK, port)):
+        other = Ports(tmp_path / "ports.json").take("a")
+    assert other != port
+    assert Ports(tmp_path / "ports.json").take("a") == other
+
+
+def test_a_port_in_use_is_named_with_its_option() -> None:
+    with socket.create_server((LOOPBACK, 0)) as server:
+        port = server.getsockname()[1]
+        with pytest.raises(MachineError, match=rf"port {port} .* is in use; .* --http-port"):
+            require_port(port, "--http-port")
+    require_port(port, "--http-port")
+
+
+def test_room_on_disk_is_counted(tmp_path: Path) -> None:
+    require_room(tmp_path, 1)
+    with pytest.raises(MachineError, match=f"{tmp_path} has .* MiB free"):
+        require_room(tmp_path, 1 << 60)
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(MachineError, match=r"cannot make the folder .*file/data"):
+        make_folder(tmp_path / "file" / "data")
+
+
+def test_a_log_cannot_grow_without_end(tmp_path: Path) -> None:
+    log = LogFile(tmp_path / "one.log")
+    with log.open() as stream:
+        stream.write(b"x" * LOG_BYTES_MAX + b"\n")
+        stream.flush()
+        log.bound()
+        stream.write(b"goes on\n")
+    assert log.path.read_bytes() == b"goes on\n"
+    assert (tmp_path / "one.log.1").stat().st_size == LOG_BYTES_MAX + 1
+    assert log.last_words().startswith(": goes on")
+
+
+def java(folder: Path, says: str) -> str:
+    """A JAVA_HOME whose java says this of its version."""
+    program = folder / "bin" / "java"
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!/bin/sh\necho '{says}' >&2\n")
+    program.chmod(0o755)
+    return str(folder)
+
+
+@pytest.mark.parametrize(
+    ("says", "fault"),
+    [
+        ('openjdk version "11.0.2" 2019-01-15', "is Java 11, which is too old"),
+        ('java version "1.8.0_292"', "is Java 8, which is too old"),
+        ("hello", "does not say its version"),
+    ],
+)
+def test_an_old_java_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, says: str, fault: str
+) -> None:
+    monkeypatch.setenv("JAVA_HOME", java(tmp_path, says))
+    with pytest.raises(MachineError, match=rf"{fault}.*install Java 17 or newer"):
+        find_java()
+
+
+def test_java_home_goes_before_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", java(tmp_path, 'openjdk version "25" 2025-09-16'))
+    assert find_java() == tmp_path / "bin" / "java"
+
+
+def test_no_java_at_all_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(MachineError, match="no java on the PATH; install Java 17"):
+        find_java()

@@ -1,0 +1,65 @@
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from hive.errors import MachineError
+from metatide.stack.ownership import end_orphans, owned
+from metatide.stack.state import ProcessState, StackState, StateFile
+
+
+@pytest.fixture
+def sleeper(tmp_path: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A process whose command line holds the data folder."""
+    process = subprocess.Popen(["sh", "-c", f"while :; do sleep 0.05; done # {tmp_path}/x"])
+    yield process
+    process.kill()
+    process.wait()
+
+
+def record(folder: Path, process: subprocess.Popen[bytes], *, older_by_s: float = 0.0) -> None:
+    created = psutil.Process(process.pid).create_time() - older_by_s
+    entry = ProcessState("sleeper", "nowhere", "running", process.pid, created)
+    StateFile(folder).write(StackState(1, "nowhere", [entry]))
+
+
+def test_a_folder_has_one_owner(tmp_path: Path) -> None:
+    with owned(tmp_path):
+        StateFile(tmp_path).write(StackState(17, "http://there", []))
+        with pytest.raises(MachineError, match="process 17, http://there"), owned(tmp_path):
+            pass
+    assert not (tmp_path / "lock").exists()
+    with owned(tmp_path):
+        pass
+
+
+def test_an_orphan_is_ended(tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:
+    record(tmp_path, sleeper)
+    assert end_orphans(tmp_path) == ["sleeper"]
+    assert sleeper.poll() is not None
+
+
+def test_an_older_process_of_the_same_number_is_left_alone(
+    tmp_path: Path, sleeper: subprocess.Popen[bytes]
+) -> None:
+    record(tmp_path, sleeper, older_by_s=60)
+    assert end_orphans(tmp_path) == []
+    assert sleeper.poll() is None
+
+
+def test_a_process_of_another_folder_is_left_alone(
+    tmp_path: Path, sleeper: subprocess.Popen[bytes]
+) -> None:
+    other = tmp_path / "x" / "other"
+    other.mkdir(parents=True)
+    record(other, sleeper)
+    assert end_orphans(other) == []
+    assert sleeper.poll() is None
+
+
+def test_a_torn_state_file_counts_as_none(tmp_path: Path) -> None:
+    (tmp_path / "stack.json").write_bytes(b'{"pid": 1, "addr')
+    assert StateFile(tmp_path).read() is None
+    assert end_orphans(tmp_path) == []
