@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
+from hive.schema import Version
 from metatide.demo.catalog import Catalog
 from metatide.demo.changes import Change
 from metatide.demo.ids import Ids
@@ -27,6 +28,7 @@ class Actor:
     sink: Sink
     clock: Clock
     release: Release
+    schema: Version
     zipped_share: float
     events: int = 0
     """How many it wrote."""

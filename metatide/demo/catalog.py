@@ -4,7 +4,7 @@ from bisect import bisect
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from itertools import accumulate
+from itertools import accumulate, count
 from random import Random
 from threading import Lock
 
@@ -26,6 +26,8 @@ class Catalog:
         self.databases: list[Database] = []
         self._passing = deque(f"{prefix}_passing{number}" for number in range(PASSING_NAMES))
         self._abandoned: deque[Transaction] = deque()
+        self.compactions = count(1)
+        """Ids of compactions."""
         self._places: list[Table | None] = [None] * places
         self._place_of: dict[Table, int] = {}
         self._free: Bag[int] = Bag(range(places))

@@ -1,7 +1,6 @@
 """What clients do in transactions, step by step, so that others come between."""
 
 from collections.abc import Callable, Iterator
-from itertools import count
 
 from metatide.demo import notes, partitions, statistics, tables, txns
 from metatide.demo.actor import Actor
@@ -22,8 +21,6 @@ ABANDONED_MAX = 8
 
 BULK_MAX = 20
 """How many partitions an insert adds at most."""
-
-COMPACTIONS = count(1)
 
 
 def managed(table: Table) -> bool:
@@ -136,7 +133,9 @@ def compact(actor: Actor) -> Script:
             txns.commit(actor, txn)
         else:
             partition = table.partition_names.choice(actor.rng)
-            event = notes.commit_compaction(table, partition, txn.id, next(COMPACTIONS))
+            event = notes.commit_compaction(
+                table, partition, txn.id, next(actor.catalog.compactions)
+            )
             txns.commit(actor, txn, event)
 
 

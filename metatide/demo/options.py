@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from enum import Enum
 
 from hive.errors import InputError
-from hive.schema.version import Version
 
 
 class Release(Enum):
@@ -12,11 +11,6 @@ class Release(Enum):
 
     HIVE_4_0 = "4.0"
     HIVE_4_2 = "4.2"
-
-    @property
-    def schema(self) -> Version:
-        """The shape of its database."""
-        return Version.V4_0 if self is Release.HIVE_4_0 else Version.V4_1
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,7 @@ class Session:
 
     def __init__(self, engine: Engine, metadata: MetaData) -> None:
         self._proxy = engine.raw_connection()
+        assert self._proxy.driver_connection is not None
         self._connection: Any = self._proxy.driver_connection
         self._cursor: Any = self._connection.cursor()
         self._pipelined = isinstance(self._connection, psycopg.Connection)

@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any
 
+from hive.schema import Version
 from metatide.demo import notes
 from metatide.demo.actor import Actor
 from metatide.demo.changes import Change, Delete, Insert, Update
 from metatide.demo.objects import Field, Partition, Table
-from metatide.demo.options import Release
 from metatide.demo.rows import replace_parameters, set_write_id, some
 from metatide.demo.structs import CATALOG, Struct, stored_table
 
@@ -181,7 +181,7 @@ def _update(
         if known is None:
             known = of.statistics[column.name] = actor.ids.take(rows_of)
             row |= {id_name: of.id, "COLUMN_NAME": column.name, "ENGINE": "hive"}
-            if actor.release is Release.HIVE_4_0:
+            if actor.schema < Version.V4_1:
                 row |= _names(table, of)
             new.append({"CS_ID": known, **row})
         else:

@@ -1,11 +1,11 @@
 """DDL of tables: create, alter, rename, truncate, drop."""
 
+from hive.schema import Version
 from metatide.demo import constraints, notes
 from metatide.demo.actor import Actor
 from metatide.demo.changes import Change, Update
 from metatide.demo.makers import table_location
 from metatide.demo.objects import Database, Partition, Table
-from metatide.demo.options import Release
 from metatide.demo.records import Notification
 from metatide.demo.rows import (
     delete_columns,
@@ -87,7 +87,7 @@ def rename(actor: Actor, table: Table, database: Database, name: str, write_id: 
     table.database, table.name = database, name
     named = {"TBL_ID": table.id, "DB_ID": database.id, "TBL_NAME": name}
     changes.append(Update("TBLS", ("TBL_ID",), [named]))
-    if actor.release is Release.HIVE_4_0:
+    if actor.schema < Version.V4_1:
         changes += rename_statistics(table)
     if table.kind.managed:
         changes += _move(table, table_location(database, name, table.kind))

@@ -1,0 +1,150 @@
+"""`metatide demo`: a workload that writes to the metastore's database as Hive does."""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from hive.errors import InputError
+from metatide.config import Effective, configured
+from metatide.demo.bulk import fill as fill_catalog
+from metatide.demo.options import Limits, Release, Size
+from metatide.demo.pace import Pace
+from metatide.demo.report import reporting
+from metatide.demo.store import Store
+from metatide.demo.workload import Style, Workload
+from metatide.doctor import find_target
+
+Command = Callable[..., None]
+
+
+def _options(*options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+    def decorate(function: Command) -> Command:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+def _number(name: str, default: Any, help_: str) -> Callable[[Command], Command]:
+    return click.option(name, default=default, show_default=True, type=type(default), help=help_)
+
+
+_size = _options(
+    _number("--tables", 100, "Tables to begin with."),
+    _number("--partitions", 2_000, "Partitions to begin with, of all tables."),
+    _number("--storage-descriptors", 40, "Different lists of columns that tables have."),
+    _number("--skew", 1.0, "Zipf's exponent: how unlike in size and heat tables are."),
+    _number("--seed", 0, "What all random decisions follow from."),
+)
+_messages = _options(
+    click.option(
+        "--hive-version",
+        type=click.Choice([release.value for release in Release]),
+        default=Release.HIVE_4_2.value,
+        show_default=True,
+        help="The Hive whose messages are written.",
+    ),
+    click.option(
+        "--gzip-share",
+        type=click.FloatRange(0, 1),
+        default=0.5,
+        show_default=True,
+        help="How many of the messages are zipped.",
+    ),
+)
+
+
+@click.group("demo")
+def command() -> None:
+    """Write to a metastore's database as Hive does: for load, and for a first look.
+
+    Each run works in databases of its own, named demoN_…, in the database of `metatide up` unless
+    another is given. Don't point it at a metastore that people use.
+    """
+
+
+@command.command()
+@configured("data_dir", "database.url")
+@_size
+@_messages
+@click.option("--writers", default=4, show_default=True, help="Connections that write at a time.")
+@click.option("--events", type=int, help="End after so many events.")
+@click.option("--seconds", type=float, help="End after so many seconds.")
+@click.option("--events-per-s", type=float, help="Write no faster than this.")
+def run(
+    effective: Effective,
+    writers: int,
+    events: int | None,
+    seconds: float | None,
+    events_per_s: float | None,
+    **options: Any,
+) -> None:
+    """Write events with all the rows that they tell of, until Ctrl-C or a limit.
+
+    First come the events that make the tables and partitions to begin with; limits count from
+    then on. The rate is shown while it runs, as JSON lines when piped.
+    """
+    limits = Limits(events, seconds, events_per_s, writers)
+    store = _store(effective)
+    workload = _workload(store, store.session, options)
+    pace = Pace(limits)
+    with reporting("events", lambda: workload.events):
+        workload.prepare(pace)
+        pace.begin(workload.events)
+        workload.run(writers, pace)
+
+
+@command.command()
+@configured("data_dir", "database.url")
+@_size
+def fill(effective: Effective, **options: Any) -> None:
+    """Write a catalog of a given size in bulk, without events.
+
+    A cache that was loaded before doesn't see it: fill first, then start.
+    """
+    store = _store(effective)
+    workload = _workload(store, store.session, options)
+    written = 0
+    with reporting("partitions", lambda: written):
+        for written in fill_catalog(workload):  # noqa: B007
+            pass
+
+
+@command.command()
+@configured("data_dir", "database.url")
+@_size
+@_messages
+@click.option("--events", type=int, required=True, help="How many events to write.")
+def log(effective: Effective, events: int, **options: Any) -> None:
+    """Write events in bulk, without the rows that they tell of: a log to read, no catalog."""
+    store = _store(effective)
+    workload = _workload(store, store.log_only, options)
+    pace = Pace(Limits(events=events))
+    with reporting("events", lambda: workload.events):
+        pace.begin(0)
+        workload.prepare(pace)
+        workload.run(1, pace)
+
+
+def _store(effective: Effective) -> Store:
+    url = find_target(effective.config).database_url
+    if url is None:
+        raise InputError("no database: start `metatide up`, or give one with --database URL")
+    return Store(url)
+
+
+def _workload(store: Store, open_sink: Any, options: dict[str, Any]) -> Workload:
+    size = Size(
+        options["tables"],
+        options["partitions"],
+        options["storage_descriptors"],
+        options["skew"],
+    )
+    style = Style(
+        seed=options["seed"],
+        release=Release(options.get("hive_version", Release.HIVE_4_2.value)),
+        zipped_share=options.get("gzip_share", 0.5),
+    )
+    return Workload(store.ids, open_sink, store.schema, size, style)

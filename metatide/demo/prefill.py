@@ -1,0 +1,52 @@
+"""A log of a given length, written in bulk: the mix's events without the rows that they tell of."""
+
+from collections.abc import Sequence
+
+from sqlalchemy import Engine, MetaData, func, select
+
+from metatide.demo.changes import Change
+from metatide.demo.records import Record
+from metatide.demo.sessions import Session
+
+RECORDS_AT_ONCE = 2_000
+
+
+class LogOnly:
+    """A sink that keeps records until there are many, and no changes at all."""
+
+    def __init__(self, engine: Engine, metadata: MetaData) -> None:
+        self._session = Session(engine, metadata)
+        self._waiting: list[Record] = []
+        self._last_txn_id = _beyond_all_transactions(engine, metadata)
+
+    def open_transactions(self, count: int, now_ms: int) -> list[int]:
+        """Ids that no row of TXNS has."""
+        del now_ms
+        first = self._last_txn_id + 1
+        self._last_txn_id += count
+        return list(range(first, first + count))
+
+    def write(self, changes: Sequence[Change], records: Sequence[Record]) -> None:
+        """Keep the records; nothing else will be there."""
+        del changes
+        self._waiting += records
+        if len(self._waiting) >= RECORDS_AT_ONCE:
+            self._flush()
+
+    def close(self) -> None:
+        """Write what is kept."""
+        self._flush()
+        self._session.close()
+
+    def _flush(self) -> None:
+        if self._waiting:
+            self._session.write([], self._waiting)
+            self._waiting.clear()
+
+
+def _beyond_all_transactions(engine: Engine, metadata: MetaData) -> int:
+    """An id that no transaction has, neither in TXNS nor, having an event at least, in the log."""
+    txns, sequence = metadata.tables["TXNS"].c, metadata.tables["NOTIFICATION_SEQUENCE"].c
+    with engine.connect() as connection:
+        last = connection.scalar(select(func.max(txns.TXN_ID))) or 0
+        return int(last) + int(connection.scalar(select(sequence.NEXT_EVENT_ID)) or 0)

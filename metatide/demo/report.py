@@ -1,0 +1,63 @@
+"""The rate of a run while it runs: a line that changes on a terminal, JSON lines when piped."""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import click
+from rich.console import Console
+from rich.live import Live
+
+INTERVAL_S = 1.0
+
+
+class Report:
+    """Counts, and how fast they grew since the last look and on the whole."""
+
+    def __init__(self, what: str, count: Callable[[], int]) -> None:
+        self._what = what
+        self._count = count
+        self._begin = self._last_time = time.monotonic()
+        self._last = 0
+
+    def look(self) -> dict[str, float]:
+        """The figures of this moment."""
+        now, count = time.monotonic(), self._count()
+        figures = {
+            "seconds": round(now - self._begin, 1),
+            self._what: count,
+            f"{self._what}_per_s": round((count - self._last) / max(now - self._last_time, 1e-9)),
+            f"{self._what}_per_s_mean": round(count / max(now - self._begin, 1e-9)),
+        }
+        self._last_time, self._last = now, count
+        return figures
+
+    def line(self) -> str:
+        """The figures of this moment for a person."""
+        seconds, count, rate, mean = self.look().values()
+        return f"{seconds:8.1f} s {count:12,} {self._what} {rate:10,.0f}/s   mean {mean:,.0f}/s"
+
+
+@contextmanager
+def reporting(what: str, count: Callable[[], int]) -> Iterator[None]:
+    """Shows the rate on stdout every second, and once more at the end."""
+    report, console, ended = Report(what, count), Console(), threading.Event()
+    if console.is_terminal:
+        with Live(get_renderable=report.line, console=console, refresh_per_second=1):
+            yield
+        return
+
+    def show() -> None:
+        while not ended.wait(INTERVAL_S):
+            click.echo(json.dumps(report.look()))
+
+    thread = threading.Thread(target=show, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+        click.echo(json.dumps(report.look()))

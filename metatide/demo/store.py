@@ -1,0 +1,45 @@
+"""The metastore's database that a workload writes to."""
+
+from sqlalchemy import Engine, MetaData
+
+from hive.errors import InputError
+from hive.schema import Version, create, detect, metadata
+from metatide.demo.ids import Ids
+from metatide.demo.prefill import LogOnly
+from metatide.demo.sessions import Session, Sink, reserve_ids
+from metatide.stack.database import make_engine
+
+
+class Store:
+    """A database with Hive's schema; an empty one gets it."""
+
+    def __init__(self, url: str) -> None:
+        self.engine: Engine = make_engine(url)
+        self.schema = _schema(self.engine)
+        self.metadata: MetaData = metadata(self.schema)
+        self.ids = Ids(self._reserve)
+
+    def session(self) -> Sink:
+        """A connection that writes rows and events."""
+        return Session(self.engine, self.metadata)
+
+    def log_only(self) -> Sink:
+        """A connection that writes events alone, in bulk."""
+        return LogOnly(self.engine, self.metadata)
+
+    def _reserve(self, table: str, count: int) -> int:
+        return reserve_ids(self.engine, self.metadata, table, count)
+
+
+def _schema(engine: Engine) -> Version:
+    with engine.connect() as connection:
+        found = detect(connection)
+    if found is None:
+        create(engine, Version.V4_1)
+        return Version.V4_1
+    if found < Version.V4_0:
+        raise InputError(
+            f"{engine.url.render_as_string()} has the schema of Hive {found.release}; "
+            "the demo writes to 4.0 and later: give it another database"
+        )
+    return found
