@@ -83,6 +83,9 @@ class Upstream(Section, frozen=True):
 class Http(Section, frozen=True):
     """The HTTP server."""
 
+    host: Annotated[str, key("The address to listen on; `0.0.0.0` is all of this machine's.")] = (
+        "127.0.0.1"
+    )
     port: Annotated[
         int,
         key("The port to listen on; 0 takes a free one.", option="--http-port", ge=0, le=65535),

@@ -14,6 +14,7 @@ from typing import TypedDict
 from hive.errors import MachineError
 
 LOOPBACK = "127.0.0.1"
+ANY = "0.0.0.0"
 MIB = 1024 * 1024
 
 

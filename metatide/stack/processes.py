@@ -8,7 +8,7 @@ import httpx
 
 from metatide.config import Effective
 from metatide.stack.kafka import Kafka
-from metatide.stack.machine import LOOPBACK
+from metatide.stack.machine import ANY, LOOPBACK
 from metatide.stack.ports import Ports
 from metatide.stack.postgres import Postgres
 from metatide.stack.service import Launch, Service
@@ -21,14 +21,15 @@ class Web(Service):
 
     name = "http"
 
-    def __init__(self, port: int, folder: Path, environment: Mapping[str, str]) -> None:
+    def __init__(self, host: str, port: int, folder: Path, environment: Mapping[str, str]) -> None:
+        self._host = LOOPBACK if host == ANY else host
         self._port = port
         self._folder = folder
         self._environment = environment
 
     @property
     def address(self) -> str:
-        return f"http://{LOOPBACK}:{self._port}"
+        return f"http://{self._host}:{self._port}"
 
     def prepare(self) -> Launch:
         argv = (sys.executable, "-m", "metatide.stack.web", str(self._folder))
@@ -67,7 +68,7 @@ def services(effective: Effective, ports: Ports) -> list[Service]:
         "METATIDE_DATABASE_PASSWORD_FILE": "",
         "METATIDE_HTTP_PORT": str(port),
     }
-    found.append(Web(port, config.data_dir, settings))
+    found.append(Web(config.http.host, port, config.data_dir, settings))
     return found
 
 

@@ -10,7 +10,6 @@ import uvicorn
 from metatide.config import Config, load
 from metatide.stack.database import fault, make_engine
 from metatide.stack.kafka import KafkaProbe
-from metatide.stack.machine import LOOPBACK
 from metatide.stack.state import StateFile
 from query_api.http import Check, create_app
 
@@ -46,7 +45,7 @@ def main() -> None:
     config = load().config
     uvicorn.run(
         create_app(checks(config)),
-        host=LOOPBACK,
+        host=config.http.host,
         port=config.http.port,
         access_log=False,
         log_level="warning",

@@ -1,0 +1,152 @@
+"""That the compose file is sound and names only what the project has. It cannot be run here."""
+
+import re
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+import yaml
+
+from metatide.cli import root
+from metatide.config import load
+from metatide.doctor.metastore import LISTENER, RETENTION_S_MIN
+
+ROOT = Path(__file__).parents[1]
+COMPOSE = ROOT / "compose"
+FILE = COMPOSE / "compose.yaml"
+SERVICES: Mapping[str, Any] = yaml.safe_load(FILE.read_text())["services"]
+DOCKERFILES = sorted(
+    path for path in (ROOT / "Dockerfile", *COMPOSE.rglob("Dockerfile")) if path.exists()
+)
+
+
+def tool(name: str, *arguments: str | Path) -> None:
+    program = Path(sys.executable).with_name(name)
+    done = subprocess.run(
+        [program, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def section(name: str) -> Mapping[str, Any]:
+    found = yaml.safe_load(FILE.read_text()).get(name, {})
+    assert isinstance(found, dict)
+    return found
+
+
+def test_it_is_what_the_specification_of_compose_files_allows() -> None:
+    tool("check-jsonschema", "--builtin-schema", "vendor.compose-spec", FILE)
+
+
+@pytest.mark.parametrize("path", DOCKERFILES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_dockerfiles_are_clean(path: Path) -> None:
+    tool("hadolint", path)
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_a_service_rests_on_what_is_there(name: str) -> None:
+    service = SERVICES[name]
+    assert ("image" in service) != ("build" in service)
+    assert service.get("restart") == "unless-stopped"
+    for other in service.get("depends_on", {}):
+        assert other in SERVICES
+    for secret in service.get("secrets", []):
+        assert secret in section("secrets")
+    for volume in service.get("volumes", []):
+        source = volume.partition(":")[0]
+        if source.startswith("."):
+            assert (COMPOSE / source).exists(), f"{name} mounts {source}, which is missing"
+        else:
+            assert source in section("volumes")
+    if "build" in service:
+        assert (COMPOSE / service["build"] / "Dockerfile").is_file()
+    else:
+        assert re.search(r":v?\d", service["image"]), f"{service['image']} is not pinned"
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_a_service_is_healthy_when_it_says_so_and_reached_from_this_machine_only(name: str) -> None:
+    service = SERVICES[name]
+    if "healthcheck" not in service:
+        assert "HEALTHCHECK" in (COMPOSE / service["build"] / "Dockerfile").read_text()
+    for port in service.get("ports", []):
+        assert port.startswith("127.0.0.1:")
+
+
+def test_no_secret_is_written_down() -> None:
+    for path in filter(Path.is_file, COMPOSE.rglob("*")):
+        pattern = r"(?i)(?<!\{)\b(\w*password\w*)(?:: |=)(\S+)"
+        for name, value in re.findall(pattern, path.read_text()):
+            assert value.startswith(("/run/secrets/", "$")), f"{path}: {name}"
+
+
+def test_metatide_runs_without_rights() -> None:
+    service = SERVICES["metatide"]
+    assert service["read_only"] is True
+    assert service["cap_drop"] == ["ALL"]
+    assert service["security_opt"] == ["no-new-privileges:true"]
+    users = re.findall(r"^USER (\S+)", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
+    assert users == ["10001:10001"]
+
+
+def test_metatide_is_given_a_command_and_settings_that_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    service = SERVICES["metatide"]
+    secret = tmp_path / "secret"
+    secret.write_text("tide")
+    dockerfile = (ROOT / "Dockerfile").read_text()
+    environ = dict(re.findall(r"(METATIDE_\w+)=(\S+)", dockerfile)) | service["environment"]
+    environ["METATIDE_DATABASE_PASSWORD_FILE"] = str(secret)
+    config = load(environ=environ).config
+    assert (config.workers, config.database.password) == (2, "tide")
+
+    name, *arguments = service["command"]
+    command = root.get_command(click.Context(root), name)
+    assert command is not None
+    given = command.make_context(name, arguments).params
+    assert given["kafka_bootstrap_servers"].partition(":")[0] in SERVICES
+    assert re.fullmatch(r".*@(\w+):5432/.*", given["database_url"])
+    published = [port.rpartition(":")[2] for port in service["ports"]]
+    assert str(config.http.port) in published
+    assert config.http.host == "0.0.0.0"
+
+
+def test_the_dockerfile_copies_what_the_context_holds() -> None:
+    copied = {
+        name
+        for line in re.findall(r"^COPY (?!--)(.*) \S+$", (ROOT / "Dockerfile").read_text(), re.M)
+        for name in line.split()
+    }
+    allowed = (ROOT / ".dockerignore").read_text().splitlines()
+    assert copied == {line[1:] for line in allowed if line.startswith("!")}
+    assert all((ROOT / name).exists() for name in copied)
+
+
+def test_the_metastore_writes_events_within_transactions() -> None:
+    tree = ET.parse(COMPOSE / "metastore" / "metastore-site.xml")
+    site = {one.findtext("name"): one.findtext("value") or "" for one in tree.iter("property")}
+    assert site["metastore.transactional.event.listeners"] == LISTENER
+    assert int(site["metastore.event.db.listener.timetolive"].removesuffix("d")) * 86400 >= (
+        RETENTION_S_MIN
+    )
+    environment = SERVICES["postgres"]["environment"]
+    database = environment["POSTGRES_DB"]
+    assert site["javax.jdo.option.ConnectionURL"] == f"jdbc:postgresql://postgres:5432/{database}"
+    assert site["javax.jdo.option.ConnectionUserName"] == environment["POSTGRES_USER"]
+
+
+def test_prometheus_and_grafana_ask_services_that_are_there() -> None:
+    prometheus = yaml.safe_load((COMPOSE / "prometheus" / "prometheus.yml").read_text())
+    for job in prometheus["scrape_configs"]:
+        for target in job["static_configs"][0]["targets"]:
+            host = target.partition(":")[0]
+            assert host == "127.0.0.1" or host in SERVICES
+    source = yaml.safe_load((COMPOSE / "grafana" / "datasources" / "prometheus.yml").read_text())
+    assert source["datasources"][0]["url"] == "http://prometheus:9090"
