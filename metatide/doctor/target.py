@@ -21,6 +21,7 @@ class Target:
     partitions: int
     database_url: str | None
     upstream: tuple[str, int] | None
+    needs_java: bool = True
 
 
 def find_target(config: Config) -> Target:
@@ -38,6 +39,7 @@ def find_target(config: Config) -> Target:
         partitions=config.kafka.partitions,
         database_url=database_url,
         upstream=upstream.address if upstream else None,
+        needs_java=config.kafka.bootstrap_servers is None or config.metastore,
     )
 
 
