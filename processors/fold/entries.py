@@ -2,7 +2,9 @@
 
 from processors.fold.work import Work
 from state import entries, kv
+from state.entries import Entry
 from state.loads import Loads
+from state.records.objects import fingerprint
 
 
 def put(
@@ -18,6 +20,26 @@ def put(
     if loads.may_hold_newer(event) and _newer(work, key, event):
         return False
     work.txn.put(key, entries.encode(event, data, write_id, columns_hash))
+    return True
+
+
+def replace(
+    work: Work, loads: Loads, key: bytes, event: int, entry: Entry, before: int | None
+) -> bool:
+    """Writes what an event made of an object that its writer had read; False on a conflict.
+
+    When that isn't what we hold, the event tells only a part of what is stored now: nothing is
+    kept then. Nor is it where we hold nothing to compare with, which is cold anyway.
+    """
+    value = work.txn.get(key)
+    if value is None or not entries.is_live(value):
+        return True
+    if entries.event_of(value) > event:
+        return True
+    if before != fingerprint(entries.data_of(value)):
+        delete(work, loads, key, event)
+        return False
+    work.txn.put(key, entries.encode(event, entry.data, entry.write_id, entry.hash))
     return True
 
 

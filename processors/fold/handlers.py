@@ -27,7 +27,7 @@ ACTIONS: Final[dict[type, Callable[[Work, int, Any], None]]] = {
     actions.RenameTable: tables.rename,
     actions.DropTable: tables.drop,
     actions.PutPartitions: partitions.put_partitions,
-    actions.RenamePartition: partitions.rename_partition,
+    actions.AlterPartition: partitions.alter_partition,
     actions.DropPartitions: partitions.drop_partitions,
     actions.PutTableStatistics: statistics.put_table_statistics,
     actions.PutPartitionStatistics: statistics.put_partition_statistics,

@@ -1,12 +1,13 @@
 """Partitions come, change, move and go."""
 
 from hive.names import TableName
-from processors.fold.entries import delete, delete_below, put
+from processors.fold.entries import delete, delete_below, put, replace
 from processors.fold.work import Work
 from processors.fold.write_ids import note_write
 from state import entries, keys
+from state.entries import Entry
 from state.loads import Doubt
-from state.records.actions import DropPartitions, PutPartitions, RenamePartition
+from state.records.actions import AlterPartition, DropPartitions, PutPartitions
 from state.records.objects import PartitionImage
 from state.tables import TableState
 
@@ -33,16 +34,23 @@ def put_partitions(work: Work, event: int, action: PutPartitions) -> None:
     note_write(work, name, state, event, action.write_id)
 
 
-def rename_partition(work: Work, event: int, action: RenamePartition) -> None:
+def alter_partition(work: Work, event: int, action: AlterPartition) -> None:
     name = action.table
     state = work.touch_table(name)
     partition = action.partition
+    renamed = action.old != partition.values
+    old = keys.partition(name, action.old)
     if state.detailed or state.loads.open is not None:
-        _end_statistics(work, name, state, event, action.old, added=False)
-        _end_statistics(work, name, state, event, partition.values, added=False)
-    delete(work, state.loads, keys.partition(name, action.old), event)
-    key = keys.partition(name, partition.values)
-    put(work, state.loads, key, event, partition.data, partition.write_id, partition.columns_hash)
+        same = _columns_are(work, old, event, partition) and not action.truncates
+        if renamed or not same:
+            _end_statistics(work, name, state, event, action.old, added=False)
+        if renamed:
+            _end_statistics(work, name, state, event, partition.values, added=False)
+    entry = Entry(event, partition.data, partition.write_id, partition.columns_hash)
+    if not replace(work, state.loads, old, event, entry, action.before):
+        work.doubt_table(name, state, event, Doubt.CONFLICT)
+    elif renamed:
+        _move(work, state, old, keys.partition(name, partition.values), event)
     note_write(work, name, state, event, action.write_id)
 
 
@@ -55,6 +63,15 @@ def drop_partitions(work: Work, event: int, action: DropPartitions) -> None:
         if watched:
             _end_statistics(work, name, state, event, values, added=True)
     note_write(work, name, state, event)
+
+
+def _move(work: Work, state: TableState, old: bytes, new: bytes, event: int) -> None:
+    """A partition has other values from this event on."""
+    value = work.txn.get(old)
+    if value is not None and entries.event_of(value) == event:
+        entry = entries.decode(value)
+        put(work, state.loads, new, event, entry.data, entry.write_id, entry.hash)
+    delete(work, state.loads, old, event)
 
 
 def _columns_are(work: Work, key: bytes, event: int, partition: PartitionImage) -> bool:

@@ -4,7 +4,7 @@ from hive.names import TableName
 from hive.thrift.binary import decode, encode
 from hive.thrift.structs import PARTITION, TABLE
 from hive.thrift.types import Struct
-from processors.fold.entries import delete_below, put
+from processors.fold.entries import delete, delete_below, put
 from processors.fold.work import Work
 from processors.fold.write_ids import note_write
 from state import entries, keys
@@ -37,8 +37,13 @@ def put_table_statistics(work: Work, event: int, action: PutTableStatistics) -> 
     name = action.table
     state = work.touch_table(name)
     _put_columns(work, name, state, event, action.columns)
+    image = action.image
+    parameters = None if image is None else decode(TABLE, image.data).get("parameters", {})
     key = keys.of_table(keys.TABLE, name)
-    _set_parameters(work, key, event, TABLE, action.parameters, action.write_id)
+    changed = _set_parameters(work, key, event, TABLE, parameters, action.write_id)
+    if changed is not None and (image is None or changed != image.data):
+        delete(work, state.loads, key, event)
+        work.doubt_table(name, state, event, Doubt.CONFLICT)
     note_write(work, name, state, event, action.write_id)
 
 
@@ -47,7 +52,10 @@ def put_partition_statistics(work: Work, event: int, action: PutPartitionStatist
     state = work.touch_table(name)
     _put_columns(work, name, state, event, action.columns)
     key = keys.partition(name, action.values)
-    _set_parameters(work, key, event, PARTITION, action.parameters, action.write_id)
+    changed = _set_parameters(work, key, event, PARTITION, action.parameters, action.write_id)
+    if changed is not None and action.parameters is None:
+        delete(work, state.loads, key, event)
+        work.doubt_table(name, state, event, Doubt.CONFLICT)
     note_write(work, name, state, event, action.write_id)
 
 
@@ -74,13 +82,21 @@ def _put_columns(
 
 
 def _set_parameters(
-    work: Work, key: bytes, event: int, struct: Struct, parameters: dict[str, str], write_id: int
-) -> None:
-    """The event rewrote the parameters of the object, which it doesn't carry."""
+    work: Work,
+    key: bytes,
+    event: int,
+    struct: Struct,
+    parameters: dict[str, str] | None,
+    write_id: int,
+) -> bytes | None:
+    """The event rewrote the parameters of an object; gives its bytes after that, None where
+    there is nothing to change."""
     value = work.txn.get(key)
     if value is None or not entries.is_live(value) or entries.event_of(value) > event:
-        return
+        return None
     entry = entries.decode(value)
+    if parameters is None:
+        return entry.data
     fields = decode(struct, entry.data)
     fields["parameters"] = parameters
     if write_id > 0:
@@ -88,3 +104,4 @@ def _set_parameters(
     data = encode(struct, fields)
     kept = write_id if write_id > 0 else entry.write_id
     work.txn.put(key, entries.encode(event, data, kept, entry.hash))
+    return data

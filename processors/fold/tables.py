@@ -2,14 +2,14 @@
 
 from hive.names import TableName
 from hive.write_ids.pages import Cold
-from processors.fold.entries import clear, put
+from processors.fold.entries import clear, put, replace
 from processors.fold.work import Work
 from processors.fold.write_ids import forget, note_write
 from state import keys, kv
+from state.entries import Entry
 from state.loads import Doubt
 from state.records import ResetTable, Scope, ScopeKind
 from state.records.actions import AlterTable, CreateTable, DropTable, RenameTable, Side
-from state.records.objects import TableImage
 from state.tables import TableState
 
 
@@ -17,8 +17,10 @@ def create(work: Work, event: int, action: CreateTable) -> None:
     name = action.table.name
     state = work.touch_table(name)
     _clear(work, name, state, event, keys.OF_TABLE)
-    _put(work, state, event, action.table)
+    key = keys.of_table(keys.TABLE, name)
+    put(work, state.loads, key, event, action.table.data, action.table.write_id)
     if not state.loads.may_hold_newer(event):
+        state.describe(action.table)
         state.detailed = False
     state.loads.created(event)
     if action.table.managed and work.write_ids(name).cold:
@@ -29,7 +31,13 @@ def create(work: Work, event: int, action: CreateTable) -> None:
 def alter(work: Work, event: int, action: AlterTable) -> None:
     name = action.table.name
     state = work.touch_table(name)
-    _put(work, state, event, action.table)
+    image = action.table
+    key = keys.of_table(keys.TABLE, name)
+    entry = Entry(event, image.data, image.write_id)
+    if not replace(work, state.loads, key, event, entry, action.before):
+        work.doubt_table(name, state, event, Doubt.CONFLICT)
+    if not state.loads.may_hold_newer(event):
+        state.describe(image)
     if action.rewrites and not _bare(work, state):
         _clear(work, name, state, event, keys.BELOW_TABLE)
         work.doubt_table(name, state, event, Doubt.REWRITTEN)
@@ -46,7 +54,7 @@ def rename(work: Work, event: int, action: RenameTable) -> None:
     if action.sides & Side.NEW and work.lists.allow(name):
         state = work.touch_table(name)
         _clear(work, name, state, event, keys.OF_TABLE)
-        _put(work, state, event, action.table)
+        state.describe(action.table)
         state.pending = []
         forget(work, name, event, Cold.RENAMED)
         work.doubt_table(name, state, event, Doubt.RENAMED)
@@ -94,12 +102,6 @@ def reset(work: Work, record: ResetTable) -> None:
     _clear(work, record.table, state, record.at, keys.OF_TABLE)
     forget(work, record.table, record.at, Cold.LOST_EVENTS)
     work.doubt_table(record.table, state, record.at, Doubt.RESET)
-
-
-def _put(work: Work, state: TableState, event: int, image: TableImage) -> None:
-    key = keys.of_table(keys.TABLE, image.name)
-    if put(work, state.loads, key, event, image.data, image.write_id):
-        state.describe(image)
 
 
 def _clear(

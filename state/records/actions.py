@@ -35,6 +35,10 @@ class AlterTable(Action, frozen=True, tag="at"):
     """ALTER_TABLE that keeps the name."""
 
     table: TableImage
+    before: int | None
+    """The fingerprint of the table that the writer had read: if it isn't what the events before
+    had left, somebody else wrote at the same time, and the image may lack what the other did.
+    None where the image doesn't tell all that was stored."""
     rewrites: bool
     """Columns, database or location changed: partitions and statistics may have, unsaid."""
     truncates: bool
@@ -63,7 +67,7 @@ class DropTable(Action, frozen=True, tag="dt"):
 
 
 class PutPartitions(Action, frozen=True, tag="pp"):
-    """ADD_PARTITION, ALTER_PARTITION without a new name, ALTER_PARTITIONS."""
+    """ADD_PARTITION or ALTER_PARTITIONS."""
 
     table: TableName
     write_id: int
@@ -73,13 +77,16 @@ class PutPartitions(Action, frozen=True, tag="pp"):
     truncates: bool = False
 
 
-class RenamePartition(Action, frozen=True, tag="rp"):
-    """ALTER_PARTITION that changes the values."""
+class AlterPartition(Action, frozen=True, tag="ap"):
+    """ALTER_PARTITION; with other values it is a rename."""
 
     table: TableName
     write_id: int
     old: tuple[str, ...]
+    before: int
+    """The fingerprint of the partition that the writer had read."""
     partition: PartitionImage
+    truncates: bool
 
 
 class DropPartitions(Action, frozen=True, tag="dp"):
@@ -90,12 +97,12 @@ class DropPartitions(Action, frozen=True, tag="dp"):
 
 
 class PutTableStatistics(Action, frozen=True, tag="ts"):
-    """UPDATE_TBL_COL_STAT_EVENT: some columns, and the parameters that the table has now."""
+    """UPDATE_TBL_COL_STAT_EVENT: some columns, and the table with its new parameters."""
 
     table: TableName
     write_id: int
     columns: tuple[ColumnStatisticsImage, ...]
-    parameters: dict[str, str]
+    image: TableImage | None
 
 
 class PutPartitionStatistics(Action, frozen=True, tag="ps"):
@@ -105,7 +112,8 @@ class PutPartitionStatistics(Action, frozen=True, tag="ps"):
     write_id: int
     values: tuple[str, ...]
     columns: tuple[ColumnStatisticsImage, ...]
-    parameters: dict[str, str]
+    parameters: dict[str, str] | None
+    """None where the event doesn't tell them."""
 
 
 class DropStatistics(Action, frozen=True, tag="ds"):
@@ -212,7 +220,7 @@ AnyAction = (
     | RenameTable
     | DropTable
     | PutPartitions
-    | RenamePartition
+    | AlterPartition
     | DropPartitions
     | PutTableStatistics
     | PutPartitionStatistics

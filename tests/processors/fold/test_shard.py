@@ -26,7 +26,7 @@ from state.records.actions import (
     PutPartitions,
     Undecodable,
 )
-from state.records.objects import PartitionImage, TableImage
+from state.records.objects import PartitionImage, TableImage, fingerprint
 from state.records.parts import split
 from state.store import MemoryStore, Position
 from state.tables import TableState, decode
@@ -201,12 +201,21 @@ def test_a_load_sweeps_what_it_does_not_bring(shard: Shard) -> None:
 
 def test_a_hidden_rewrite_during_a_load_voids_it(shard: Shard) -> None:
     begin, rows, end = load(10, "a")
-    rewrite = change(11, AlterTable(image(b"new"), rewrites=True, truncates=False))
+    rewrite = change(
+        11, AlterTable(image(b"new"), fingerprint(b"table"), rewrites=True, truncates=False)
+    )
     shard.fold(change(10, after=0), begin, rows, rewrite)
     assert shard.fold(end) == [SCOPE]
     assert shard.cold() is Cold.DOUBT
     shard.fold(*load(11, "a", id_="again"))
     assert shard.cold() is None
+
+
+def test_an_alter_that_read_another_table_than_ours_is_not_believed(shard: Shard) -> None:
+    shard.fold(change(1, CreateTable(image())))
+    altered = AlterTable(image(b"new"), fingerprint(b"other"), rewrites=False, truncates=False)
+    assert shard.fold(change(2, altered)) == [SCOPE]
+    assert shard.store.snapshot().get(keys.of_table(keys.TABLE, TABLE)) is None
 
 
 def test_a_missing_chunk_voids_a_load(shard: Shard) -> None:
