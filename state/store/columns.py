@@ -88,16 +88,10 @@ class Cursor:
 
     def entries(self, start: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
         iterator = self._iterator
-        valid, key_of, value_of, advance = (
-            iterator.valid,
-            iterator.key,
-            iterator.value,
-            iterator.next,
-        )
+        key_of, value_of, advance = iterator.key, iterator.value, iterator.next
         scan = self._scan = object()
         iterator.seek(start)
-        while valid():
-            key = key_of()
+        while (key := key_of()) is not None:
             if key >= end:
                 return
             yield key, value_of()

@@ -17,10 +17,11 @@ class Overlay:
     each, and keys are brought into order only when a scan or a range deletion asks for it.
     """
 
-    __slots__ = ("_base", "_changes", "_ordered", "_ranges")
+    __slots__ = ("_changes", "_get_base", "_ordered", "_ranges", "_scan_base")
 
     def __init__(self, base: View) -> None:
-        self._base = base
+        self._get_base = base.get
+        self._scan_base = base.scan
         self._changes: dict[bytes, bytes | None] = {}
         self._ordered: list[bytes] = []
         self._ranges = Ranges()
@@ -47,7 +48,7 @@ class Overlay:
             return value
         if self._ranges and key in self._ranges:
             return None
-        return self._base.get(key)
+        return self._get_base(key)
 
     def put(self, key: bytes, value: bytes) -> None:
         self._changes[key] = value
@@ -64,7 +65,7 @@ class Overlay:
         self._ranges.add(start, end)
 
     def scan(self, start: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
-        base = self._base.scan(start, end)
+        base = self._scan_base(start, end)
         if self._ranges:
             base = _without(base, _overlapping(self._ranges, start, end))
         changed = self._changed(start, end)
