@@ -3,7 +3,7 @@
 import importlib.util
 import socket
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -62,12 +62,9 @@ rootLogger.appenderRef.out.ref = out
 
 @dataclass(frozen=True)
 class Settings:
-    """How a metastore runs. The URL is asked for at each start: an embedded one isn't known before.
+    """How a metastore runs; instances that share a database share the warehouse too."""
 
-    Instances that share a database share the warehouse too.
-    """
-
-    database: Callable[[], sa.URL]
+    database: sa.URL
     warehouse: Path
     message_format: MessageFormat = "gzip"
     cached_store: bool = False
@@ -77,6 +74,8 @@ class Settings:
 class Metastore(Service):
     """One instance, whose own files live in `folder`."""
 
+    needs = ("postgres",)
+    jar_sets = ("hive",)
     stop_timeout_s = 30.0
     start_timeout_s = 120.0
 
@@ -93,7 +92,7 @@ class Metastore(Service):
         return f"thrift://{LOOPBACK}:{self._port}"
 
     def prepare(self) -> Launch:
-        url = self._settings.database()
+        url = self._settings.database
         make_folder(self._folder)
         make_folder(self._settings.warehouse)
         _require_schema(url)

@@ -58,7 +58,7 @@ def _factory(new_database: Callable[[], str]) -> Iterator[MetastoreFactory]:
             folder = stack.enter_context(open_folder())
             ports = Ports(folder / "ports.json")
             settings = Settings(
-                lambda: sa.make_url(url),
+                sa.make_url(url),
                 folder / "warehouse",
                 message_format,
                 cached_store,
@@ -73,6 +73,13 @@ def _factory(new_database: Callable[[], str]) -> Iterator[MetastoreFactory]:
             return Instances(url, tuple(addresses), tuple(processes))
 
         yield start
+
+
+@pytest.fixture(scope="session")
+def mariadb_metastore(new_mariadb_database: Callable[[], str]) -> Iterator[Instances]:
+    """The same on MariaDB."""
+    with _factory(new_mariadb_database) as factory:
+        yield factory()
 
 
 @pytest.fixture

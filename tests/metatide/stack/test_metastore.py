@@ -4,6 +4,7 @@ import base64
 import gzip
 import json
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,12 +25,17 @@ from tests.support.metastore import Instances, MetastoreFactory
 
 pytestmark = pytest.mark.hive
 COLUMNS = {"id": "bigint", "v": "string"}
+RECORDED = Path(__file__).parents[2] / "data" / "hive-4.2.0" / "every-event-json"
 KEYS = {"ds": "string", "hr": "int"}
 
 
-@pytest.fixture
-def client(metastore: Instances) -> Iterator[HmsClient]:
-    with metastore.connect() as client:
+@pytest.fixture(
+    params=["metastore", pytest.param("mariadb_metastore", marks=pytest.mark.mariadb)],
+    ids=["postgresql", "mariadb"],
+)
+def client(request: pytest.FixtureRequest) -> Iterator[HmsClient]:
+    running: Instances = request.getfixturevalue(request.param)
+    with running.connect() as client:
         yield client
 
 
@@ -82,21 +88,6 @@ def test_what_is_done_appears_in_the_log(
     assert {row["MESSAGE_FORMAT"] for row in rows} == {stored}
     commit = message(rows[USED.index("COMMIT_TXN")])
     assert (commit["txnid"], commit["writeIds"], commit["databases"]) == (1, [1], ["shop"])
-
-
-@pytest.mark.mariadb
-def test_it_runs_on_mariadb(
-    metastore_factory: MetastoreFactory, new_mariadb_database: Callable[[], str]
-) -> None:
-    running = metastore_factory(database=new_mariadb_database())
-    with running.connect() as client:
-        use(client, "shop")
-        assert client.valid_write_ids("shop", "events") == f"shop.events:2:{NONE_OPEN}::2"
-        assert list(client.rpc.get_partition_names("shop", "events", -1)) == [
-            "ds=2026-01-01/hr=1",
-            "ds=2026-01-01/hr=2",
-        ]
-    assert [row["EVENT_TYPE"] for row in log(running.database_url)] == USED
 
 
 def test_two_instances_share_a_database(metastore_factory: MetastoreFactory) -> None:
@@ -190,6 +181,60 @@ def test_a_transaction_sees_what_was_committed_before_it(client: HmsClient) -> N
     client.commit(reader)
 
 
+def test_it_keeps_transactional_partitions(client: HmsClient) -> None:
+    use(client, "kept")
+    found = state(client)
+    assert found["valid_write_ids"]["kept.events"] == f"kept.events:2:{NONE_OPEN}::2"
+    assert set(found["partitions"]["kept.events"]) == {"ds=2026-01-01/hr=1", "ds=2026-01-01/hr=2"}
+
+
+def test_its_answers_have_the_shape_of_the_recorded_ones(client: HmsClient) -> None:
+    use(client, "shaped")
+    found = state(client)
+    recorded = json.loads((RECORDED / "state.json").read_text())
+    assert found.keys() == recorded.keys()
+    assert found["databases"]["default"].keys() == recorded["databases"]["default"].keys()
+    assert found["tables"]["shaped.events"].keys() == recorded["tables"]["w1.acid"].keys()
+    (ours, *_), (theirs, *_) = (
+        [*every["partitions"][name].values()]
+        for every, name in ((found, "shaped.events"), (recorded, "w1.acid"))
+    )
+    assert ours.keys() == theirs.keys()
+    assert ours["sd"].keys() == theirs["sd"].keys()
+
+
+def test_it_locks_and_queues_compactions(client: HmsClient) -> None:
+    t = client.t
+    client.create_database("chores")
+    client.create_table(objects.table("chores", "t", COLUMNS))
+    transaction = client.open_transaction()
+    component = t.LockComponent(
+        type=t.LockType.SHARED_READ, level=t.LockLevel.TABLE, dbname="chores", tablename="t"
+    )
+    lock = client.rpc.lock(
+        t.LockRequest(component=[component], txnid=transaction, user="hive", hostname="here")
+    )
+    assert lock.state == t.LockState.ACQUIRED
+    client.commit(transaction)
+    request = t.CompactionRequest(dbname="chores", tablename="t", type=t.CompactionType.MAJOR)
+    assert client.rpc.compact2(request).state == "initiated"
+    shown = client.rpc.show_compact(t.ShowCompactRequest()).compacts
+    assert [(one.dbname, one.tablename) for one in shown] == [("chores", "t")]
+
+
+def test_a_forgotten_transaction_is_aborted(metastore_factory: MetastoreFactory) -> None:
+    quick = {"metastore.txn.timeout": "1s", "metastore.acid.housekeeper.interval": "1s"}
+    with metastore_factory(properties=quick).connect() as client:
+        transaction = client.open_transaction()
+        deadline = time.monotonic() + 60
+        while client.position() < 2:
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        assert [event.eventType for event in client.events()] == ["OPEN_TXN", "ABORT_TXN"]
+        with pytest.raises(client.t.TxnAbortedException):
+            client.commit(transaction)
+
+
 def test_events_come_by_thrift_too(client: HmsClient) -> None:
     after = client.position()
     client.create_database("thrifty")
@@ -210,7 +255,7 @@ def test_the_schema_is_all_that_it_needs(metastore: Instances) -> None:
 def test_another_shape_is_refused(new_database: Callable[[], str], tmp_path: Path) -> None:
     url = new_database()
     create(make_engine(url), Version.V4_0)
-    settings = Settings(lambda: sa.make_url(url), tmp_path / "warehouse")
+    settings = Settings(sa.make_url(url), tmp_path / "warehouse")
     metastore = Metastore(tmp_path / "metastore", Ports(tmp_path / "ports.json"), settings)
     with pytest.raises(InputError, match=r"holds a metastore of Hive 4\.0\.0"):
         metastore.prepare()
@@ -218,7 +263,7 @@ def test_another_shape_is_refused(new_database: Callable[[], str], tmp_path: Pat
 
 def test_the_password_is_nobody_elses(new_database: Callable[[], str], tmp_path: Path) -> None:
     url = sa.make_url(new_database())
-    settings = Settings(lambda: url, tmp_path / "warehouse", properties={"a.b": "<&>"})
+    settings = Settings(url, tmp_path / "warehouse", properties={"a.b": "<&>"})
     metastore = Metastore(tmp_path / "metastore", Ports(tmp_path / "ports.json"), settings)
     launch = metastore.prepare()
     site = tmp_path / "metastore" / "metastore-site.xml"
