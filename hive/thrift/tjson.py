@@ -55,9 +55,10 @@ def transcode_value(struct: Struct | None, value: dict[str, Any]) -> bytes:
             write_undescribed(value, parts.append)
         else:
             json_writer(struct)(value, parts.append)
-    except _FAILURES as error:
+    except (*_FAILURES, ThriftError) as error:
         what = "struct" if struct is None else struct.name
-        raise ThriftError(f"TJSON that is no {what}: {type(error).__name__} {error}") from None
+        kind = "" if isinstance(error, ThriftError) else f"{type(error).__name__} "
+        raise ThriftError(f"TJSON that is no {what}: {kind}{error}") from None
     return b"".join(parts)
 
 
