@@ -8,12 +8,13 @@ from metatide.stack import up
 
 
 @click.command()
-@configured("data_dir", "kafka.bootstrap_servers", "database.url", "http.port")
+@configured("data_dir", "kafka.bootstrap_servers", "database.url", "metastore", "http.port")
 def command(effective: Effective) -> None:
     """Run everything on this machine until Ctrl-C.
 
     Kafka and a PostgreSQL with the metastore's tables come along; --kafka and --database use
-    yours instead. A process that dies is started again.
+    yours instead, and --metastore adds a real Hive metastore on that database. A process that
+    dies is started again.
     """
     console = Console(highlight=False, soft_wrap=True)
     up.run(effective, lambda text: console.print(text, markup=False))

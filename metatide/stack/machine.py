@@ -73,11 +73,11 @@ def is_free(port: int, host: str = LOOPBACK) -> bool:
         return True
 
 
-def require_port(port: int, option: str) -> None:
+def require_port(port: int, option: str, host: str = LOOPBACK) -> None:
     """Refuses a port, asked for by `option`, that cannot be listened on."""
-    if not is_free(port):
+    if not is_free(port, host):
         raise MachineError(
-            f"port {port} on {LOOPBACK} is in use; end what listens there or give another {option}"
+            f"port {port} on {host} is in use; end what listens there or give another {option}"
         )
 
 

@@ -5,10 +5,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import httpx
+import sqlalchemy as sa
 
 from metatide.config import Effective
 from metatide.stack.kafka import Kafka
 from metatide.stack.machine import ANY, LOOPBACK
+from metatide.stack.metastore import Metastore
+from metatide.stack.metastore import Settings as MetastoreSettings
 from metatide.stack.ports import Ports
 from metatide.stack.postgres import Postgres
 from metatide.stack.service import Launch, Service
@@ -60,6 +63,9 @@ def services(effective: Effective, ports: Ports) -> list[Service]:
         postgres = Postgres(config.data_dir / "postgres", ports)
         found.append(postgres)
         url = postgres.url().render_as_string(hide_password=False)
+    if config.metastore:
+        metastore = MetastoreSettings(sa.make_url(url), config.data_dir / "warehouse")
+        found.append(Metastore(config.data_dir / "metastore", ports, metastore))
     port = config.http.port or ports.take("http")
     settings = as_environment(effective) | {
         "METATIDE_KAFKA_BOOTSTRAP_SERVERS": servers,

@@ -56,7 +56,7 @@ def _check(config: Config) -> None:
     """Says what is amiss before anything starts."""
     require_room(config.data_dir, ROOM_BYTES)
     if config.http.port:
-        require_port(config.http.port, "--http-port")
+        require_port(config.http.port, "--http-port", config.http.host)
     servers = config.kafka.bootstrap_servers
     if servers is None:
         find_java()

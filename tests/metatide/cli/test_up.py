@@ -16,6 +16,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from metatide.stack.state import StateFile
 from query_api.http.health import FRESH_S
+from tests.support import hms_client
 from tests.support.postgres import Server
 from tests.support.processes import open_folder
 from tests.support.stacks import Stack, processes_on, stack
@@ -181,6 +182,21 @@ def test_a_database_of_yours_is_used_and_left_as_it_is(
         with psycopg.connect(url) as connection:
             tables = connection.execute("SELECT FROM pg_tables WHERE schemaname = 'public'")
             assert tables.fetchall() == []
+
+
+@pytest.mark.hive
+def test_a_real_metastore_runs_on_the_database(folder: Path, kafka_broker: str) -> None:
+    with stack(folder, "--kafka", kafka_broker, "--metastore") as running:
+        assert [one.name for one in running.state.processes] == ["postgres", "metastore", "http"]
+        with hms_client.connect(running.entry("metastore").address) as client:
+            client.create_database("of_the_stack")
+        with psycopg.connect(database_url(running)) as connection:
+            rows = connection.execute('SELECT "DB_NAME" FROM "NOTIFICATION_LOG"').fetchall()
+        assert ("of_the_stack",) in rows
+        running.kill("metastore")
+        with hms_client.connect(running.entry("metastore").address) as client:
+            assert client.position() >= 1
+    assert_nothing_left(folder)
 
 
 def refused(done: subprocess.CompletedProcess[str], folder: Path) -> str:
