@@ -1,0 +1,74 @@
+"""What the doctor says of a real metastore and the database that it writes."""
+
+from dataclasses import replace
+
+import pytest
+
+from hive.errors import MachineError
+from metatide.config.values import ThriftUrl
+from metatide.doctor import Finding, Status, Target, examine
+from metatide.doctor.metastore import LISTENER
+from metatide.doctor.upstream import setting
+from tests.support import hms_objects as objects
+from tests.support.metastore import Instances, MetastoreFactory
+
+pytestmark = pytest.mark.hive
+STRIPPING = {
+    "metastore.notification.parameters.exclude.patterns": "spark\\..*",
+    "metastore.transactional.event.listeners": "",
+    "metastore.event.listeners": LISTENER,
+    "metastore.event.db.listener.timetolive": "2h",
+}
+
+
+def target(instances: Instances) -> Target:
+    address = ThriftUrl(instances.addresses[0]).address
+    return Target(None, "metatide", 16, instances.database_url, address)
+
+
+def make_table(instances: Instances, database: str) -> None:
+    with instances.connect() as client:
+        client.create_database(database)
+        client.create_table(objects.table(database, "t", {"id": "bigint"}))
+
+
+def findings(target: Target) -> dict[str, Finding]:
+    return {one.check: one.finding for one in examine(target)}
+
+
+def test_a_metastore_that_is_set_up_well_is_fine(metastore: Instances) -> None:
+    make_table(metastore, "doctor_well")
+    found = findings(target(metastore))
+    for check in ("database", "schema", "notification log", "one transaction"):
+        assert found[check].status is Status.OK, found[check]
+    for check in ("metastore", "listener", "parameter stripping", "log retention"):
+        assert found[check].status is Status.OK, found[check]
+    assert found["log retention"].detail == "events are kept for 7d"
+
+
+def test_without_upstream_the_database_alone_tells_of_the_transaction(
+    metastore: Instances,
+) -> None:
+    make_table(metastore, "doctor_alone")
+    found = findings(replace(target(metastore), upstream=None))
+    assert found["one transaction"].status is Status.OK
+    assert found["listener"].status is Status.UNCHECKED
+
+
+def test_a_metastore_that_is_set_up_badly_is_told_what_to_change(
+    metastore_factory: MetastoreFactory,
+) -> None:
+    running = metastore_factory(properties=STRIPPING)
+    make_table(running, "doctor_badly")
+    found = findings(target(running))
+    for check in ("listener", "parameter stripping", "log retention"):
+        assert found[check].status is Status.FAILED, found[check]
+    assert found["one transaction"].status is Status.UNCHECKED
+
+
+def test_a_metastore_refuses_to_tell_what_is_no_business_of_ours(
+    metastore: Instances,
+) -> None:
+    address = ThriftUrl(metastore.addresses[0]).address
+    with pytest.raises(MachineError, match="it refuses to tell javax"):
+        setting(address, "javax.jdo.option.ConnectionPassword")
