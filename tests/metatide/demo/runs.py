@@ -1,0 +1,78 @@
+"""Short runs of the workload, and what they left in the database."""
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from sqlalchemy import Row, select
+
+from hive.events.envelope import open_message
+from metatide.demo.options import Limits, Release, Size
+from metatide.demo.pace import Pace
+from metatide.demo.store import Store
+from metatide.demo.workload import Style, Workload
+
+SMALL = Size(tables=24, partitions=120, storage_descriptors=6, skew=0.6)
+
+
+@dataclass(frozen=True)
+class Event:
+    """A row of the log with its message opened."""
+
+    id: int
+    type: str
+    catalog: str | None
+    database: str | None
+    table: str | None
+    format: str
+    message: dict[str, Any]
+
+
+def ticking() -> Callable[[], float]:
+    """A clock that moves on a little whenever it is read."""
+    ticks = itertools.count()
+    return lambda: 1_800_000_000 + next(ticks) / 100
+
+
+def write(
+    store: Store,
+    events: int,
+    *,
+    writers: int = 1,
+    seed: int = 7,
+    release: Release = Release.HIVE_4_2,
+    size: Size = SMALL,
+) -> Workload:
+    """A run of so many events after those that make the catalog."""
+    style = Style(seed=seed, release=release, clock=ticking())
+    workload = Workload(store.ids, store.session, store.schema, size, style)
+    pace = Pace(Limits(events=events))
+    workload.prepare(pace)
+    pace.begin(workload.events)
+    workload.run(writers, pace)
+    return workload
+
+
+def rows(store: Store) -> list[Row[Any]]:
+    """The log as the database holds it."""
+    log = store.metadata.tables["NOTIFICATION_LOG"]
+    with store.engine.connect() as connection:
+        return list(connection.execute(select(log).order_by(log.c.EVENT_ID)))
+
+
+def log(store: Store) -> list[Event]:
+    """The events of the log."""
+    return [
+        Event(
+            row.EVENT_ID,
+            row.EVENT_TYPE,
+            row.CAT_NAME,
+            row.DB_NAME,
+            row.TBL_NAME,
+            row.MESSAGE_FORMAT,
+            msgspec.json.decode(open_message(row.MESSAGE, row.MESSAGE_FORMAT)),
+        )
+        for row in rows(store)
+    ]
