@@ -1,0 +1,266 @@
+"""Rows → events: all types, both formats, and rows that nobody should write."""
+
+import gzip
+import json
+from base64 import b64encode
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hive.errors import EventError, InputError
+from hive.events import kinds, messages
+from hive.events.decode import decode
+from hive.events.envelope import GZIP, PLAIN
+from hive.events.message_types import MESSAGE_TYPES, Message
+from hive.events.row import NotificationRow, row_from_json, row_from_mapping
+from hive.names import TableName
+from hive.thrift.binary import decode as decode_object
+from hive.thrift.structs import FOREIGN_KEY, PARTITION
+from tests.hive.events.logs import DATA, LOGS, rows
+
+TABLE: dict[str, Any] = {
+    "tableName": "T",
+    "dbName": "D",
+    "owner": "me",
+    "tableType": "MANAGED_TABLE",
+    "partitionKeys": [{"name": "ds", "type": "string"}, {"name": "hr", "type": "int"}],
+    "parameters": {"transactional": "true", "comment": "hello"},
+    "writeId": 3,
+    "id": 12,
+}
+D_T = TableName("hive", "d", "t")
+
+
+def partition(*values: str, write_id: int = 3) -> dict[str, Any]:
+    return {"values": list(values), "dbName": "D", "tableName": "T", "writeId": write_id}
+
+
+def row(event_type: str, message: str | Message, **changes: Any) -> NotificationRow:
+    text = message if isinstance(message, str) else messages.seal(message, 7, PLAIN)
+    default = NotificationRow(5, 7, event_type, None, "D", "T", text, PLAIN)
+    return msgspec.structs.replace(default, **changes)
+
+
+def event(event_type: str, message: str | Message, **changes: Any) -> Any:
+    return decode(row(event_type, message, **changes))
+
+
+@pytest.mark.parametrize("log", LOGS)
+def test_every_event_of_a_real_log_is_typed(log: str) -> None:
+    lines = (DATA / log / "log.jsonl").read_bytes().splitlines()
+    for line, columns in zip(lines, rows(log), strict=True):
+        parsed = row_from_json(line)
+        assert parsed == row_from_mapping(columns)
+        found = decode(parsed)
+        assert not isinstance(found, kinds.OtherEvent)
+        assert found.other == {}
+        assert found.event_id == columns["EVENT_ID"]
+        assert msgspec.msgpack.decode(msgspec.msgpack.encode(found), type=type(found)) == found
+
+
+def test_both_formats_of_the_same_log_give_the_same_kinds() -> None:
+    plain, zipped = (
+        [type(decode(row_from_mapping(each))) for each in rows(log)]
+        for log in ("every-event-json", "every-event-gzip")
+    )
+    assert plain == zipped
+    assert len(set(plain)) >= 25
+
+
+@pytest.mark.parametrize("message_format", [None, "", PLAIN, GZIP, "gzip"])
+def test_formats(message_format: str | None) -> None:
+    sealed = messages.seal(
+        messages.open_txn(3, 5), 7, GZIP if "gzip" in (message_format or "") else PLAIN
+    )
+    found = event("OPEN_TXN", sealed, message_format=message_format)
+    assert found.ranges == ((3, 5),)
+
+
+def test_a_created_table_has_what_the_fold_needs() -> None:
+    found = event("CREATE_TABLE", messages.create_table(TABLE), cat_name="Cat")
+    assert found.table == TableName("cat", "d", "t")
+    image = found.image
+    assert (image.id, image.table_type, image.transactional) == (12, "MANAGED_TABLE", True)
+    assert (image.partition_keys, image.owner, image.comment) == (("ds", "hr"), "me", "hello")
+    assert found.write_id == 3
+
+
+def test_a_rename_has_both_names() -> None:
+    message = messages.alter_table(TABLE, {**TABLE, "tableName": "U", "writeId": 4})
+    found = event("ALTER_TABLE", message, tbl_name="u")
+    assert found.renamed
+    assert (found.before, found.table) == (D_T, TableName("hive", "d", "u"))
+    assert (found.columns_changed, found.location_changed, found.truncate) == (False, False, False)
+    assert found.write_id == 4
+
+
+def test_an_alter_says_what_it_may_have_rewritten() -> None:
+    after = {**TABLE, "sd": {"cols": [{"name": "x", "type": "int"}], "location": "file:/x"}}
+    found = event("ALTER_TABLE", messages.alter_table(TABLE, after, truncate=True))
+    assert (found.columns_changed, found.location_changed, found.truncate) == (True, True, True)
+    assert not found.renamed
+    assert not found.partition_keys_changed
+
+
+def test_one_row_may_hold_5000_partitions() -> None:
+    added = [partition("2024-01-01", str(i)) for i in range(5_000)]
+    found = event("ADD_PARTITION", messages.add_partition(TABLE, added))
+    assert [p.values[1] for p in found.partitions] == [str(i) for i in range(5_000)]
+    assert {p.write_id for p in found.partitions} == {3}
+    stored = decode_object(PARTITION, found.partitions[-1].data)
+    assert (stored["writeId"], stored["dbName"]) == (-1, "d")
+    assert found.facts == kinds.TableFacts(12, True, ("ds", "hr"))
+
+
+def test_dropped_values_come_in_the_order_of_the_columns() -> None:
+    message = messages.drop_partition(TABLE, [["a", "1"]])
+    message.partitions = [{"HR": "1", "ds": "a"}, {"hr": None, "ds": "b"}]
+    found = event("DROP_PARTITION", message)
+    assert found.values == (("a", "1"), ("b", "__HIVE_DEFAULT_PARTITION__"))
+
+
+def test_a_partition_may_be_renamed() -> None:
+    message = messages.alter_partition(TABLE, partition("a", "1"), partition("a", "2", write_id=8))
+    found = event("ALTER_PARTITION", message)
+    assert (found.before, found.partition.values, found.write_id) == (("a", "1"), ("a", "2"), 8)
+    assert decode_object(PARTITION, found.partition.data)["writeId"] == 8
+
+
+def test_a_foreign_key_belongs_to_the_child() -> None:
+    key = {"pktable_db": "d", "pktable_name": "t", "fktable_db": "D", "fktable_name": "Child"}
+    message = messages.add_constraints("ADD_FOREIGNKEY", [{**key, "fk_name": "fk1"}])
+    found = event("ADD_FOREIGNKEY", message)
+    assert found.table == TableName("hive", "d", "child")
+    ((name, data),) = found.constraints
+    assert (found.kind, name) == ("foreignKeys", "fk1")
+    assert decode_object(FOREIGN_KEY, data)["fktable_name"] == "child"
+
+
+def test_commits_have_write_ids_from_4_1_on() -> None:
+    assert event("COMMIT_TXN", messages.commit_txn(4)).write_ids is None
+    found = event("COMMIT_TXN", messages.commit_txn(4, [("D", 1), ("e", 2)]))
+    assert found.write_ids == (("d", 1), ("e", 2))
+    assert event("COMMIT_TXN", messages.commit_txn(4, [])).write_ids == ()
+    assert event("ABORT_TXN", messages.abort_txn(4, ["D"])).write_ids is None
+    assert event("ABORT_TXN", messages.abort_txn(4, ["D"], [7])).write_ids == (7,)
+
+
+def test_write_ids_are_allocated_to_the_table_that_the_row_or_the_message_names() -> None:
+    message = messages.alloc_write_ids("d", "t", [(4, 1), (5, 2)])
+    found = event("ALLOC_WRITE_ID_EVENT", message, db_name=None, tbl_name=None)
+    assert (found.table, found.pairs) == (D_T, ((4, 1), (5, 2)))
+
+
+def test_an_unknown_type_keeps_its_message() -> None:
+    found = event("GRANT_PRIVILEGES", '{"db":"d","new":[1]}')
+    assert found.other == {"db": "d", "new": [1]}
+    assert (found.db_name, found.tbl_name, found.harmless) == ("D", "T", False)
+    assert event("CREATE_ISCHEMA", "").harmless
+
+
+def test_an_unknown_field_of_a_message_is_kept() -> None:
+    found = event("OPEN_TXN", '{"fromTxnId":1,"toTxnId":1,"color":"red"}')
+    assert found.other == {"color": "red"}
+
+
+def test_an_unknown_field_of_an_object_is_in_its_bytes() -> None:
+    text = '{"1":{"lst":["str",1,"a"]},"77":{"i64":5}}'
+    message = {"db": "d", "table": "t", "tableObjJson": "{}", "partitionListJson": [text]}
+    found = event("ADD_PARTITION", json.dumps(message))
+    assert decode_object(PARTITION, found.partitions[0].data)["#77"].data == (5).to_bytes(8)
+
+
+def test_control_characters_may_stand_unescaped() -> None:
+    found = event("DROP_FUNCTION", '{"db":"d","functionName":"a\tb"}')
+    assert found.function == "a\tb"
+
+
+def zipped(data: bytes) -> str:
+    return b64encode(gzip.compress(data)).decode()
+
+
+BOMB = zipped(b'{"a":"' + b" " * 3_000_000 + b'"}')
+
+
+@pytest.mark.parametrize(
+    ("message", "message_format", "why"),
+    [
+        (BOMB, GZIP, "more than 1000000 bytes"),
+        (zipped(b'{"txnid":1}')[:-12], GZIP, "gzip|ends too early"),
+        (zipped(b'{"txnid":1}')[:24], GZIP, "ends too early"),
+        ("****", GZIP, "no gzip in base64"),
+        (b64encode(b"no gzip").decode(), GZIP, "no gzip in base64"),
+        (zipped(b'{"txnid":"\xff"}'), GZIP, "utf-8|UTF-8|no JSON"),
+        ('{"txnid":1}', "xml", "format 'xml'"),
+        ("", PLAIN, "no JSON"),
+        ('{"txnid":1', PLAIN, "no JSON"),
+        ("[1]", PLAIN, "Expected `object`"),
+        ("null", PLAIN, "Expected `object`"),
+        ("{}", PLAIN, "missing required field `txnid`"),
+        ('{"txnid":"x"}', PLAIN, "Expected `int`"),
+        ('{"txnid":1,"writeIds":[1,2],"databases":["d"]}', PLAIN, "shorter|longer"),
+        ("[" * 100_000 + "]" * 100_000, PLAIN, "levels"),
+        ('{"a":' * 5_000 + "1" + "}" * 5_000, PLAIN, "levels"),
+    ],
+)
+def test_a_row_that_cannot_be_read_is_named(message: str, message_format: str, why: str) -> None:
+    with pytest.raises(EventError, match=rf"event 5 \(COMMIT_TXN\).*({why})") as caught:
+        decode(row("COMMIT_TXN", message, message_format=message_format), 1_000_000)
+    assert (caught.value.event_id, caught.value.event_type) == (5, "COMMIT_TXN")
+
+
+def with_objects(event_type: str, text: str) -> str:
+    """A message of a type with this text for each object."""
+    message: dict[str, Any] = {}
+    for field in msgspec.structs.fields(MESSAGE_TYPES[event_type]):
+        name = field.encode_name
+        if "Json" in name:
+            message[name] = [text] if "List" in name else text
+        elif field.required:
+            message[name] = [] if "partitions" in name or "Vals" in name else "x"
+    return json.dumps(message)
+
+
+# What a drop brings along is not read, or only for its id.
+WITH_OBJECTS = [
+    name
+    for name, type_ in MESSAGE_TYPES.items()
+    if not name.startswith("DROP_")
+    and any("Json" in f.encode_name and f.required for f in msgspec.structs.fields(type_))
+]
+
+
+@pytest.mark.parametrize("event_type", WITH_OBJECTS)
+@pytest.mark.parametrize("text", ["[]", '"x"', '{"1":[]}', '{"1":{"str":1}}', "nul", ""])
+def test_objects_of_wrong_types_give_our_error(event_type: str, text: str) -> None:
+    with pytest.raises(EventError, match=event_type):
+        decode(row(event_type, with_objects(event_type, text)))
+
+
+@given(
+    st.sampled_from([*MESSAGE_TYPES, "NEW"]),
+    st.text(max_size=30) | st.binary(max_size=30).map(lambda data: b64encode(data).decode()),
+    st.sampled_from([None, PLAIN, GZIP, "other"]),
+)
+def test_nothing_but_our_error_comes_of_any_text(
+    event_type: str, text: str, message_format: str | None
+) -> None:
+    try:
+        found = decode(row(event_type, text, message_format=message_format))
+    except EventError:
+        return
+    assert isinstance(found, kinds.OtherEvent)
+
+
+@pytest.mark.parametrize("line", ["", "[]", "{}", '{"EVENT_ID":"1"}'])
+def test_a_line_that_is_no_row_is_refused(line: str) -> None:
+    with pytest.raises(InputError, match="not a row"):
+        row_from_json(line)
+
+
+def test_columns_that_are_no_row_are_refused() -> None:
+    with pytest.raises(InputError, match="not a row"):
+        row_from_mapping({"EVENT_ID": None})
