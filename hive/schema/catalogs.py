@@ -53,6 +53,7 @@ def describe(metadata: MetaData, version: Version) -> None:
             databases.append_column(column)
         _describe_connectors(metadata)
     if version >= Version.V4_1:
+        # 4.2 needs it and 4.1 does not have it yet: made here, never read.
         parameters(metadata, "CATALOG_PARAMS", "CTLGS.CTLG_ID", key_length=180, value=exact(4000))
 
 

@@ -7,7 +7,7 @@ from hive.errors import InputError
 
 
 class Version(IntEnum):
-    """A shape of the schema, older before newer. Releases in between add nothing that we read."""
+    """A shape of the schema, older before newer. Later releases add nothing that we read."""
 
     V3_1 = 301
     V4_0 = 400
