@@ -40,6 +40,11 @@ def after(prefix: bytes) -> bytes:
     return stripped[:-1] + bytes((stripped[-1] + 1,))
 
 
+def in_one_kind(start: bytes, end: bytes) -> bool:
+    """Whether a range that isn't empty stays within the keys of one first byte."""
+    return start[0] == end[0] or end == bytes((start[0] + 1,))
+
+
 def scan_prefix(view: View, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Entries whose key begins with `prefix`, in order."""
     return view.scan(prefix, after(prefix))

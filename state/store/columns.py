@@ -6,6 +6,7 @@ from typing import Any, Final, cast
 
 from rocksdict import ColumnFamily, Rdict, RdictIter, ReadOptions
 
+from state.kv import in_one_kind
 from state.store import metadata
 from state.store.faults import Faults
 from state.store.options import Family
@@ -47,6 +48,7 @@ class Columns:
     def scan(self, start: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
         if start >= end:
             return iter(())
+        assert in_one_kind(start, end), "a scan crosses kinds"
         # RocksDB keeps a pointer to the bytes of the bound; these options own them.
         options = ReadOptions()
         options.set_iterate_upper_bound(end)

@@ -48,11 +48,12 @@ class Faults:
             raise self._cold
 
     def cold(self, reason: str) -> ColdShardError:
-        self._cold = ColdShardError(
+        error = ColdShardError(
             f"the shard in {self.path} is cold: {reason}. Set the directory aside and "
             "build the shard again, from an image or from the topic"
         )
-        return self._cold
+        self._cold = self._cold or error
+        return error
 
     def closed(self) -> ClosedStoreError:
         return ClosedStoreError(f"the store in {self.path} is closed: open it again to read it")

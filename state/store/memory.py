@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Iterator
 
+from state.kv import in_one_kind
 from state.store.metadata import Position
 from state.store.overlay import Overlay
 
@@ -18,6 +19,9 @@ class MemoryView:
         return self.entries.get(key)
 
     def scan(self, start: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
+        if start >= end:
+            return iter(())
+        assert in_one_kind(start, end), "a scan crosses kinds"
         if self._ordered is None:
             self._ordered = sorted(self.entries)
         first, last = bisect_left(self._ordered, start), bisect_left(self._ordered, end)

@@ -4,7 +4,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from state.kv import View
+from state.kv import View, in_one_kind
 from state.store.ranges import Ranges
 
 _UNCHANGED: Final[Any] = object()
@@ -59,7 +59,7 @@ class Overlay:
     def delete_range(self, start: bytes, end: bytes) -> None:
         if start >= end:
             return
-        assert end[0] == start[0] or end == bytes((start[0] + 1,)), "a range crosses kinds"
+        assert in_one_kind(start, end), "a range crosses kinds"
         for key in self._take_changed(start, end):
             del self._changes[key]
         self._ranges.add(start, end)

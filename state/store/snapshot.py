@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import rocksdict
 
+from state.kv import in_one_kind
 from state.store import metadata
 from state.store.columns import Columns, Cursor
 from state.store.metadata import Position
@@ -47,6 +48,7 @@ class Snapshot:
     def scan(self, start: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
         if start >= end:
             return iter(())
+        assert in_one_kind(start, end), "a scan crosses kinds"
         try:
             cursor = self._cursors[self._route[start[0]]]
         except IndexError as error:

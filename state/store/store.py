@@ -54,8 +54,7 @@ class Store(ReadOnlyStore):
         handle = self._columns.metadata_handle
         batch.put(metadata.IDENTITY_KEY, metadata.encode(identity), handle)
         batch.put(metadata.POSITION_KEY, metadata.encode(Position()), handle)
-        self._write(batch)
-        self._position = Position()
+        self._write(batch, Position())
         self.flush()
 
     def close(self) -> None:
@@ -90,11 +89,11 @@ class Store(ReadOnlyStore):
             else:
                 batch.put(key, value, handle)
         batch.put(metadata.POSITION_KEY, metadata.encode(position), handles[1])
-        self._write(batch)
-        self._position = position
+        self._write(batch, position)
         transaction.clear()
 
-    def _write(self, batch: WriteBatch) -> None:
+    def _write(self, batch: WriteBatch, position: Position | None = None) -> None:
+        """Locked, so that what is taken of the store at one moment is of one position."""
         with self._lock:
             database = self._columns.database
             if database is None:
@@ -103,6 +102,8 @@ class Store(ReadOnlyStore):
                 database.write(batch, self._write_options)
             except Exception as error:
                 raise self._faults.typed(error) from error
+            if position is not None:
+                self._position = position
 
     def checkpoint(self, path: Path) -> Position:
         """Makes `path` a copy by hard links, and says which position it is at.

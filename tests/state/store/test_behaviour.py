@@ -163,6 +163,16 @@ def test_prefixes(store: AnyStore) -> None:
     assert after(b"p\xff\xff") == b"q"
 
 
+def test_a_range_over_several_kinds_is_a_mistake(store: AnyStore) -> None:
+    """Kinds live in different column families, so such a range would miss some of its keys."""
+    for view in (store.snapshot(), store.transaction()):
+        with pytest.raises(AssertionError, match="crosses kinds"):
+            view.scan(b"p", b"t")
+        assert keys_of(view, b"p", b"q") == []
+    with pytest.raises(AssertionError, match="crosses kinds"):
+        store.transaction().delete_range(b"pa", b"qa")
+
+
 @pytest.mark.parametrize("count", [10, 1000])
 def test_keys_that_come_between_scans_are_brought_into_order(store: AnyStore, count: int) -> None:
     transaction = store.transaction()
