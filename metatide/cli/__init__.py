@@ -12,6 +12,7 @@ COMMANDS: dict[str, str] = {
     "config": "metatide.cli.config",
     "demo": "metatide.cli.demo",
     "doctor": "metatide.cli.doctor",
+    "fold": "metatide.cli.fold",
     "write-ids": "metatide.cli.write_ids",
 }
 """Name of a subcommand → the module that defines `command`."""

@@ -1,0 +1,36 @@
+"""The actions of an event, shard by shard."""
+
+from collections.abc import Iterable
+
+from connectors.translate import Address, Addressed
+from hive.names import TableName
+from state.records.actions import AnyAction, RenameTable, Side
+from state.records.objects import DatabaseName
+from state.records.routing import home_shard, table_shard
+
+
+def route(addressed: Iterable[Addressed], shards: int) -> dict[int, tuple[AnyAction, ...]]:
+    """For each shard that an event concerns, what it does there, in the order given."""
+    routed: dict[int, list[AnyAction]] = {}
+    for address, action in addressed:
+        for shard in _shards_of(address, shards):
+            _append(routed.setdefault(shard, []), action)
+    return {shard: tuple(actions) for shard, actions in sorted(routed.items())}
+
+
+def _shards_of(address: Address, shards: int) -> Iterable[int]:
+    if isinstance(address, TableName):
+        return (table_shard(address, shards),)
+    if isinstance(address, DatabaseName):
+        return (home_shard(address, shards),)
+    return range(shards)
+
+
+def _append(actions: list[AnyAction], action: AnyAction) -> None:
+    """Adds an action; the two halves of a rename within one shard become one."""
+    if action in actions:
+        return
+    if isinstance(action, RenameTable) and actions and isinstance(actions[-1], RenameTable):
+        actions[-1] = RenameTable(action.old, action.table, Side.BOTH)
+    else:
+        actions.append(action)

@@ -1,0 +1,298 @@
+"""What an event of the log means for the shards: actions, each with where it belongs.
+
+Objects come from `hive.events` as canonical bytes; here they get what the fold needs beside them.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+from zlib import crc32
+
+from hive.events import kinds
+from hive.events.row import NotificationRow
+from hive.names import TableName, table_name
+from hive.thrift.view import PartitionView, TableView
+from state.records import actions as a
+from state.records.objects import (
+    ColumnStatisticsImage,
+    ConstraintImage,
+    ConstraintKind,
+    DatabaseImage,
+    DatabaseName,
+    FunctionImage,
+    NameImage,
+    PartitionImage,
+    TableImage,
+    fingerprint,
+)
+
+
+class Everywhere(NamedTuple):
+    """The address of what every shard must know."""
+
+
+Address = TableName | DatabaseName | Everywhere
+"""A table's shard, a database's home shard, or all."""
+
+Addressed = tuple[Address, a.AnyAction]
+
+EVERYWHERE = Everywhere()
+
+_CONSTRAINT_KINDS = {
+    "primaryKeys": ConstraintKind.PRIMARY_KEY,
+    "foreignKeys": ConstraintKind.FOREIGN_KEY,
+    "uniqueConstraints": ConstraintKind.UNIQUE,
+    "notNullConstraints": ConstraintKind.NOT_NULL,
+    "defaultConstraints": ConstraintKind.DEFAULT,
+    "checkConstraints": ConstraintKind.CHECK,
+}
+
+_NAME_ANOTHER_TABLE = frozenset(["ALTER_TABLE", "ADD_FOREIGNKEY"])
+"""A rename's row has the new name only, a foreign key's the parent's."""
+
+
+def translate(event: kinds.Event) -> list[Addressed]:
+    """What an event does; nothing for those that change nothing which is cached.
+
+    OPEN_TXN is among these: the first ALLOC_WRITE_ID of a transaction says all that a shard needs.
+    So is INSERT: the object in it was read before its event and may be older than it.
+    """
+    return list(_TRANSLATORS[type(event)](event))
+
+
+def undecodable(row: NotificationRow) -> list[Addressed]:
+    """What a row may have touched that can't be read: its table, unless it may be another's too."""
+    if not row.db_name or not row.tbl_name or row.event_type in _NAME_ANOTHER_TABLE:
+        return [(EVERYWHERE, a.Undecodable(None))]
+    return _doubt(table_name(row.cat_name, row.db_name, row.tbl_name))
+
+
+def database_of(table: TableName) -> DatabaseName:
+    return DatabaseName(table.catalog, table.db)
+
+
+def columns_hash(partition: bytes) -> int:
+    """Tells whether a partition's columns changed."""
+    return crc32(PartitionView(partition).columns or b"")
+
+
+def _nothing(event: kinds.Event) -> Iterator[Addressed]:
+    yield from ()
+
+
+def _create_table(event: kinds.CreateTable) -> Iterator[Addressed]:
+    image = _table(event.table, event.image, event.write_id)
+    yield event.table, a.CreateTable(image)
+    yield _put_name(event.table, event.image)
+
+
+def _alter_table(event: kinds.AlterTable) -> Iterator[Addressed]:
+    image = _table(event.table, event.image, event.write_id)
+    old, new = event.before, event.table
+    if event.renamed:
+        yield old, a.RenameTable(old, image, a.Side.OLD)
+        yield new, a.RenameTable(old, image, a.Side.NEW)
+        yield database_of(old), a.DropName(database_of(old), old.table)
+        yield _put_name(new, event.image)
+        return
+    before = fingerprint(event.before_data) if event.write_id_known else None
+    rewrites = event.columns_changed or event.location_changed or event.partition_keys_changed
+    yield new, a.AlterTable(image, before, rewrites, event.truncate)
+    if _thin(event.before_data) != _thin(event.image.data):
+        yield _put_name(new, event.image)
+
+
+def _drop_table(event: kinds.DropTable) -> Iterator[Addressed]:
+    yield event.table, a.DropTable(event.table)
+    db = database_of(event.table)
+    yield db, a.DropName(db, event.table.table)
+
+
+def _add_partitions(event: kinds.AddPartitions) -> Iterator[Addressed]:
+    images = tuple(map(_partition, event.partitions))
+    write_id = max((image.write_id for image in event.partitions), default=-1)
+    yield event.table, a.PutPartitions(event.table, write_id, images, added=True)
+
+
+def _alter_partitions(event: kinds.AlterPartitions) -> Iterator[Addressed]:
+    images = tuple(map(_partition, event.partitions))
+    yield (
+        event.table,
+        a.PutPartitions(event.table, event.write_id, images, added=False, truncates=event.truncate),
+    )
+
+
+def _alter_partition(event: kinds.AlterPartition) -> Iterator[Addressed]:
+    yield (
+        event.table,
+        a.AlterPartition(
+            event.table,
+            event.write_id,
+            event.before,
+            fingerprint(event.before_data),
+            _partition(event.partition),
+            event.truncate,
+        ),
+    )
+
+
+def _drop_partitions(event: kinds.DropPartitions) -> Iterator[Addressed]:
+    yield event.table, a.DropPartitions(event.table, event.values)
+
+
+def _update_table_statistics(event: kinds.UpdateTableStatistics) -> Iterator[Addressed]:
+    image = None
+    if event.image is not None:
+        image = _table(event.table, event.image, event.write_id)
+    columns = _columns(event, None)
+    yield event.table, a.PutTableStatistics(event.table, event.write_id, columns, image)
+
+
+def _update_partition_statistics(event: kinds.UpdatePartitionStatistics) -> Iterator[Addressed]:
+    columns = _columns(event, event.values)
+    yield (
+        event.table,
+        a.PutPartitionStatistics(
+            event.table, event.write_id, event.values, columns, event.parameters
+        ),
+    )
+
+
+def _delete_table_statistics(event: kinds.DeleteTableStatistics) -> Iterator[Addressed]:
+    yield event.table, a.DropStatistics(event.table, None, event.column)
+
+
+def _delete_partition_statistics(event: kinds.DeletePartitionStatistics) -> Iterator[Addressed]:
+    yield event.table, a.DropStatistics(event.table, event.values, event.column)
+
+
+def _add_constraints(event: kinds.AddConstraints) -> Iterator[Addressed]:
+    kind = _CONSTRAINT_KINDS[event.kind]
+    columns: dict[str, list[bytes]] = {}
+    for name, data in event.constraints:
+        columns.setdefault(name.lower(), []).append(data)
+    images = tuple(ConstraintImage(kind, name, tuple(found)) for name, found in columns.items())
+    yield event.table, a.PutConstraints(event.table, images)
+
+
+def _drop_constraint(event: kinds.DropConstraint) -> Iterator[Addressed]:
+    yield event.table, a.DropConstraint(event.table, event.constraint.lower())
+
+
+def _allocate(event: kinds.AllocateWriteIds) -> Iterator[Addressed]:
+    txns, write_ids = zip(*event.pairs, strict=True) if event.pairs else ((), ())
+    yield event.table, a.AllocateWriteIds(event.table, tuple(txns), tuple(write_ids))
+
+
+def _commit(event: kinds.CommitTransaction) -> Iterator[Addressed]:
+    yield EVERYWHERE, a.CommitTxn(event.txn, event.write_ids)
+
+
+def _abort(event: kinds.AbortTransaction) -> Iterator[Addressed]:
+    yield EVERYWHERE, a.AbortTxn(event.txn)
+
+
+def _create_database(event: kinds.CreateDatabase) -> Iterator[Addressed]:
+    db = _db(event)
+    yield EVERYWHERE, a.PutDatabase(DatabaseImage(db, event.data))
+    yield db, a.CreateNames(db)
+
+
+def _alter_database(event: kinds.AlterDatabase) -> Iterator[Addressed]:
+    yield EVERYWHERE, a.PutDatabase(DatabaseImage(_db(event), event.data))
+
+
+def _drop_database(event: kinds.DropDatabase) -> Iterator[Addressed]:
+    yield EVERYWHERE, a.DropDatabase(_db(event))
+
+
+def _create_function(event: kinds.CreateFunction) -> Iterator[Addressed]:
+    db = _db(event)
+    yield db, a.PutFunction(db, FunctionImage(event.function, event.data))
+
+
+def _drop_function(event: kinds.DropFunction) -> Iterator[Addressed]:
+    db = _db(event)
+    yield db, a.DropFunction(db, event.function)
+
+
+def _other(event: kinds.OtherEvent) -> Iterator[Addressed]:
+    if event.harmless:
+        return
+    if event.db_name and event.tbl_name:
+        yield from _doubt(table_name(event.cat_name, event.db_name, event.tbl_name))
+    else:
+        yield EVERYWHERE, a.Undecodable(None)
+
+
+def _doubt(table: TableName) -> list[Addressed]:
+    action = a.Undecodable(table)
+    return [(table, action), (database_of(table), action)]
+
+
+def _table(name: TableName, image: kinds.TableImage, write_id: int) -> TableImage:
+    return TableImage(
+        name, image.id, write_id, image.transactional, bool(image.partition_keys), image.data
+    )
+
+
+def _partition(image: kinds.PartitionImage) -> PartitionImage:
+    return PartitionImage(image.values, image.write_id, columns_hash(image.data), image.data)
+
+
+def _columns(
+    event: kinds.UpdateTableStatistics | kinds.UpdatePartitionStatistics,
+    values: tuple[str, ...] | None,
+) -> tuple[ColumnStatisticsImage, ...]:
+    return tuple(
+        ColumnStatisticsImage(
+            values, event.engine, column.name, event.write_id, event.last_analyzed, column.data
+        )
+        for column in event.columns
+    )
+
+
+def _put_name(table: TableName, image: kinds.TableImage) -> Addressed:
+    db = database_of(table)
+    line = NameImage(table.table, image.table_type, image.owner or "", image.comment)
+    return db, a.PutName(db, line)
+
+
+def _thin(data: bytes) -> tuple[str, str | None, str | None]:
+    view = TableView(data)
+    return view.table_type, view.owner, view.parameter("comment")
+
+
+def _db(event: kinds.DatabaseEvent) -> DatabaseName:
+    return DatabaseName(event.catalog, event.db)
+
+
+_TRANSLATORS: dict[type, Callable[[Any], Iterator[Addressed]]] = {
+    kinds.CreateTable: _create_table,
+    kinds.AlterTable: _alter_table,
+    kinds.DropTable: _drop_table,
+    kinds.AddPartitions: _add_partitions,
+    kinds.AlterPartitions: _alter_partitions,
+    kinds.AlterPartition: _alter_partition,
+    kinds.DropPartitions: _drop_partitions,
+    kinds.UpdateTableStatistics: _update_table_statistics,
+    kinds.UpdatePartitionStatistics: _update_partition_statistics,
+    kinds.DeleteTableStatistics: _delete_table_statistics,
+    kinds.DeletePartitionStatistics: _delete_partition_statistics,
+    kinds.AddConstraints: _add_constraints,
+    kinds.DropConstraint: _drop_constraint,
+    kinds.AllocateWriteIds: _allocate,
+    kinds.CommitTransaction: _commit,
+    kinds.AbortTransaction: _abort,
+    kinds.CreateDatabase: _create_database,
+    kinds.AlterDatabase: _alter_database,
+    kinds.DropDatabase: _drop_database,
+    kinds.CreateFunction: _create_function,
+    kinds.DropFunction: _drop_function,
+    kinds.OtherEvent: _other,
+    kinds.Insert: _nothing,
+    kinds.Reload: _nothing,
+    kinds.OpenTransactions: _nothing,
+    kinds.CommitCompaction: _nothing,
+    kinds.AcidWrite: _nothing,
+    kinds.CatalogEvent: _nothing,
+}

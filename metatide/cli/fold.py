@@ -1,0 +1,67 @@
+"""`metatide fold`: what a log of events amounts to."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import orjson
+
+from connectors.routing import route
+from connectors.translate import Addressed, translate, undecodable
+from hive.errors import EventError, InputError
+from hive.events.decode import decode
+from hive.events.row import NotificationRow, row_from_json
+from processors.fold import Fold
+from state.export import export
+from state.reading import ShardReader
+from state.records import Change
+from state.store import MemoryStore
+
+
+@click.command()
+@click.argument("log", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--until", type=click.IntRange(min=0), metavar="EVENT_ID", help="Stop after this event."
+)
+def command(log: Path, until: int | None) -> None:
+    """Fold an exported NOTIFICATION_LOG, and print as JSON what is known then.
+
+    LOG has one row of the table a line, as a JSON object. What events alone can't tell is left
+    out, and named under "cold" with the reason.
+    """
+    txn = MemoryStore().transaction()
+    fold = Fold(txn)
+    for row in _rows(log, until):
+        # One shard takes what all shards together would.
+        actions = route(_addressed(row), 1).get(0, ())
+        fold.apply(Change(0, row.event_id - 1, row.event_id, actions))
+    fold.flush()
+    exported = export(ShardReader(txn))
+    click.echo(orjson.dumps(exported, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS))
+
+
+def _rows(log: Path, until: int | None) -> Iterator[NotificationRow]:
+    last = 0
+    with log.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                row = row_from_json(line)
+            except InputError as error:
+                raise InputError(f"{log}, line {number}: {error}") from None
+            if row.event_id <= last:
+                raise InputError(
+                    f"{log}, line {number}: event {row.event_id} comes after {last}; "
+                    "export the log ORDER BY EVENT_ID"
+                )
+            last = row.event_id
+            if until is not None and row.event_id > until:
+                return
+            yield row
+
+
+def _addressed(row: NotificationRow) -> list[Addressed]:
+    try:
+        return translate(decode(row))
+    except EventError as error:
+        click.echo(f"metatide: {error}; what it touched is cold", err=True)
+        return undecodable(row)

@@ -1,0 +1,93 @@
+"""Two digests of a shard: of its bytes, and of what its readers can see.
+
+The exact one is equal where the same records were folded. The content one is equal for states that
+came about in different ways (live, replayed, loaded): it leaves out event ids, floors, tombstones
+and write-id maps, and is compared where both sides are warm.
+"""
+
+from collections.abc import Iterable
+from hashlib import blake2b
+
+from hive.names import TableName
+from state import kv
+from state.keys import KINDS
+from state.kv import View
+from state.loads import Loads
+from state.reading import ShardReader
+from state.records.objects import DatabaseName
+from state.tables import TableState
+
+_SIZE_BYTES = 16
+
+
+def exact(view: View) -> str:
+    """Of every key and value."""
+    digest = blake2b(digest_size=_SIZE_BYTES)
+    for kind in KINDS:
+        for key, value in kv.scan_prefix(view, kind):
+            _add(digest, key, value)
+    return digest.hexdigest()
+
+
+def content(view: View) -> dict[str, str | None]:
+    """One digest for each table, each database's names and each catalog's databases; None where
+    the shard can't tell."""
+    reader = ShardReader(view)
+    found: dict[str, str | None] = {}
+    for catalog in reader.catalogs():
+        loads = reader.databases_loads(catalog)
+        found[f"databases {catalog}"] = _if_warm(reader, loads, _databases(reader, catalog))
+    for db in reader.database_names():
+        loads = reader.names_loads(db)
+        found[f"names {db.catalog}.{db.db}"] = _if_warm(reader, loads, _names(reader, db))
+    for table in reader.table_names():
+        state = reader.state(table)
+        assert state is not None
+        found[f"table {table}"] = _if_warm(reader, state.loads, _table(reader, table, state))
+    return found
+
+
+def _if_warm(reader: ShardReader, loads: Loads | None, parts: Iterable[bytes]) -> str | None:
+    assert loads is not None
+    if loads.cold(reader.head.applied, reader.head.floor) is not None:
+        return None
+    digest = blake2b(digest_size=_SIZE_BYTES)
+    _add(digest, *parts)
+    return digest.hexdigest()
+
+
+def _databases(reader: ShardReader, catalog: str) -> Iterable[bytes]:
+    for db, entry in reader.databases(catalog):
+        yield from (db.encode(), entry.data)
+
+
+def _names(reader: ShardReader, db: DatabaseName) -> Iterable[bytes]:
+    for line in reader.names(db):
+        yield from (line.table.encode(), line.type.encode(), line.owner.encode())
+        yield b"-" if line.comment is None else b"+" + line.comment.encode()
+    yield b"functions"
+    for function, entry in reader.functions(db):
+        yield from (function.encode(), entry.data)
+
+
+def _table(reader: ShardReader, table: TableName, state: TableState) -> Iterable[bytes]:
+    entry = reader.table(table)
+    yield b"-" if entry is None else b"+" + entry.data
+    for values, partition in reader.partitions(table):
+        yield from (*(value.encode() for value in values), partition.data)
+    for constraint in reader.constraints(table):
+        yield from (bytes((constraint.kind,)), constraint.name.encode(), *constraint.columns)
+    if state.statistics_cold(reader.head.applied, reader.head.floor) is not None:
+        yield b"statistics unknown"
+        return
+    for column in reader.table_statistics(table):
+        yield from (column.engine.encode(), column.column.encode(), column.data)
+    for values, column in reader.all_partition_statistics(table):
+        yield from (value.encode() for value in values)
+        yield from (column.engine.encode(), column.column.encode(), column.data)
+
+
+def _add(digest: blake2b, *parts: bytes) -> None:
+    for part in parts:
+        digest.update(len(part).to_bytes(8))
+        digest.update(part)

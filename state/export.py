@@ -1,0 +1,171 @@
+"""A shard as plain objects with the field names of Hive's IDL, and what it can't tell."""
+
+from base64 import b64encode
+from typing import Any
+
+from hive.names import TableName, partition_name
+from hive.thrift.binary import decode
+from hive.thrift.constraints import (
+    CHECK_CONSTRAINT,
+    DEFAULT_CONSTRAINT,
+    FOREIGN_KEY,
+    NOT_NULL_CONSTRAINT,
+    PRIMARY_KEY,
+    UNIQUE_CONSTRAINT,
+)
+from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
+from hive.thrift.structs import DATABASE, FUNCTION, PARTITION, TABLE
+from hive.write_ids import text
+from state.loads import Cold, Doubt, Loads
+from state.reading import ColumnStatistics, ShardReader
+from state.records.objects import ConstraintKind
+from state.tables import TableState
+
+CONSTRAINTS = {
+    ConstraintKind.PRIMARY_KEY: ("primary_key", PRIMARY_KEY),
+    ConstraintKind.FOREIGN_KEY: ("foreign_key", FOREIGN_KEY),
+    ConstraintKind.UNIQUE: ("unique", UNIQUE_CONSTRAINT),
+    ConstraintKind.NOT_NULL: ("not_null", NOT_NULL_CONSTRAINT),
+    ConstraintKind.DEFAULT: ("default", DEFAULT_CONSTRAINT),
+    ConstraintKind.CHECK: ("check", CHECK_CONSTRAINT),
+}
+
+Exported = dict[str, Any]
+
+
+def export(reader: ShardReader) -> Exported:
+    """All that the shard knows for sure; `cold` names the rest, with the reasons."""
+    exported: Exported = {
+        "event_id": reader.head.applied,
+        "databases": {},
+        "functions": {},
+        "tables": {},
+        "partitions": {},
+        "table_statistics": {},
+        "partition_statistics": {},
+        "constraints": {},
+        "valid_write_ids": {},
+        "cold": {},
+    }
+    _export_databases(reader, exported)
+    for name in reader.table_names():
+        state = reader.state(name)
+        assert state is not None
+        _export_table(reader, name, state, exported)
+        _export_write_ids(reader, name, exported)
+    exported["cold"] = {key: dict(sorted(cold.items())) for key, cold in exported["cold"].items()}
+    return exported
+
+
+def why_cold(cold: Cold, loads: Loads) -> str:
+    """The reason in one word or two."""
+    doubted = cold is Cold.DOUBT and loads.doubt is not Doubt.NONE
+    return f"{cold}: {loads.doubt}" if doubted else str(cold)
+
+
+def _export_databases(reader: ShardReader, exported: Exported) -> None:
+    applied, floor = reader.head.applied, reader.head.floor
+    for catalog in reader.catalogs():
+        loads = reader.databases_loads(catalog)
+        if loads is not None and (cold := loads.cold(applied, floor)):
+            _mark_cold(exported, "databases", catalog, why_cold(cold, loads))
+        for db, entry in reader.databases(catalog):
+            exported["databases"][db] = _fields(decode(DATABASE, entry.data))
+    for db_name in reader.database_names():
+        loads = reader.names_loads(db_name)
+        if loads is not None and (cold := loads.cold(applied, floor)):
+            _mark_cold(exported, "names", db_name.db, why_cold(cold, loads))
+        for function, entry in reader.functions(db_name):
+            exported["functions"][f"{db_name.db}.{function}"] = _fields(
+                decode(FUNCTION, entry.data)
+            )
+
+
+def _export_table(
+    reader: ShardReader, name: TableName, state: TableState, exported: Exported
+) -> None:
+    label = name.in_catalog
+    applied, floor = reader.head.applied, reader.head.floor
+    entry = reader.table(name)
+    cold = state.loads.cold(applied, floor)
+    if entry is not None and (cold is None or entry.event >= max(state.loads.floor, floor)):
+        exported["tables"][label] = _fields(decode(TABLE, entry.data))
+    if cold is not None:
+        why = why_cold(cold, state.loads)
+        if label not in exported["tables"]:
+            _mark_cold(exported, "tables", label, why)
+        for key in ("partitions", "table_statistics", "partition_statistics", "constraints"):
+            _mark_cold(exported, key, label, why)
+        return
+    if entry is None:
+        return
+    table = decode(TABLE, entry.data)
+    _export_partitions(reader, name, table, exported)
+    _export_constraints(reader, name, exported)
+    if state.statistics_cold(applied, floor) is not None:
+        for key in ("table_statistics", "partition_statistics"):
+            _mark_cold(exported, key, label, f"{Cold.DOUBT}: {state.statistics_doubt}")
+        return
+    _export_statistics(reader, name, table, exported)
+
+
+def _export_partitions(
+    reader: ShardReader, name: TableName, table: Exported, exported: Exported
+) -> None:
+    keys = [key["name"] for key in table["partitionKeys"]]
+    if keys:
+        exported["partitions"][name.in_catalog] = {
+            partition_name(keys, values): _fields(decode(PARTITION, entry.data))
+            for values, entry in reader.partitions(name)
+        }
+
+
+def _export_statistics(
+    reader: ShardReader, name: TableName, table: Exported, exported: Exported
+) -> None:
+    label = name.in_catalog
+    keys = [key["name"] for key in table["partitionKeys"]]
+    columns = [_column(column) for column in reader.table_statistics(name)]
+    if columns:
+        exported["table_statistics"][label] = columns
+    for values, column in reader.all_partition_statistics(name):
+        partitions = exported["partition_statistics"].setdefault(label, {})
+        partitions.setdefault(partition_name(keys, values), []).append(_column(column))
+
+
+def _export_constraints(reader: ShardReader, name: TableName, exported: Exported) -> None:
+    for constraint in reader.constraints(name):
+        label, struct = CONSTRAINTS[constraint.kind]
+        kinds = exported["constraints"].setdefault(name.in_catalog, {})
+        kinds.setdefault(label, []).extend(
+            _fields(decode(struct, column)) for column in constraint.columns
+        )
+
+
+def _export_write_ids(reader: ShardReader, name: TableName, exported: Exported) -> None:
+    ids = reader.write_ids(name)
+    known = ids.snapshot(name.in_catalog)
+    if known is None:
+        _mark_cold(exported, "write_ids", name.in_catalog, str(ids.cold))
+    else:
+        exported["valid_write_ids"][name.in_catalog] = text.print_write_id_list(known)
+
+
+def _column(column: ColumnStatistics) -> Exported:
+    fields: Exported = _fields(decode(COLUMN_STATISTICS_OBJ, column.data))
+    return fields
+
+
+def _mark_cold(exported: Exported, kind: str, label: str, why: str) -> None:
+    exported["cold"].setdefault(kind, {})[label] = why
+
+
+def _fields(value: Any) -> Any:
+    """Bytes as texts that JSON can hold."""
+    if isinstance(value, bytes):
+        return "base64:" + b64encode(value).decode()
+    if isinstance(value, dict):
+        return {key: _fields(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_fields(one) for one in value]
+    return value
