@@ -64,6 +64,7 @@ class EventError(InputError):
     """A row of the notification log that can't be read. Its table must be loaded again."""
 
     def __init__(self, event_id: int, event_type: str, why: str) -> None:
-        super().__init__(f"event {event_id} ({event_type}) can't be read: {why}")
+        short = why if len(why) <= 300 else f"{why[:300]}…"
+        super().__init__(f"event {event_id} ({event_type}) can't be read: {short}")
         self.event_id = event_id
         self.event_type = event_type

@@ -76,7 +76,8 @@ class AlterTable(TableEvent, frozen=True, tag=True, kw_only=True):
     rewritten without events. Unless `write_id_known`, the write id in the image may be the one
     before: then only the database knows. `before_data` is what the writer had read: if that isn't
     what the events before had left, somebody else wrote at the same time, and as the metastore
-    writes only what an alter changes, the image may lack what the other one changed.
+    writes only what an alter changes, the image may lack what the other one changed. (A truncate
+    gives the image after it as the one before, too.)
     """
 
     before: TableName

@@ -37,9 +37,14 @@ def loads(text: str | bytes) -> Any:
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
-        if isinstance(text, bytes):
-            text = text.decode(errors="strict")
-        return lenient.loads(text)
+        return lenient.loads(text if isinstance(text, str) else _decoded(text))
+
+
+def _decoded(text: bytes) -> str:
+    try:
+        return text.decode()
+    except UnicodeDecodeError as error:
+        raise ThriftError(f"no JSON: {error.reason} at byte {error.start}") from None
 
 
 def transcode(struct: Struct | None, text: str) -> bytes:

@@ -255,6 +255,12 @@ def test_nothing_but_our_error_comes_of_any_text(
     assert isinstance(found, kinds.OtherEvent)
 
 
+def test_the_error_does_not_repeat_a_long_message() -> None:
+    with pytest.raises(EventError) as caught:
+        event("ADD_CHECKCONSTRAINT", with_objects("ADD_CHECKCONSTRAINT", f'{{"{"x" * 9999}":1}}'))
+    assert len(str(caught.value)) < 400
+
+
 @pytest.mark.parametrize("line", ["", "[]", "{}", '{"EVENT_ID":"1"}'])
 def test_a_line_that_is_no_row_is_refused(line: str) -> None:
     with pytest.raises(InputError, match="not a row"):
