@@ -1,0 +1,44 @@
+"""`metatide demo` as a command."""
+
+import json
+from collections.abc import Callable
+
+from click.testing import CliRunner
+
+from metatide.cli import root
+from metatide.demo.store import Store
+from tests.metatide.demo import runs
+from tests.metatide.demo.kept import Kept
+
+
+def demo(url: str, *arguments: str) -> list[dict[str, float]]:
+    environment = {"METATIDE_DATABASE_URL": url}
+    result = CliRunner(env=environment).invoke(root, ["demo", *arguments], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def test_a_run_shows_its_rate_as_json_lines_and_ends(new_database: Callable[[], str]) -> None:
+    url = new_database()
+    size = ("--tables", "10", "--partitions", "20")
+    lines = demo(url, "run", *size, "--events", "50", "--writers", "2")
+    assert lines[-1].keys() == {"seconds", "events", "events_per_s", "events_per_s_mean"}
+    assert lines[-1]["events"] == len(runs.rows(Store(url))) > 50
+
+
+def test_a_fill_counts_partitions(new_database: Callable[[], str]) -> None:
+    url = new_database()
+    lines = demo(url, "fill", "--tables", "10", "--partitions", "70")
+    assert lines[-1]["partitions"] == 70
+    assert len(Kept(Store(url)).tables) == 10
+
+
+def test_a_log_is_as_long_as_was_asked_for(new_database: Callable[[], str]) -> None:
+    url = new_database()
+    demo(url, "log", "--events", "300", "--hive-version", "4.0")
+    assert 300 <= len(runs.rows(Store(url))) < 350
+
+
+def test_without_a_database_it_says_where_one_comes_from(tmp_path: object) -> None:
+    result = CliRunner().invoke(root, ["demo", "run", "--data-dir", str(tmp_path)])
+    assert "start `metatide up`, or give one with --database" in str(result.exception)
