@@ -2,7 +2,6 @@
 
 import json
 import os
-import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from metatide.cli import root
+from tests.support.terminal import on_a_terminal
 
 
 @pytest.fixture(autouse=True)
@@ -46,20 +46,3 @@ def test_a_wrong_value_is_one_line_and_status_two() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "metatide: --workers: the value 'many' is wrong: expected int, got str\n"
-
-
-def on_a_terminal(*arguments: str) -> str:
-    ours, theirs = pty.openpty()
-    with os.fdopen(ours, "rb", buffering=0) as reading:
-        environ = {**os.environ, "TERM": "dumb", "COLUMNS": "120"}
-        command = [sys.executable, "-m", "metatide", *arguments]
-        process = subprocess.Popen(command, stdout=theirs, stdin=subprocess.DEVNULL, env=environ)
-        os.close(theirs)
-        written = b""
-        try:
-            while part := reading.read(65536):
-                written += part
-        except OSError:  # what Linux says when the last writer has closed a terminal
-            pass
-        assert process.wait(timeout=30) == 0
-    return written.decode()
