@@ -1,0 +1,81 @@
+"""Column statistics of several partitions as one, as far as no sketch of Hive's is needed.
+
+The metastore takes the least low and the greatest high value, the greatest lengths (of the
+average length too), and the sums of nulls, trues and falses. Distinct values come from bit vectors
+and histograms from KLL sketches that only Hive can merge: they are named as missing.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Final, NamedTuple
+
+Statistics = Mapping[str, Any]
+"""The fields of one kind of statistics by the names of the IDL."""
+
+
+class Aggregate(NamedTuple):
+    """What is known of one column over all the partitions."""
+
+    statistics: dict[str, Any] | None
+    """A ColumnStatisticsObj, or None where nothing can be told."""
+    missing: tuple[str, ...]
+    """Fields that the metastore would give and that can't be told here."""
+
+
+_SKETCHES: Final = ("numDVs", "bitVectors", "histogram")
+_FIELDS: Final[dict[str, Callable[[list[Any]], Any]]] = {
+    "numNulls": sum,
+    "numTrues": sum,
+    "numFalses": sum,
+    "maxColLen": max,
+    "avgColLen": max,
+    "lowValue": lambda values: min(values, key=_comparable),
+    "highValue": lambda values: max(values, key=_comparable),
+}
+
+
+def aggregate(columns: Sequence[Mapping[str, Any]], partitions: int) -> Aggregate:
+    """One column's statistics (ColumnStatisticsObj) in each of `partitions` partitions.
+
+    Where a partition has none, the metastore extrapolates from the others: nothing is told then,
+    nor where the column's type differs between partitions.
+    """
+    everything = Aggregate(None, ("statsData",))
+    if not columns or len(columns) != partitions:
+        return everything
+    kinds = {kind for column in columns for kind in column["statsData"]}
+    names = {(column["colName"], column["colType"]) for column in columns}
+    if len(kinds) != 1 or len(names) != 1:
+        return everything
+    (kind,) = kinds
+    parts: list[Statistics] = [column["statsData"][kind] for column in columns]
+    merged = {
+        field: merge(values)
+        for field, merge in _FIELDS.items()
+        if (values := [part[field] for part in parts if field in part])
+    }
+    missing = tuple(field for field in _SKETCHES if any(field in part for part in parts))
+    first = columns[0]
+    statistics = {
+        "colName": first["colName"],
+        "colType": first["colType"],
+        "statsData": {kind: merged},
+    }
+    return Aggregate(statistics, missing)
+
+
+def _comparable(value: Any) -> Any:
+    """A low or high value as something that has an order."""
+    match value:
+        case {"unscaled": bytes(unscaled), "scale": int(scale)}:
+            return _decimal(unscaled, scale)
+        case {"daysSinceEpoch": days}:
+            return days
+        case {"secondsSinceEpoch": seconds}:
+            return seconds
+    return value
+
+
+def _decimal(unscaled: bytes, scale: int) -> Fraction:
+    """Java's BigDecimal: a big-endian two's complement number, and where its point is."""
+    return Fraction(int.from_bytes(unscaled, signed=True)) / Fraction(10) ** scale
