@@ -12,7 +12,7 @@ setup: ## The virtual environment, from requirements.lock
 	@scripts/setup
 
 .PHONY: up
-up: setup ## Run everything on this machine: Kafka, PostgreSQL, connector, workers, HTTP
+up: setup ## Run everything on this machine until Ctrl-C
 	@.venv/bin/metatide up
 
 .PHONY: test
@@ -30,10 +30,16 @@ test-all: test test-more ## All tests but the long runs
 torture: setup ## The long runs
 	@$(PYTEST) -m torture
 
-.PHONY: lint
-lint: setup ## Lint, format and type checks
+.PHONY: lint lint-code lint-format lint-types
+lint: lint-code lint-format lint-types ## Lint, format and type checks
+
+lint-code: setup
 	@.venv/bin/ruff check
+
+lint-format: setup
 	@.venv/bin/ruff format --check
+
+lint-types: setup
 	@.venv/bin/mypy
 
 .PHONY: format
