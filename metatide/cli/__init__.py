@@ -11,6 +11,7 @@ COMMANDS: dict[str, str] = {
     "up": "metatide.cli.up",
     "config": "metatide.cli.config",
     "demo": "metatide.cli.demo",
+    "digest": "metatide.cli.digest",
     "doctor": "metatide.cli.doctor",
     "fold": "metatide.cli.fold",
     "write-ids": "metatide.cli.write_ids",

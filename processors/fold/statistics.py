@@ -1,7 +1,7 @@
 """Column statistics: events name some columns, and the parameters that they changed."""
 
 from hive.names import TableName
-from hive.thrift.binary import decode, encode
+from hive.thrift.binary import decode, replaced
 from hive.thrift.structs import PARTITION, TABLE
 from hive.thrift.types import Struct
 from processors.fold.entries import delete, delete_below, put
@@ -97,11 +97,10 @@ def _set_parameters(
     entry = entries.decode(value)
     if parameters is None:
         return entry.data
-    fields = decode(struct, entry.data)
-    fields["parameters"] = parameters
+    changes: dict[str, object] = {"parameters": parameters}
     if write_id > 0:
-        fields["writeId"] = write_id
-    data = encode(struct, fields)
+        changes["writeId"] = write_id
+    data = replaced(struct, entry.data, **changes)
     kept = write_id if write_id > 0 else entry.write_id
     work.txn.put(key, entries.encode(event, data, kept, entry.hash))
     return data

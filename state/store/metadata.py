@@ -36,7 +36,7 @@ class _Version(Struct):
 
 
 _decode_version = msgspec.msgpack.Decoder(_Version).decode
-_decode_identity = msgspec.msgpack.Decoder(Identity).decode
+decode_identity = msgspec.msgpack.Decoder(Identity).decode
 decode_position = msgspec.msgpack.Decoder(Position).decode
 encode = msgspec.msgpack.Encoder().encode
 
@@ -49,7 +49,7 @@ def differences(stored: bytes, expected: Identity) -> str | None:
     format_version = _decode_version(stored).format_version
     if format_version != expected.format_version:
         return f"its format is {format_version}, this version reads {expected.format_version}"
-    identity = _decode_identity(stored)
+    identity = decode_identity(stored)
     if identity == expected:
         return None
     return f"it is {_words(identity)}, wanted is {_words(expected)}"

@@ -28,13 +28,14 @@ from state.store.snapshot import Snapshot
 class ReadOnlyStore:
     """A store that nobody writes: a checkpoint, opened where it was made or elsewhere.
 
-    Not for a directory that a writer has open: what it writes would never be seen.
+    Without an identity, whichever shard of this format it holds. Not for a directory that a
+    writer has open: what it writes would never be seen.
     """
 
     def __init__(
         self,
         path: Path,
-        identity: Identity,
+        identity: Identity | None = None,
         *,
         families: Sequence[Family] = (),
         budget: MemoryBudget,
@@ -64,7 +65,7 @@ class ReadOnlyStore:
         except Exception as error:
             raise self._faults.typed(error) from error
 
-    def _check_identity(self, identity: Identity) -> None:
+    def _check_identity(self, identity: Identity | None) -> None:
         """Refuses a store that is not the expected one, and reads how far it is."""
         try:
             stored = self._columns.metadata.get(metadata.IDENTITY_KEY)
@@ -73,7 +74,8 @@ class ReadOnlyStore:
             self._columns.close()
             raise self._faults.typed(error) from error
         try:
-            difference = metadata.differences(stored or b"", identity)
+            difference = identity and metadata.differences(stored or b"", identity)
+            self._identity = metadata.decode_identity(stored or b"")
             self._position = metadata.decode_position(position or b"")
         except msgspec.MsgspecError as error:
             self._columns.close()
@@ -88,6 +90,11 @@ class ReadOnlyStore:
     @property
     def path(self) -> Path:
         return self._faults.path
+
+    @property
+    def identity(self) -> Identity:
+        """Which shard of which topic this is."""
+        return self._identity
 
     @property
     def position(self) -> Position:

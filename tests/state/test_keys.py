@@ -10,7 +10,9 @@ from state import keys
 from state.kv import after
 from state.records.objects import ConstraintKind, DatabaseName
 
-texts = st.text(alphabet=st.one_of(st.sampled_from("\x00\x01a\xff"), st.characters(codec="utf-8")), max_size=4)
+texts = st.text(
+    alphabet=st.one_of(st.sampled_from("\x00\x01a\xff"), st.characters(codec="utf-8")), max_size=4
+)
 tables = st.builds(TableName, texts, texts, texts)
 values = st.lists(texts, min_size=1, max_size=3).map(tuple)
 entities = st.one_of(
