@@ -20,7 +20,6 @@ class Doubt(StrEnum):
     """Statistics were deleted, and the log doesn't say those of which engine."""
     CONFLICT = "conflict"
     """Two writers changed an object at the same time: an event tells only what one of them saw."""
-    BROKEN_CHAIN = "broken_chain"
     UNDECODABLE = "undecodable"
     RESET = "reset"
     VOID_LOAD = "void_load"
@@ -35,6 +34,8 @@ class Cold(StrEnum):
     AHEAD = "ahead"
     """Its load is newer than what was applied: it will be warm when that is folded."""
     DOUBT = "doubt"
+    BROKEN_CHAIN = "broken_chain"
+    """Events are missing in the whole shard."""
 
 
 class OpenLoad(msgspec.Struct, array_like=True):
@@ -91,7 +92,9 @@ class Loads(msgspec.Struct, array_like=True):
             return Cold.LOADING
         if self.ended is None:
             return Cold.NEVER_LOADED if self.doubt is Doubt.NONE else Cold.DOUBT
-        if self.ended.lo < max(self.floor, shard_floor):
+        if self.ended.lo < shard_floor:
+            return Cold.BROKEN_CHAIN
+        if self.ended.lo < self.floor:
             return Cold.DOUBT
         return Cold.AHEAD if applied < self.ended.hi else None
 

@@ -37,7 +37,11 @@ class TableState(msgspec.Struct, array_like=True):
 
     def statistics_cold(self, applied: int, shard_floor: int) -> Cold | None:
         """Why statistics can't be answered; None when they can."""
-        return self.loads.cold(applied, max(shard_floor, self.statistics_floor))
+        cold = self.loads.cold(applied, shard_floor)
+        if cold is not None:
+            return cold
+        ended = self.loads.ended
+        return Cold.DOUBT if ended and ended.lo < self.statistics_floor else None
 
     def describe(self, image: TableImage) -> None:
         """Takes over what the newest image says of the table."""

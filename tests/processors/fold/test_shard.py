@@ -125,7 +125,7 @@ def test_an_interval_that_overlaps_is_folded_and_a_hole_makes_everything_cold(sh
     shard.fold(change(1, CreateTable(image())), change(4, add("a"), after=0))
     assert shard.cold() is None
     assert shard.fold(change(9, add("b"), after=7)) == [SCOPE]
-    assert shard.cold() is Cold.DOUBT
+    assert shard.cold() is Cold.BROKEN_CHAIN
     assert shard.applied == 9
 
 
