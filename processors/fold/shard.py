@@ -63,6 +63,7 @@ class Fold:
         if record.after > work.head.applied:
             doubts.break_chain(work, record.after)
             work.head.applied = record.after
+            work.txn.delete_range(keys.PART, kv.after(keys.PART))
         actions = record.actions if record.parts == 1 else self._join(record)
         if actions is None:
             return

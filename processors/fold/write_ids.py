@@ -92,6 +92,8 @@ def compare_open(work: Work, record: OpenTransactions) -> None:
         if keys.txn_of(key) not in open_txns:
             hidden.update(_decode_tables(value))
     for table in sorted(hidden):
+        if work.table(table) is None:
+            continue
         work.write_ids(table).expect_open(record.at, open_txns)
         _signal_if_cold(work, table, record.at)
 
@@ -146,6 +148,8 @@ def _end(
         return
     work.txn.delete(key)
     for table in _decode_tables(held):
+        if work.table(table) is None:
+            continue
         ids = work.write_ids(table)
         if committed:
             ids.commit(event, txn, _ids_in(pairs, table))

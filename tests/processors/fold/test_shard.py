@@ -19,7 +19,9 @@ from state.records import (
     SetLists,
 )
 from state.records.actions import (
+    AllocateWriteIds,
     AlterTable,
+    CommitTxn,
     CreateTable,
     DropPartitions,
     DropTable,
@@ -251,3 +253,13 @@ def test_tables_left_out_by_the_lists_leave_nothing_behind(shard: Shard) -> None
     shard.fold(change(3, add("b")), SetLists(0, 2, (), ()), change(4, add("c")))
     assert shard.partitions() == {"c": b"p"}
     assert shard.cold() is Cold.NEVER_LOADED
+
+
+def test_a_transaction_that_outlives_its_table_asks_for_nothing(shard: Shard) -> None:
+    shard.fold(
+        change(1, CreateTable(image())),
+        change(2, AllocateWriteIds(TABLE, (5,), (1,))),
+        change(3, DropTable(TABLE)),
+    )
+    assert shard.fold(change(4, CommitTxn(5, None))) == []
+    assert shard.state() is None
