@@ -14,6 +14,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from metatide.stack.ownership import end_orphans
 from metatide.stack.state import StateFile
 from query_api.http.health import FRESH_S
 from tests.support import hms_client
@@ -26,6 +27,7 @@ from tests.support.stacks import Stack, processes_on, stack
 def folder() -> Iterator[Path]:
     with open_folder() as parent:
         yield parent / "data"
+        end_orphans(parent / "data")
 
 
 @pytest.fixture(scope="module")
