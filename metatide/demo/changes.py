@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
 from sqlalchemy import (
-    ARRAY,
+    JSON,
     BindParameter,
     Dialect,
     MetaData,
@@ -14,6 +15,7 @@ from sqlalchemy import (
     UpdateBase,
     and_,
     bindparam,
+    cast,
     column,
     delete,
     func,
@@ -74,25 +76,25 @@ class Compiler:
     def __init__(self, metadata: MetaData, dialect: Dialect) -> None:
         self._metadata = metadata
         self._dialect = dialect
-        self._arrays = dialect.name == "postgresql"
+        self._json = dialect.name == "postgresql"
         self._known: dict[tuple[Any, ...], str] = {}
 
     def compile(self, change: Change) -> tuple[str, Sequence[Row]]:
         """The statement, and its parameters for each time that it is to be executed.
 
-        With PostgreSQL one statement takes all rows, as arrays: a tenth of the time for ten rows.
+        With PostgreSQL one statement takes many rows, as JSON: one value for the driver to quote.
         """
         rows = change.rows
         columns = tuple(rows[0])
         keys = change.keys if isinstance(change, Update) else ()
-        as_arrays = self._arrays and len(rows) > 1
-        shape = (type(change), change.table, keys, columns, as_arrays)
+        as_json = self._json and len(rows) > 1
+        shape = (type(change), change.table, keys, columns, as_json)
         text = self._known.get(shape)
         if text is None:
-            make = self._array_text if as_arrays else self._text
+            make = self._json_text if as_json else self._text
             text = self._known[shape] = make(change, keys, columns)
-        if as_arrays:
-            return text, [{name: [row[name] for row in rows] for name in columns}]
+        if as_json:
+            return text, [{"rows": orjson.dumps(rows).decode()}]
         return text, rows
 
     def _text(self, change: Change, keys: tuple[str, ...], columns: tuple[str, ...]) -> str:
@@ -113,12 +115,12 @@ class Compiler:
             compiled = delete(table).where(found).compile(dialect=self._dialect)
         return str(compiled)
 
-    def _array_text(self, change: Change, keys: tuple[str, ...], columns: tuple[str, ...]) -> str:
+    def _json_text(self, change: Change, keys: tuple[str, ...], columns: tuple[str, ...]) -> str:
         table = self._metadata.tables[change.table]
-        given = func.unnest(
-            *(bindparam(name, type_=ARRAY(_unlimited(table.c[name].type))) for name in columns)
-        ).table_valued(*(column(name, table.c[name].type) for name in columns), name="given")
-        given = given.render_derived()
+        types = ((name, _unlimited(table.c[name].type)) for name in columns)
+        rows = cast(bindparam("rows", type_=Text()), JSON)
+        given = func.json_to_recordset(rows).table_valued(*(column(*each) for each in types))
+        given = given.render_derived("given", with_types=True)
         statement: UpdateBase
         if isinstance(change, Insert):
             statement = insert(table).from_select(columns, select(given))
@@ -133,5 +135,5 @@ class Compiler:
 
 
 def _unlimited(type_: TypeEngine[Any]) -> TypeEngine[Any]:
-    """A cast to a text of limited length would cut in silence what an insert refuses."""
+    """A column of limited length would cut in silence what the table refuses."""
     return Text() if isinstance(type_, String) else type_

@@ -1,13 +1,12 @@
 """Connections to the metastore's database, used as the metastore's server threads use theirs."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, Protocol
+from collections.abc import Sequence
+from typing import Protocol
 
-import psycopg
 from sqlalchemy import Engine, MetaData, insert, select, update
 
 from metatide.demo.changes import Change, Compiler, Insert, Update
+from metatide.demo.drivers import BEGIN, COMMIT, NONE, Statement, connect
 from metatide.demo.ids import sequence_name
 from metatide.demo.records import Record
 
@@ -44,25 +43,19 @@ def reserve_ids(engine: Engine, metadata: MetaData, table: str, count: int) -> i
 
 
 class Session:
-    """One connection; with PostgreSQL's driver, what needs no answer is sent in one go."""
+    """One connection, used as one of the metastore's threads uses its own."""
 
     def __init__(self, engine: Engine, metadata: MetaData) -> None:
-        self._proxy = engine.raw_connection()
-        assert self._proxy.driver_connection is not None
-        self._connection: Any = self._proxy.driver_connection
-        self._cursor: Any = self._connection.cursor()
-        self._pipelined = isinstance(self._connection, psycopg.Connection)
-        if not self._pipelined:
-            # As the metastore does; PostgreSQL's default is the same.
-            self._cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+        self._driver = connect(engine)
         self._compiler = Compiler(metadata, engine.dialect)
-        sequence = metadata.tables["NOTIFICATION_SEQUENCE"]
-        lock = select(sequence.c.NEXT_EVENT_ID).where(sequence.c.NNI_ID == 1).with_for_update()
-        literal = {"literal_binds": True}
-        self._lock = str(lock.compile(dialect=engine.dialect, compile_kwargs=literal))
+        self._begun = False
+        sequence = metadata.tables["NOTIFICATION_SEQUENCE"].c.NEXT_EVENT_ID
+        lock = select(sequence).with_for_update().compile(dialect=engine.dialect)
+        self._lock: Statement = (str(lock), NONE)
 
     def open_transactions(self, count: int, now_ms: int) -> list[int]:
         """New rows of TXNS, committed with the next write."""
+        assert not self._begun
         row = {
             "TXN_STATE": "o",
             "TXN_STARTED": now_ms,
@@ -71,51 +64,27 @@ class Session:
             "TXN_HOST": "demo",
             "TXN_TYPE": 0,
         }
-        text, (values,) = self._compiler.compile(Insert("TXNS", [row]))
-        ids = []
-        for _ in range(count):
-            if self._pipelined:
-                self._cursor.execute(f'{text} RETURNING "TXN_ID"', values)
-                ids.append(int(self._cursor.fetchone()[0]))
-            else:
-                self._cursor.execute(text, values)
-                ids.append(int(self._cursor.lastrowid))
-        return ids
+        one = [self._compiler.compile(Insert("TXNS", [row])), self._driver.last_id]
+        self._begun = True
+        return self._driver.run([BEGIN, *one * count])
 
     def write(self, changes: Sequence[Change], records: Sequence[Record]) -> None:
         """Changes first, then the lock on the sequence, the records, and the end of both."""
-        with self._one_go():
-            for change in changes:
-                self._execute(change)
-            if records:
-                self._cursor.execute(self._lock)
-        if records:
-            first = int(self._cursor.fetchone()[0])
-            with self._one_go():
-                rows = [{"EVENT_ID": first + n, **r._asdict()} for n, r in enumerate(records)]
-                self._execute(Insert("NOTIFICATION_LOG", rows))
-                following = {"NNI_ID": 1, "NEXT_EVENT_ID": first + len(records)}
-                self._execute(Update("NOTIFICATION_SEQUENCE", ("NNI_ID",), [following]))
-                self._connection.commit()
-        else:
-            self._connection.commit()
+        statements = [] if self._begun else [BEGIN]
+        statements += [self._compiler.compile(change) for change in changes]
+        self._begun = False
+        if not records:
+            self._driver.run([*statements, COMMIT])
+            return
+        (first,) = self._driver.run([*statements, self._lock])
+        rows = [{"EVENT_ID": first + n, **each._asdict()} for n, each in enumerate(records)]
+        advanced = {"NNI_ID": 1, "NEXT_EVENT_ID": first + len(records)}
+        ending: list[Change] = [
+            Insert("NOTIFICATION_LOG", rows),
+            Update("NOTIFICATION_SEQUENCE", ("NNI_ID",), [advanced]),
+        ]
+        self._driver.run([*(self._compiler.compile(change) for change in ending), COMMIT])
 
     def close(self) -> None:
         """What was not written is undone."""
-        self._connection.rollback()
-        self._proxy.close()
-
-    def _execute(self, change: Change) -> None:
-        text, rows = self._compiler.compile(change)
-        if len(rows) == 1:
-            self._cursor.execute(text, rows[0])
-        else:
-            self._cursor.executemany(text, rows)
-
-    @contextmanager
-    def _one_go(self) -> Iterator[None]:
-        if not self._pipelined:
-            yield
-            return
-        with self._connection.pipeline():
-            yield
+        self._driver.close()

@@ -1,0 +1,94 @@
+"""How statements reach each kind of database: in as few messages as its driver allows."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import psycopg
+from sqlalchemy import Engine
+
+from metatide.demo.changes import Row
+
+Statement = tuple[str, Sequence[Row]]
+"""A text, and its parameters for each time that it is executed."""
+
+NONE: Sequence[Row] = ({},)
+BEGIN: Statement = ("BEGIN", NONE)
+COMMIT: Statement = ("COMMIT", NONE)
+
+
+class Driver(Protocol):
+    """One connection, whose transactions begin and end by statements."""
+
+    last_id: Statement
+    """Asks for the id that the database gave to the row inserted last."""
+
+    def run(self, statements: Sequence[Statement]) -> list[int]:
+        """Execute them in order; the first column of all rows that came back."""
+
+    def close(self) -> None:
+        """What was not committed is undone."""
+
+
+class Postgres:
+    """Sends all statements at once, with the values in the text: two messages an event."""
+
+    last_id: Statement = ("SELECT lastval()", NONE)
+
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        connection.autocommit = True
+        self._connection = connection
+        self._cursor = psycopg.ClientCursor(connection)
+        # Every statement finds its rows by key, but the planner, who knows little of young tables
+        # and nothing of the rows in a JSON text, would read whole tables.
+        self._cursor.execute("SET enable_seqscan = off")
+
+    def run(self, statements: Sequence[Statement]) -> list[int]:
+        """Execute them in order; the first column of all rows that came back."""
+        cursor = self._cursor
+        cursor.execute(
+            ";".join(cursor.mogrify(text, row) for text, rows in statements for row in rows)
+        )
+        found: list[int] = []
+        more: bool | None = True
+        while more:
+            if cursor.description:
+                found += (row[0] for row in cursor)
+            more = cursor.nextset()
+        return found
+
+    def close(self) -> None:
+        """What was not committed is undone."""
+        self._connection.close()
+
+
+class MySql:
+    """Sends one statement after another; insertions of many rows as one."""
+
+    last_id: Statement = ("SELECT LAST_INSERT_ID()", NONE)
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+        self._cursor = connection.cursor()
+        # As the metastore does; PostgreSQL's default is the same.
+        self._cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+
+    def run(self, statements: Sequence[Statement]) -> list[int]:
+        """Execute them in order; the first column of all rows that came back."""
+        found: list[int] = []
+        for text, rows in statements:
+            self._cursor.executemany(text, rows)
+            if self._cursor.description:
+                found += (row[0] for row in self._cursor)
+        return found
+
+    def close(self) -> None:
+        """What was not committed is undone."""
+        self._connection.close()
+
+
+def connect(engine: Engine) -> Driver:
+    """A new connection, which belongs to the caller alone."""
+    proxy = engine.raw_connection()
+    connection: Any = proxy.driver_connection
+    proxy.detach()
+    return Postgres(connection) if isinstance(connection, psycopg.Connection) else MySql(connection)
