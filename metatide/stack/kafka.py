@@ -146,6 +146,9 @@ class Kafka(Service):
             "share.coordinator.state.topic.replication.factor": 1,
             "share.coordinator.state.topic.min.isr": 1,
             "group.initial.rebalance.delay.ms": 0,
+            # After a crash the broker has to wait until its former self has timed out.
+            "broker.session.timeout.ms": 2000,
+            "broker.heartbeat.interval.ms": 500,
             "num.recovery.threads.per.data.dir": os.cpu_count() or 1,
         }
         path.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))

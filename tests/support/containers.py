@@ -18,10 +18,13 @@ _ENGINE_TIMEOUT_S = 2.0
 @cache
 def use_containers() -> bool:
     forced = os.environ.get(SWITCH)
-    if forced:
-        assert forced in ("containers", "local"), f"{SWITCH}={forced}: say containers or local"
-        return forced == "containers"
-    return engine_listens(os.environ.get("DOCKER_HOST") or _ENGINE)
+    assert forced in (None, "", "containers", "local"), f"{SWITCH}: say containers or local"
+    if forced == "local":
+        return False
+    engine = os.environ.get("DOCKER_HOST") or _ENGINE
+    listens = engine_listens(engine)
+    assert listens or not forced, f"{SWITCH} is {forced}, but no Docker engine listens at {engine}"
+    return listens
 
 
 def engine_listens(url: str) -> bool:
