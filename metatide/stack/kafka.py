@@ -3,7 +3,6 @@
 import contextlib
 import logging
 import os
-import shutil
 import socket
 import subprocess
 import uuid
@@ -16,7 +15,7 @@ from confluent_kafka.admin import AdminClient
 from hive.errors import MachineError
 from metatide.stack import jars
 from metatide.stack.java import find_java
-from metatide.stack.machine import LOOPBACK, MIB, make_folder
+from metatide.stack.machine import LOOPBACK, MIB, folder_aside, make_folder
 from metatide.stack.ports import Ports
 from metatide.stack.service import Launch, Service
 
@@ -106,8 +105,7 @@ class Kafka(Service):
 
     def _format(self, classes: str, data: Path) -> None:
         """Formats aside and renames, so that what stands at `data` is always whole."""
-        aside = data.with_name("data.new")
-        shutil.rmtree(aside, ignore_errors=True)
+        aside = folder_aside(data)
         config = self._write_config(self._folder / "format.properties", aside)
         cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         # A leading hyphen would be read as an option.

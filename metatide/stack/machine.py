@@ -4,6 +4,7 @@ import errno
 import fcntl
 import os
 import pwd
+import secrets
 import shutil
 import socket
 from collections.abc import Iterator
@@ -41,6 +42,17 @@ def make_folder(folder: Path) -> Path:
     except OSError as error:
         raise MachineError(f"cannot make the folder {folder}: {error.strerror}") from error
     return folder
+
+
+def folder_aside(target: Path) -> Path:
+    """A name beside `target` to make it under, until it is whole and renamed.
+
+    What earlier attempts left is removed. One of them may still be writing, its parent having been
+    killed: so the name is new each time.
+    """
+    for left in target.parent.glob(f"{target.name}.*.new"):
+        shutil.rmtree(left, ignore_errors=True)
+    return target.with_name(f"{target.name}.{secrets.token_hex(4)}.new")
 
 
 def require_room(folder: Path, needed: int) -> None:

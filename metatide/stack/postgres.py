@@ -18,7 +18,7 @@ from psycopg import sql
 from hive import schema
 from hive.errors import MachineError
 from metatide.stack.database import make_engine
-from metatide.stack.machine import LOOPBACK, MIB, as_user, make_folder, require_room
+from metatide.stack.machine import LOOPBACK, MIB, as_user, folder_aside, make_folder, require_room
 from metatide.stack.ports import Ports
 from metatide.stack.service import Launch, Service
 
@@ -111,8 +111,7 @@ class Postgres(Service):
             return package / "bin"
         copy = self._folder / "program"
         if not copy.exists():
-            aside = self._folder / "program.new"
-            shutil.rmtree(aside, ignore_errors=True)
+            aside = folder_aside(copy)
             shutil.copytree(package, aside, symlinks=True)
             aside.chmod(0o755)
             aside.rename(copy)
@@ -121,8 +120,7 @@ class Postgres(Service):
     def _initialize(self, initdb: Path) -> None:
         """Initializes aside and renames, so that what stands at the data folder is whole."""
         require_room(self._folder, _ROOM_BYTES)
-        aside = self._folder / "data.new"
-        shutil.rmtree(aside, ignore_errors=True)
+        aside = folder_aside(self._data)
         aside.mkdir(mode=0o700)
         # A copy that its user may read, gone again when initdb has seen it.
         handed_over = self._folder / "password.initdb"

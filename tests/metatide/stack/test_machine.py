@@ -6,7 +6,7 @@ import pytest
 from hive.errors import MachineError
 from metatide.stack.java import find_java
 from metatide.stack.logs import LOG_BYTES_MAX, LogFile
-from metatide.stack.machine import LOOPBACK, make_folder, require_port, require_room
+from metatide.stack.machine import LOOPBACK, folder_aside, make_folder, require_port, require_room
 from metatide.stack.ports import Ports
 
 
@@ -93,3 +93,13 @@ def test_no_java_at_all_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MachineError, match="no java on the PATH; install Java 17"):
         find_java()
+
+
+def test_a_folder_aside_is_new_and_the_only_one(tmp_path: Path) -> None:
+    target = tmp_path / "data"
+    first = folder_aside(target)
+    first.mkdir()
+    (first / "half").touch()
+    second = folder_aside(target)
+    assert second != first
+    assert list(tmp_path.iterdir()) == []
