@@ -22,9 +22,6 @@ class Bag(Generic[Item]):
     def __iter__(self) -> Iterator[Item]:
         return iter(self._items)
 
-    def __contains__(self, item: Item) -> bool:
-        return item in self._places
-
     def add(self, item: Item) -> None:
         """Put in an item that is not there."""
         assert item not in self._places

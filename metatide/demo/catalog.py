@@ -53,11 +53,6 @@ class Catalog:
         with self._lock:
             self._passing.append(name)
 
-    def tables(self) -> list[Table]:
-        """All tables, in order of their places."""
-        with self._lock:
-            return [table for table in self._places if table is not None]
-
     @contextmanager
     def hold(
         self, rng: Random, fits: Callable[[Table], bool] = lambda _: True
@@ -128,10 +123,10 @@ class Catalog:
             table.database.free_names.append(table.name)
 
     def take_name(self, rng: Random, database: Database) -> str:
-        """A name for a table of this database: often one that was used before."""
+        """A name for a table of this database: often the one that became free last."""
         with self._lock:
             if database.free_names and rng.random() < 0.7:
-                return database.free_names.pop(rng.randrange(len(database.free_names)))
+                return database.free_names.pop()
             database.names_made += 1
             return f"t{database.names_made:05d}"
 

@@ -136,8 +136,6 @@ class Table:
     columns_made: int = 0
     dropped: bool = False
     lock: Lock = field(default_factory=Lock)
-    stored_text: str | None = None
-    """The TJSON text of its struct as the metastore reads it back, until it changes."""
 
     @property
     def location(self) -> str:

@@ -16,7 +16,7 @@ from metatide.demo.store import Store
 from tests.metatide.demo import runs
 
 REAL = Path(__file__).parents[2] / "data" / "hive-4.2.0"
-EVENTS = 3_000
+EVENTS = 5_000
 
 DIFFERENCES = {
     r"RELOAD tableType.*": "our builder names the table's type in it, Hive 4.2 doesn't",
@@ -26,7 +26,7 @@ DIFFERENCES = {
     "partition keys and without, the real ones of one of both kinds",
     r"UPDATE_\w+_COL_STAT_EVENT colStatsJson/2:lst/3:rec/[1-4]:rec.*": "we analyze columns of "
     "several types, the real logs only bigint",
-    r"DELETE_TBL_COL_STAT_EVENT colName = .*": "we also delete the statistics of all columns",
+    r"DELETE_(TBL|PART)_COL_STAT_EVENT colName = .*": "we also delete those of all columns",
     r"DROP_TABLE tableObjJson/(10:str|11:str|7:rec/2:str)": "we also drop views, "
     "which have texts and no location",
 }

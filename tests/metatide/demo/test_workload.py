@@ -4,11 +4,14 @@ import threading
 from collections.abc import Callable
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sqlalchemy import func, select
 
 from hive.errors import InputError
 from hive.schema import Version, create
 from metatide.demo.bulk import fill
+from metatide.demo.ids import Ids
 from metatide.demo.options import Limits, Size
 from metatide.demo.pace import Pace
 from metatide.demo.sessions import Sink
@@ -127,3 +130,18 @@ def test_a_schema_before_4_0_is_refused(new_database: Callable[[], str]) -> None
 def test_sizes_have_limits(size: dict[str, int]) -> None:
     with pytest.raises(InputError, match="give between"):
         Size(**size)
+
+
+@given(st.integers(0, 200), st.integers(0, 100_000), st.floats(0, 5))
+def test_all_partitions_are_shared_out(count: int, partitions: int, skew: float) -> None:
+    size = Size(tables=10, partitions=partitions, skew=skew)
+    workload = Workload(Ids(lambda *_: 1), unopened, Version.V4_1, size, Style())
+    shares = workload.shares(count)
+    assert len(shares) == count
+    assert sum(shares) == (partitions if count else 0)
+    # The first is the largest, up to rounding.
+    assert all(share <= shares[0] + 1 for share in shares)
+
+
+def unopened() -> Sink:
+    raise AssertionError
