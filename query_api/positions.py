@@ -1,0 +1,28 @@
+"""How far an answer reflects the metastore's history."""
+
+import re
+from typing import NamedTuple
+
+from hive.errors import InputError
+
+_TEXT = re.compile(r"([0-9]{1,18}):([0-9]{1,19})")
+
+
+class Position(NamedTuple):
+    """An event id within an epoch. A later epoch is another history of the database."""
+
+    epoch: int
+    event: int
+
+    def __str__(self) -> str:
+        return f"{self.epoch}:{self.event}"
+
+
+def parse_position(text: str) -> Position:
+    """Reads `epoch:event`, as `Metatide-Position` gives it."""
+    match = _TEXT.fullmatch(text)
+    if match is None:
+        raise InputError(
+            f"bad position {text[:40]!r}: pass on what the header Metatide-Position said, as 0:1234"
+        )
+    return Position(int(match[1]), int(match[2]))

@@ -1,0 +1,163 @@
+"""What a caller asks of an answer, and what a deployment asks of all."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from hive.errors import InputError
+from hive.names import TableName
+from hive.patterns import compile_pattern
+from hive.write_ids.lists import WriteIdList
+from hive.write_ids.text import TxnWriteIdLists, parse
+from query_api.positions import Position, parse_position
+
+WAIT_MS_MAX: Final = 60_000
+_TABLE_ID_MAX: Final = (1 << 63) - 1
+
+
+class Consistency(StrEnum):
+    """How fresh an answer must be."""
+
+    ANY = "any"
+    """Whatever the cache has."""
+    AT_LEAST = "at_least"
+    """At least as new as a position."""
+    WRITE_IDS = "write_ids"
+    """With exactly the commits of a write-id list."""
+    LATEST = "latest"
+    """With everything that was committed before the request came."""
+
+
+class Requirement(msgspec.Struct, frozen=True):
+    """What one answer must fulfil; all of it must hold."""
+
+    consistency: Consistency = Consistency.LATEST
+    latest: bool = True
+    """Also where it isn't the consistency: it may be the floor of the deployment."""
+    write_ids: WriteIdList | None = None
+    """None where no list is checked, or where `write_ids` was asked for without one."""
+    table_id: int = 0
+    accept_newer: bool = False
+    min_position: Position | None = None
+    max_wait_ms: int | None = None
+
+
+class Defaults(msgspec.Struct, frozen=True):
+    """What holds for requests that don't say what they need."""
+
+    consistency: Consistency = Consistency.LATEST
+    tables: tuple[tuple[str, Consistency], ...] = ()
+    """Hive's patterns over `db.table`; the first one that matches counts."""
+    floor: Consistency = Consistency.ANY
+    """`latest` makes every answer at least that."""
+
+    def __post_init__(self) -> None:
+        for consistency in (self.consistency, *(one for _, one in self.tables)):
+            if consistency in (Consistency.AT_LEAST, Consistency.WRITE_IDS):
+                raise InputError(f"{consistency} can't be a default: write latest or any")
+        if self.floor not in (Consistency.ANY, Consistency.LATEST):
+            raise InputError(f"the floor is any or latest, not {self.floor}")
+
+    def of(self, table: TableName | None) -> Consistency:
+        """The consistency for a request without a list that doesn't name one."""
+        if table is not None:
+            for pattern, consistency in self.tables:
+                if compile_pattern(pattern).fullmatch(table.in_catalog):
+                    return consistency
+        return self.consistency
+
+
+PARAMETERS: Final = (
+    "consistency",
+    "write_ids",
+    "table_id",
+    "accept_newer",
+    "min_position",
+    "max_wait_ms",
+)
+
+
+def parse_requirement(
+    given: Mapping[str, str], table: TableName | None, defaults: Defaults
+) -> Requirement:
+    """The requirement of a request; `table` is the one that it reads, if it reads just one."""
+    ids, table_id = _ids(given, table)
+    position = given.get("min_position")
+    consistency = _consistency(given, has_list=ids is not None) or defaults.of(table)
+    min_position = None if position is None else parse_position(position)
+    if consistency is Consistency.AT_LEAST and min_position is None:
+        raise InputError("consistency at_least needs a min_position, as 0:1234")
+    checks_ids = consistency is Consistency.WRITE_IDS
+    if checks_ids and table is None:
+        raise InputError("consistency write_ids is for reads of one table: ask for latest")
+    return Requirement(
+        consistency,
+        Consistency.LATEST in (consistency, defaults.floor),
+        ids if checks_ids else None,
+        table_id if checks_ids else 0,
+        _flag(given, "accept_newer"),
+        min_position,
+        _number(given, "max_wait_ms", 0, WAIT_MS_MAX),
+    )
+
+
+def _consistency(given: Mapping[str, str], *, has_list: bool) -> Consistency | None:
+    text = given.get("consistency")
+    if text is None:
+        return Consistency.WRITE_IDS if has_list else None
+    try:
+        return Consistency(text)
+    except ValueError:
+        names = ", ".join(Consistency)
+        raise InputError(f"bad consistency {text[:40]!r}: write one of {names}") from None
+
+
+def _ids(given: Mapping[str, str], table: TableName | None) -> tuple[WriteIdList | None, int]:
+    """The list and the table id when both say something: Hive sends others outside of queries."""
+    table_id = _number(given, "table_id", -_TABLE_ID_MAX - 1, _TABLE_ID_MAX)
+    text = given.get("write_ids")
+    if text is None or table is None:
+        return None, 0
+    ids = _list_of(text, table)
+    if ids is None or not ids.is_snapshot or table_id is None or table_id <= 0:
+        return None, 0
+    return ids, table_id
+
+
+def _list_of(text: str, table: TableName) -> WriteIdList | None:
+    if not text:
+        return None
+    found = parse(text)
+    if isinstance(found, TxnWriteIdLists):
+        names = (table.in_catalog, str(table))
+        lists = {name.lower(): ids for name, ids in found.lists.items()}
+        return next((lists[name] for name in names if name in lists), None)
+    if found.table is None and not text.startswith("["):
+        if not found.is_snapshot or text[:5].lower() == "null:":
+            return None
+        raise InputError("write_ids is a list of transactions: pass the list of the table")
+    if found.table is not None and found.table.lower() not in (table.in_catalog, str(table)):
+        raise InputError(f"write_ids is of {found.table[:80]!r}, but {table} is read")
+    return found
+
+
+def _flag(given: Mapping[str, str], name: str) -> bool:
+    text = given.get(name, "false").lower()
+    if text not in ("true", "false", "1", "0"):
+        raise InputError(f"bad {name} {text[:40]!r}: write true or false")
+    return text in ("true", "1")
+
+
+def _number(given: Mapping[str, str], name: str, least: int, most: int) -> int | None:
+    text = given.get(name)
+    if text is None:
+        return None
+    try:
+        number = int(text) if len(text) <= 20 and text.isascii() else None
+    except ValueError:
+        number = None
+    if number is None or not least <= number <= most:
+        raise InputError(f"bad {name} {text[:40]!r}: write a number from {least} to {most}")
+    return number

@@ -1,0 +1,84 @@
+"""The decision: may the cache answer? A function of facts and requirement, and of nothing else."""
+
+import msgspec
+
+from hive.write_ids.lists import WriteIdList
+from hive.write_ids.relations import contains
+from query_api.positions import Position
+from query_api.reasons import SERVING, Reason
+from query_api.requirement import Consistency, Requirement
+from query_api.resolver.facts import Current, Facts
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """What was decided."""
+
+    reason: Reason
+    position: Position
+    """Up to where the answer would be complete."""
+    wait_for: Position | None = None
+    """Serving may become possible once the shard is complete up to here."""
+
+    @property
+    def serves(self) -> bool:
+        return self.reason in SERVING
+
+
+def decide(facts: Facts, requirement: Requirement, current: Current | None) -> Verdict:
+    """Whether a target may be served; `current` is what was read of the database, if it was.
+
+    Invariant: it serves only what fulfils every part of the requirement.
+    """
+    reached = facts.reached
+    refused = facts.refused or _never(facts, requirement)
+    if refused is not None:
+        return Verdict(refused, reached)
+    if current is not None and current.event > reached.event and current.blocked is None:
+        reached = reached._replace(event=current.event)
+    if requirement.latest:
+        if current is None:
+            return Verdict(Reason.UNREAD, reached)
+        if reached.event < current.event:
+            assert current.blocked is not None
+            wait_for = reached._replace(event=current.event)
+            return Verdict(current.blocked, reached, wait_for)
+    least = requirement.min_position
+    if least is not None and reached < least:
+        return Verdict(Reason.BEHIND, reached, least)
+    return Verdict(_check_ids(facts, requirement), reached)
+
+
+def _never(facts: Facts, requirement: Requirement) -> Reason | None:
+    """What no waiting changes."""
+    takes_any = (
+        requirement.consistency is Consistency.ANY
+        and not requirement.latest
+        and requirement.min_position is None
+    )
+    return Reason.SILENT_LOG if facts.silent and not takes_any else None
+
+
+def _check_ids(facts: Facts, requirement: Requirement) -> Reason:
+    """The check of the write-id list; tables without write ids give their current copy."""
+    if requirement.consistency is not Consistency.WRITE_IDS:
+        return Reason.FRESH
+    requested = requirement.write_ids
+    if requested is None:
+        return Reason.NO_LIST if facts.managed else Reason.FRESH
+    if facts.table_id != requirement.table_id:
+        return Reason.TABLE_ID
+    if not facts.managed:
+        return Reason.FRESH
+    if facts.write_ids is None:
+        return Reason.COLD
+    if facts.pending:
+        return Reason.PENDING_WRITE
+    return _compare(requested, facts.write_ids, accept_newer=requirement.accept_newer)
+
+
+def _compare(requested: WriteIdList, cached: WriteIdList, *, accept_newer: bool) -> Reason:
+    if not contains(cached, requested):
+        return Reason.BEHIND
+    if contains(requested, cached):
+        return Reason.FRESH
+    return Reason.NEWER if accept_newer else Reason.AHEAD

@@ -1,0 +1,146 @@
+"""Facts about a target, read from a snapshot of its shard."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Final
+
+from hive.names import TableName
+from hive.patterns import compile_pattern
+from query_api.positions import Position
+from query_api.reasons import Reason
+from query_api.resolver.facts import Facts
+from query_api.resolver.silent import database_is_silent, is_replicated, table_is_silent
+from query_api.targets import Kind, Target
+from state.entries import Entry
+from state.export import why_cold
+from state.heads import Head
+from state.loads import Cold, Loads
+from state.reading import ShardReader
+from state.records.objects import ConstraintKind
+from state.tables import TableState
+
+
+def look(reader: ShardReader, target: Target, *, with_ids: bool) -> Facts:
+    """What this snapshot shows; write ids only where they are to be compared."""
+    head = reader.head
+    reached = Position(head.epoch, head.applied)
+    if head.paused:
+        return Facts(reached, Reason.PAUSED)
+    if not target.is_of_table:
+        return _LOOKS[target.kind](reader, target, reached)
+    if not is_cached(head.whitelist, head.blacklist, target.name):
+        return Facts(reached, Reason.EXCLUDED)
+    state = reader.state(target.name)
+    if state is None:
+        return Facts(reached, Reason.COLD, Cold.NEVER_LOADED)
+    return _look_at_table(reader, target, state, reached, with_ids=with_ids)
+
+
+@lru_cache(maxsize=16_384)
+def is_cached(whitelist: tuple[str, ...], blacklist: tuple[str, ...], table: TableName) -> bool:
+    """Whether these lists let a table in."""
+
+    def any_of(patterns: tuple[str, ...]) -> bool:
+        return any(compile_pattern(one).fullmatch(table.in_catalog) for one in patterns)
+
+    return (not whitelist or any_of(whitelist)) and not any_of(blacklist)
+
+
+def _look_at_table(
+    reader: ShardReader, target: Target, state: TableState, reached: Position, *, with_ids: bool
+) -> Facts:
+    table = reader.table(target.name)
+    detail = _why_cold(reader, target, state, table)
+    if detail is not None:
+        return Facts(reached, Reason.COLD, detail)
+    ids = reader.write_ids(target.name) if with_ids and state.managed else None
+    return Facts(
+        reached,
+        silent=_is_silent(reader, target, table),
+        managed=state.managed,
+        table_id=state.id if table is not None else 0,
+        pending=ids is not None and state.is_pending(ids),
+        write_ids=None if ids is None else ids.snapshot(),
+    )
+
+
+def _why_cold(
+    reader: ShardReader, target: Target, state: TableState, table: Entry | None
+) -> str | None:
+    head, loads = reader.head, state.loads
+    if target.kind is Kind.STATISTICS:
+        cold = state.statistics_cold(head.applied, head.floor)
+        if cold is Cold.DOUBT and loads.cold(head.applied, head.floor) is None:
+            return f"{cold}: {state.statistics_doubt}"
+    else:
+        cold = loads.cold(head.applied, head.floor)
+    if cold is None:
+        return None
+    alone = _is_sure(table, loads, head)
+    if target.kind is Kind.PARTITION:
+        alone = alone and _is_sure(reader.partition(target.name, target.values), loads, head)
+    elif target.kind is not Kind.TABLE:
+        alone = False
+    return None if alone else why_cold(cold, loads)
+
+
+def _is_sure(entry: Entry | None, loads: Loads, head: Head) -> bool:
+    """Whether an entry may be served although the rest isn't known: an event wrote it, at or after
+    the floor. What is not newer than the newest row of a load may be of a load that hasn't ended.
+    """
+    if entry is None:
+        return False
+    return entry.event >= max(loads.floor, head.floor) and entry.event > loads.newest_row
+
+
+def _is_silent(reader: ShardReader, target: Target, table: Entry | None) -> bool:
+    if table is None:
+        return False
+    match target.kind:
+        case Kind.TABLE:
+            return table_is_silent(table.data)
+        case Kind.PARTITION | Kind.PARTITIONS:
+            return is_replicated(table.data)
+        case Kind.CONSTRAINTS:
+            return any(
+                one.kind is ConstraintKind.FOREIGN_KEY for one in reader.constraints(target.name)
+            )
+    return False
+
+
+def _look_at_names(reader: ShardReader, target: Target, reached: Position) -> Facts:
+    refused, detail = _list_is_cold(reader, reader.names_loads(target.db))
+    return Facts(reached, refused, detail, silent=target.kind is Kind.FUNCTIONS)
+
+
+def _look_at_databases(reader: ShardReader, target: Target, reached: Position) -> Facts:
+    refused, detail = _list_is_cold(reader, reader.databases_loads(target.name.catalog))
+    silent = any(
+        database_is_silent(entry.data) for _, entry in reader.databases(target.name.catalog)
+    )
+    return Facts(reached, refused, detail, silent=silent)
+
+
+def _look_at_database(reader: ShardReader, target: Target, reached: Position) -> Facts:
+    loads = reader.databases_loads(target.name.catalog)
+    entry = reader.database(target.db)
+    refused, detail = _list_is_cold(reader, loads)
+    if refused is not None and loads is not None and _is_sure(entry, loads, reader.head):
+        refused, detail = None, ""
+    silent = entry is not None and database_is_silent(entry.data)
+    return Facts(reached, refused, detail, silent=silent)
+
+
+def _list_is_cold(reader: ShardReader, loads: Loads | None) -> tuple[Reason | None, str]:
+    if loads is None:
+        return Reason.COLD, Cold.NEVER_LOADED
+    cold = loads.cold(reader.head.applied, reader.head.floor)
+    return (None, "") if cold is None else (Reason.COLD, why_cold(cold, loads))
+
+
+_LOOKS: Final[dict[Kind, Callable[[ShardReader, Target, Position], Facts]]] = {
+    Kind.NAMES: _look_at_names,
+    Kind.FUNCTIONS: _look_at_names,
+    Kind.DATABASE: _look_at_database,
+    Kind.DATABASES: _look_at_databases,
+}

@@ -1,0 +1,46 @@
+"""Objects that change without an event of the log.
+
+| object | what changes unsaid |
+|---|---|
+| function | alter_function writes nothing |
+| materialized view | what it was made from, and when |
+| what replication writes | the ids that it keeps in parameters |
+| what commit_txn writes | key-values in parameters of a table |
+| foreign key | it goes with its parent |
+"""
+
+import re
+from functools import lru_cache
+
+from hive.thrift.structs import TABLE
+from hive.thrift.view import TableView, View
+
+_REPLICATION_ID = "repl.last.id"
+# commit_txn sets only keys that begin so; before a text stands its length.
+_COMMITTED = re.compile(rb"\0\0.._meta", re.DOTALL)
+_DATABASE_PARAMETERS = 4
+_TABLE_PARAMETERS = next(field.id for field in TABLE.fields if field.name == "parameters")
+
+
+@lru_cache(maxsize=16_384)
+def table_is_silent(data: bytes) -> bool:
+    """Whether the table itself may have changed unsaid."""
+    view = TableView(data)
+    parameters = view.raw(_TABLE_PARAMETERS) or b""
+    return (
+        view.table_type == "MATERIALIZED_VIEW"
+        or is_replicated(data)
+        or _COMMITTED.search(parameters) is not None
+    )
+
+
+@lru_cache(maxsize=16_384)
+def is_replicated(data: bytes) -> bool:
+    """Whether replication keeps ids in the parameters of this table and its partitions."""
+    return TableView(data).parameter(_REPLICATION_ID) is not None
+
+
+@lru_cache(maxsize=4096)
+def database_is_silent(data: bytes) -> bool:
+    """Whether the database itself may have changed unsaid."""
+    return View(data).in_map(_DATABASE_PARAMETERS, _REPLICATION_ID) is not None

@@ -1,0 +1,55 @@
+"""What an answer is made of, as far as it must be known whether the cache may tell it."""
+
+from enum import StrEnum
+
+import msgspec
+
+from hive.names import TableName
+from state.records.objects import DatabaseName
+
+
+class Kind(StrEnum):
+    """Which objects of a table, a database or a catalog."""
+
+    TABLE = "table"
+    PARTITION = "partition"
+    PARTITIONS = "partitions"
+    STATISTICS = "statistics"
+    CONSTRAINTS = "constraints"
+    NAMES = "names"
+    """The names of a database's tables; that one isn't among them, too."""
+    FUNCTIONS = "functions"
+    DATABASE = "database"
+    DATABASES = "databases"
+
+
+OF_TABLE = frozenset(
+    (Kind.TABLE, Kind.PARTITION, Kind.PARTITIONS, Kind.STATISTICS, Kind.CONSTRAINTS)
+)
+
+
+class Target(msgspec.Struct, frozen=True):
+    """Objects that one shard knows, or doesn't, as one. Unused parts of the name are empty."""
+
+    kind: Kind
+    name: TableName
+    values: tuple[str, ...] = ()
+    """Of a single partition."""
+
+    @property
+    def is_of_table(self) -> bool:
+        return self.kind in OF_TABLE
+
+    @property
+    def db(self) -> DatabaseName:
+        return DatabaseName(self.name.catalog, self.name.db)
+
+
+def of_database(kind: Kind, db: DatabaseName) -> Target:
+    """Objects of a database."""
+    return Target(kind, TableName(db.catalog, db.db, ""))
+
+
+def of_catalog(kind: Kind, catalog: str) -> Target:
+    """Objects of a catalog."""
+    return Target(kind, TableName(catalog, "", ""))

@@ -1,0 +1,193 @@
+"""What the folded state of a shard says about serving it."""
+
+import pytest
+
+from hive.thrift.binary import encode
+from hive.thrift.constraints import FOREIGN_KEY, PRIMARY_KEY
+from query_api.positions import Position
+from query_api.reasons import Reason
+from query_api.resolver.facts import Facts
+from query_api.resolver.look import look
+from query_api.targets import Kind, Target, of_catalog, of_database
+from state.records import AnyRecord, LoadBegin, Pause, Scope, ScopeKind, SetLists
+from state.records.actions import (
+    AllocateWriteIds,
+    AlterTable,
+    CommitTxn,
+    CreateTable,
+    DropPartitions,
+    PutConstraints,
+    PutPartitions,
+)
+from state.records.objects import (
+    ConstraintImage,
+    ConstraintKind,
+    NameImage,
+    WriteIdsImage,
+    fingerprint,
+)
+from tests.query_api.shards import (
+    ORDERS,
+    ORDERS_ID,
+    SALES,
+    MemoryShard,
+    change,
+    database_image,
+    load_databases,
+    load_names,
+    load_table,
+    partition_image,
+    table_image,
+)
+
+TABLE = Target(Kind.TABLE, ORDERS)
+PARTITIONS = Target(Kind.PARTITIONS, ORDERS)
+
+
+def partition(*values: str) -> Target:
+    return Target(Kind.PARTITION, ORDERS, values)
+
+
+def put(*values: str, write_id: int = 0) -> PutPartitions:
+    return PutPartitions(ORDERS, write_id, (partition_image(*values),), added=True)
+
+
+def facts(target: Target, *records: AnyRecord) -> Facts:
+    return look(MemoryShard(*records).reader(), target, with_ids=True)
+
+
+REWRITE = AlterTable(table_image(), fingerprint(table_image().data), rewrites=True, truncates=False)
+
+
+def test_a_created_table_is_served_whole() -> None:
+    records = [change(1, CreateTable(table_image(managed=False))), change(2, put("a"))]
+    for target in (TABLE, PARTITIONS, partition("a"), partition("none")):
+        found = facts(target, *records)
+        assert (found.refused, found.managed, found.table_id) == (None, False, ORDERS_ID)
+        assert found.reached == Position(0, 2)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [TABLE, PARTITIONS, of_database(Kind.NAMES, SALES), of_catalog(Kind.DATABASES, "hive")],
+)
+def test_what_nobody_told_is_cold(target: Target) -> None:
+    found = facts(target)
+    assert (found.refused, found.detail) == (Reason.COLD, "never_loaded")
+
+
+def test_after_a_hidden_rewrite_only_what_an_event_wrote_since_is_served() -> None:
+    records = [*load_table(5, partition_image("a")), change(6, REWRITE, after=0)]
+    assert facts(TABLE, *records).refused is None
+    for target in (PARTITIONS, partition("a"), partition("b")):
+        found = facts(target, *records)
+        assert (found.refused, found.detail) == (Reason.COLD, "doubt: rewritten")
+    records.append(change(7, put("b")))
+    assert facts(partition("b"), *records).refused is None
+    assert facts(partition("a"), *records).refused is Reason.COLD
+    assert facts(PARTITIONS, *records).refused is Reason.COLD
+
+
+def test_rows_of_a_load_that_has_not_ended_are_not_used() -> None:
+    unfinished = load_table(5, partition_image("a"), ends=False)
+    for target in (TABLE, PARTITIONS, partition("a")):
+        assert facts(target, change(5), *unfinished).detail == "loading"
+    assert facts(TABLE, change(5), *unfinished, change(6, REWRITE)).refused is None
+
+
+def test_a_load_ahead_of_the_events_waits_for_them() -> None:
+    records = [change(4, after=0), *load_table(5, hi=6)]
+    assert facts(TABLE, *records).detail == "ahead"
+    assert facts(TABLE, *records, change(6, after=4)).refused is None
+
+
+def test_a_broken_chain_makes_everything_cold() -> None:
+    found = facts(TABLE, change(1, CreateTable(table_image())), change(9, put("a"), after=7))
+    assert found.detail == "broken_chain"
+
+
+def test_writes_of_open_transactions_are_pending_until_they_end() -> None:
+    begin = [
+        change(1, CreateTable(table_image())),
+        change(2, AllocateWriteIds(ORDERS, (50,), (1,))),
+    ]
+    assert not facts(TABLE, *begin).pending
+    written = [*begin, change(3, put("a", write_id=1))]
+    assert facts(TABLE, *written).pending
+    ended = facts(TABLE, *written, change(4, CommitTxn(50, None)))
+    assert not ended.pending
+    assert ended.write_ids is not None
+    assert (ended.write_ids.hwm, [*ended.write_ids.exceptions]) == (1, [])
+
+
+def test_a_drop_of_partitions_is_pending_while_ids_are_open() -> None:
+    records = [
+        *load_table(1, partition_image("a"), write_ids=WriteIdsImage(3, ((50, 3),), ())),
+        change(2, DropPartitions(ORDERS, (("a",),)), after=0),
+    ]
+    assert facts(TABLE, *records).pending
+    assert not facts(TABLE, *records, change(3, CommitTxn(50, None))).pending
+
+
+def test_unknown_write_ids_are_none() -> None:
+    records = [change(1, CreateTable(table_image())), change(2, put("a", write_id=9))]
+    assert facts(TABLE, *records).write_ids is None
+
+
+def test_lists_and_pauses_of_operators_are_obeyed() -> None:
+    created = change(1, CreateTable(table_image()))
+    assert facts(TABLE, created, SetLists(0, 1, (), ("sales.*",))).refused is Reason.EXCLUDED
+    assert facts(TABLE, created, SetLists(0, 1, ("hr.*",), ())).refused is Reason.EXCLUDED
+    assert facts(TABLE, created, Pause(0, 1, paused=True)).refused is Reason.PAUSED
+
+
+@pytest.mark.parametrize(
+    ("parameters", "table_type", "silent"),
+    [
+        ({}, "EXTERNAL_TABLE", False),
+        ({"metadata_location": "s3://x/metadata/v1"}, "EXTERNAL_TABLE", False),
+        ({"_meta.kafka.offset": "1"}, "MANAGED_TABLE", True),
+        ({"repl.last.id": "4"}, "MANAGED_TABLE", True),
+        ({}, "MATERIALIZED_VIEW", True),
+    ],
+)
+def test_what_the_log_does_not_tell_of_tables(
+    parameters: dict[str, str], table_type: str, silent: bool
+) -> None:
+    image = table_image(parameters=parameters, table_type=table_type)
+    assert facts(TABLE, change(1, CreateTable(image))).silent is silent
+    replicated = "repl.last.id" in parameters
+    assert facts(PARTITIONS, change(1, CreateTable(image))).silent is replicated
+
+
+def test_foreign_keys_go_with_their_parents_unsaid() -> None:
+    primary = encode(PRIMARY_KEY, {"table_db": "sales", "table_name": "orders", "pk_name": "pk"})
+    foreign = encode(FOREIGN_KEY, {"fktable_db": "sales", "fktable_name": "orders"})
+    keys = [
+        PutConstraints(ORDERS, (ConstraintImage(kind, name, (data,)),))
+        for kind, name, data in (
+            (ConstraintKind.PRIMARY_KEY, "pk", primary),
+            (ConstraintKind.FOREIGN_KEY, "fk", foreign),
+        )
+    ]
+    target = Target(Kind.CONSTRAINTS, ORDERS)
+    created = change(1, CreateTable(table_image()))
+    assert not facts(target, created, change(2, keys[0])).silent
+    assert facts(target, created, change(2, keys[0]), change(3, keys[1])).silent
+
+
+def test_names_and_functions_of_a_database() -> None:
+    records = load_names(5, NameImage("orders", "MANAGED_TABLE", "ann", None))
+    records.insert(0, change(5, after=0))
+    names = facts(of_database(Kind.NAMES, SALES), *records)
+    assert (names.refused, names.silent) == (None, False)
+    assert facts(of_database(Kind.FUNCTIONS, SALES), *records).silent
+
+
+def test_databases_are_known_once_they_were_loaded() -> None:
+    one, all_of_them = of_database(Kind.DATABASE, SALES), of_catalog(Kind.DATABASES, "hive")
+    records = [change(5, after=0), *load_databases(5, database_image())]
+    for target in (one, all_of_them):
+        assert facts(target, *records).refused is None
+    opened = LoadBegin(0, "again", Scope(ScopeKind.DATABASES, ORDERS._replace(db="", table="")))
+    assert facts(one, *records, opened).detail == "loading"

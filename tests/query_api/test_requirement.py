@@ -1,0 +1,133 @@
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hive.errors import InputError
+from hive.names import table_name
+from query_api.positions import Position
+from query_api.requirement import (
+    PARAMETERS,
+    Consistency,
+    Defaults,
+    Requirement,
+    parse_requirement,
+)
+
+TABLE = table_name(None, "sales", "orders")
+LIST = "sales.orders:12:7:7,12:8"
+NO_DEFAULTS = Defaults()
+
+
+def parse(given: dict[str, str] | None = None, /, **more: str) -> Requirement:
+    return parse_requirement({**(given or {}), **more}, TABLE, NO_DEFAULTS)
+
+
+def parse_with(defaults: Defaults, **given: str) -> Requirement:
+    return parse_requirement(given, TABLE, defaults)
+
+
+def test_a_list_with_a_positive_id_is_checked_and_everything_else_is_latest() -> None:
+    checked = parse(write_ids=LIST, table_id="5")
+    assert checked.consistency is Consistency.WRITE_IDS
+    assert not checked.latest
+    assert checked.table_id == 5
+    assert checked.write_ids is not None
+    assert checked.write_ids.hwm == 12
+    for given_ in ({}, {"write_ids": LIST}, {"table_id": "5"}):
+        assert parse(given_) == Requirement()
+
+
+@pytest.mark.parametrize(
+    ("ids", "table_id"),
+    [
+        ("sales.orders:9223372036854775807:9223372036854775807::", "5"),
+        ("", "5"),
+        ("null:5:1::", "5"),
+        (LIST, "-1"),
+        (LIST, "0"),
+        ("4$sales.other:5:9223372036854775807::", "5"),
+    ],
+)
+def test_what_hive_sends_outside_of_queries_counts_as_no_list(ids: str, table_id: str) -> None:
+    assert parse(write_ids=ids, table_id=table_id) == Requirement()
+
+
+@pytest.mark.parametrize(
+    "ids", ["[12:7,8,12]", "HIVE.Sales.Orders:12:7:7,12:8", f"9${LIST}$sales.other:1:1:1:"]
+)
+def test_every_form_of_a_list_is_understood(ids: str) -> None:
+    requirement = parse(write_ids=ids, table_id="5")
+    assert requirement.write_ids is not None
+    assert [*requirement.write_ids.exceptions] == [7, 8, 12]
+
+
+def test_a_list_is_not_checked_where_something_else_is_asked_for() -> None:
+    requirement = parse(write_ids=LIST, table_id="5", consistency="any")
+    assert requirement == Requirement(Consistency.ANY, latest=False)
+
+
+def test_a_deployment_sets_defaults_by_table_and_a_floor() -> None:
+    defaults = Defaults(tables=(("sales.*", Consistency.ANY), ("*", Consistency.LATEST)))
+    assert parse_with(defaults) == Requirement(Consistency.ANY, latest=False)
+    assert parse_requirement({}, table_name(None, "hr", "t"), defaults) == Requirement()
+    assert parse_requirement({}, None, defaults) == Requirement()
+    floor = Defaults(tables=defaults.tables, floor=Consistency.LATEST)
+    assert parse_with(floor) == Requirement(Consistency.ANY, latest=True)
+    assert parse_with(floor, write_ids=LIST, table_id="5").latest
+
+
+def test_a_position_can_be_added_to_each() -> None:
+    for consistency in ("any", "at_least", "latest"):
+        requirement = parse(consistency=consistency, min_position="2:34", max_wait_ms="50")
+        assert requirement.min_position == Position(2, 34)
+        assert requirement.max_wait_ms == 50
+
+
+@pytest.mark.parametrize(
+    ("given_", "says"),
+    [
+        ({"consistency": "strong"}, "write one of any, at_least, write_ids, latest"),
+        ({"consistency": "at_least"}, "needs a min_position"),
+        ({"min_position": "34"}, "Metatide-Position"),
+        ({"max_wait_ms": "60001"}, "from 0 to 60000"),
+        ({"max_wait_ms": "٣"}, "bad max_wait_ms"),
+        ({"table_id": "x"}, "bad table_id"),
+        ({"accept_newer": "maybe"}, "true or false"),
+        ({"write_ids": "hr.t:5:1::", "table_id": "5"}, "but hive.sales.orders is read"),
+        ({"write_ids": "12:7:7:", "table_id": "5"}, "list of transactions"),
+        ({"write_ids": "sales.orders:x:1::", "table_id": "5"}, "bad write-id list"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_advice(given_: dict[str, str], says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        parse(given_)
+
+
+def test_a_list_is_of_one_table() -> None:
+    with pytest.raises(InputError, match="reads of one table"):
+        parse_requirement({"consistency": "write_ids"}, None, NO_DEFAULTS)
+
+
+@pytest.mark.parametrize("wrong", [Consistency.AT_LEAST, Consistency.WRITE_IDS])
+def test_what_needs_more_than_a_word_is_no_default(wrong: Consistency) -> None:
+    with pytest.raises(InputError, match="can't be a default"):
+        Defaults(wrong)
+    with pytest.raises(InputError, match="the floor is any or latest"):
+        Defaults(floor=wrong)
+
+
+TEXTS = st.text(max_size=40) | st.text(string.digits + ":,-$[]", max_size=40)
+
+
+@given(st.dictionaries(st.sampled_from(PARAMETERS), TEXTS))
+def test_any_text_is_read_or_refused(given_: dict[str, str]) -> None:
+    refusal = ""
+    try:
+        requirement = parse(given_)
+    except InputError as error:
+        refusal = str(error)
+    else:
+        assert requirement.write_ids is None or requirement.table_id > 0
+    assert len(refusal) < 400
