@@ -14,6 +14,7 @@ COMMANDS: dict[str, str] = {
     "digest": "metatide.cli.digest",
     "doctor": "metatide.cli.doctor",
     "fold": "metatide.cli.fold",
+    "rebuild": "metatide.cli.rebuild",
     "write-ids": "metatide.cli.write_ids",
 }
 """Name of a subcommand → the module that defines `command`."""

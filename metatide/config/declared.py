@@ -110,6 +110,29 @@ class State(Section, frozen=True):
     ] = 256
 
 
+class Worker(Section, frozen=True):
+    """A worker process: one member of a consumer group, with stores of its own."""
+
+    name: Annotated[
+        str,
+        key(
+            "The worker's name, which is its folder in `workers` of the data folder.",
+            option="--worker-name",
+        ),
+    ] = "worker-1"
+    group: Annotated[
+        str,
+        key("The consumer group that shares the shards out; each further one is a full replica."),
+    ] = "metatide"
+    session_timeout_s: Annotated[
+        int, key("After this long without a sign of life others take a worker's shards.", ge=6)
+    ] = 10
+    flush_s: Annotated[
+        int,
+        key("After a crash a worker folds again what came in about this time.", ge=1, le=600),
+    ] = 15
+
+
 class Config(Section, frozen=True):
     """What no section holds."""
 
@@ -137,3 +160,4 @@ class Config(Section, frozen=True):
     http: Http = Http()
     thrift: Thrift = Thrift()
     state: State = State()
+    worker: Worker = Worker()

@@ -1,12 +1,15 @@
 """Which kinds of entries share a column family in the store of a shard.
 
-A change here is another format: it goes with another `Identity.format_version`.
+A change here, or of what the fold writes, is another format: it goes with another STORE_FORMAT.
 """
 
 from typing import Final
 
 from state import keys
 from state.store.options import KIB, Family
+
+STORE_FORMAT: Final = 1
+"""`Identity.format_version` of the stores of shards."""
 
 SHARD_FAMILIES: Final = (
     Family(name="partitions", kinds=keys.PARTITION, dictionary_bytes=16 * KIB),

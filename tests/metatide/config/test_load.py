@@ -86,7 +86,7 @@ def test_paths_in_the_file_are_relative_to_it() -> None:
     ("text", "message"),
     [
         ('[kafka]\ntopik = "x"', "there is no key kafka.topik; the nearest is kafka.topic"),
-        ("worker = 1", "there is no key worker; the nearest is workers"),
+        ("workrs = 1", "there is no key workrs; the nearest is workers"),
         ("[databse]\nurl = 'x'", "there is no key databse.url; the nearest is database.url"),
         ("kafka = 1", "kafka is a table, written [kafka], not a value"),
         ("workers = 0", "workers: the value 0 is wrong: expected int >= 1"),

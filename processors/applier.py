@@ -1,0 +1,92 @@
+"""Folding records into a store, batch by batch."""
+
+from typing import Final, Protocol
+
+from processors.fold import Fold, Signal
+from state.records import decode
+from state.store import Overlay, Position
+
+RECORDS_MAX: Final = 1000
+BYTES_MAX: Final = 8 << 20
+
+
+class Committed(Protocol):
+    """The side of a store that the fold writes to."""
+
+    @property
+    def position(self) -> Position: ...
+
+    def transaction(self) -> Overlay: ...
+
+    def commit(self, transaction: Overlay, position: Position) -> None: ...
+
+
+class Applier:
+    """The one writer of a store.
+
+    1. Takes records in the order of their offsets and skips those that it has.
+    2. What it took becomes visible with `commit`, together with the position.
+    3. After an error nothing of the batch is left: it goes on from the last commit.
+    """
+
+    def __init__(self, store: Committed) -> None:
+        self._store = store
+        self._fold: Fold | None = None
+        self._txn: Overlay | None = None
+        self._next = store.position.offset
+        self._bytes = 0
+
+    @property
+    def next_offset(self) -> int:
+        """The record that it waits for."""
+        return self._next
+
+    @property
+    def pending(self) -> int:
+        """How many records a commit would make visible."""
+        return self._next - self._store.position.offset
+
+    @property
+    def full(self) -> bool:
+        """Whether a commit is due."""
+        return self.pending >= RECORDS_MAX or self._bytes >= BYTES_MAX
+
+    def skip_to(self, offset: int) -> None:
+        """The topic has nothing before this offset any more."""
+        assert self.pending == 0, "a batch spans offsets that the topic lacks"
+        assert offset >= self._next
+        self._next = offset
+
+    def add(self, offset: int, value: bytes) -> None:
+        """Folds the next record."""
+        if offset < self._next:
+            return
+        assert offset == self._next, f"offset {offset} where {self._next} was to come"
+        try:
+            if self._fold is None:
+                self._txn = self._store.transaction()
+                self._fold = Fold(self._txn)
+            self._fold.apply(decode(value))
+        except BaseException:
+            self._reset()
+            raise
+        self._next += 1
+        self._bytes += len(value)
+
+    def commit(self) -> list[Signal]:
+        """Makes the batch visible, and says what its events ask for."""
+        if self._fold is None:
+            return []
+        assert self._txn is not None
+        try:
+            signals = self._fold.flush()
+            position = Position(self._fold.epoch, self._fold.applied, self._next)
+            self._store.commit(self._txn, position)
+        finally:
+            self._reset()
+        return signals
+
+    def _reset(self) -> None:
+        self._fold = self._txn = None
+        self._next = self._store.position.offset
+        self._bytes = 0

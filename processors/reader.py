@@ -1,0 +1,143 @@
+"""Reading a shard's records from the topic, in order and without gaps."""
+
+import time
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Final, NamedTuple, Self
+
+import structlog
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from hive.errors import MachineError
+from processors.topic import QUIET, REQUEST_TIMEOUT_S, Bounds, Topic
+
+BYTES_MAX: Final = 8 << 20
+RECORDS_MAX: Final = 1000
+SILENCE_S_MAX: Final = 30.0
+_POLL_S: Final = 0.25
+_RETRIES_MAX: Final = 2
+# librdkafka's own codes have names that begin with an underscore.
+_OUT_OF_RANGE: Final = KafkaError._AUTO_OFFSET_RESET  # noqa: SLF001
+
+log = structlog.get_logger(__name__)
+
+
+class Stored(NamedTuple):
+    """A record's bytes and where in its partition they stand."""
+
+    offset: int
+    value: bytes
+
+
+class TopicReader:
+    """A consumer outside of any group, for one thread.
+
+    1. Offsets of a partition are contiguous. Where they seem not to be, it reads again.
+    2. Where the topic really lacks some, it goes on behind them: the intervals that changes carry
+       show the fold what it missed.
+    """
+
+    def __init__(self, topic: Topic) -> None:
+        self._topic = topic
+        self._consumer = Consumer(
+            {
+                "bootstrap.servers": topic.servers,
+                "group.id": "metatide-replay",
+                "enable.auto.commit": False,
+                "enable.auto.offset.store": False,
+                "auto.offset.reset": "error",
+                "fetch.wait.max.ms": 100,
+                "fetch.queue.backoff.ms": 10,
+                "queued.max.messages.kbytes": 2 * BYTES_MAX // 1024,
+                "reconnect.backoff.max.ms": 1000,
+            },
+            logger=QUIET,
+        )
+
+    def bounds(self, shard: int) -> Bounds:
+        """From where to where the shard's partition reaches now."""
+        where = TopicPartition(self._topic.name, shard)
+        try:
+            return Bounds(*self._consumer.get_watermark_offsets(where, timeout=REQUEST_TIMEOUT_S))
+        except KafkaException as error:
+            raise self._error(shard, error.args[0]) from error
+
+    def read(self, shard: int, start: int, end: int) -> Iterator[list[Stored]]:
+        """The records from `start` up to `end`, in batches; empty ones while the brokers tarry."""
+        expected, retries, size = start, 0, RECORDS_MAX
+        heard = time.monotonic()
+        self._seek(shard, expected)
+        while expected < end:
+            batch, fault = self._take(self._consumer.consume(size, _POLL_S), expected)
+            if batch:
+                heard = time.monotonic()
+                expected = batch[-1].offset + 1
+                retries = 0
+                mean = sum(len(one.value) for one in batch) // len(batch)
+                size = max(1, min(RECORDS_MAX, BYTES_MAX // (mean + 1)))
+            yield [one for one in batch if one.offset < end]
+            if fault is not None:
+                retries += 1
+                expected = self._recover(shard, expected, fault, retries)
+            if time.monotonic() - heard >= SILENCE_S_MAX:
+                raise self._error(shard, f"it sent nothing for {SILENCE_S_MAX:g} s")
+
+    def _take(
+        self, messages: list[Message], expected: int
+    ) -> tuple[list[Stored], KafkaError | int | None]:
+        """What of these messages comes next, and what keeps the others from it."""
+        batch: list[Stored] = []
+        for message in messages:
+            if (error := message.error()) is not None:
+                return batch, error
+            offset, value = message.offset(), message.value()
+            assert offset is not None
+            if offset < expected:
+                continue
+            if offset > expected:
+                return batch, offset
+            assert isinstance(value, bytes | None)
+            batch.append(Stored(offset, value or b""))
+            expected += 1
+        return batch, None
+
+    def _recover(self, shard: int, expected: int, fault: KafkaError | int, retries: int) -> int:
+        """Reads again from `expected`, or from where the topic begins if it has lost that."""
+        if isinstance(fault, KafkaError) and fault.code() != _OUT_OF_RANGE:
+            if fault.fatal():
+                raise self._error(shard, fault.str())
+            # librdkafka goes on trying by itself.
+            return expected
+        first, end = self.bounds(shard)
+        if expected < first or (isinstance(fault, int) and retries > _RETRIES_MAX):
+            found = first if expected < first else fault
+            assert isinstance(found, int)
+            log.warning("the topic lacks records", shard=shard, expected=expected, found=found)
+            expected = found
+        elif expected > end:
+            raise self._error(shard, f"it ends at {end}, and {expected} was read before")
+        self._seek(shard, expected)
+        return expected
+
+    def _seek(self, shard: int, offset: int) -> None:
+        self._consumer.assign([TopicPartition(self._topic.name, shard, offset)])
+
+    def _error(self, shard: int, why: object) -> MachineError:
+        return MachineError(
+            f"partition {shard} of topic {self._topic.name} at {self._topic.servers} "
+            f"can't be read: {why}"
+        )
+
+    def close(self) -> None:
+        self._consumer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,0 +1,77 @@
+"""Bulk replay: folding a stretch of the topic into a store, as fast as one core can."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event
+from typing import Final, NamedTuple
+
+from processors.applier import Applier
+from processors.reader import TopicReader
+from processors.topic import Topic
+from state.store import MemoryBudget, Position, Store
+from state.store.families import SHARD_FAMILIES
+
+FLUSH_EVERY_S: Final = 15.0
+
+
+class Progress(NamedTuple):
+    """How far the replay of a shard is, in offsets."""
+
+    shard: int
+    first: int
+    done: int
+    end: int
+
+
+def replay(
+    store: Store,
+    reader: TopicReader,
+    *,
+    end: int | None = None,
+    stop: Event | None = None,
+    report: Callable[[Progress], None] | None = None,
+) -> Position:
+    """Folds what the topic holds behind the store's position, up to `end` or to where it ends now.
+
+    Signals are dropped: what was asked for then has been answered, or is asked for again by those
+    who still miss it. Returns early when `stop` is set; what was folded until then is kept.
+    """
+    shard = store.identity.shard
+    if end is None:
+        end = reader.bounds(shard).end
+    applier = Applier(store)
+    first = applier.next_offset
+    flushed = time.monotonic()
+    for batch in reader.read(shard, first, end) if first < end else ():
+        if stop is not None and stop.is_set():
+            break
+        for offset, value in batch:
+            if offset > applier.next_offset:
+                applier.commit()
+                applier.skip_to(offset)
+            applier.add(offset, value)
+            if applier.full:
+                applier.commit()
+        applier.commit()
+        if report is not None:
+            report(Progress(shard, first, applier.next_offset, end))
+        if time.monotonic() - flushed >= FLUSH_EVERY_S:
+            store.flush()
+            flushed = time.monotonic()
+    return store.position
+
+
+def rebuild(
+    topic: Topic,
+    shard: int,
+    path: Path,
+    budget: MemoryBudget,
+    *,
+    report: Callable[[Progress], None] | None = None,
+) -> Position:
+    """Builds the store of a shard from the topic alone, at a path where nothing is yet."""
+    assert not path.exists(), f"{path} is there already"
+    store = Store(path, topic.identity(shard), families=SHARD_FAMILIES, budget=budget)
+    with store, TopicReader(topic) as reader:
+        return replay(store, reader, report=report)

@@ -1,0 +1,75 @@
+"""`metatide rebuild`, and the directory that it works in."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from metatide.cli import root
+from metatide.cli.digest import _digests
+from processors.directory import WorkerDirectory
+from processors.topic import Topic
+from state.records import AnyRecord
+from tests.support.topics import TopicWriter, log_records, new_topic
+
+SHARDS = 3
+
+
+@pytest.fixture(scope="module")
+def records() -> dict[int, list[AnyRecord]]:
+    return log_records("every-event-json", SHARDS)
+
+
+@pytest.fixture(scope="module")
+def topic(kafka_broker: str, records: dict[int, list[AnyRecord]]) -> Topic:
+    topic = new_topic(kafka_broker, SHARDS)
+    writer = TopicWriter(topic)
+    writer.records(records)
+    writer.flush()
+    return topic
+
+
+def rebuild(topic: Topic, data_dir: Path, *options: str) -> Result:
+    environment = {"METATIDE_KAFKA_TOPIC": topic.name}
+    arguments = ["rebuild", "--data-dir", str(data_dir), "--kafka", topic.servers, *options]
+    return CliRunner().invoke(root, arguments, env=environment)
+
+
+def test_all_shards_are_built_and_again_the_same(
+    topic: Topic, records: dict[int, list[AnyRecord]], tmp_path: Path
+) -> None:
+    directory = WorkerDirectory(tmp_path / "workers" / "worker-1")
+    digests = []
+    for _ in range(2):
+        result = rebuild(topic, tmp_path)
+        assert result.exit_code == 0, result.output
+        found = json.loads(result.stdout)["shards"]
+        assert [one["offset"] for one in found] == [len(records[shard]) for shard in range(SHARDS)]
+        digests.append([_digests(directory.store(shard)) for shard in range(SHARDS)])
+        assert directory.shards() == [0, 1, 2]
+        assert {one.name for one in directory.store(0).parent.iterdir()} == {"0", "1", "2"}
+    assert digests[0] == digests[1]
+
+
+def test_one_shard_alone_leaves_the_others(topic: Topic, tmp_path: Path) -> None:
+    directory = WorkerDirectory(tmp_path / "workers" / "worker-1")
+    half = directory.new(1)
+    half.mkdir(parents=True)
+    (half / "left by a crash").touch()
+    result = rebuild(topic, tmp_path, "--shard", "1")
+    assert result.exit_code == 0, result.output
+    assert directory.shards() == [1]
+    assert _digests(directory.store(1))["shard"] == 1
+
+
+def test_a_shard_that_there_is_not_is_refused(topic: Topic, tmp_path: Path) -> None:
+    result = rebuild(topic, tmp_path, "--shard", "3")
+    assert "has 0 to 2" in str(result.exception)
+
+
+def test_the_directory_of_a_running_worker_is_refused(topic: Topic, tmp_path: Path) -> None:
+    with WorkerDirectory(tmp_path / "workers" / "worker-1").owned():
+        result = rebuild(topic, tmp_path)
+    assert "works in" in str(result.exception)
+    assert rebuild(topic, tmp_path, "--shard", "0").exit_code == 0

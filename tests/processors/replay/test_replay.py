@@ -1,0 +1,151 @@
+"""Replays of a real broker's topic into real stores."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event
+
+import pytest
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from hive.errors import MachineError
+from processors.fold import Fold
+from processors.reader import TopicReader
+from processors.replay import Progress, rebuild, replay
+from processors.topic import QUIET, Topic, TopicClient
+from state import digest
+from state.loads import Cold
+from state.reading import ShardReader
+from state.records import AnyRecord, Change
+from state.store import MemoryBudget, MemoryStore, Position, Store
+from state.store.families import SHARD_FAMILIES
+from tests.support.topics import TopicWriter, log_records, new_topic
+
+SHARDS = 3
+BUDGET = MemoryBudget(64 << 20)
+
+
+def folded(records: list[AnyRecord]) -> MemoryStore:
+    """What the fold alone makes of them, all in one batch."""
+    store = MemoryStore()
+    txn = store.transaction()
+    fold = Fold(txn)
+    for record in records:
+        fold.apply(record)
+    fold.flush()
+    store.commit(txn, Position(fold.epoch, fold.applied, len(records)))
+    return store
+
+
+@pytest.fixture(scope="module")
+def records() -> dict[int, list[AnyRecord]]:
+    return log_records("one-writer", SHARDS)
+
+
+@pytest.fixture(scope="module")
+def topic(kafka_broker: str, records: dict[int, list[AnyRecord]]) -> Topic:
+    topic = new_topic(kafka_broker, SHARDS)
+    writer = TopicWriter(topic)
+    writer.records(records)
+    writer.flush()
+    return topic
+
+
+@pytest.fixture
+def store(topic: Topic, tmp_path: Path) -> Iterator[Store]:
+    path = tmp_path / "0"
+    with Store(path, topic.identity(0), families=SHARD_FAMILIES, budget=BUDGET) as store:
+        yield store
+
+
+def delete_before(topic: Topic, shard: int, offset: int) -> None:
+    admin = AdminClient({"bootstrap.servers": topic.servers}, logger=QUIET)
+    where = TopicPartition(topic.name, shard, offset)
+    admin.delete_records([where])[where].result(30)
+
+
+@pytest.mark.parametrize("shard", range(SHARDS))
+def test_a_replay_is_what_the_fold_alone_makes(
+    topic: Topic, records: dict[int, list[AnyRecord]], shard: int, tmp_path: Path
+) -> None:
+    position = rebuild(topic, shard, tmp_path / "new", BUDGET)
+    assert position.offset == len(records[shard])
+    expected = folded(records[shard]).snapshot()
+    path = tmp_path / "new"
+    with Store(path, topic.identity(shard), families=SHARD_FAMILIES, budget=BUDGET) as store:
+        assert store.position == position == expected.position
+        assert digest.exact(store.snapshot()) == digest.exact(expected)
+
+
+def test_it_goes_on_where_it_stopped(
+    topic: Topic, records: dict[int, list[AnyRecord]], store: Store
+) -> None:
+    with TopicReader(topic) as reader:
+        for end in (1, 7, 8, 200):
+            assert replay(store, reader, end=end).offset == end
+        assert replay(store, reader).offset == len(records[0])
+        assert replay(store, reader).offset == len(records[0])
+    assert digest.exact(store.snapshot()) == digest.exact(folded(records[0]).snapshot())
+
+
+def test_it_stops_when_it_is_told(topic: Topic, store: Store) -> None:
+    stop = Event()
+    stop.set()
+    with TopicReader(topic) as reader:
+        assert replay(store, reader, stop=stop) == Position()
+
+
+def test_it_reports_how_far_it_is(topic: Topic, store: Store) -> None:
+    reports: list[Progress] = []
+    with TopicReader(topic) as reader:
+        end = replay(store, reader, report=reports.append).offset
+    assert reports[-1] == Progress(0, 0, end, end)
+    assert [one.done for one in reports] == sorted(one.done for one in reports)
+
+
+def test_what_the_topic_lost_is_doubted(
+    kafka_broker: str, records: dict[int, list[AnyRecord]], tmp_path: Path
+) -> None:
+    topic, found = new_topic(kafka_broker, 1), records[1]
+    writer = TopicWriter(topic)
+    writer.records({0: found})
+    writer.flush()
+    path = tmp_path / "0"
+    with (
+        Store(path, topic.identity(0), families=SHARD_FAMILIES, budget=BUDGET) as store,
+        TopicReader(topic) as reader,
+    ):
+        half = len(found) // 2
+        replay(store, reader, end=half)
+        known = set(ShardReader(store.snapshot()).table_names())
+        delete_before(topic, 0, half + 20)
+        assert replay(store, reader).offset == len(found)
+        shard = ShardReader(store.snapshot())
+        lost = found[half + 20]
+        assert isinstance(lost, Change)
+        assert shard.head.floor == lost.after
+        doubted = {
+            name
+            for name in shard.table_names()
+            if (state := shard.state(name))
+            and state.loads.cold(shard.head.applied, shard.head.floor) is Cold.DOUBT
+        }
+        assert doubted & known
+
+
+def test_a_store_ahead_of_the_topic_is_refused(topic: Topic, store: Store) -> None:
+    with TopicReader(topic) as reader:
+        end = replay(store, reader).offset
+        txn = store.transaction()
+        store.commit(txn, Position(0, store.position.applied, end + 10))
+        with pytest.raises(MachineError, match="was read before"):
+            replay(store, reader, end=end + 20)
+
+
+def test_a_topic_that_is_missing_is_named(kafka_broker: str) -> None:
+    with pytest.raises(MachineError, match="there is no topic nowhere"):
+        TopicClient(kafka_broker, "nowhere").describe()
+
+
+def test_a_topic_made_anew_is_another(kafka_broker: str) -> None:
+    assert new_topic(kafka_broker, 1).id != new_topic(kafka_broker, 1).id

@@ -1,0 +1,105 @@
+"""Topics of the tests: made, filled with records, and the records themselves."""
+
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from connectors.routing import route
+from connectors.translate import translate
+from hive.events.decode import decode
+from hive.events.row import row_from_json
+from processors.topic import QUIET, Topic, TopicClient
+from state.records import AnyRecord, Change, encode
+from state.records.parts import split
+
+LOGS = Path(__file__).parents[1] / "data" / "hive-4.2.0"
+_TIMEOUT_S = 30
+
+
+def new_topic(servers: str, partitions: int, name: str | None = None) -> Topic:
+    """An empty topic with a name that nobody else has."""
+    name = name or f"test-{uuid.uuid4().hex[:12]}"
+    admin = AdminClient({"bootstrap.servers": servers}, logger=QUIET)
+    settings = {"retention.ms": "-1", "max.message.bytes": str(16 << 20)}
+    topic = NewTopic(name, num_partitions=partitions, replication_factor=1, config=settings)
+    admin.create_topics([topic])[name].result(_TIMEOUT_S)
+    return TopicClient(servers, name).describe()
+
+
+def delete_topic(servers: str, name: str) -> None:
+    admin = AdminClient({"bootstrap.servers": servers}, logger=QUIET)
+    admin.delete_topics([name])[name].result(_TIMEOUT_S)
+
+
+class TopicWriter:
+    """Produces as a connector does: idempotent, each shard in order."""
+
+    def __init__(self, topic: Topic) -> None:
+        self._topic = topic
+        self._producer = Producer(
+            {
+                "bootstrap.servers": topic.servers,
+                "enable.idempotence": True,
+                "linger.ms": 1,
+                "message.max.bytes": 16 << 20,
+                "queue.buffering.max.messages": 1_000_000,
+                "message.timeout.ms": 300_000,
+            },
+            logger=QUIET,
+        )
+
+    def write(self, shard: int, values: Iterable[bytes]) -> None:
+        for value in values:
+            while True:
+                try:
+                    self._producer.produce(self._topic.name, value, partition=shard)
+                    break
+                except BufferError:
+                    self._producer.poll(0.1)
+        self._producer.poll(0)
+
+    def records(self, records: Mapping[int, Iterable[AnyRecord]]) -> None:
+        for shard, found in records.items():
+            self.write(shard, map(encode, found))
+
+    def flush(self) -> None:
+        assert self._producer.flush(60) == 0, "the broker doesn't acknowledge"
+
+
+class Publisher:
+    """Turns events into the records of all shards, each with the interval that it stands for."""
+
+    def __init__(self, shards: int) -> None:
+        self._tails = [0] * shards
+
+    def event(self, event: int, addressed: list[object]) -> Iterator[tuple[int, Change]]:
+        for shard, actions in route(addressed, len(self._tails)).items():  # type: ignore[arg-type]
+            for part in split(Change(0, self._tails[shard], event, actions)):
+                yield shard, part
+            self._tails[shard] = event
+
+    def progress(self, event: int) -> Iterator[tuple[int, Change]]:
+        """All shards are complete up to an event."""
+        for shard, tail in enumerate(self._tails):
+            if tail < event:
+                yield shard, Change(0, tail, event)
+                self._tails[shard] = event
+
+
+def log_records(log: str, shards: int) -> dict[int, list[AnyRecord]]:
+    """The records of a real log, shard by shard, all complete up to its last event."""
+    publisher = Publisher(shards)
+    found: dict[int, list[AnyRecord]] = {shard: [] for shard in range(shards)}
+    event = 0
+    for line in (LOGS / log / "log.jsonl").read_bytes().splitlines():
+        row = row_from_json(line)
+        event = row.event_id
+        for shard, record in publisher.event(event, [*translate(decode(row))]):
+            found[shard].append(record)
+    for shard, record in publisher.progress(event):
+        found[shard].append(record)
+    return found
