@@ -17,7 +17,14 @@ ALLOWED = {
     "metatide/client": set[str](),
 }
 OURS = {"hive", "state", "connectors", "processors", "query_api", "metatide", "tests", "benchmarks"}
-PURE = ["hive/write_ids", "hive/thrift", "hive/events", "hive/filters", "processors/fold"]
+PURE = [
+    "hive/write_ids",
+    "hive/thrift",
+    "hive/events",
+    "hive/filters",
+    "hive/reader/rows",
+    "processors/fold",
+]
 IMPURE = {
     "asyncio",
     "confluent_kafka",

@@ -1,0 +1,190 @@
+"""What hangs on objects in tables of its own: one statement brings all kinds for many owners."""
+
+from collections.abc import Collection
+from enum import Enum
+from functools import cache
+from typing import Any, NamedTuple
+
+from sqlalchemy import (
+    Column,
+    CompoundSelect,
+    Select,
+    String,
+    Text,
+    bindparam,
+    cast,
+    literal_column,
+    null,
+    select,
+    union_all,
+)
+
+from hive.reader.rows.details import Details, Kind
+from hive.reader.snapshot import Snapshot
+from hive.schema import Version, metadata
+
+
+class Owner(Enum):
+    """What has details."""
+
+    DATABASE = "databases"
+    FUNCTION = "functions"
+    TABLE = "tables"
+    PARTITION = "partitions"
+    COLUMNS = "columns"
+    STORAGE = "storages"
+    SERDE = "serdes"
+
+
+class Source(NamedTuple):
+    """Where the details of one kind are: columns of the owner, of the place, of the texts."""
+
+    owner: Owner
+    kind: Kind
+    table: str
+    id: str
+    place: str | None
+    texts: tuple[str, ...]
+
+
+_PAIR = ("PARAM_KEY", "PARAM_VALUE")
+_SOURCES = (
+    Source(Owner.DATABASE, Kind.DATABASE_PARAMETER, "DATABASE_PARAMS", "DB_ID", None, _PAIR),
+    Source(
+        Owner.FUNCTION,
+        Kind.RESOURCE,
+        "FUNC_RU",
+        "FUNC_ID",
+        "INTEGER_IDX",
+        ("RESOURCE_TYPE", "RESOURCE_URI"),
+    ),
+    Source(Owner.TABLE, Kind.TABLE_PARAMETER, "TABLE_PARAMS", "TBL_ID", None, _PAIR),
+    Source(
+        Owner.TABLE,
+        Kind.PARTITION_KEY,
+        "PARTITION_KEYS",
+        "TBL_ID",
+        "INTEGER_IDX",
+        ("PKEY_NAME", "PKEY_TYPE", "PKEY_COMMENT"),
+    ),
+    Source(
+        Owner.PARTITION,
+        Kind.PARTITION_VALUE,
+        "PARTITION_KEY_VALS",
+        "PART_ID",
+        "INTEGER_IDX",
+        ("PART_KEY_VAL",),
+    ),
+    Source(Owner.PARTITION, Kind.PARTITION_PARAMETER, "PARTITION_PARAMS", "PART_ID", None, _PAIR),
+    Source(
+        Owner.COLUMNS,
+        Kind.COLUMN,
+        "COLUMNS_V2",
+        "CD_ID",
+        "INTEGER_IDX",
+        ("COLUMN_NAME", "TYPE_NAME", "COMMENT"),
+    ),
+    Source(Owner.STORAGE, Kind.STORAGE_PARAMETER, "SD_PARAMS", "SD_ID", None, _PAIR),
+    Source(
+        Owner.STORAGE,
+        Kind.BUCKET_COLUMN,
+        "BUCKETING_COLS",
+        "SD_ID",
+        "INTEGER_IDX",
+        ("BUCKET_COL_NAME",),
+    ),
+    Source(
+        Owner.STORAGE,
+        Kind.SORT_COLUMN,
+        "SORT_COLS",
+        "SD_ID",
+        "INTEGER_IDX",
+        ("COLUMN_NAME", "ORDER"),
+    ),
+    Source(
+        Owner.STORAGE,
+        Kind.SKEWED_COLUMN,
+        "SKEWED_COL_NAMES",
+        "SD_ID",
+        "INTEGER_IDX",
+        ("SKEWED_COL_NAME",),
+    ),
+    Source(Owner.SERDE, Kind.SERDE_PARAMETER, "SERDE_PARAMS", "SERDE_ID", None, _PAIR),
+)
+_TEXTS = 3
+
+Ids = dict[Owner, Collection[int]]
+
+
+def read_details(snapshot: Snapshot, ids: Ids) -> Details:
+    """All details of these owners; a second statement follows only where there is skew."""
+    wanted = tuple(owner for owner in Owner if ids.get(owner))
+    if not wanted:
+        return Details()
+    parameters = {owner.value: list(ids[owner]) for owner in wanted}
+    details = Details(snapshot.rows(_statement(snapshot.version, wanted), parameters))
+    if details.any(Kind.SKEWED_COLUMN):
+        skewed = {Owner.STORAGE.value: parameters[Owner.STORAGE.value]}
+        details.add(snapshot.rows(_skew_statement(snapshot.version), skewed))
+    return details
+
+
+@cache
+def _statement(version: Version, owners: tuple[Owner, ...]) -> CompoundSelect[Any]:
+    return union_all(*(_select(version, one) for one in _SOURCES if one.owner in owners))
+
+
+def _select(version: Version, source: Source) -> Select[Any]:
+    columns = metadata(version).tables[source.table].c
+    texts = [_text(columns[name]) for name in source.texts]
+    texts += [cast(null(), Text)] * (_TEXTS - len(texts))
+    place = literal_column("0") if source.place is None else columns[source.place]
+    return select(literal_column(str(int(source.kind))), columns[source.id], place, *texts).where(
+        columns[source.id].in_(ids_parameter(source.owner.value))
+    )
+
+
+def _text(column: Column[Any]) -> Any:
+    return column if isinstance(column.type, String) else cast(column, String(20))
+
+
+@cache
+def _skew_statement(version: Version) -> CompoundSelect[Any]:
+    """Lists of values, each value a row; a list without values is a row of its own."""
+    tables = metadata(version).tables
+    of = ids_parameter(Owner.STORAGE.value)
+    lists, places = tables["SKEWED_VALUES"].c, tables["SKEWED_COL_VALUE_LOC_MAP"].c
+    values = tables["SKEWED_STRING_LIST_VALUES"]
+    return union_all(
+        select(
+            literal_column(str(int(Kind.SKEWED_VALUE))),
+            lists.SD_ID_OID,
+            values.c.INTEGER_IDX,
+            values.c.STRING_LIST_VALUE,
+            cast(lists.INTEGER_IDX, String(20)),
+            cast(null(), Text),
+        )
+        .outerjoin_from(
+            tables["SKEWED_VALUES"], values, lists.STRING_LIST_ID_EID == values.c.STRING_LIST_ID
+        )
+        .where(lists.SD_ID_OID.in_(of)),
+        select(
+            literal_column(str(int(Kind.SKEWED_LOCATION))),
+            places.SD_ID,
+            values.c.INTEGER_IDX,
+            values.c.STRING_LIST_VALUE,
+            cast(places.STRING_LIST_ID_KID, String(20)),
+            places.LOCATION,
+        )
+        .outerjoin_from(
+            tables["SKEWED_COL_VALUE_LOC_MAP"],
+            values,
+            places.STRING_LIST_ID_KID == values.c.STRING_LIST_ID,
+        )
+        .where(places.SD_ID.in_(of)),
+    )
+
+
+def ids_parameter(name: str) -> Any:
+    """A parameter for thousands of ids: they go into the text, since drivers limit parameters."""
+    return bindparam(name, expanding=True, literal_execute=True)

@@ -1,0 +1,156 @@
+"""Partitions: some of a table in its order, or all of many tables page by page."""
+
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from sqlalchemy import Select, func, null, select
+
+from hive.names import TableName
+from hive.reader.details import Owner, ids_parameter, read_details
+from hive.reader.rows.details import Details
+from hive.reader.rows.partitions import OWN_COLUMNS, StoredPartition, stored_partition
+from hive.reader.rows.storage import Storages
+from hive.reader.snapshot import Row, Snapshot
+from hive.reader.tables import Condition, storage_columns
+from hive.schema import Version, metadata
+
+PAGE = 2_000
+"""How many partitions, with everything that hangs on them, are in memory at a time."""
+
+_IDS = itemgetter(0, 1)
+
+
+def read_partitions(
+    snapshot: Snapshot,
+    table: TableName,
+    table_id: int,
+    *where: Condition,
+    limit: int | None = None,
+) -> list[StoredPartition]:
+    """The partitions that fulfil conditions on PARTITIONS, in order of their names."""
+    partitions = snapshot.tables["PARTITIONS"].c
+    statement = (
+        _statement(snapshot.version)
+        .where(partitions.TBL_ID == table_id, *where)
+        .order_by(partitions.PART_NAME)
+        .limit(limit)
+    )
+    rows, storages = snapshot.rows(statement), Storages()
+    found: list[StoredPartition] = []
+    for start in range(0, len(rows), PAGE):
+        page = rows[start : start + PAGE]
+        details = _details(snapshot, page, storages)
+        found += [stored_partition(table, row, details, storages) for row in page]
+    return found
+
+
+def partition_names(
+    snapshot: Snapshot, table_id: int, *where: Condition, limit: int | None = None
+) -> list[str]:
+    """The names of partitions that fulfil conditions on PARTITIONS, in order."""
+    partitions = snapshot.tables["PARTITIONS"].c
+    statement = (
+        select(partitions.PART_NAME)
+        .where(partitions.TBL_ID == table_id, *where)
+        .order_by(partitions.PART_NAME)
+        .limit(limit)
+    )
+    return [name for (name,) in snapshot.rows(statement)]
+
+
+def count_partitions(snapshot: Snapshot, table_id: int, *where: Condition) -> int:
+    """How many partitions fulfil conditions on PARTITIONS."""
+    partitions = snapshot.tables["PARTITIONS"].c
+    statement = select(func.count()).where(partitions.TBL_ID == table_id, *where)
+    return int(snapshot.rows(statement)[0][0])
+
+
+def partition_values(snapshot: Snapshot, *values: str | None) -> tuple[Condition, ...]:
+    """The conditions for partitions whose first values are these; None stands for any value."""
+    own, kept = snapshot.tables["PARTITIONS"].c, snapshot.tables["PARTITION_KEY_VALS"].c
+    return tuple(
+        own.PART_ID.in_(
+            select(kept.PART_ID).where(kept.INTEGER_IDX == place, kept.PART_KEY_VAL == value)
+        )
+        for place, value in enumerate(values)
+        if value is not None
+    )
+
+
+def stream_partitions(
+    snapshot: Snapshot, tables: Mapping[int, TableName]
+) -> Iterator[tuple[int, list[StoredPartition]]]:
+    """All partitions of these tables (names by ids): table by table, a page or less at a time."""
+    storages = Storages()
+    ids = partition_ids(snapshot, *tables)
+    statement = _page_statement(snapshot.version)
+    for start in range(0, len(ids), PAGE):
+        page = ids[start : start + PAGE].tolist()
+        rows = sorted(snapshot.rows(statement, {"partitions": page}), key=_IDS)
+        details = _details(snapshot, rows, storages)
+        for table_id, of_table in groupby(rows, key=itemgetter(0)):
+            table = tables[table_id]
+            yield (
+                table_id,
+                [stored_partition(table, row, details, storages) for row in of_table],
+            )
+
+
+def partition_ids(snapshot: Snapshot, *tables: int) -> "array[int]":
+    """The ids of all partitions of these tables, in the order of the tables' ids."""
+    partitions = snapshot.tables["PARTITIONS"].c
+    statement = (
+        select(partitions.PART_ID)
+        .where(partitions.TBL_ID.in_(ids_parameter("tables")))
+        .order_by(partitions.TBL_ID, partitions.PART_ID)
+    )
+    ids = array("q")
+    for rows in snapshot.stream(statement, {"tables": list(tables)}):
+        ids.extend(id_ for (id_,) in rows)
+    return ids
+
+
+def _details(snapshot: Snapshot, rows: Sequence[Row], storages: Storages) -> Details:
+    """All details of a page of rows; lists of columns that came before aren't read again."""
+    storage_ids, columns_ids, serde_ids = (
+        {row[OWN_COLUMNS + place] for row in rows} - {None} for place in range(3)
+    )
+    unknown = storages.unknown_columns(columns_ids)
+    details = read_details(
+        snapshot,
+        {
+            Owner.PARTITION: [row[1] for row in rows],
+            Owner.STORAGE: storage_ids,
+            Owner.COLUMNS: unknown,
+            Owner.SERDE: serde_ids,
+        },
+    )
+    storages.add_columns(unknown, details)
+    return details
+
+
+@cache
+def _statement(version: Version) -> Select[Any]:
+    described = metadata(version)
+    partitions, sds, serdes = (described.tables[n] for n in ("PARTITIONS", "SDS", "SERDES"))
+    p = partitions.c
+    own = (
+        *(p.TBL_ID, p.PART_ID, p.PART_NAME, p.CREATE_TIME, p.LAST_ACCESS_TIME),
+        p.get("WRITE_ID", null()),
+    )
+    assert len(own) == OWN_COLUMNS
+    return (
+        select(*own, *storage_columns(described))
+        .outerjoin_from(partitions, sds, p.SD_ID == sds.c.SD_ID)
+        .outerjoin(serdes, sds.c.SERDE_ID == serdes.c.SERDE_ID)
+    )
+
+
+@cache
+def _page_statement(version: Version) -> Select[Any]:
+    ids = metadata(version).tables["PARTITIONS"].c.PART_ID
+    return _statement(version).where(ids.in_(ids_parameter("partitions")))

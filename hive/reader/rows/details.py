@@ -1,0 +1,86 @@
+"""What hangs on an object in tables of its own, all in rows of one shape.
+
+A row is (kind, owner's id, place, text, text, text), so that one statement can bring all kinds.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from enum import IntEnum
+
+DetailRow = tuple[int, int, int | None, str | None, str | None, str | None]
+
+
+class Kind(IntEnum):
+    """What a row tells; its texts are given in brackets."""
+
+    DATABASE_PARAMETER = 0
+    """[key, value]"""
+    TABLE_PARAMETER = 1
+    """[key, value]"""
+    PARTITION_KEY = 2
+    """[name, type, comment]"""
+    PARTITION_VALUE = 3
+    """[value]"""
+    PARTITION_PARAMETER = 4
+    """[key, value]"""
+    COLUMN = 5
+    """[name, type, comment]"""
+    STORAGE_PARAMETER = 6
+    """[key, value]"""
+    SERDE_PARAMETER = 7
+    """[key, value]"""
+    BUCKET_COLUMN = 8
+    """[name]"""
+    SORT_COLUMN = 9
+    """[name, order]"""
+    SKEWED_COLUMN = 10
+    """[name]"""
+    SKEWED_VALUE = 11
+    """A value of a list; [value, the list's place]"""
+    SKEWED_LOCATION = 12
+    """A value of a list; [value, the list's id, the list's location]"""
+    RESOURCE = 13
+    """[type, URI]"""
+
+
+class Details:
+    """Rows by kind and owner."""
+
+    def __init__(self, rows: Iterable[DetailRow] = ()) -> None:
+        self._rows: list[defaultdict[int, list[DetailRow]]] = [defaultdict(list) for _ in Kind]
+        self.add(rows)
+
+    def add(self, rows: Iterable[DetailRow]) -> None:
+        """More of them."""
+        found = self._rows
+        for row in rows:
+            found[row[0]][row[1]].append(row)
+
+    def any(self, kind: Kind) -> bool:
+        """Whether there is one of this kind."""
+        return bool(self._rows[kind])
+
+    def of(self, kind: Kind, owner: int | None) -> list[DetailRow]:
+        """The rows of one owner in order of their places."""
+        rows = self._rows[kind].get(owner, []) if owner is not None else []
+        if len(rows) > 1:
+            rows.sort(key=_place)
+        return rows
+
+    def key(self, kind: Kind, owner: int | None) -> tuple[object, ...]:
+        """What tells the details of one owner from those of others, to find equal ones."""
+        rows = self._rows[kind].get(owner) if owner is not None else None
+        return tuple([row[2:] for row in rows]) if rows else ()
+
+    def names(self, kind: Kind, owner: int | None) -> list[str]:
+        """The first texts of one owner, in order."""
+        return [row[3] or "" for row in self.of(kind, owner)]
+
+    def parameters(self, kind: Kind, owner: int | None) -> dict[str, str]:
+        """Key and value of one owner. The metastore leaves out a key whose value is null."""
+        rows = self._rows[kind].get(owner, ()) if owner is not None else ()
+        return {key: value for _, _, _, key, value, _ in rows if key and value is not None}
+
+
+def _place(row: DetailRow) -> int:
+    return row[2] or 0

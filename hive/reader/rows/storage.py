@@ -1,0 +1,176 @@
+"""Storage descriptors.
+
+Most partitions of a table have the same descriptor but for the location, and ids of their own in
+every table. So what is equal is encoded once, and the location goes in between.
+"""
+
+from typing import Any, NamedTuple
+
+from hive.reader.rows.details import Details, Kind
+from hive.reader.rows.flags import flag
+from hive.thrift.binary import encode
+from hive.thrift.structs import FIELD_SCHEMA, STORAGE_DESCRIPTOR
+from hive.thrift.types import STRING
+from hive.thrift.view import View
+from hive.thrift.wire import FIELD, PACK_I32
+
+CACHED_MAX = 10_000
+"""How many descriptors and lists of columns are kept; more than that aren't worth it."""
+
+_OF_STORAGE = (Kind.STORAGE_PARAMETER, Kind.BUCKET_COLUMN, Kind.SORT_COLUMN)
+_LOCATION = FIELD.pack(STRING, 2)
+
+
+class StorageRow(NamedTuple):
+    """SDS and SERDES joined, outwards: an object may have none."""
+
+    id: int | None
+    columns_id: int | None
+    serde_id: int | None
+    location: str | None
+    input_format: str | None
+    output_format: str | None
+    compressed: object
+    in_subdirectories: object
+    buckets: int | None
+    serde_name: str | None
+    serde_library: str | None
+    serde_description: str | None
+    serializer: str | None
+    deserializer: str | None
+    serde_type: int | None
+
+
+class Encoded(NamedTuple):
+    """A descriptor's bytes around its location, and those of its list of columns."""
+
+    head: bytes
+    tail: bytes
+    columns: bytes
+
+    def at(self, location: str | None) -> bytes:
+        """The descriptor with this location."""
+        if location is None:
+            return self.head + self.tail
+        data = location.encode()
+        return b"".join((self.head, _LOCATION, PACK_I32.pack(len(data)), data, self.tail))
+
+
+def storage(row: StorageRow, details: Details) -> dict[str, Any] | None:
+    """The descriptor as a mapping; none where the object has none."""
+    if row.id is None:
+        return None
+    return {
+        "cols": None if row.columns_id is None else columns(details, Kind.COLUMN, row.columns_id),
+        "location": row.location,
+        "inputFormat": row.input_format,
+        "outputFormat": row.output_format,
+        "compressed": flag(row.compressed),
+        "numBuckets": row.buckets or 0,
+        "serdeInfo": _serde(row, details),
+        "bucketCols": details.names(Kind.BUCKET_COLUMN, row.id),
+        "sortCols": [
+            {"col": name or "", "order": int(order)}
+            for _, _, _, name, order, _ in details.of(Kind.SORT_COLUMN, row.id)
+            if order is not None
+        ],
+        "parameters": details.parameters(Kind.STORAGE_PARAMETER, row.id),
+        "skewedInfo": _skew(row.id, details),
+        "storedAsSubDirectories": flag(row.in_subdirectories),
+    }
+
+
+def columns(details: Details, kind: Kind, owner: int) -> list[dict[str, Any]]:
+    """Columns or partition keys, in order."""
+    return [
+        {"name": name or "", "type": type_, "comment": comment}
+        for _, _, _, name, type_, comment in details.of(kind, owner)
+    ]
+
+
+def _serde(row: StorageRow, details: Details) -> dict[str, Any] | None:
+    if row.serde_id is None:
+        return None
+    return {
+        "name": row.serde_name,
+        "serializationLib": row.serde_library,
+        "parameters": details.parameters(Kind.SERDE_PARAMETER, row.serde_id),
+        "description": row.serde_description,
+        "serializerClass": row.serializer,
+        "deserializerClass": row.deserializer,
+        "serdeType": row.serde_type or None,
+    }
+
+
+def _skew(id_: int, details: Details) -> dict[str, Any]:
+    names = details.names(Kind.SKEWED_COLUMN, id_)
+    values = _lists(details, Kind.SKEWED_VALUE, id_) if names else {}
+    places = _lists(details, Kind.SKEWED_LOCATION, id_) if names else {}
+    return {
+        "skewedColNames": names,
+        "skewedColValues": [values[place][0] for place in sorted(values)],
+        "skewedColValueLocationMaps": {
+            tuple(key): location or "" for key, location in places.values()
+        },
+    }
+
+
+def _lists(details: Details, kind: Kind, owner: int) -> dict[int, tuple[list[str], str | None]]:
+    """Lists of values by what tells them apart, with the text that all rows of a list share."""
+    lists: dict[int, tuple[list[str], str | None]] = {}
+    for _, _, place, value, list_, text in details.of(kind, owner):
+        assert list_ is not None
+        found = lists.setdefault(int(list_), ([], text))
+        if place is not None:
+            found[0].append(value or "")
+    return lists
+
+
+class Storages:
+    """Encodes descriptors, equal ones once, in one snapshot."""
+
+    def __init__(self) -> None:
+        self._columns: dict[int, tuple[bytes, ...]] = {}
+        self._encoded: dict[tuple[Any, ...], Encoded] = {}
+
+    def unknown_columns(self, ids: set[int | None]) -> list[int]:
+        """The lists of columns that details must bring."""
+        if len(self._columns) > CACHED_MAX:
+            self._columns.clear()
+        return sorted(id_ for id_ in ids if id_ is not None and id_ not in self._columns)
+
+    def add_columns(self, ids: list[int], details: Details) -> None:
+        """Keeps lists of columns: equal ones as the same object, so that they compare fast."""
+        for id_ in ids:
+            self._columns[id_] = tuple(
+                encode(FIELD_SCHEMA, column) for column in columns(details, Kind.COLUMN, id_)
+            )
+
+    def encoded(self, row: tuple[Any, ...], details: Details) -> Encoded | None:
+        """The descriptor of a row with the fields of `StorageRow`."""
+        id_, columns_id, serde_id = row[0], row[1], row[2]
+        if id_ is None:
+            return None
+        if details.of(Kind.SKEWED_COLUMN, id_):
+            return self._encode(StorageRow(*row), details)
+        key = (
+            columns_id,
+            row[4:],
+            details.key(Kind.SERDE_PARAMETER, serde_id),
+            *(details.key(kind, id_) for kind in _OF_STORAGE),
+        )
+        known = self._encoded.get(key)
+        if known is None:
+            if len(self._encoded) > CACHED_MAX:
+                self._encoded.clear()
+            known = self._encoded[key] = self._encode(StorageRow(*row), details)
+        return known
+
+    def _encode(self, row: StorageRow, details: Details) -> Encoded:
+        mapping = storage(row._replace(columns_id=None, location=None), details)
+        assert mapping is not None
+        cols = None if row.columns_id is None else list(self._columns[row.columns_id])
+        data = encode(STORAGE_DESCRIPTOR, {**mapping, "cols": cols})
+        raw = View(data).raw(1)
+        split = 0 if raw is None else FIELD.size + len(raw)
+        return Encoded(data[:split], data[split:], raw or b"")

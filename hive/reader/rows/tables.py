@@ -1,0 +1,100 @@
+"""Tables, and the lines that lists of tables show of them."""
+
+from typing import Any, NamedTuple
+
+from hive.names import TableName, table_name
+from hive.reader.rows.details import Details, Kind
+from hive.reader.rows.flags import flag
+from hive.reader.rows.principals import owner_type
+from hive.reader.rows.storage import StorageRow, columns, storage
+from hive.thrift.binary import encode
+from hive.thrift.canonical import is_transactional
+from hive.thrift.structs import TABLE
+
+
+class TableRow(NamedTuple):
+    """TBLS and DBS joined; the fields of `StorageRow` follow."""
+
+    id: int
+    catalog: str | None
+    db: str
+    name: str
+    type: str | None
+    owner: str | None
+    owner_type: str | None
+    created: int | None
+    accessed: int | None
+    retention: int | None
+    view_text: str | None
+    view_expanded_text: str | None
+    rewritten: object
+    write_id: int | None
+
+
+class StoredTable(NamedTuple):
+    """A table as the database holds it."""
+
+    name: TableName
+    id: int
+    write_id: int
+    transactional: bool
+    partition_keys: tuple[str, ...]
+    data: bytes
+
+
+class StoredName(NamedTuple):
+    """What a list shows of a table."""
+
+    table: str
+    type: str
+    owner: str
+    comment: str | None
+
+
+def stored_table(row: tuple[Any, ...], details: Details) -> StoredTable:
+    """The table of a row with its details. How a materialized view was made isn't told."""
+    own = TableRow(*row[: len(TableRow._fields)])
+    parameters = details.parameters(Kind.TABLE_PARAMETER, own.id)
+    keys = columns(details, Kind.PARTITION_KEY, own.id)
+    data = encode(
+        TABLE,
+        {
+            "tableName": own.name,
+            "dbName": own.db,
+            "owner": own.owner,
+            "createTime": own.created,
+            "lastAccessTime": own.accessed,
+            "retention": own.retention,
+            "sd": storage(StorageRow(*row[len(TableRow._fields) :]), details),
+            "partitionKeys": keys,
+            "parameters": parameters,
+            "viewOriginalText": own.view_text,
+            "viewExpandedText": own.view_expanded_text,
+            "tableType": own.type or _guessed_type(own, parameters),
+            "rewriteEnabled": flag(own.rewritten),
+            "catName": own.catalog,
+            "ownerType": owner_type(own.owner_type),
+            "writeId": own.write_id or 0,
+            "id": own.id,
+        },
+    )
+    return StoredTable(
+        table_name(own.catalog, own.db, own.name),
+        own.id,
+        own.write_id or 0,
+        is_transactional(parameters),
+        tuple(key["name"].lower() for key in keys),
+        data,
+    )
+
+
+def stored_name(name: str, type_: str | None, owner: str | None, comment: str | None) -> StoredName:
+    """The line of a row of a database's tables."""
+    return StoredName(name.lower(), type_ or "", owner or "", comment)
+
+
+def _guessed_type(row: TableRow, parameters: dict[str, str]) -> str:
+    """Very old metastores stored none."""
+    if row.view_text is not None:
+        return "VIRTUAL_VIEW"
+    return "EXTERNAL_TABLE" if parameters.get("EXTERNAL", "").lower() == "true" else "MANAGED_TABLE"

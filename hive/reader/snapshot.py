@@ -1,0 +1,64 @@
+"""One moment of the metastore's database, and the event that it is complete up to.
+
+The metastore writes an object and the event about it in one database transaction. So a transaction
+that sees all of one moment, and reads the sequence of events with it, holds exactly the effects of
+the events up to there.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Executable, MetaData, Table, select
+
+from hive.schema import Version, metadata
+
+FETCHED_ROWS = 5_000
+"""How many rows of a long answer are in memory at a time."""
+
+Row = tuple[Any, ...]
+Parameters = Mapping[str, object]
+
+
+class Snapshot:
+    """A transaction in REPEATABLE READ that belongs to its caller; use it in one thread."""
+
+    def __init__(self, connection: Connection, version: Version) -> None:
+        self._connection = connection
+        self.version = version
+        self.metadata: MetaData = metadata(version)
+        sequence = self.tables["NOTIFICATION_SEQUENCE"].c.NEXT_EVENT_ID
+        # The first statement is what fixes the moment.
+        found = self.rows(select(sequence))
+        self.position = int(found[0][0]) - 1 if found else 0
+        """The last event whose effects are seen."""
+
+    @property
+    def tables(self) -> Mapping[str, Table]:
+        """The tables of the schema, for conditions on them."""
+        return self.metadata.tables
+
+    def rows(self, statement: Executable, parameters: Parameters | None = None) -> Sequence[Row]:
+        """The whole answer, as plain tuples with values as the driver gives them."""
+        result = self._connection.execute(statement, parameters)
+        try:
+            assert result.cursor is not None
+            return result.cursor.fetchall()
+        finally:
+            result.close()
+
+    def stream(
+        self, statement: Executable, parameters: Parameters | None = None
+    ) -> Iterator[Sequence[Row]]:
+        """A long answer, some rows at a time. Nothing else can be read before it ends."""
+        options = {"yield_per": FETCHED_ROWS}
+        with self._connection.execute(statement, parameters, execution_options=options) as result:
+            for rows in result.partitions():
+                yield [tuple(row) for row in rows]
+
+
+@contextmanager
+def open_snapshot(engine: Engine, version: Version) -> Iterator[Snapshot]:
+    """A snapshot in a transaction of its own, which nothing is written in."""
+    with engine.connect().execution_options(isolation_level="REPEATABLE READ") as connection:
+        yield Snapshot(connection, version)

@@ -1,0 +1,45 @@
+"""Column statistics of tables and of partitions."""
+
+from collections.abc import Collection, Iterator
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Select, null, select
+
+from hive.reader.details import ids_parameter
+from hive.reader.rows.statistics import StatisticsRow, StoredStatistics, stored_statistics
+from hive.reader.snapshot import Snapshot
+from hive.reader.tables import Condition
+from hive.schema import Version, metadata
+
+OF_TABLES, OF_PARTITIONS = "TAB_COL_STATS", "PART_COL_STATS"
+"""The tables that hold them, for conditions on engines and columns."""
+
+_OWNERS = {OF_TABLES: "TBL_ID", OF_PARTITIONS: "PART_ID"}
+_FIGURES = (
+    *("COLUMN_NAME", "COLUMN_TYPE", "LONG_LOW_VALUE", "LONG_HIGH_VALUE"),
+    *("DOUBLE_LOW_VALUE", "DOUBLE_HIGH_VALUE", "BIG_DECIMAL_LOW_VALUE", "BIG_DECIMAL_HIGH_VALUE"),
+    *("NUM_NULLS", "NUM_DISTINCTS", "BIT_VECTOR", "HISTOGRAM", "AVG_COL_LEN", "MAX_COL_LEN"),
+    *("NUM_TRUES", "NUM_FALSES", "LAST_ANALYZED", "ENGINE"),
+)
+assert len(_FIGURES) + 1 == len(StatisticsRow._fields)
+
+
+def stream_statistics(
+    snapshot: Snapshot, kind: str, owners: Collection[int], *where: Condition
+) -> Iterator[list[StoredStatistics]]:
+    """The statistics of tables or of partitions with these ids, in the order of the ids."""
+    statement = _statement(snapshot.version, kind).where(*where)
+    for rows in snapshot.stream(statement, {"owners": list(owners)}):
+        yield [found for row in rows if (found := stored_statistics(row)) is not None]
+
+
+@cache
+def _statement(version: Version, kind: str) -> Select[Any]:
+    columns = metadata(version).tables[kind].c
+    owner = columns[_OWNERS[kind]]
+    return (
+        select(owner, *(columns.get(name, null()) for name in _FIGURES))
+        .where(owner.in_(ids_parameter("owners")))
+        .order_by(owner)
+    )

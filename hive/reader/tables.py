@@ -1,0 +1,97 @@
+"""Tables, one or many, and lists of their names."""
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from sqlalchemy import ColumnElement, MetaData, Select, and_, null, select
+
+from hive.reader.details import Owner, read_details
+from hive.reader.rows.storage import StorageRow
+from hive.reader.rows.tables import (
+    StoredName,
+    StoredTable,
+    TableRow,
+    stored_name,
+    stored_table,
+)
+from hive.reader.snapshot import Snapshot
+from hive.schema import Version, metadata
+
+Condition = ColumnElement[bool]
+
+
+def read_tables(snapshot: Snapshot, *where: Condition) -> list[StoredTable]:
+    """The tables that fulfil conditions on TBLS and DBS, in two statements."""
+    rows = snapshot.rows(_statement(snapshot.version).where(*where))
+    storage_ids, columns_ids, serde_ids = (
+        {row[len(TableRow._fields) + place] for row in rows} - {None} for place in range(3)
+    )
+    details = read_details(
+        snapshot,
+        {
+            Owner.TABLE: [row[0] for row in rows],
+            Owner.STORAGE: storage_ids,
+            Owner.COLUMNS: columns_ids,
+            Owner.SERDE: serde_ids,
+        },
+    )
+    return [stored_table(row, details) for row in rows]
+
+
+def named(snapshot: Snapshot, catalog: str, db: str, *tables: str) -> tuple[Condition, ...]:
+    """The conditions for tables of one database; without names for all of them."""
+    dbs, tbls = snapshot.tables["DBS"].c, snapshot.tables["TBLS"].c
+    found: tuple[Condition, ...] = (dbs.CTLG_NAME == catalog, dbs.NAME == db)
+    return (*found, tbls.TBL_NAME.in_(tables)) if tables else found
+
+
+def stream_names(snapshot: Snapshot, *where: Condition) -> Iterator[list[StoredName]]:
+    """The lines of a list of tables, in order of their names."""
+    statement = _names_statement(snapshot.version).where(*where)
+    for rows in snapshot.stream(statement.order_by(snapshot.tables["TBLS"].c.TBL_NAME)):
+        yield [stored_name(*row) for row in rows]
+
+
+def storage_columns(described: MetaData) -> list[Any]:
+    """The columns of `StorageRow`."""
+    sds, serdes = described.tables["SDS"].c, described.tables["SERDES"].c
+    found = [
+        *(sds.SD_ID, sds.CD_ID, sds.SERDE_ID, sds.LOCATION, sds.INPUT_FORMAT, sds.OUTPUT_FORMAT),
+        *(sds.IS_COMPRESSED, sds.IS_STOREDASSUBDIRECTORIES, sds.NUM_BUCKETS),
+        *(serdes.NAME, serdes.SLIB, serdes.DESCRIPTION),
+        *(serdes.SERIALIZER_CLASS, serdes.DESERIALIZER_CLASS, serdes.SERDE_TYPE),
+    ]
+    assert len(found) == len(StorageRow._fields)
+    return found
+
+
+@cache
+def _statement(version: Version) -> Select[Any]:
+    described = metadata(version)
+    tbls, dbs, sds, serdes = (described.tables[n] for n in ("TBLS", "DBS", "SDS", "SERDES"))
+    t = tbls.c
+    return (
+        select(
+            *(t.TBL_ID, dbs.c.CTLG_NAME, dbs.c.NAME, t.TBL_NAME, t.TBL_TYPE, t.OWNER),
+            *(t.OWNER_TYPE, t.CREATE_TIME, t.LAST_ACCESS_TIME, t.RETENTION),
+            *(t.VIEW_ORIGINAL_TEXT, t.VIEW_EXPANDED_TEXT, t.IS_REWRITE_ENABLED),
+            t.get("WRITE_ID", null()),
+            *storage_columns(described),
+        )
+        .join_from(tbls, dbs, t.DB_ID == dbs.c.DB_ID)
+        .outerjoin(sds, t.SD_ID == sds.c.SD_ID)
+        .outerjoin(serdes, sds.c.SERDE_ID == serdes.c.SERDE_ID)
+    )
+
+
+@cache
+def _names_statement(version: Version) -> Select[Any]:
+    described = metadata(version)
+    tbls, dbs, params = (described.tables[n] for n in ("TBLS", "DBS", "TABLE_PARAMS"))
+    comment = and_(params.c.TBL_ID == tbls.c.TBL_ID, params.c.PARAM_KEY == "comment")
+    return (
+        select(tbls.c.TBL_NAME, tbls.c.TBL_TYPE, tbls.c.OWNER, params.c.PARAM_VALUE)
+        .join_from(tbls, dbs, tbls.c.DB_ID == dbs.c.DB_ID)
+        .outerjoin(params, comment)
+    )

@@ -1,0 +1,98 @@
+"""What the reader gives is what a real Hive 4.2 metastore answers, field by field."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from hive.reader.snapshot import Snapshot, open_snapshot
+from hive.schema import detect
+from metatide.stack.database import make_engine
+from tests.hive.reader import script
+from tests.hive.reader.answers import expected, read_state
+from tests.support import hms_state
+from tests.support.metastore import Instances
+
+DATABASES = [
+    pytest.param("metastore", marks=pytest.mark.hive),
+    pytest.param("mariadb_metastore", marks=[pytest.mark.hive, pytest.mark.mariadb]),
+]
+
+
+@pytest.fixture(scope="module", params=DATABASES)
+def instances(request: pytest.FixtureRequest) -> Instances:
+    found: Instances = request.getfixturevalue(request.param)
+    with found.connect() as client:
+        script.run(client, "reader")
+    return found
+
+
+@pytest.fixture(scope="module")
+def engine(instances: Instances) -> Iterator[sa.Engine]:
+    engine = make_engine(instances.database_url)
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def snapshot(engine: sa.Engine) -> Iterator[Snapshot]:
+    with engine.connect() as connection:
+        version = detect(connection)
+    assert version is not None
+    with open_snapshot(engine, version) as snapshot:
+        yield snapshot
+
+
+def own(kind: dict[str, Any]) -> dict[str, Any]:
+    """What the script made: other tests use the same metastore."""
+    return {name: one for name, one in kind.items() if name.startswith("reader")}
+
+
+def unordered(kind: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: {what: sorted(found, key=str) for what, found in kinds.items()}
+        for name, kinds in kind.items()
+    }
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "databases",
+        "tables",
+        "partitions",
+        "table_statistics",
+        "partition_statistics",
+        "constraints",
+        "functions",
+        "valid_write_ids",
+    ],
+)
+def test_the_reader_gives_what_the_metastore_answers(
+    instances: Instances, snapshot: Snapshot, kind: str
+) -> None:
+    with instances.connect() as client:
+        answered = own(expected(hms_state.state(client))[kind])
+    found = own(read_state(snapshot, int(time.time() * 1000))[kind])
+    assert answered
+    if kind == "constraints":
+        answered, found = unordered(answered), unordered(found)
+    if kind == "table_statistics":
+        answered = {n: sorted(c, key=lambda one: one["colName"]) for n, c in answered.items()}
+    if kind == "partition_statistics":
+        answered = {
+            name: {p: sorted(c, key=lambda one: one["colName"]) for p, c in partitions.items()}
+            for name, partitions in answered.items()
+        }
+    assert found == answered
+
+
+def test_a_snapshot_is_of_one_event(instances: Instances, snapshot: Snapshot) -> None:
+    with instances.connect() as client:
+        assert snapshot.position == client.position()
+        client.create_database(f"reader_later_{time.time_ns()}")
+        assert client.position() == snapshot.position + 1
+    later = [n for n in read_state(snapshot, 0)["databases"] if n.startswith("reader_later")]
+    assert not later
