@@ -48,12 +48,25 @@ class WriteIdListError(InputError):
     """A text that is no write-id list, with the place where it stops being one."""
 
     def __init__(self, text: str, place: int, advice: str) -> None:
-        start = max(place - 30, 0)
-        excerpt = text[start : place + 30]
-        before = "…" if start else ""
-        after = "…" if place + 30 < len(text) else ""
-        where = f"at character {place} of {before}{excerpt!r}{after}"
-        super().__init__(f"bad write-id list {where}: {advice}")
+        super().__init__(f"bad write-id list {_where(text, place)}: {advice}")
+
+
+class PatternError(InputError):
+    """A pattern of names that is refused."""
+
+    def __init__(self, pattern: str, why: str) -> None:
+        super().__init__(f"bad pattern {pattern[:30]!r}{'…' if len(pattern) > 30 else ''}: {why}")
+
+
+class FilterError(InputError):
+    """A text that is no filter of partitions, with the place where it stops being one."""
+
+    def __init__(self, text: str, place: int, advice: str) -> None:
+        super().__init__(f"bad filter {_where(text, place)}: {advice}")
+
+
+class FilterNotSupportedError(InputError):
+    """A filter, sound by its grammar, of which the metastore's own answer can't be told."""
 
 
 class RecordFormatError(InputError):
@@ -68,3 +81,43 @@ class EventError(InputError):
         super().__init__(f"event {event_id} ({event_type}) can't be read: {short}")
         self.event_id = event_id
         self.event_type = event_type
+
+
+class SourceError(MachineError):
+    """The metastore's database doesn't give what a connector must read; it may do so later."""
+
+
+class PublishError(MachineError):
+    """The topic didn't take what a connector wrote; it goes on from what the topic holds."""
+
+
+class TopicError(MachineError):
+    """The events topic can't be read now; it may be later."""
+
+
+class OtherTopicError(InputError):
+    """A topic that can't be the one that is configured: of another partition count."""
+
+
+class NoSuchObjectError(InputError):
+    """What was asked for isn't in the metastore: an answer, not a failure."""
+
+
+class TooLargeError(InputError):
+    """A request or an answer beyond a limit."""
+
+
+class UnansweredError(MachineError):
+    """Neither the cache nor the database can answer now."""
+
+    def __init__(self, why: str, retry_after_s: float) -> None:
+        super().__init__(why)
+        self.retry_after_s = retry_after_s
+
+
+def _where(text: str, place: int) -> str:
+    start = max(place - 30, 0)
+    excerpt = text[start : place + 30]
+    before = "…" if start else ""
+    after = "…" if place + 30 < len(text) else ""
+    return f"at character {place} of {before}{excerpt!r}{after}"

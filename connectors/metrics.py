@@ -1,0 +1,44 @@
+"""What a connector counts and measures, in Prometheus' words."""
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+_SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
+
+
+class Metrics:
+    """One registry for each connector, so that several may live in one process."""
+
+    def __init__(self) -> None:
+        registry = self.registry = CollectorRegistry()
+        self.events = Counter(
+            "metatide_connect_events", "Events read from the log.", registry=registry
+        )
+        self.records = Counter(
+            "metatide_connect_records", "Records written to the topic.", registry=registry
+        )
+        self.bytes = Counter("metatide_connect_bytes", "Bytes of these records.", registry=registry)
+        self.position = Gauge(
+            "metatide_connect_position", "The last event that was published.", registry=registry
+        )
+        self.epoch = Gauge("metatide_connect_epoch", "The epoch it is of.", registry=registry)
+        self.lag_events = Gauge(
+            "metatide_connect_lag_events", "Events that wait in the log.", registry=registry
+        )
+        self.lag_ms = Gauge(
+            "metatide_connect_lag_ms",
+            "Time since all events were published; 0 when they are.",
+            registry=registry,
+        )
+        self.publish_s = Histogram(
+            "metatide_connect_publish_seconds",
+            "From the last look that didn't find an event to the broker's acknowledgement: "
+            "at least the time since its commit.",
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self.faults = Counter(
+            "metatide_connect_faults",
+            "What went wrong, by kind: source, publish, undecodable, hole, history, listener.",
+            ["kind"],
+            registry=registry,
+        )

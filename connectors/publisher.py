@@ -1,0 +1,178 @@
+"""Writes records to the topic, each with the interval of events that it stands for."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from confluent_kafka import KafkaException, Producer
+
+from connectors import headers
+from connectors.headers import Head, Headers, Kind
+from connectors.kafka import RECORD_BYTES_MAX, Topic, reason
+from connectors.metrics import Metrics
+from connectors.source import OpenTxns
+from connectors.tails import Tails
+from hive.errors import PublishError
+from state.records import AnyRecord, Change, OpenTransactions, Reset, encode
+from state.records.actions import AnyAction, DropPartitions, PutPartitions
+from state.records.parts import split
+
+VALUE_BYTES_MAX = RECORD_BYTES_MAX - 64 * 1024
+"""What headers and framing leave of a record."""
+_FULL_POLL_S = 0.1
+_FLUSH_S = 0.5
+_RESET_S_MAX = 60.0
+_NEVER_CUT_ACTIONS_MAX = 16
+
+
+class Publisher:
+    """The records of one connector, from the positions that the topic was found at.
+
+    1. What is written for a shard is in its partition in this order, or an error is raised.
+    2. `after` is the `upto` of what this connector wrote or found before it in that partition.
+    """
+
+    def __init__(self, topic: Topic, tails: Tails, metrics: Metrics) -> None:
+        assert not tails.behind, "every shard must be in the same epoch"
+        self.epoch = tails.epoch
+        self._topic = topic.name
+        self._dead_letter = topic.dead_letter
+        self._uptos = [upto or 0 for upto in tails.upto]
+        self._metrics = metrics
+        self._fault: str | None = None
+        self._producer: Producer = topic.producer(self._failed)
+
+    @property
+    def shards(self) -> int:
+        return len(self._uptos)
+
+    def event(
+        self,
+        event_id: int,
+        event_type: str,
+        row_hash: bytes,
+        routed: Mapping[int, Sequence[AnyAction]],
+    ) -> bool:
+        """What an event does to each shard that hasn't got it; False if that is too large."""
+        parted: dict[int, list[bytes]] = {}
+        encoded: dict[tuple[int, ...], list[bytes]] = {}
+        for shard, actions in routed.items():
+            after = self._uptos[shard]
+            if event_id > after:
+                # A transaction's end says the same to all shards that have come equally far.
+                same = (after, *map(id, actions))
+                if same not in encoded:
+                    change = Change(self.epoch, after, event_id, tuple(actions))
+                    encoded[same] = [encode(part) for part in _parts(change)]
+                parted[shard] = encoded[same]
+        if any(len(value) > VALUE_BYTES_MAX for values in encoded.values() for value in values):
+            return False
+        last = headers.write(Head(Kind.CHANGE, self.epoch, event_id, event_type, row_hash))
+        for shard, values in parted.items():
+            if len(values) > 1:
+                part = headers.write(Head(Kind.PART, self.epoch, event_id, event_type))
+                for value in values[:-1]:
+                    self._send(shard, value, part)
+            self._send(shard, values[-1], last)
+            self._uptos[shard] = event_id
+        return True
+
+    def progress(self, position: int, row_hash: bytes | None) -> None:
+        """Tells the shards that are left behind that nothing concerned them."""
+        head = headers.write(Head(Kind.PROGRESS, self.epoch, position, "", row_hash))
+        for shard, after in enumerate(self._uptos):
+            if after < position:
+                self._send(shard, encode(Change(self.epoch, after, position)), head)
+                self._uptos[shard] = position
+
+    def skip(self, last: int) -> None:
+        """Nobody can know what the events up to this one did: the next interval begins there.
+
+        That the interval before it isn't continued is what tells the fold.
+        """
+        head = headers.write(Head(Kind.PROGRESS, self.epoch, last))
+        for shard, upto in enumerate(self._uptos):
+            if upto < last:
+                self._send(shard, encode(Change(self.epoch, last, last)), head)
+                self._uptos[shard] = last
+
+    def open_transactions(self, found: OpenTxns) -> None:
+        """Tells every shard, which must be complete up to there, what is open."""
+        assert min(self._uptos) >= found.at
+        record = OpenTransactions(self.epoch, found.at, found.txns)
+        self._broadcast(record, Head(Kind.TRANSACTIONS, self.epoch, found.at))
+
+    def dead_letter(self, event_id: int, line: bytes) -> None:
+        """Keeps a row that can't be read."""
+        self._produce(self._dead_letter, 0, line, [("event_id", b"%d" % event_id)])
+
+    def flush(self, going_on: Callable[[], bool]) -> None:
+        """Returns when the broker has everything, or when it is not to go on."""
+        while self._producer.flush(_FLUSH_S) and going_on():
+            self._raise_fault()
+        self._raise_fault()
+
+    def close(self) -> None:
+        """Forgets what the broker hasn't got: whoever goes on finds that in the topic."""
+        self._producer.purge()
+        self._producer.flush(_FLUSH_S)
+
+    def _broadcast(self, record: AnyRecord, head: Head) -> None:
+        value, written = encode(record), headers.write(head)
+        for shard in range(self.shards):
+            self._send(shard, value, written)
+
+    def _send(self, shard: int, value: bytes, written: Headers) -> None:
+        self._produce(self._topic, shard, value, written)
+        self._metrics.records.inc()
+        self._metrics.bytes.inc(len(value))
+
+    def _produce(self, topic: str, partition: int, value: bytes, written: Headers) -> None:
+        while True:
+            try:
+                self._producer.produce(topic, value, partition=partition, headers=written)
+                return
+            except BufferError:
+                self._producer.poll(_FULL_POLL_S)
+                self._raise_fault()
+            except KafkaException as error:
+                raise PublishError(f"{topic}, partition {partition}: {reason(error)}") from error
+
+    def _failed(self, error: object, _message: object) -> None:
+        self._fault = self._fault or str(error)
+
+    def _raise_fault(self) -> None:
+        if self._fault is not None:
+            raise PublishError(f"the topic {self._topic} didn't take a record: {self._fault}")
+
+
+def reset(topic: Topic, epoch: int, at: int, shards: Sequence[int]) -> None:
+    """Begins an epoch in these shards, after event `at`."""
+    faults: list[str] = []
+
+    def failed(error: object, _message: object) -> None:
+        faults.append(str(error))
+
+    producer = topic.producer(failed)
+    value = encode(Reset(epoch, at))
+    written = headers.write(Head(Kind.RESET, epoch, at))
+    try:
+        for shard in shards:
+            producer.produce(topic.name, value, partition=shard, headers=written)
+        deadline = time.monotonic() + _RESET_S_MAX
+        while producer.flush(_FLUSH_S) and not faults and time.monotonic() < deadline:
+            pass
+        if faults or len(producer):
+            why = faults[0] if faults else "the broker doesn't answer"
+            raise PublishError(f"the topic {topic.name} didn't take the new epoch: {why}")
+    finally:
+        producer.purge()
+
+
+def _parts(change: Change) -> list[Change]:
+    """The change, cut where it is large; most are not, and to measure them costs."""
+    actions = change.actions
+    if len(actions) <= _NEVER_CUT_ACTIONS_MAX and not any(
+        isinstance(action, PutPartitions | DropPartitions) for action in actions
+    ):
+        return [change]
+    return split(change)

@@ -1,0 +1,227 @@
+"""A connector's work from the positions in the topic to the first fault."""
+
+import time
+from collections.abc import Callable, Iterator
+from itertools import groupby
+
+import msgspec
+import structlog
+
+from connectors import history
+from connectors.follower import Follower
+from connectors.history import Hole, Known, OtherHistory
+from connectors.kafka import Topic
+from connectors.listener import ListenerWatch
+from connectors.metrics import Metrics
+from connectors.publisher import Publisher
+from connectors.routing import route
+from connectors.settings import Pace
+from connectors.source import OpenTxns, Poll, Source, rows_hash
+from connectors.tails import Tails
+from connectors.translate import Addressed, translate, undecodable
+from hive.errors import EventError
+from hive.events.decode import decode
+from hive.events.row import NotificationRow
+
+log = structlog.get_logger()
+
+
+class NewEpoch(Exception):  # noqa: N818
+    """Somebody has begun an epoch: go on from what the topic holds."""
+
+
+class HistoryEnded(Exception):  # noqa: N818
+    """The log tells another history than what was published: an epoch is to begin."""
+
+    def __init__(self, why: str, current: int) -> None:
+        super().__init__(why)
+        self.current = current
+
+
+class Session:
+    """Publishes what the log has beyond the tails, step by step."""
+
+    def __init__(
+        self, source: Source, topic: Topic, tails: Tails, pace: Pace, metrics: Metrics
+    ) -> None:
+        self._source = source
+        self._pace = pace
+        self._metrics = metrics
+        self._position = tails.lowest
+        self._hash: bytes | None = None
+        self._known = tails.known
+        self._hole_since: float | None = None
+        self._progress_at = 0.0
+        self._complete_at = time.monotonic()
+        self._listener = ListenerWatch()
+        self._open: OpenTxns | None = None
+        self._open_asked_at: float | None = None
+        self._publisher = Publisher(topic, tails, metrics)
+        try:
+            self._follower = Follower(topic, tails)
+        except BaseException:
+            self._publisher.close()
+            raise
+
+    def close(self) -> None:
+        self._publisher.close()
+        self._follower.close()
+
+    def step(self, going_on: Callable[[], bool]) -> bool:
+        """Looks once and publishes what is new; whether there was anything."""
+        looked_at, looked_before = time.monotonic(), self._complete_at
+        self._follower.catch_up()
+        if self._follower.epoch > self._publisher.epoch:
+            raise NewEpoch
+        self._known = max(self._known, self._follower.furthest, key=lambda known: known.event_id)
+        poll = self._source.poll(self._position, self._known.event_id)
+        self._check(poll)
+        before = self._position
+        self._publish(poll)
+        if self._position == before and poll.current > before:
+            self._look_into_hole()
+        self._report_progress()
+        self._report_transactions()
+        self._publisher.flush(going_on)
+        self._measure(poll, looked_at, looked_before, self._position > before)
+        return self._position > before
+
+    def _check(self, poll: Poll) -> None:
+        other = history.check(poll, self._known)
+        if other is None and self._known.hash is not None and poll.checked is None:
+            bounds = self._source.bounds(self._position)
+            other = history.check_missing(bounds, self._known)
+        if other is not None:
+            self._end_history(other, poll.current)
+        if self._known.hash is None:
+            self._known = Known(self._known.event_id, poll.checked)
+
+    def _end_history(self, other: OtherHistory, current: int) -> None:
+        self._metrics.faults.labels("history").inc()
+        raise HistoryEnded(other.why, current)
+
+    def _publish(self, poll: Poll) -> None:
+        """The rows up to the first one that is missing."""
+        for event_id, rows in _by_id(poll.rows):
+            if event_id != self._position + 1:
+                break
+            self._publish_event(event_id, rows)
+
+    def _publish_event(self, event_id: int, rows: list[NotificationRow]) -> None:
+        if len(rows) > 1:
+            self._metrics.faults.labels("listener").inc()
+            log.warning(
+                "an event id occurs more than once; all its rows were published",
+                event_id=event_id,
+                remedy="upgrade metastores older than Hive 3.0, and let Hive's schematool make "
+                "the unique index NOTIFICATION_LOG_EVENT_ID",
+            )
+        addressed: list[Addressed] = []
+        for row in rows:
+            addressed += self._meaning(row)
+        row_hash, types = rows_hash(rows), rows[0].event_type
+        shards = self._publisher.shards
+        if not self._publisher.event(event_id, types, row_hash, route(addressed, shards)):
+            for row in rows:
+                self._set_aside(row, "its record would be larger than the topic allows")
+            addressed = [one for row in rows for one in undecodable(row)]
+            taken = self._publisher.event(event_id, types, row_hash, route(addressed, shards))
+            assert taken, "to say that an event can't be read takes a few bytes"
+        self._position, self._hash = event_id, row_hash
+        if event_id > self._known.event_id:
+            self._known = Known(event_id, row_hash)
+        self._hole_since = None
+
+    def _meaning(self, row: NotificationRow) -> list[Addressed]:
+        try:
+            event = decode(row)
+        except EventError as error:
+            self._set_aside(row, str(error))
+            return undecodable(row)
+        self._listener.see(event)
+        return translate(event)
+
+    def _set_aside(self, row: NotificationRow, why: str) -> None:
+        self._metrics.faults.labels("undecodable").inc()
+        log.error(
+            "an event was set aside; what it touched is answered by the database until it is "
+            "loaded again",
+            event_id=row.event_id,
+            event_type=row.event_type,
+            why=why,
+        )
+        self._publisher.dead_letter(row.event_id, msgspec.json.encode(row))
+
+    def _look_into_hole(self) -> None:
+        now = time.monotonic()
+        self._hole_since = self._hole_since or now
+        waited = now - self._hole_since >= self._pace.hole_ms / 1000
+        found = history.hole(self._source.bounds(self._position), self._position, waited=waited)
+        if found is not None:
+            self._skip(found)
+
+    def _skip(self, hole: Hole) -> None:
+        if self._known.event_id:
+            self._metrics.faults.labels("hole").inc()
+            log.error(
+                "events are missing in the log; everything is answered by the database until it "
+                "is loaded again",
+                first=hole.first,
+                last=hole.last,
+                why=hole.why,
+                remedy="let connectors run, and set metastore.event.db.listener.timetolive of the "
+                "metastore to 7d",
+            )
+        else:
+            log.info("the log begins late; tables from before are loaded", event_id=hole.last + 1)
+        self._publisher.skip(hole.last)
+        self._position, self._hash = hole.last, None
+        if hole.last > self._known.event_id:
+            self._known = Known(hole.last, None)
+        self._hole_since = None
+
+    def _report_progress(self) -> None:
+        now = time.monotonic()
+        if now - self._progress_at >= self._pace.progress_ms / 1000:
+            self._publisher.progress(self._position, self._hash)
+            self._progress_at = now
+
+    def _report_transactions(self) -> None:
+        now = time.monotonic()
+        asked = self._open_asked_at
+        if self._open is None and (asked is None or now - asked >= self._pace.transactions_s):
+            self._open, self._open_asked_at = self._source.open_transactions(), now
+        found = self._open
+        if found is None or found.at > self._position:
+            return
+        self._open = None
+        self._publisher.progress(self._position, self._hash)
+        self._publisher.open_transactions(found)
+        unlogged = self._listener.unlogged(found)
+        if unlogged:
+            self._metrics.faults.labels("listener").inc()
+            log.error(
+                "transactions are open that no event tells of: the metastore's listener isn't "
+                "transactional, so events may be lost and `latest` doesn't hold",
+                transactions=unlogged[:10],
+                remedy="set metastore.transactional.event.listeners to "
+                "org.apache.hive.hcatalog.listener.DbNotificationListener, and take it out of "
+                "metastore.event.listeners",
+            )
+
+    def _measure(self, poll: Poll, looked_at: float, before: float, published: bool) -> None:
+        now = time.monotonic()
+        metrics = self._metrics
+        metrics.position.set(self._position)
+        lag = max(0, poll.current - self._position)
+        metrics.lag_events.set(lag)
+        if published:
+            metrics.publish_s.observe(now - before)
+        if not lag:
+            self._complete_at = looked_at
+        metrics.lag_ms.set((now - self._complete_at) * 1000 if lag else 0)
+
+
+def _by_id(rows: list[NotificationRow]) -> Iterator[tuple[int, list[NotificationRow]]]:
+    for event_id, same in groupby(rows, key=lambda row: row.event_id):
+        yield event_id, list(same)

@@ -1,0 +1,140 @@
+"""The events topic itself: made with settings that lose nothing, examined, cut off at its start."""
+
+from collections.abc import Mapping
+from concurrent.futures import Future
+from typing import Any, NamedTuple
+
+from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType  # type: ignore[attr-defined]
+from confluent_kafka.cimpl import NewTopic
+
+from connectors import tails
+from connectors.kafka import RECORD_BYTES_MAX, TIMEOUT_S, Topic, reason
+from hive.errors import InputError, MachineError, OtherTopicError
+
+SETTINGS = {
+    "cleanup.policy": "delete",
+    "retention.ms": "-1",
+    "retention.bytes": "-1",
+    "max.message.bytes": str(RECORD_BYTES_MAX),
+    "compression.type": "producer",
+}
+"""The cache is rebuilt from all that was ever written, so nothing goes away by itself."""
+
+
+class Partition(NamedTuple):
+    """One shard's part of the topic."""
+
+    shard: int
+    first: int
+    end: int
+
+
+class Description(NamedTuple):
+    """The topic as the broker has it."""
+
+    name: str
+    id: str
+    settings: Mapping[str, str]
+    partitions: tuple[Partition, ...]
+
+
+def create(topic: Topic) -> bool:
+    """Makes the topic, and the one for rows that can't be read; False when it is there already.
+
+    One with another number of partitions is refused: it would send a table to two shards.
+    """
+    admin = topic.admin()
+    # -1: as many copies as the brokers make by default.
+    wanted = [
+        NewTopic(topic.name, topic.shards, -1, config=SETTINGS),
+        NewTopic(topic.dead_letter, 1, -1, config=SETTINGS),
+    ]
+    created = [
+        _made(topic, one)
+        for one in admin.create_topics(wanted, operation_timeout=TIMEOUT_S).values()
+    ]
+    if not created[0]:
+        check(topic)
+    return created[0]
+
+
+def check(topic: Topic) -> None:
+    """Refuses a topic with another number of partitions."""
+    count = len(_partitions(topic.admin(), topic))
+    if count != topic.shards:
+        raise OtherTopicError(
+            f"the topic {topic.name} has {count} partitions, the configuration says "
+            f"{topic.shards}: set kafka.partitions = {count}, or another kafka.topic"
+        )
+
+
+def describe(topic: Topic) -> Description:
+    """What the broker says of the topic."""
+    check(topic)
+    admin = topic.admin()
+    resource = ConfigResource(ResourceType.TOPIC, topic.name)
+    try:
+        [answer] = admin.describe_configs([resource], request_timeout=TIMEOUT_S).values()
+        settings = {
+            name: str(entry.value)
+            for name, entry in answer.result(TIMEOUT_S).items()
+            if name in SETTINGS
+        }
+        asked = TopicCollection([topic.name])
+        [found] = admin.describe_topics(asked, request_timeout=TIMEOUT_S).values()
+        topic_id = str(found.result(TIMEOUT_S).topic_id)
+    except KafkaException as error:
+        raise MachineError(f"{topic.servers}: {reason(error)}") from error
+    first, ends = tails.offsets(topic)
+    partitions = tuple(Partition(shard, first[shard], ends[shard]) for shard in range(topic.shards))
+    return Description(topic.name, topic_id, settings, partitions)
+
+
+def trim(topic: Topic, keep_from: Mapping[int, int]) -> dict[int, int]:
+    """Deletes what comes before these offsets; the first offset of each shard after that.
+
+    A shard keeps its last records in any case: they say how far it has come.
+    """
+    description = describe(topic)
+    for shard, offset in keep_from.items():
+        if not 0 <= shard < topic.shards:
+            raise InputError(f"{topic.name} has the shards 0 to {topic.shards - 1}, not {shard}")
+        kept = max(0, description.partitions[shard].end - tails.WINDOW_RECORDS)
+        if offset > kept:
+            raise InputError(
+                f"shard {shard} of {topic.name} must keep its last {tails.WINDOW_RECORDS} "
+                f"records: give at most {kept}"
+            )
+    asked = [TopicPartition(topic.name, shard, offset) for shard, offset in keep_from.items()]
+    answers = topic.admin().delete_records(asked, operation_timeout=TIMEOUT_S)
+    try:
+        return {at.partition: one.result().low_watermark for at, one in answers.items()}
+    except KafkaException as error:
+        raise MachineError(f"{topic.name} was not trimmed: {reason(error)}") from error
+
+
+def _made(topic: Topic, answer: "Future[Any]") -> bool:
+    try:
+        answer.result(TIMEOUT_S)
+    except KafkaException as error:
+        if error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
+            return False
+        raise MachineError(
+            f"the topic {topic.name} can't be created at {topic.servers}: {reason(error)}"
+        ) from error
+    return True
+
+
+def _partitions(admin: AdminClient, topic: Topic) -> Mapping[int, Any]:
+    try:
+        known = admin.list_topics(topic.name, timeout=TIMEOUT_S).topics[topic.name]
+    except KafkaException as error:
+        raise MachineError(f"no Kafka answers at {topic.servers}: {reason(error)}") from error
+    if known.error is not None:
+        raise InputError(
+            f"there is no topic {topic.name} at {topic.servers}: {known.error.str()}; "
+            "make it with `metatide topic create`"
+        )
+    partitions: Mapping[int, Any] = known.partitions
+    return partitions

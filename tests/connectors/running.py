@@ -1,0 +1,199 @@
+"""Connectors that run as long as a test needs them, and what they left in the topic."""
+
+import itertools
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+from confluent_kafka import TopicPartition
+
+from connectors import headers, tails
+from connectors.connector import Connector, Status
+from connectors.headers import Head, Kind
+from connectors.kafka import Topic
+from connectors.metrics import Metrics
+from connectors.settings import Pace
+from connectors.source import Source
+from hive.schema import Version, create, detect, metadata
+from processors.fold import Fold
+from state.records import AnyRecord, Change, decode
+from state.store import MemoryStore
+
+PATIENCE_S = 60.0
+_numbers = itertools.count(1)
+
+
+class Message(NamedTuple):
+    """A record of the topic with its headers."""
+
+    shard: int
+    offset: int
+    head: Head
+    record: AnyRecord
+
+
+def new_topic(broker: str, shards: int = 4) -> Topic:
+    return Topic(broker, f"events_{os.getpid()}_{next(_numbers)}", shards)
+
+
+def read(topic: Topic) -> list[Message]:
+    """The whole topic, shard by shard."""
+    first, ends = tails.offsets(topic)
+    messages: list[Message] = []
+    consumer = topic.consumer()
+    try:
+        for shard, end in ends.items():
+            if first[shard] == end:
+                continue
+            consumer.assign([TopicPartition(topic.name, shard, first[shard])])
+            done = False
+            while not done:
+                for one in consumer.consume(1_000, 0.02):
+                    if one.error() is not None:
+                        continue
+                    offset, value = one.offset(), one.value()
+                    assert offset is not None
+                    assert value is not None
+                    head = headers.read(one.headers())
+                    assert head is not None, f"{shard}/{offset} has no headers of ours"
+                    messages.append(Message(shard, offset, head, decode(value)))
+                    done = offset >= end - 1
+    finally:
+        consumer.close()
+    return messages
+
+
+def changes(messages: list[Message], shard: int) -> list[Change]:
+    found = [one.record for one in messages if one.shard == shard]
+    return [one for one in found if isinstance(one, Change)]
+
+
+def assert_unbroken(messages: list[Message], topic: Topic, begin: int = 0) -> int:
+    """Every shard's intervals join, from the beginning on; how far the least far one has come."""
+    applied = dict.fromkeys(range(topic.shards), begin)
+    for message in messages:
+        change = message.record
+        if not isinstance(change, Change):
+            continue
+        where = f"shard {message.shard}, offset {message.offset}"
+        assert message.head.upto == change.upto, where
+        assert change.after <= change.upto, where
+        assert change.after <= applied[message.shard], f"{where}: a hole before {change}"
+        if message.head.kind in (Kind.CHANGE, Kind.PROGRESS):
+            applied[message.shard] = max(applied[message.shard], change.upto)
+    return min(applied.values())
+
+
+def fold(messages: list[Message], shard: int = 0) -> MemoryStore:
+    """A store with the records of one shard."""
+    store = MemoryStore()
+    txn = store.transaction()
+    folding = Fold(txn)
+    for message in messages:
+        if message.shard == shard:
+            folding.apply(message.record)
+    folding.flush()
+    store.commit(txn, store.position)
+    return store
+
+
+class Running:
+    """A connector in a thread."""
+
+    def __init__(self, source: Source, topic: Topic, pace: Pace | None = None) -> None:
+        self.metrics, self.status = Metrics(), Status()
+        self.topic = topic
+        self.connector = Connector(
+            source, topic, pace=pace, metrics=self.metrics, status=self.status
+        )
+        self.thread = threading.Thread(target=self.connector.run)
+        self.thread.start()
+
+    def value(self, name: str, **labels: str) -> float:
+        return self.metrics.registry.get_sample_value(f"metatide_connect_{name}", labels) or 0.0
+
+    def until(self, what: Callable[[], bool]) -> None:
+        until(what, lambda: f"{self.status}")
+
+    def until_position(self, event_id: int) -> None:
+        """Every shard in the topic is complete up to this event."""
+        self.until(lambda: self.value("position") >= event_id)
+        self.until(lambda: min(upto or 0 for upto in tails.find(self.topic).upto) >= event_id)
+
+    def end(self) -> None:
+        self.connector.stop()
+        self.thread.join()
+
+
+@contextmanager
+def connecting(source: Source, topic: Topic, pace: Pace | None = None) -> Iterator[Running]:
+    running = Running(source, topic, pace)
+    try:
+        yield running
+    finally:
+        running.end()
+
+
+def until(what: Callable[[], bool], why: Callable[[], str] = str) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not what():
+        assert time.monotonic() < deadline, why()
+        time.sleep(0.01)
+
+
+class Log:
+    """A notification log that a test writes row by row, with or without a metastore's care."""
+
+    def __init__(self, engine: sa.Engine, version: Version = Version.V4_1) -> None:
+        self.engine = engine
+        with engine.connect() as connection:
+            found = detect(connection)
+        if found is None:
+            create(engine, version)
+        self.tables = metadata(found or version).tables
+        self._keys = itertools.count(1)
+
+    def write(
+        self, *event_ids: int, type_: str = "COMMIT_TXN", message: str | None = None, **fields: Any
+    ) -> None:
+        """Rows with these ids; the sequence goes on after the last one."""
+        rows = [
+            {
+                "NL_ID": next(self._keys),
+                "EVENT_ID": event_id,
+                "EVENT_TIME": 1_800_000_000,
+                "EVENT_TYPE": type_,
+                "MESSAGE": message or f'{{"txnid":{event_id}}}',
+                "MESSAGE_FORMAT": "json-0.2",
+                **fields,
+            }
+            for event_id in event_ids
+        ]
+        with self.engine.begin() as connection:
+            connection.execute(sa.insert(self.tables["NOTIFICATION_LOG"]), rows)
+            self._set(connection, max(event_ids) + 1)
+
+    def delete(self, first: int, last: int) -> None:
+        """Removes rows, as the cleaner does."""
+        log = self.tables["NOTIFICATION_LOG"]
+        with self.engine.begin() as connection:
+            connection.execute(sa.delete(log).where(log.c.EVENT_ID.between(first, last)))
+
+    def restore(self, last: int) -> None:
+        """Back to a state in which this was the last event."""
+        log = self.tables["NOTIFICATION_LOG"]
+        with self.engine.begin() as connection:
+            connection.execute(sa.delete(log).where(log.c.EVENT_ID > last))
+            self._set(connection, last + 1)
+
+    def set_next(self, event_id: int) -> None:
+        with self.engine.begin() as connection:
+            self._set(connection, event_id)
+
+    def _set(self, connection: sa.Connection, next_id: int) -> None:
+        sequence = self.tables["NOTIFICATION_SEQUENCE"]
+        connection.execute(sa.update(sequence).values(NEXT_EVENT_ID=next_id))

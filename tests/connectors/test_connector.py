@@ -1,0 +1,114 @@
+"""From a database to the topic, without faults."""
+
+from collections.abc import Callable
+
+import pytest
+
+from connectors import tails
+from connectors.headers import Kind
+from connectors.kafka import Topic
+from connectors.settings import Pace
+from connectors.sql_source import SqlSource
+from hive.schema import Version
+from metatide.demo.store import Store
+from metatide.stack.database import make_engine
+from state.records import Change, OpenTransactions
+from state.records.actions import CommitTxn
+from tests.connectors.running import (
+    Log,
+    assert_unbroken,
+    changes,
+    connecting,
+    new_topic,
+    read,
+)
+from tests.metatide.demo import runs
+
+
+@pytest.fixture(
+    params=["new_database", pytest.param("new_mariadb_database", marks=pytest.mark.mariadb)],
+    ids=["postgresql", "mariadb"],
+)
+def url(request: pytest.FixtureRequest) -> str:
+    new_database: Callable[[], str] = request.getfixturevalue(request.param)
+    return new_database()
+
+
+def test_a_log_is_published_whole_and_in_order(url: str, kafka_broker: str) -> None:
+    store, topic = Store(url), new_topic(kafka_broker)
+    runs.write(store, 300, writers=2)
+    with connecting(SqlSource(store.engine), topic) as connector:
+        connector.until_position(len(runs.rows(store)))
+        runs.write(store, 300, writers=2)
+        last = len(runs.rows(store))
+        connector.until_position(last)
+    messages = read(topic)
+    assert assert_unbroken(messages, topic) == last
+    assert connector.value("faults_total", kind="undecodable") == 0
+    for shard in range(topic.shards):
+        uptos = [change.upto for change in changes(messages, shard)]
+        assert uptos == sorted(set(uptos))
+
+
+def test_the_end_of_a_transaction_goes_to_every_shard_at_once(url: str, kafka_broker: str) -> None:
+    log, topic = Log(make_engine(url)), new_topic(kafka_broker)
+    log.write(1, 2, 3)
+    with connecting(SqlSource(log.engine), topic) as connector:
+        connector.until_position(3)
+    messages = read(topic)
+    for shard in range(topic.shards):
+        found = [change for change in changes(messages, shard) if change.actions]
+        assert [(one.after, one.upto) for one in found] == [(0, 1), (1, 2), (2, 3)]
+        assert [one.actions for one in found] == [(CommitTxn(n, None),) for n in (1, 2, 3)]
+    heads = {one.head.hash for one in messages if one.head.upto == 2}
+    assert len(heads - {None}) == 1
+    assert {one.head.event for one in messages if one.head.kind is Kind.CHANGE} == {"COMMIT_TXN"}
+
+
+def test_progress_reaches_shards_that_nothing_concerns(url: str, kafka_broker: str) -> None:
+    log, topic = Log(make_engine(url)), new_topic(kafka_broker)
+    with connecting(SqlSource(log.engine), topic) as connector:
+        log.write(1, 2, type_="CONFIG_CHANGE_EVENT", message="{}")
+        connector.until_position(2)
+    messages = read(topic)
+    assert assert_unbroken(messages, topic) == 2
+    assert {one.head.kind for one in messages} == {Kind.PROGRESS, Kind.TRANSACTIONS}
+    assert {one.shard for one in messages if one.head.kind is Kind.PROGRESS} == set(range(4))
+
+
+def test_what_is_open_is_told_to_every_shard(url: str, kafka_broker: str) -> None:
+    store, topic = Store(url), new_topic(kafka_broker)
+    sink = store.session()
+    (txn,) = sink.open_transactions(1, 1_800_000_000_000)
+    sink.write([], [])
+    sink.close()
+    runs.write(store, 50)
+    last = len(runs.rows(store))
+    with connecting(SqlSource(store.engine), topic, Pace(transactions_s=0.1)) as connector:
+        connector.until_position(last)
+        connector.until(lambda: sum(_told(topic, txn, last)) == topic.shards)
+    positions = dict.fromkeys(range(topic.shards), 0)
+    for message in read(topic):
+        if isinstance(message.record, OpenTransactions):
+            assert positions[message.shard] >= message.record.at
+        elif isinstance(message.record, Change):
+            positions[message.shard] = message.record.upto
+
+
+def _told(topic: Topic, txn: int, at: int) -> list[bool]:
+    found: dict[int, bool] = {}
+    for message in read(topic):
+        if isinstance(message.record, OpenTransactions) and message.record.at == at:
+            found[message.shard] = txn in message.record.txns
+    return list(found.values())
+
+
+@pytest.mark.parametrize("version", list(Version))
+def test_every_shape_of_the_schema_is_read(version: Version, url: str, kafka_broker: str) -> None:
+    log, topic = Log(make_engine(url), version), new_topic(kafka_broker, 2)
+    log.write(1, 2)
+    with connecting(SqlSource(log.engine), topic) as connector:
+        connector.until_position(2)
+        log.write(3)
+        connector.until_position(3)
+    assert tails.find(topic).known.event_id == 3

@@ -1,0 +1,56 @@
+"""What a poll tells of the log it saw."""
+
+from connectors.history import CLEANED, OUT_OF_ORDER, Hole, Known, check, check_missing, hole
+from connectors.source import Bounds, Poll
+
+KNOWN = Known(100, b"hash")
+
+
+def test_the_same_row_is_the_same_history() -> None:
+    assert check(Poll(100, b"hash", []), KNOWN) is None
+    assert check(Poll(250, b"hash", []), KNOWN) is None
+
+
+def test_another_row_is_another_history() -> None:
+    other = check(Poll(250, b"else", []), KNOWN)
+    assert other is not None
+    assert "event 100 is another one" in other.why
+
+
+def test_ids_that_went_back_are_another_history() -> None:
+    other = check(Poll(99, None, []), KNOWN)
+    assert other is not None
+    assert "the last event is 99, but 100 was published" in other.why
+    assert check(Poll(99, None, []), Known(100, None)) is not None
+
+
+def test_a_row_that_was_cleaned_is_no_other_history() -> None:
+    assert check(Poll(100, None, []), KNOWN) is None
+    assert check_missing(Bounds(None, None, 100), KNOWN) is None
+    assert check_missing(Bounds(101, 101, 120), KNOWN) is None
+
+
+def test_a_row_that_is_missing_among_older_ones_is_another_history() -> None:
+    other = check_missing(Bounds(7, 101, 120), KNOWN)
+    assert other is not None
+    assert "missing among older ones" in other.why
+
+
+def test_a_position_without_a_row_is_compared_by_the_sequence_alone() -> None:
+    assert check(Poll(5, b"row", []), Known(5, None)) is None
+
+
+def test_what_the_cleaner_took_is_a_hole_at_once() -> None:
+    assert hole(Bounds(9, 9, 20), 5, waited=False) == Hole(6, 8, CLEANED)
+    assert hole(Bounds(None, None, 20), 5, waited=False) == Hole(6, 20, CLEANED)
+
+
+def test_rows_that_are_late_are_waited_for() -> None:
+    assert hole(Bounds(1, 9, 20), 5, waited=False) is None
+    assert hole(Bounds(1, 9, 20), 5, waited=True) == Hole(6, 8, OUT_OF_ORDER)
+    assert hole(Bounds(1, None, 20), 5, waited=True) == Hole(6, 20, OUT_OF_ORDER)
+
+
+def test_a_row_that_came_meanwhile_leaves_no_hole() -> None:
+    assert hole(Bounds(1, 6, 20), 5, waited=True) is None
+    assert hole(Bounds(1, None, 5), 5, waited=True) is None

@@ -1,0 +1,56 @@
+"""Positions from what a topic holds, from the headers of its records alone."""
+
+import pytest
+
+from connectors.headers import Head, Kind, read, write
+from connectors.tails import Tail
+
+HASH = b"12345678"
+
+
+def tail(*heads: Head) -> tuple[int, int]:
+    found = Tail()
+    for head in heads:
+        found.see(head)
+    return found.epoch, found.upto
+
+
+def change(upto: int, epoch: int = 0) -> Head:
+    return Head(Kind.CHANGE, epoch, upto, "ALTER_TABLE", HASH)
+
+
+def reset(at: int, epoch: int) -> Head:
+    return Head(Kind.RESET, epoch, at)
+
+
+@pytest.mark.parametrize("head", [change(7), reset(3, 2), Head(Kind.PART, 0, 9, "X")])
+def test_what_is_written_is_read(head: Head) -> None:
+    assert read(write(head)) == head
+
+
+def test_what_is_not_ours_is_not_read() -> None:
+    assert read(None) is None
+    assert read([("kind", b"change")]) is None
+    assert read([("kind", b"song"), ("epoch", b"1"), ("upto", b"1")]) is None
+
+
+def test_the_furthest_change_counts() -> None:
+    assert tail(change(5), change(8), change(6)) == (0, 8)
+
+
+def test_what_moves_no_position_is_passed_over() -> None:
+    assert tail(change(5), Head(Kind.PART, 0, 9, "X"), Head(Kind.LOAD, 0, 50)) == (0, 5)
+
+
+def test_a_later_epoch_counts_more_than_a_greater_id() -> None:
+    assert tail(change(50), reset(20, 1), change(51)) == (1, 20)
+    assert tail(change(50), change(21, 1), change(51)) == (1, 21)
+
+
+def test_of_two_resets_to_one_epoch_the_first_counts_as_in_the_fold() -> None:
+    assert tail(reset(20, 1), reset(23, 1)) == (1, 20)
+    assert tail(reset(20, 1), change(21, 1), reset(23, 1)) == (1, 21)
+
+
+def test_a_change_after_a_reset_counts_in_any_case() -> None:
+    assert tail(reset(23, 1), change(22, 1)) == (1, 22)
