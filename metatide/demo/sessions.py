@@ -3,10 +3,19 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from sqlalchemy import Engine, MetaData, insert, select, update
+from sqlalchemy import (
+    BigInteger,
+    BindParameter,
+    Engine,
+    MetaData,
+    bindparam,
+    insert,
+    select,
+    update,
+)
 
-from metatide.demo.changes import Change, Compiler, Insert, Update
-from metatide.demo.drivers import BEGIN, COMMIT, NONE, Statement, connect
+from metatide.demo.changes import Change, Compiler, Insert
+from metatide.demo.drivers import BEGIN, COMMIT, NONE, connect
 from metatide.demo.ids import sequence_name
 from metatide.demo.records import Record
 
@@ -49,9 +58,26 @@ class Session:
         self._driver = connect(engine)
         self._compiler = Compiler(metadata, engine.dialect)
         self._begun = False
-        sequence = metadata.tables["NOTIFICATION_SEQUENCE"].c.NEXT_EVENT_ID
-        lock = select(sequence).with_for_update().compile(dialect=engine.dialect)
-        self._lock: Statement = (str(lock), NONE)
+        log, sequence = (
+            metadata.tables["NOTIFICATION_LOG"],
+            metadata.tables["NOTIFICATION_SEQUENCE"],
+        )
+        next_id = sequence.c.NEXT_EVENT_ID
+        # The ids are counted in the database: an answer that had to come here and back would keep
+        # the lock, which all writers wait for, several times as long.
+        fields: dict[str, BindParameter[object]] = {
+            name: bindparam(name) for name in Record._fields
+        }
+        event_id = select(next_id).scalar_subquery() + bindparam("offset", type_=BigInteger())
+        counted = next_id + bindparam("count", type_=BigInteger())
+        self._lock, self._log, self._advance = (
+            str(statement.compile(dialect=engine.dialect))
+            for statement in (
+                select(next_id).with_for_update(),
+                insert(log).values(EVENT_ID=event_id, **fields).inline(),
+                update(sequence).values(NEXT_EVENT_ID=counted),
+            )
+        )
 
     def open_transactions(self, count: int, now_ms: int) -> list[int]:
         """New rows of TXNS, committed with the next write."""
@@ -73,17 +99,14 @@ class Session:
         statements = [] if self._begun else [BEGIN]
         statements += [self._compiler.compile(change) for change in changes]
         self._begun = False
-        if not records:
-            self._driver.run([*statements, COMMIT])
-            return
-        (first,) = self._driver.run([*statements, self._lock])
-        rows = [{"EVENT_ID": first + n, **each._asdict()} for n, each in enumerate(records)]
-        advanced = {"NNI_ID": 1, "NEXT_EVENT_ID": first + len(records)}
-        ending: list[Change] = [
-            Insert("NOTIFICATION_LOG", rows),
-            Update("NOTIFICATION_SEQUENCE", ("NNI_ID",), [advanced]),
-        ]
-        self._driver.run([*(self._compiler.compile(change) for change in ending), COMMIT])
+        if records:
+            rows = [{"offset": n, **each._asdict()} for n, each in enumerate(records)]
+            statements += [
+                (self._lock, NONE),
+                (self._log, rows),
+                (self._advance, [{"count": len(records)}]),
+            ]
+        self._driver.run([*statements, COMMIT])
 
     def close(self) -> None:
         """What was not written is undone."""
