@@ -1,0 +1,70 @@
+"""The constants of a filter."""
+
+from typing import Final
+
+from hive.errors import FilterError
+from hive.filters.cursor import Cursor
+from hive.filters.expressions import Constant
+from hive.filters.tokens import Kind
+from hive.filters.values import day, moment
+
+MAX_STRING: Final = 512
+"""No value is longer in the metastore's database than 256."""
+_LONG: Final = range(-(1 << 63), 1 << 63)
+_MAX_DIGITS: Final = 19
+_DATED = {"DATE": day, "TIMESTAMP": moment}
+
+
+def read_constants(cursor: Cursor) -> list[Constant]:
+    """A list in brackets."""
+    cursor.want("(")
+    constants = [read_constant(cursor)]
+    while cursor.skip(","):
+        constants.append(read_constant(cursor))
+    cursor.want(")")
+    return constants
+
+
+def read_constant(cursor: Cursor, expected: str = "a constant") -> Constant:
+    token = cursor.next
+    if token.kind is Kind.STRING:
+        return _strings(cursor)
+    if token.kind in (Kind.DATE, Kind.TIMESTAMP):
+        return _dated(cursor, token.kind.name, token.text)
+    if token.kind is Kind.INTEGER or token.word == "-":
+        return _integer(cursor)
+    if token.word in _DATED:
+        cursor.take()
+        if cursor.next.kind is not Kind.STRING:
+            raise cursor.expected(f"a string after {token.word}")
+        return _dated(cursor, token.word, cursor.next.text[1:-1])
+    raise cursor.expected(expected)
+
+
+def _strings(cursor: Cursor) -> str:
+    """Strings side by side are one, quotes between them included, and escapes stay as they are
+    written: so the metastore reads them."""
+    text = ""
+    while cursor.next.kind is Kind.STRING:
+        if len(text) + len(cursor.next.text) > MAX_STRING:
+            raise cursor.error(f"a string has at most {MAX_STRING} characters")
+        text += cursor.take().text
+    return text[1:-1] if text[0] == text[-1] else text
+
+
+def _dated(cursor: Cursor, kind: str, text: str) -> str:
+    if _DATED[kind](text) is None:
+        raise cursor.error(f"{text[:30]!r} is no {kind} of the calendar")
+    cursor.take()
+    return text
+
+
+def _integer(cursor: Cursor) -> int:
+    place = cursor.next.place
+    sign = -1 if cursor.skip("-") else 1
+    if cursor.next.kind is not Kind.INTEGER:
+        raise cursor.expected("a whole number")
+    digits = cursor.take().text.lstrip("0") or "0"
+    if len(digits) > _MAX_DIGITS or sign * int(digits) not in _LONG:
+        raise FilterError(cursor.text, place, "a whole number has at most 64 bits")
+    return sign * int(digits)

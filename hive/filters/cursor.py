@@ -1,0 +1,60 @@
+"""A place among the words of a filter, with what may be asked there."""
+
+from collections import deque
+from itertools import islice
+
+from hive.errors import FilterError
+from hive.filters.tokens import Kind, Token, tokens
+
+
+class Cursor:
+    """Moves forward through a filter."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._rest = tokens(text)
+        self._ahead: deque[Token] = deque()
+
+    @property
+    def next(self) -> Token:
+        return self._look(1)[0]
+
+    def words(self, count: int) -> list[str]:
+        """The next keywords and signs, as `Token.word` has them; fewer where the filter ends."""
+        return [token.word for token in islice(self._look(count), count)]
+
+    def at_key_in_brackets(self) -> bool:
+        return self.words(3) == ["(", "", ")"] and self._ahead[1].is_key
+
+    def take(self) -> Token:
+        token = self.next
+        self._ahead.popleft()
+        return token
+
+    def skip(self, word: str) -> bool:
+        """Takes this keyword or sign if it is the next."""
+        if self.next.word != word:
+            return False
+        self._ahead.popleft()
+        return True
+
+    def want(self, word: str) -> None:
+        if not self.skip(word):
+            raise self.expected(word)
+
+    def key(self) -> Token:
+        if not self.next.is_key:
+            raise self.expected("the name of a key")
+        return self.take()
+
+    def expected(self, what: str) -> FilterError:
+        found = "the filter ends" if self.next.kind is Kind.END else f"found {self.next.text[:30]}"
+        return self.error(f"expected {what}, but {found}")
+
+    def error(self, advice: str) -> FilterError:
+        return FilterError(self.text, self.next.place, advice)
+
+    def _look(self, count: int) -> deque[Token]:
+        if len(self._ahead) < count:
+            self._ahead.extend(islice(self._rest, count - len(self._ahead)))
+        return self._ahead

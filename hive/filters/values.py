@@ -1,0 +1,93 @@
+"""What constants and the raw values of partitions mean, in forms that compare like what they mean.
+
+Dates and timestamps become texts of one width, so that the order of texts is theirs. A value that
+databases might read in more than one way is refused rather than guessed at.
+"""
+
+import re
+from calendar import monthrange
+from functools import lru_cache
+from typing import Final
+
+from hive.errors import FilterNotSupportedError
+from hive.names import DEFAULT_PARTITION
+
+_CACHED: Final = 65_536
+"""Values to keep the meaning of: 100,000 partitions have few dates, but read each a lot."""
+
+_INTEGER = re.compile(r"[ \t\n\r\v\f]*([+-]?\d{1,21})[ \t\n\r\v\f]*", re.ASCII)
+_DAY = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})", re.ASCII)
+_MOMENT = re.compile(
+    rf"({_DAY.pattern})(?:[ T](\d{{1,2}}):(\d\d):(\d\d)(?:\.(\d{{1,6}}))?)?", re.ASCII
+)
+
+
+def day(text: str) -> str | None:
+    """A constant that is a date of the calendar, strictly `yyyy-mm-dd`."""
+    return _canonical_day(text) if len(text) == len("yyyy-mm-dd") else None
+
+
+def moment(text: str) -> str | None:
+    """A constant that is a timestamp, strictly `yyyy-mm-dd hh:mm:ss`."""
+    strict = len(text) == len("yyyy-mm-dd hh:mm:ss") and text[10] == " "
+    return _canonical_moment(text) if strict and day(text[:10]) else None
+
+
+@lru_cache(_CACHED)
+def integer_of(value: str) -> int | None:
+    """The number that a partition's value is; None where it has none."""
+    match = _INTEGER.fullmatch(value)
+    if match is None:
+        _check_no_value(value, "a whole number")
+        return None
+    return int(match[1])
+
+
+@lru_cache(_CACHED)
+def date_of(value: str) -> str | None:
+    """The date that a partition's value is or begins with; None where it has none."""
+    found = _canonical_moment(value)
+    if found is None:
+        _check_no_value(value, "a date")
+        return None
+    return found[:10]
+
+
+@lru_cache(_CACHED)
+def timestamp_of(value: str) -> str | None:
+    """The timestamp that a partition's value is; None where it has none."""
+    found = _canonical_moment(value)
+    if found is None:
+        _check_no_value(value, "a timestamp")
+    return found
+
+
+def _check_no_value(value: str, what: str) -> None:
+    if value == DEFAULT_PARTITION:
+        return
+    short = value if len(value) <= 60 else f"{value[:60]}…"
+    raise FilterNotSupportedError(
+        f"a partition has the value {short!r} where its key's type wants {what}: "
+        "correct the partition, or leave that key out of the filter"
+    )
+
+
+def _canonical_day(text: str) -> str | None:
+    match = _DAY.fullmatch(text)
+    if not match:
+        return None
+    year, month, number = map(int, match.groups())
+    if year < 1 or not 1 <= month <= 12 or not 1 <= number <= monthrange(year, month)[1]:
+        return None
+    return f"{year:04}-{month:02}-{number:02}"
+
+
+def _canonical_moment(text: str) -> str | None:
+    match = _MOMENT.fullmatch(text)
+    date = _canonical_day(match[1]) if match else None
+    if match is None or date is None:
+        return None
+    hour, minute, second = (int(part or 0) for part in match.group(5, 6, 7))
+    if hour > 23 or minute > 59 or second > 59:
+        return None
+    return f"{date} {hour:02}:{minute:02}:{second:02}.{match[8] or '':0<6}"
