@@ -16,6 +16,8 @@ class Facts(msgspec.Struct, frozen=True):
     """Why it can't be served to anybody."""
     detail: str = ""
     """More about that, for people."""
+    floor: int = 0
+    """The event that a load must not be older than to end the coldness."""
     silent: bool = False
     """The log doesn't tell all its changes."""
     managed: bool = False

@@ -52,10 +52,12 @@ def _look_at_table(
     table = reader.table(target.name)
     detail = _why_cold(reader, target, state, table)
     if detail is not None:
-        return Facts(reached, Reason.COLD, detail)
+        floor = max(state.loads.floor, state.statistics_floor, reader.head.floor)
+        return Facts(reached, Reason.COLD, detail, floor)
     ids = reader.write_ids(target.name) if with_ids and state.managed else None
     return Facts(
         reached,
+        floor=0 if ids is None else max(ids.cold_since, 0),
         silent=_is_silent(reader, target, table),
         managed=state.managed,
         table_id=state.id if table is not None else 0,
@@ -88,7 +90,7 @@ def _is_sure(entry: Entry | None, loads: Loads, head: Head) -> bool:
     """Whether an entry may be served although the rest isn't known: an event wrote it, at or after
     the floor. What is not newer than the newest row of a load may be of a load that hasn't ended.
     """
-    if entry is None:
+    if entry is None or loads.open is not None:
         return False
     return entry.event >= max(loads.floor, head.floor) and entry.event > loads.newest_row
 

@@ -8,6 +8,8 @@ from hive.names import TableName, table_name
 from hive.thrift.binary import encode
 from hive.thrift.structs import DATABASE, PARTITION, TABLE
 from processors.fold import Fold
+from query_api.positions import Position as Reached
+from state.kv import View
 from state.reading import ShardReader
 from state.records import (
     AnyRecord,
@@ -163,17 +165,21 @@ class MemoryShard:
             self._offset += 1
             self.store.commit(txn, Position(fold.epoch, fold.applied, self._offset))
 
-    async def fold_later(self, *records: AnyRecord) -> None:
+    def snapshot(self) -> View:
+        return self.store.snapshot()
+
+    def reader(self) -> ShardReader:
+        return ShardReader(self.snapshot())
+
+    async def move(self, *records: AnyRecord) -> None:
+        """Folds, and wakes up those who wait for it."""
         self.fold(records)
         async with self._moved:
             self._moved.notify_all()
 
-    def reader(self) -> ShardReader:
-        return ShardReader(self.store.snapshot())
-
-    async def complete_up_to(self, epoch: int, event: int, timeout_s: float) -> bool:
+    async def complete_up_to(self, position: Reached, timeout_s: float) -> bool:
         def is_there() -> bool:
-            return (self.position.epoch, self.position.applied) >= (epoch, event)
+            return (self.position.epoch, self.position.applied) >= position
 
         try:
             async with asyncio.timeout(timeout_s), self._moved:
@@ -181,3 +187,25 @@ class MemoryShard:
         except TimeoutError:
             return False
         return True
+
+
+class MemoryShards:
+    """A source of shards in memory. Those that are None are another worker's."""
+
+    def __init__(self, *shards: MemoryShard | None) -> None:
+        self.shards = list(shards)
+        self.urls: dict[int, str] = {}
+        self.asked: list[tuple[Scope, int]] = []
+
+    @property
+    def count(self) -> int:
+        return len(self.shards)
+
+    def shard(self, number: int) -> MemoryShard | None:
+        return self.shards[number]
+
+    def owner_url(self, number: int) -> str | None:
+        return self.urls.get(number)
+
+    def ask_for_load(self, scope: Scope, floor: int) -> None:
+        self.asked.append((scope, floor))

@@ -1,0 +1,104 @@
+"""Reads that the database answers: few at a time, and equal ones together."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+import sqlalchemy as sa
+import structlog
+from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+from hive.errors import NoSuchObjectError, UnansweredError
+from hive.reader.snapshot import Snapshot, open_snapshot
+from hive.schema import Version
+from query_api.database.breaker import Breaker
+from query_api.database.objects import DatabaseObjects
+from query_api.reads.read import Read
+
+A = TypeVar("A")
+WAITING_MAX: Final = 2000
+READ_TIMEOUT_S: Final = 30.0
+_DOWN: Final = (OperationalError, InterfaceError, PoolTimeoutError)
+
+log = structlog.get_logger(__name__)
+
+
+class FromDatabase(NamedTuple, Generic[A]):
+    """An answer and the last event that it reflects."""
+
+    value: A | NoSuchObjectError
+    event: int
+
+
+class Fallback:
+    """Reads of the database.
+
+    1. A read runs in one REPEATABLE READ transaction that also reads the sequence, so its position
+       is true.
+    2. Equal reads share one that has not begun when the later of them comes.
+    3. At most `connections` at a time; beyond a limit on those that wait, callers are sent away.
+    """
+
+    def __init__(self, engine: sa.Engine, version: Version, connections: int) -> None:
+        self._open: Callable[[], AbstractContextManager[Snapshot]] = lambda: open_snapshot(
+            engine, version
+        )
+        self._dialect = engine.dialect.name
+        self._slots = asyncio.Semaphore(connections)
+        self._threads = ThreadPoolExecutor(connections, "database")
+        self._unbegun: dict[Read[Any], asyncio.Task[FromDatabase[Any]]] = {}
+        self._breaker = Breaker()
+        self._waiting = 0
+        self.reads = 0
+
+    async def answer(self, read: Read[A]) -> FromDatabase[A]:
+        """Raises UnansweredError when the database is down or too busy."""
+        retry_after_s = self._breaker.retry_after_s()
+        if retry_after_s:
+            raise UnansweredError("the metastore's database does not answer", retry_after_s)
+        if self._waiting >= WAITING_MAX:
+            raise UnansweredError("too many requests wait for the metastore's database", 1.0)
+        task = self._unbegun.get(read)
+        if task is None:
+            task = self._unbegun[read] = asyncio.create_task(self._run(read))
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(READ_TIMEOUT_S):
+                return await asyncio.shield(task)
+        except TimeoutError:
+            raise UnansweredError("the metastore's database takes too long", 1.0) from None
+        finally:
+            self._waiting -= 1
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=True, cancel_futures=True)
+
+    async def _run(self, read: Read[A]) -> FromDatabase[A]:
+        try:
+            async with self._slots:
+                del self._unbegun[read]
+                self.reads += 1
+                answer = await asyncio.get_running_loop().run_in_executor(
+                    self._threads, self._read, read
+                )
+        except _DOWN as error:
+            self._breaker.failed()
+            why = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+            log.warning("the database can't be read", error=why)
+            raise UnansweredError("the metastore's database does not answer", 1.0) from error
+        except SQLAlchemyError as error:
+            log.exception("a read of the database failed")
+            raise UnansweredError("the metastore's database refused a read", 1.0) from error
+        self._breaker.succeeded()
+        return answer
+
+    def _read(self, read: Read[A]) -> FromDatabase[A]:
+        with self._open() as snapshot:
+            objects = DatabaseObjects(snapshot, self._dialect)
+            try:
+                return FromDatabase(read.answer(objects), objects.event)
+            except NoSuchObjectError as missing:
+                return FromDatabase(missing, objects.event)

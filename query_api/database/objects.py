@@ -1,0 +1,177 @@
+"""The objects of the metastore's database in one snapshot."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from sqlalchemy import text
+
+from hive.filters.bounds import Span
+from hive.names import TableName, partition_name, partition_values
+from hive.reader import partitions as stored_partitions
+from hive.reader.constraints import read_constraints
+from hive.reader.databases import read_catalogs, read_databases, read_functions
+from hive.reader.rows.partitions import StoredPartition
+from hive.reader.rows.tables import StoredTable
+from hive.reader.snapshot import Snapshot
+from hive.reader.statistics import OF_PARTITIONS, OF_TABLES, stream_statistics
+from hive.reader.tables import named, read_tables, stream_names
+from hive.reader.write_ids import read_txns, read_write_ids
+from hive.write_ids.lists import WriteIdList
+from hive.write_ids.snapshot import valid_write_ids
+from query_api.objects import ColumnFigures, ConstraintColumns, Values
+from state.reading import NameLine
+from state.records.objects import ConstraintKind, DatabaseName
+
+_NAMES_A_STATEMENT = 1000
+_NOW_MS = {
+    "postgresql": "SELECT CAST(EXTRACT(EPOCH FROM CLOCK_TIMESTAMP()) * 1000 AS BIGINT)",
+    "mysql": "SELECT CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)",
+}
+
+
+class DatabaseObjects:
+    """Objects as canonical bytes; a table that several questions are about is read once."""
+
+    def __init__(self, snapshot: Snapshot, dialect: str) -> None:
+        self._snapshot = snapshot
+        self._dialect = dialect
+        self._tables: dict[TableName, StoredTable | None] = {}
+
+    @property
+    def event(self) -> int:
+        """The last event whose effects are seen."""
+        return self._snapshot.position
+
+    def table(self, name: TableName) -> bytes | None:
+        found = self._table(name)
+        return None if found is None else found.data
+
+    def tables(self, names: Sequence[TableName]) -> list[bytes]:
+        self._read_tables(names)
+        return [data for name in names if (data := self.table(name)) is not None]
+
+    def table_ids(self, names: Sequence[TableName]) -> dict[TableName, int]:
+        """Of the tables that exist."""
+        self._read_tables(names)
+        return {name: found.id for name in names if (found := self._tables[name]) is not None}
+
+    def names(self, db: DatabaseName) -> Iterator[NameLine]:
+        for lines in stream_names(self._snapshot, *named(self._snapshot, db.catalog, db.db)):
+            for line in lines:
+                yield NameLine(line.table, self.event, line.type, line.owner, line.comment)
+
+    def partition_values(
+        self, table: TableName, prefix: Sequence[str], spans: Sequence[Span] | None
+    ) -> Iterator[Values]:
+        found = self._table(table)
+        if found is not None:
+            # The one prefix that all spans share saves reading the others.
+            if spans is not None and len(spans) == 1 and not any(prefix):
+                prefix = spans[0].prefix
+            wanted = [value or None for value in prefix]
+            conditions = stored_partitions.partition_values(self._snapshot, *wanted)
+            names = stored_partitions.partition_names(self._snapshot, found.id, *conditions)
+            yield from map(partition_values, names)
+
+    def partition(self, table: TableName, values: Values) -> bytes | None:
+        return next(iter(self.partitions(table, [values])), None)
+
+    def partitions(self, table: TableName, values: Sequence[Values]) -> list[bytes]:
+        return [partition.data for _, partition in self._stored_partitions(table, values)]
+
+    def table_statistics(self, table: TableName) -> Iterator[ColumnFigures]:
+        found = self._table(table)
+        if found is not None:
+            for rows in stream_statistics(self._snapshot, OF_TABLES, [found.id]):
+                for row in rows:
+                    yield ColumnFigures(row.engine, row.column, row.last_analyzed, row.data)
+
+    def partition_statistics(
+        self, table: TableName, values: Sequence[Values]
+    ) -> Iterator[tuple[Values, list[ColumnFigures]]]:
+        owners = {
+            partition.id: own_values
+            for own_values, partition in self._stored_partitions(table, values)
+        }
+        figures: dict[Values, list[ColumnFigures]] = {own: [] for own in owners.values()}
+        if owners:
+            for rows in stream_statistics(self._snapshot, OF_PARTITIONS, list(owners)):
+                for row in rows:
+                    column = ColumnFigures(row.engine, row.column, row.last_analyzed, row.data)
+                    figures[owners[row.owner]].append(column)
+        yield from figures.items()
+
+    def constraints(self, table: TableName) -> Iterator[ConstraintColumns]:
+        found = self._table(table)
+        if found is not None:
+            for one in read_constraints(self._snapshot, [found.id]):
+                yield ConstraintColumns(ConstraintKind(one.kind), one.name, one.columns)
+
+    def database(self, db: DatabaseName) -> bytes | None:
+        columns = self._snapshot.tables["DBS"].c
+        where = columns.CTLG_NAME == db.catalog, columns.NAME == db.db
+        return next((one.data for one in read_databases(self._snapshot, *where)), None)
+
+    def databases(self, catalog: str) -> Iterator[tuple[str, bytes]]:
+        columns = self._snapshot.tables["DBS"].c
+        for one in read_databases(self._snapshot, columns.CTLG_NAME == catalog):
+            yield one.name, one.data
+
+    def functions(self, db: DatabaseName) -> Iterator[tuple[str, bytes]]:
+        for one in read_functions(self._snapshot, *named(self._snapshot, db.catalog, db.db)):
+            yield one.name, one.data
+
+    def catalogs(self) -> list[str]:
+        return read_catalogs(self._snapshot)
+
+    def txns(self) -> WriteIdList:
+        """The transactions that aren't committed, as a reader who begins now gets them."""
+        [(now_ms,)] = self._snapshot.rows(text(_NOW_MS[self._dialect]))
+        return read_txns(self._snapshot, now_ms)
+
+    def valid_write_ids(
+        self, tables: Sequence[TableName], txns: WriteIdList
+    ) -> dict[TableName, WriteIdList]:
+        """What a reader with this list of transactions sees of each table."""
+        return {
+            name: valid_write_ids(txns, rows.given, rows.next, name.in_catalog)
+            for name, rows in read_write_ids(self._snapshot, tables).items()
+        }
+
+    def _table(self, name: TableName) -> StoredTable | None:
+        if name not in self._tables:
+            self._read_tables([name])
+        return self._tables[name]
+
+    def _read_tables(self, names: Sequence[TableName]) -> None:
+        wanted: dict[DatabaseName, list[str]] = {}
+        for name in names:
+            if name not in self._tables:
+                self._tables[name] = None
+                wanted.setdefault(DatabaseName(name.catalog, name.db), []).append(name.table)
+        for db, tables in wanted.items():
+            for found in read_tables(
+                self._snapshot, *named(self._snapshot, db.catalog, db.db, *tables)
+            ):
+                self._tables[found.name] = found
+
+    def _stored_partitions(
+        self, table: TableName, values: Sequence[Values]
+    ) -> Iterable[tuple[Values, StoredPartition]]:
+        found = self._table(table)
+        if found is None:
+            return
+        keys = found.partition_keys
+        fitting = [one for one in values if len(one) == len(keys)]
+        name_column = self._snapshot.tables["PARTITIONS"].c.PART_NAME
+        for start in range(0, len(fitting), _NAMES_A_STATEMENT):
+            names = {
+                partition_name(keys, one): one
+                for one in fitting[start : start + _NAMES_A_STATEMENT]
+            }
+            read = stored_partitions.read_partitions(
+                self._snapshot, table, found.id, name_column.in_(names)
+            )
+            by_name = {partition.name: partition for partition in read}
+            for name, own_values in names.items():
+                if name in by_name:
+                    yield own_values, by_name[name]

@@ -1,0 +1,69 @@
+"""What this process has seen of the log, to notice that the database has another history now."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from query_api.latest.log import ThinRow
+from query_api.latest.touched import EVERYTHING, WITH_MESSAGE, Touched, touched
+
+KEPT_ROWS: Final = 4096
+
+_Mark = tuple[int, str, str | None, str | None]
+
+
+class History:
+    """Thin rows that were seen in the highest epoch, and whether they still hold.
+
+    1. A row is decoded once.
+    2. Once the database was seen to be older or another one than what an epoch's shards hold,
+       that epoch is rewound for good: only a higher one is served again.
+    """
+
+    def __init__(self) -> None:
+        self._epoch = 0
+        self._rewound = -1
+        self._rows: dict[int, tuple[_Mark, Touched]] = {}
+        self._oldest = self._newest = 0
+
+    def is_rewound(self, epoch: int) -> bool:
+        return epoch <= self._rewound
+
+    def known_up_to(self, first: int) -> int:
+        """Of the rows from `first` on, messages are needed only of those after this event."""
+        return self._newest if first >= self._oldest else first - 1
+
+    def check_position(self, epoch: int, applied: int, current: int) -> None:
+        """`applied` was reached before the read began that showed `current`."""
+        if current < applied:
+            self._rewound = max(self._rewound, epoch)
+
+    def note(self, epoch: int, rows: Sequence[ThinRow]) -> list[tuple[int, Touched]]:
+        """What these rows touched. One that isn't the row that was there before is another
+        history."""
+        if epoch > self._epoch:
+            self._epoch = epoch
+            self._rows.clear()
+            self._oldest = self._newest = 0
+        if not rows:
+            return []
+        noted = [(row.event_id, self._touched_by(row)) for row in rows]
+        self._newest = max(self._newest, rows[-1].event_id)
+        self._oldest = min(self._oldest or rows[0].event_id, rows[0].event_id)
+        if len(self._rows) > 2 * KEPT_ROWS:
+            kept = sorted(self._rows)[-KEPT_ROWS:]
+            self._rows = {event: self._rows[event] for event in kept}
+            self._oldest = kept[0]
+        return noted
+
+    def _touched_by(self, row: ThinRow) -> Touched:
+        mark = (row.event_time, row.event_type, row.db_name, row.tbl_name)
+        known = self._rows.get(row.event_id)
+        if known is not None:
+            if known[0] != mark:
+                self._rewound = max(self._rewound, self._epoch)
+            return known[1]
+        if row.event_type in WITH_MESSAGE and not row.message:
+            return EVERYTHING
+        found = touched(row)
+        self._rows[row.event_id] = mark, found
+        return found

@@ -1,0 +1,88 @@
+"""One read of the sequence for all requests that came before it began, as Raft's ReadIndex."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from typing import Final
+
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+
+from hive.errors import SourceError
+from query_api.latest.history import History
+from query_api.latest.log import LatestLog
+from query_api.latest.sequence import Tail
+from query_api.positions import Position
+
+INTERVAL_S: Final = 0.001
+"""At most this often a read begins: who comes meanwhile shares the next one."""
+
+log = structlog.get_logger(__name__)
+
+
+class LatestIndex:
+    """Answers "what is current now?" to many at once.
+
+    1. A request gets a read that began after it came.
+    2. All that wait share one.
+    3. Reads begin one after the other, and not more often than the interval.
+    """
+
+    def __init__(self, read: Callable[[int, int], Tail], history: History) -> None:
+        """`read` blocks, and gives the log from an event on; messages only after another one."""
+        self._read = read
+        self._history = history
+        self._waiting: list[tuple[Position, asyncio.Future[LatestLog | None]]] = []
+        self._worker: asyncio.Task[None] | None = None
+        self._thread = ThreadPoolExecutor(1, "latest")
+        self.reads = 0
+
+    async def after_now(self, reached: Position) -> LatestLog | None:
+        """The log at a moment after this call, from `reached` on; None when it can't be read."""
+        future: asyncio.Future[LatestLog | None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((reached, future))
+        if self._worker is None or self._worker.done():
+            self._worker = asyncio.create_task(self._work())
+        return await future
+
+    async def close(self) -> None:
+        if self._worker is not None:
+            self._worker.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._worker
+        self._thread.shutdown(wait=True)
+
+    async def _work(self) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            while self._waiting:
+                began = loop.time()
+                batch, self._waiting = self._waiting, []
+                found = await self._read_for([reached for reached, _ in batch])
+                for _, future in batch:
+                    if not future.done():
+                        future.set_result(found)
+                await asyncio.sleep(max(0.0, began + INTERVAL_S - loop.time()))
+        finally:
+            for _, future in self._waiting:
+                future.cancel()
+            self._waiting = []
+
+    async def _read_for(self, reached: list[Position]) -> LatestLog | None:
+        self.reads += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(
+                self._thread, self._read_now, reached
+            )
+        except (SQLAlchemyError, SourceError) as error:
+            log.warning("the current event id can't be read", error=str(error).splitlines()[0])
+            return None
+
+    def _read_now(self, reached: list[Position]) -> LatestLog:
+        epoch = max(one.epoch for one in reached)
+        applied = [one.event for one in reached if one.epoch == epoch]
+        first = min(applied)
+        tail = self._read(first, self._history.known_up_to(first))
+        self._history.check_position(epoch, max(applied), tail.current)
+        return LatestLog(epoch, tail.current, self._history.note(epoch, tail.rows))

@@ -1,0 +1,54 @@
+"""The end of the notification log as one read showed it."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from hive.events.row import NotificationRow
+from hive.names import TableName
+from query_api.latest.touched import Touched
+from query_api.reasons import Reason
+from query_api.resolver.facts import Current
+from query_api.targets import Target
+
+ThinRow = NotificationRow
+"""A row whose message is empty where it isn't needed."""
+ROWS_MAX: Final = 1000
+
+
+class LatestLog:
+    """What happened up to the event that was the current one at the time of a read."""
+
+    def __init__(self, epoch: int, current: int, rows: Sequence[tuple[int, Touched]]) -> None:
+        """`rows`: event ids, ascending, with what they touched."""
+        self.epoch = epoch
+        self.current = current
+        self._known_after = current
+        self._everything = 0
+        self._tables: dict[TableName, int] = {}
+        self._others: dict[Target, int] = {}
+        for event, touched in reversed(rows):
+            if event != self._known_after:
+                break
+            self._known_after = event - 1
+            self._add(event, touched)
+
+    def about(self, target: Target, applied: int) -> Current:
+        """Whether a target that was complete up to `applied` is so up to the current event."""
+        if applied >= self.current:
+            return Current(self.current)
+        if applied < self._known_after:
+            return Current(self.current, Reason.GAP)
+        if target.is_of_table:
+            last = self._tables.get(target.name, 0)
+        else:
+            last = self._others.get(target, 0)
+        blocked = Reason.BEHIND if max(last, self._everything) > applied else None
+        return Current(self.current, blocked)
+
+    def _add(self, event: int, touched: Touched) -> None:
+        if touched.everything:
+            self._everything = max(event, self._everything)
+        for table in touched.tables:
+            self._tables.setdefault(table, event)
+        for target in touched.others:
+            self._others.setdefault(target, event)

@@ -1,0 +1,92 @@
+"""Which targets a row of the notification log may change, told from its type and names."""
+
+from typing import Final
+
+import msgspec
+
+from hive.errors import EventError
+from hive.events import kinds
+from hive.events.decode import HARMLESS, decode
+from hive.events.row import NotificationRow
+from hive.names import DEFAULT_CATALOG, TableName, table_name
+from query_api.targets import Kind, Target
+
+WITH_MESSAGE: Final = ("ALTER_TABLE", "ADD_FOREIGNKEY")
+"""The row of a rename has only the new name, that of a foreign key only the parent's."""
+
+_NOTHING: Final = HARMLESS | {"OPEN_TXN", "COMMIT_TXN", "ABORT_TXN", "ALLOC_WRITE_ID_EVENT"}
+_NAMES: Final = frozenset(("CREATE_TABLE", "DROP_TABLE"))
+_BELOW_TABLE: Final = frozenset(
+    (
+        "ADD_PARTITION",
+        "ALTER_PARTITION",
+        "ALTER_PARTITIONS",
+        "DROP_PARTITION",
+        "INSERT",
+        "RELOAD",
+        "COMMIT_COMPACTION_EVENT",
+        "UPDATE_TBL_COL_STAT_EVENT",
+        "DELETE_TBL_COL_STAT_EVENT",
+        "UPDATE_PART_COL_STAT_EVENT",
+        "UPDATE_PART_COL_STAT_EVENT_BATCH",
+        "DELETE_PART_COL_STAT_EVENT",
+        "ADD_PRIMARYKEY",
+        "ADD_UNIQUECONSTRAINT",
+        "ADD_NOTNULLCONSTRAINT",
+        "ADD_DEFAULTCONSTRAINT",
+        "ADD_CHECKCONSTRAINT",
+        "DROP_CONSTRAINT",
+    )
+)
+_DATABASE: Final = frozenset(("CREATE_DATABASE", "ALTER_DATABASE"))
+_FUNCTION: Final = frozenset(("CREATE_FUNCTION", "DROP_FUNCTION"))
+
+
+class Touched(msgspec.Struct, frozen=True):
+    """What one row may have changed."""
+
+    everything: bool = False
+    tables: tuple[TableName, ...] = ()
+    others: tuple[Target, ...] = ()
+
+
+NOTHING: Final = Touched()
+EVERYTHING: Final = Touched(everything=True)
+
+
+def touched(row: NotificationRow) -> Touched:
+    """Everything, where the row leaves a doubt."""
+    kind = row.event_type
+    if kind in _NOTHING:
+        return NOTHING
+    if kind in WITH_MESSAGE:
+        return _touched_by_message(row)
+    if not row.db_name:
+        return EVERYTHING
+    db = TableName((row.cat_name or DEFAULT_CATALOG).lower(), row.db_name.lower(), "")
+    if kind in _DATABASE:
+        of_catalog = Target(Kind.DATABASES, TableName(db.catalog, "", ""))
+        return Touched(others=(Target(Kind.DATABASE, db), Target(Kind.NAMES, db), of_catalog))
+    if kind in _FUNCTION:
+        return Touched(others=(Target(Kind.FUNCTIONS, db),))
+    if row.tbl_name and kind in _NAMES | _BELOW_TABLE:
+        table = table_name(row.cat_name, row.db_name, row.tbl_name)
+        return Touched(tables=(table,), others=_names_of(table) if kind in _NAMES else ())
+    return EVERYTHING
+
+
+def _touched_by_message(row: NotificationRow) -> Touched:
+    try:
+        event = decode(row)
+    except EventError:
+        return EVERYTHING
+    match event:
+        case kinds.AlterTable(table=table, before=before):
+            return Touched(tables=(table, before), others=(*_names_of(table), *_names_of(before)))
+        case kinds.AddConstraints(table=table) if row.db_name and row.tbl_name:
+            return Touched(tables=(table, table_name(row.cat_name, row.db_name, row.tbl_name)))
+    return EVERYTHING
+
+
+def _names_of(table: TableName) -> tuple[Target, ...]:
+    return (Target(Kind.NAMES, table._replace(table="")),)

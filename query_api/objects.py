@@ -1,0 +1,68 @@
+"""The objects of a metastore at one moment, wherever they are kept."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Protocol
+
+from hive.filters.bounds import Span
+from hive.names import TableName
+from state.reading import NameLine
+from state.records.objects import ConstraintKind, DatabaseName
+
+Values = tuple[str, ...]
+
+
+class ColumnFigures(NamedTuple):
+    """The statistics of one column as one engine computed them."""
+
+    engine: str
+    column: str
+    last_analyzed: int
+    data: bytes
+    """A ColumnStatisticsObj."""
+
+
+class ConstraintColumns(NamedTuple):
+    """A constraint and the structs of its columns."""
+
+    kind: ConstraintKind
+    name: str
+    columns: tuple[bytes, ...]
+
+
+class Objects(Protocol):
+    """Canonical Thrift bytes by name. None, or nothing in a list, means that there is none."""
+
+    def table(self, name: TableName) -> bytes | None: ...
+
+    def tables(self, names: Sequence[TableName]) -> list[bytes]: ...
+
+    def names(self, db: DatabaseName) -> Iterable[NameLine]: ...
+
+    def partition_values(
+        self, table: TableName, prefix: Sequence[str], spans: Sequence[Span] | None
+    ) -> Iterable[Values]:
+        """Of the partitions whose first values are these; an empty text stands for any value.
+
+        Those outside of `spans` may be left out.
+        """
+        ...
+
+    def partition(self, table: TableName, values: Values) -> bytes | None: ...
+
+    def partitions(self, table: TableName, values: Sequence[Values]) -> Iterable[bytes]:
+        """In this order; values of which there is no partition are passed over."""
+        ...
+
+    def table_statistics(self, table: TableName) -> Iterable[ColumnFigures]: ...
+
+    def partition_statistics(
+        self, table: TableName, values: Sequence[Values]
+    ) -> Iterable[tuple[Values, list[ColumnFigures]]]: ...
+
+    def constraints(self, table: TableName) -> Iterable[ConstraintColumns]: ...
+
+    def database(self, db: DatabaseName) -> bytes | None: ...
+
+    def databases(self, catalog: str) -> Iterable[tuple[str, bytes]]: ...
+
+    def functions(self, db: DatabaseName) -> Iterable[tuple[str, bytes]]: ...

@@ -1,0 +1,38 @@
+"""Everything that can be read: what it is made of, and how it is put together from objects."""
+
+from query_api.reads.databases import GetDatabase, GetFunction, ListDatabases, ListFunctions
+from query_api.reads.partitions import (
+    CountPartitions,
+    GetPartition,
+    ListPartitionNames,
+    ListPartitions,
+)
+from query_api.reads.read import Page, Read, Slice
+from query_api.reads.statistics import (
+    AggregateStatistics,
+    GetConstraints,
+    GetPartitionStatistics,
+    GetTableStatistics,
+)
+from query_api.reads.tables import GetTable, GetTables, ListTables
+
+__all__ = [
+    "AggregateStatistics",
+    "CountPartitions",
+    "GetConstraints",
+    "GetDatabase",
+    "GetFunction",
+    "GetPartition",
+    "GetPartitionStatistics",
+    "GetTable",
+    "GetTableStatistics",
+    "GetTables",
+    "ListDatabases",
+    "ListFunctions",
+    "ListPartitionNames",
+    "ListPartitions",
+    "ListTables",
+    "Page",
+    "Read",
+    "Slice",
+]

@@ -1,0 +1,82 @@
+"""Reads of databases and functions."""
+
+from operator import itemgetter
+
+from hive.errors import NoSuchObjectError
+from hive.patterns import compile_pattern
+from query_api.objects import Objects
+from query_api.reads.read import Page, Read, Slice, cut
+from query_api.targets import Kind, Target, of_catalog, of_database
+from state.records.objects import DatabaseName
+
+Named = tuple[str, bytes]
+_name = itemgetter(0)
+
+
+class GetDatabase(Read[bytes], frozen=True):
+    """One database."""
+
+    db: DatabaseName
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return (of_database(Kind.DATABASE, self.db),)
+
+    def answer(self, objects: Objects) -> bytes:
+        data = objects.database(self.db)
+        if data is None:
+            raise NoSuchObjectError(f"there is no database {self.db.catalog}.{self.db.db}")
+        return data
+
+
+class ListDatabases(Read[Slice[Named]], frozen=True):
+    """The databases of a catalog."""
+
+    catalog: str
+    pattern: str = "*"
+    page: Page = Page()
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return (of_catalog(Kind.DATABASES, self.catalog),)
+
+    def answer(self, objects: Objects) -> Slice[Named]:
+        matches = compile_pattern(self.pattern).fullmatch
+        found = sorted(one for one in objects.databases(self.catalog) if matches(one[0]))
+        return cut(found, _name, self.page)
+
+
+class GetFunction(Read[bytes], frozen=True):
+    """One function."""
+
+    db: DatabaseName
+    name: str
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return (of_database(Kind.FUNCTIONS, self.db),)
+
+    def answer(self, objects: Objects) -> bytes:
+        for name, data in objects.functions(self.db):
+            if name == self.name:
+                return data
+        raise NoSuchObjectError(
+            f"there is no function {self.name} in {self.db.catalog}.{self.db.db}"
+        )
+
+
+class ListFunctions(Read[Slice[Named]], frozen=True):
+    """The functions of a database."""
+
+    db: DatabaseName
+    pattern: str = "*"
+    page: Page = Page()
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return (of_database(Kind.FUNCTIONS, self.db),)
+
+    def answer(self, objects: Objects) -> Slice[Named]:
+        matches = compile_pattern(self.pattern).fullmatch
+        found = sorted(one for one in objects.functions(self.db) if matches(one[0]))
+        return cut(found, _name, self.page)

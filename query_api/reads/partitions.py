@@ -1,0 +1,139 @@
+"""Reads of partitions and of their names."""
+
+from collections.abc import Iterable
+from typing import Generic, TypeVar
+
+import msgspec
+
+from hive.errors import InputError, NoSuchObjectError
+from hive.filters.bounds import bounds
+from hive.filters.meaning import PartitionKey
+from hive.filters.parser import parse_filter
+from hive.filters.predicate import predicate
+from hive.names import partition_name
+from hive.thrift.binary import decode, encode
+from hive.thrift.canonical import ACID_PARTITION, is_full_acid
+from hive.thrift.structs import PARTITION, TABLE
+from hive.thrift.view import TableView
+from query_api.objects import Objects, Values
+from query_api.reads.read import Page, Slice, TableRead, cut, existing_table
+from query_api.targets import Kind, Target
+
+A = TypeVar("A")
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """Which partitions of a table; with nothing given, all."""
+
+    names: tuple[Values, ...] | None = None
+    """The values of each."""
+    prefix: Values = ()
+    """Their first values; an empty text stands for any."""
+    filter: str | None = None
+
+
+class GetPartition(TableRead[bytes], frozen=True):
+    """One partition by its values."""
+
+    values: Values
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return (
+            Target(Kind.TABLE, self.table),
+            Target(Kind.PARTITION, self.table, self.values),
+        )
+
+    def answer(self, objects: Objects) -> bytes:
+        table = existing_table(objects, self.table)
+        data = objects.partition(self.table, self.values)
+        if data is None:
+            keys = TableView(table).partition_keys
+            raise NoSuchObjectError(
+                f"there is no partition {partition_name(_fit(keys, self.values), self.values)} "
+                f"of {self.table}"
+            )
+        return next(iter(_read_otherwise_than_by_name(table, [data])))
+
+
+class _Selection(TableRead[A], Generic[A], frozen=True):
+    wanted: Wanted = Wanted()
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return Target(Kind.TABLE, self.table), Target(Kind.PARTITIONS, self.table)
+
+    def _select(self, objects: Objects, table: bytes) -> list[tuple[str, Values]]:
+        """Names and values, in the order of the names."""
+        wanted, keys = self.wanted, TableView(table).partition_keys
+        if len(wanted.prefix) > len(keys):
+            raise InputError(
+                f"{len(wanted.prefix)} values are given, but {self.table} is partitioned by "
+                f"{len(keys)} columns"
+            )
+        found: Iterable[Values]
+        if wanted.names is not None:
+            found = (values for values in dict.fromkeys(wanted.names) if len(values) == len(keys))
+        elif wanted.filter is None:
+            found = objects.partition_values(self.table, wanted.prefix, None)
+        else:
+            expression, typed = parse_filter(wanted.filter), _typed_keys(table)
+            passes, spans = predicate(expression, typed), bounds(expression, typed)
+            found = filter(passes, objects.partition_values(self.table, wanted.prefix, spans))
+        return sorted((partition_name(keys, values), values) for values in found)
+
+
+class ListPartitions(_Selection[Slice[bytes]], frozen=True):
+    """Whole partitions, in the order of their names."""
+
+    page: Page = Page()
+
+    def answer(self, objects: Objects) -> Slice[bytes]:
+        table = existing_table(objects, self.table)
+        chosen = cut(self._select(objects, table), _name, self.page)
+        data = objects.partitions(self.table, [values for _, values in chosen.items])
+        if self.wanted.names is None:
+            data = _read_otherwise_than_by_name(table, data)
+        return Slice(data, chosen.next)
+
+
+class ListPartitionNames(_Selection[Slice[str]], frozen=True):
+    """The names of partitions, in order."""
+
+    page: Page = Page()
+
+    def answer(self, objects: Objects) -> Slice[str]:
+        table = existing_table(objects, self.table)
+        chosen = cut(self._select(objects, table), _name, self.page)
+        return Slice([name for name, _ in chosen.items], chosen.next)
+
+
+class CountPartitions(_Selection[int], frozen=True):
+    """How many there are."""
+
+    def answer(self, objects: Objects) -> int:
+        return len(self._select(objects, existing_table(objects, self.table)))
+
+
+def _typed_keys(table: bytes) -> list[PartitionKey]:
+    return [
+        PartitionKey(column.text(1) or "", column.text(2) or "")
+        for column in TableView(table).structs(8)
+    ]
+
+
+def _name(chosen: tuple[str, Values]) -> str:
+    return chosen[0]
+
+
+def _fit(keys: Values, values: Values) -> Values:
+    if len(keys) != len(values):
+        raise InputError(f"give {len(keys)} values, one for each of the keys {', '.join(keys)}")
+    return keys
+
+
+def _read_otherwise_than_by_name(table: bytes, partitions: Iterable[bytes]) -> Iterable[bytes]:
+    """As the metastore gives them: of a full ACID table, without what serdes are told."""
+    if not (TableView(table).transactional and is_full_acid(decode(TABLE, table)["parameters"])):
+        return partitions
+    return (encode(ACID_PARTITION, decode(PARTITION, data)) for data in partitions)

@@ -1,0 +1,76 @@
+"""What all reads have in common."""
+
+from abc import abstractmethod
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+import msgspec
+
+from hive.errors import NoSuchObjectError
+from hive.names import TableName
+from query_api.objects import Objects
+from query_api.targets import Target
+
+A = TypeVar("A")
+T = TypeVar("T")
+
+
+class Read(msgspec.Struct, Generic[A], frozen=True):
+    """A question about objects. Equal reads have equal answers at one moment."""
+
+    @property
+    @abstractmethod
+    def targets(self) -> tuple[Target, ...]:
+        """All of them must be servable."""
+
+    @abstractmethod
+    def answer(self, objects: Objects) -> A:
+        """Raises NoSuchObjectError where that is the answer."""
+
+    @property
+    def of_table(self) -> TableName | None:
+        """The table that it is about, if it is about one."""
+        return None
+
+
+class TableRead(Read[A], Generic[A], frozen=True):
+    """A question about one table."""
+
+    table: TableName
+
+    @property
+    def of_table(self) -> TableName | None:
+        return self.table
+
+
+class Page(msgspec.Struct, frozen=True):
+    """A part of an ordered list."""
+
+    after: str = ""
+    """The last name of the page before."""
+    limit: int | None = None
+
+
+class Slice(NamedTuple, Generic[T]):
+    """A page of an answer."""
+
+    items: Iterable[T]
+    next: str | None
+    """What the next page comes after; None when there is none."""
+
+
+def cut(sorted_items: Sequence[T], name_of: Callable[[T], str], page: Page) -> Slice[T]:
+    """A page of items that are sorted by their unique names."""
+    start = bisect_right(sorted_items, page.after, key=name_of) if page.after else 0
+    end = len(sorted_items) if page.limit is None else start + page.limit
+    items = sorted_items[start:end]
+    return Slice(items, name_of(items[-1]) if items and end < len(sorted_items) else None)
+
+
+def existing_table(objects: Objects, table: TableName) -> bytes:
+    """The table's bytes, which must be there."""
+    data = objects.table(table)
+    if data is None:
+        raise NoSuchObjectError(f"there is no table {table}")
+    return data

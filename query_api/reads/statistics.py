@@ -1,0 +1,99 @@
+"""Reads of column statistics and constraints."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from hive.aggregate import Aggregate, aggregate
+from hive.names import partition_name
+from hive.thrift.binary import decode
+from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
+from hive.thrift.view import TableView
+from query_api.objects import ColumnFigures, ConstraintColumns, Objects, Values
+from query_api.reads.read import TableRead, existing_table
+from query_api.targets import Kind, Target
+
+DEFAULT_ENGINE = "hive"
+
+
+class PartitionFigures(NamedTuple):
+    """The statistics of a partition's columns."""
+
+    name: str
+    columns: list[ColumnFigures]
+
+
+class GetTableStatistics(TableRead[list[ColumnFigures]], frozen=True):
+    """The statistics of a table's columns; all of them when none is named."""
+
+    columns: tuple[str, ...] = ()
+    engine: str = DEFAULT_ENGINE
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return Target(Kind.TABLE, self.table), Target(Kind.STATISTICS, self.table)
+
+    def answer(self, objects: Objects) -> list[ColumnFigures]:
+        existing_table(objects, self.table)
+        return _chosen(objects.table_statistics(self.table), self.columns, self.engine)
+
+
+class GetPartitionStatistics(TableRead[list[PartitionFigures]], frozen=True):
+    """The statistics of columns of partitions, of those that have some."""
+
+    partitions: tuple[Values, ...]
+    columns: tuple[str, ...] = ()
+    engine: str = DEFAULT_ENGINE
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return Target(Kind.TABLE, self.table), Target(Kind.STATISTICS, self.table)
+
+    def answer(self, objects: Objects) -> list[PartitionFigures]:
+        keys = TableView(existing_table(objects, self.table)).partition_keys
+        wanted = [values for values in self.partitions if len(values) == len(keys)]
+        found = (
+            PartitionFigures(partition_name(keys, values), chosen)
+            for values, columns in objects.partition_statistics(self.table, wanted)
+            if (chosen := _chosen(columns, self.columns, self.engine))
+        )
+        return sorted(found, key=lambda one: one.name)
+
+
+class AggregateStatistics(TableRead[dict[str, Aggregate]], frozen=True):
+    """The statistics of columns over several partitions as one."""
+
+    partitions: tuple[Values, ...]
+    columns: tuple[str, ...]
+    engine: str = DEFAULT_ENGINE
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return Target(Kind.TABLE, self.table), Target(Kind.STATISTICS, self.table)
+
+    def answer(self, objects: Objects) -> dict[str, Aggregate]:
+        existing_table(objects, self.table)
+        found: dict[str, list[dict[str, Any]]] = {column: [] for column in self.columns}
+        for _, columns in objects.partition_statistics(self.table, self.partitions):
+            for one in _chosen(columns, self.columns, self.engine):
+                found[one.column].append(decode(COLUMN_STATISTICS_OBJ, one.data))
+        return {column: aggregate(parts, len(self.partitions)) for column, parts in found.items()}
+
+
+class GetConstraints(TableRead[list[ConstraintColumns]], frozen=True):
+    """All constraints of a table; foreign keys are their child's."""
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return Target(Kind.TABLE, self.table), Target(Kind.CONSTRAINTS, self.table)
+
+    def answer(self, objects: Objects) -> list[ConstraintColumns]:
+        existing_table(objects, self.table)
+        return sorted(objects.constraints(self.table), key=lambda one: (one.kind, one.name))
+
+
+def _chosen(
+    figures: Iterable[ColumnFigures], columns: tuple[str, ...], engine: str
+) -> list[ColumnFigures]:
+    return sorted(
+        one for one in figures if one.engine == engine and (not columns or one.column in columns)
+    )

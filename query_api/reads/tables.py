@@ -1,0 +1,61 @@
+"""Reads of tables and of their names."""
+
+from hive.names import TableName
+from hive.patterns import compile_pattern
+from query_api.objects import Objects
+from query_api.reads.read import Page, Read, Slice, TableRead, cut, existing_table
+from query_api.targets import Kind, Target, of_database
+from state.reading import NameLine
+from state.records.objects import DatabaseName
+
+
+class GetTable(TableRead[bytes], frozen=True):
+    """One table."""
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return (Target(Kind.TABLE, self.table),)
+
+    def answer(self, objects: Objects) -> bytes:
+        return existing_table(objects, self.table)
+
+
+class GetTables(Read[list[bytes]], frozen=True):
+    """Several tables, those that exist, in the order of the names."""
+
+    names: tuple[TableName, ...]
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return tuple(Target(Kind.TABLE, name) for name in self.names)
+
+    def answer(self, objects: Objects) -> list[bytes]:
+        return objects.tables(self.names)
+
+
+class ListTables(Read[Slice[NameLine]], frozen=True):
+    """The tables of a database as lists show them."""
+
+    db: DatabaseName
+    pattern: str = "*"
+    types: tuple[str, ...] = ()
+    """All when empty."""
+    page: Page = Page()
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return (of_database(Kind.NAMES, self.db),)
+
+    def answer(self, objects: Objects) -> Slice[NameLine]:
+        matches = compile_pattern(self.pattern).fullmatch
+        lines = [
+            line
+            for line in objects.names(self.db)
+            if matches(line.table) and (not self.types or line.type in self.types)
+        ]
+        lines.sort(key=_name)
+        return cut(lines, _name, self.page)
+
+
+def _name(line: NameLine) -> str:
+    return line.table

@@ -1,0 +1,42 @@
+"""Asking for loads of what is cold and was asked for."""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from time import monotonic
+from typing import Final
+
+from query_api.resolver.facts import Facts
+from query_api.shards import ShardSource, scope_of
+from query_api.targets import Target
+from state.loads import Cold
+from state.records import Scope, ScopeKind
+
+AGAIN_AFTER_S: Final = 5.0
+REMEMBERED: Final = 10_000
+
+
+class Loads:
+    """Asks once in a while for each scope, and not for what is being loaded."""
+
+    def __init__(self, source: ShardSource, clock: Callable[[], float] = monotonic) -> None:
+        self._source = source
+        self._clock = clock
+        self._asked: OrderedDict[Scope, float] = OrderedDict()
+
+    def ask(self, target: Target, facts: Facts) -> None:
+        """Somebody wanted this, and it was cold."""
+        if facts.detail in (Cold.LOADING, Cold.AHEAD):
+            return
+        scope = scope_of(target)
+        if facts.refused is None:
+            # The objects are known: it was the write ids that were not.
+            scope = Scope(ScopeKind.WRITE_IDS, target.name)
+        now = self._clock()
+        last = self._asked.get(scope)
+        if last is not None and now < last + AGAIN_AFTER_S:
+            return
+        self._asked[scope] = now
+        self._asked.move_to_end(scope)
+        if len(self._asked) > REMEMBERED:
+            self._asked.popitem(last=False)
+        self._source.ask_for_load(scope, facts.floor)

@@ -1,0 +1,281 @@
+"""Answers reads: from the cache where it may answer, else from the database."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
+
+import msgspec
+import structlog
+
+from hive.errors import (
+    ClosedStoreError,
+    ColdShardError,
+    InputError,
+    NoSuchObjectError,
+    UnansweredError,
+)
+from query_api.cached import CachedObjects
+from query_api.database.fallback import FromDatabase
+from query_api.latest.history import History
+from query_api.latest.log import LatestLog
+from query_api.positions import Position
+from query_api.reads.read import Read
+from query_api.reasons import Reason, Source
+from query_api.requirement import Requirement
+from query_api.resolver.decide import Verdict, decide
+from query_api.resolver.facts import Facts
+from query_api.resolver.loads import Loads
+from query_api.resolver.look import look
+from query_api.shards import Views
+from query_api.targets import Kind, Target, of_database
+from state import entries, keys
+from state.reading import ShardReader
+
+A = TypeVar("A")
+LATEST_WAIT_S: Final = 0.005
+"""How long `latest` waits for a shard: the database answers sooner than most events come."""
+POSITION_WAIT_S: Final = 0.25
+_STORE_ERRORS: Final = (ClosedStoreError, ColdShardError)
+
+log = structlog.get_logger(__name__)
+
+
+class Database(Protocol):
+    """What answers a miss."""
+
+    async def answer(self, read: Read[A], /) -> FromDatabase[A]: ...
+
+
+class Index(Protocol):
+    """What tells the current event."""
+
+    async def after_now(self, reached: Position, /) -> LatestLog | None: ...
+
+
+class Answer(NamedTuple, Generic[A]):
+    """What is answered, and on what grounds."""
+
+    value: A | NoSuchObjectError
+    source: Source
+    reason: Reason
+    position: Position
+    detail: str = ""
+
+
+class Judged(NamedTuple):
+    """One target in one snapshot, and what was decided about it."""
+
+    target: Target
+    facts: Facts
+    verdict: Verdict
+    reader: ShardReader | None
+
+
+class Resolver:
+    """Decides for each read who answers it.
+
+    1. What it decides about a target and what it then reads of it come from one snapshot.
+    2. Any failure of a store is a miss.
+    """
+
+    def __init__(self, views: Views, index: Index, database: Database, history: History) -> None:
+        self._views = views
+        self._index = index
+        self._database = database
+        self._history = history
+        self._loads = Loads(views.source)
+
+    async def answer(self, read: Read[A], requirement: Requirement) -> Answer[A]:
+        """Raises InputError where the request makes no sense, UnansweredError where nobody can."""
+        miss = None
+        try:
+            judged = await self._judge(read.targets, requirement)
+            miss = _first_miss(judged)
+            if judged and miss is None:
+                return self._serve(read, judged)
+        except _STORE_ERRORS as error:
+            log.warning("a store can't be read", error=str(error))
+            miss = _store_error(read.targets[0], str(error))
+        if miss is not None and miss.verdict.reason is Reason.NO_LIST:
+            raise InputError(
+                f"{miss.target.name} has write ids: pass write_ids and a positive table_id, "
+                "or ask for consistency latest"
+            )
+        return await self._ask_database(read, miss)
+
+    def _serve(self, read: Read[A], judged: Sequence[Judged]) -> Answer[A]:
+        readers = {one.target: one.reader for one in judged}
+        of_tables = {one.target.name: one.reader for one in judged if one.target.is_of_table}
+
+        def reader_of(target: Target) -> ShardReader:
+            found = readers.get(target) or of_tables.get(target.name)
+            assert found is not None, f"{target} was not judged"
+            return found
+
+        position = min(one.verdict.position for one in judged)
+        reason = max((one.verdict.reason for one in judged), key=(Reason.FRESH, Reason.NEWER).index)
+        value: A | NoSuchObjectError
+        try:
+            value = read.answer(CachedObjects(reader_of))
+        except NoSuchObjectError as missing:
+            value = missing
+        return Answer(value, Source.CACHE, reason, position)
+
+    async def _ask_database(self, read: Read[A], miss: Judged | None) -> Answer[A]:
+        reached = self._views.reached
+        reason = Reason.DATABASE_ONLY if miss is None else miss.verdict.reason
+        detail = "" if miss is None else miss.facts.detail
+        try:
+            found = await self._database.answer(read)
+        except UnansweredError as error:
+            raise UnansweredError(
+                f"{error}; the cache does not because of: {reason}", error.retry_after_s
+            ) from error
+        self._history.check_position(reached.epoch, reached.event, found.event)
+        exists = not isinstance(found.value, NoSuchObjectError)
+        if miss is not None and reason is Reason.COLD and exists:
+            self._loads.ask(miss.target, miss.facts)
+        position = Position(reached.epoch, found.event)
+        return Answer(found.value, Source.DATABASE, reason, position, detail)
+
+    async def _judge(self, targets: Sequence[Target], requirement: Requirement) -> list[Judged]:
+        judged = self._look(targets, requirement, None)
+        if requirement.latest:
+            if not all(one.verdict.serves or one.verdict.reason is Reason.UNREAD for one in judged):
+                return judged
+            return await self._judge_latest(targets, requirement, judged)
+        wait_s = _wait_s(requirement, POSITION_WAIT_S)
+        if not _worth_waiting(judged):
+            return judged
+        judged = await self._wait(targets, requirement, judged, wait_s, None)
+        if _worth_waiting(judged):
+            # What no event touched since is complete up to now, whatever the shard has folded.
+            found = await self._index.after_now(_lowest(judged))
+            judged = self._look(targets, requirement, found)
+        return judged
+
+    async def _judge_latest(
+        self, targets: Sequence[Target], requirement: Requirement, judged: Sequence[Judged]
+    ) -> list[Judged]:
+        if not judged:
+            return []
+        found = await self._index.after_now(_lowest(judged))
+        again = self._look(targets, requirement, found)
+        if found is None or not _worth_waiting(again):
+            return again
+        wait_s = _wait_s(requirement, LATEST_WAIT_S)
+        return await self._wait(targets, requirement, again, wait_s, found)
+
+    async def _wait(
+        self,
+        targets: Sequence[Target],
+        requirement: Requirement,
+        judged: Sequence[Judged],
+        wait_s: float,
+        found: LatestLog | None,
+    ) -> list[Judged]:
+        """Waits for all shards that lag, and looks again."""
+        waits = []
+        for one in judged:
+            shard = self._views.source.shard(self._views.shard_of(one.target))
+            if one.verdict.wait_for is not None and shard is not None and wait_s > 0:
+                waits.append(shard.complete_up_to(one.verdict.wait_for, wait_s))
+        if waits:
+            await asyncio.gather(*waits)
+        return self._look(targets, requirement, found)
+
+    def _look(
+        self, targets: Sequence[Target], requirement: Requirement, found: LatestLog | None
+    ) -> list[Judged]:
+        """Judges all targets, those of one shard in one snapshot."""
+        sight = _Sight(self._views, self._history, requirement, found)
+        return [sight.judge(target) for target in targets]
+
+
+class _Sight:
+    """One look at the shards: the newest snapshot of each, taken when it is first needed."""
+
+    def __init__(
+        self, views: Views, history: History, requirement: Requirement, found: LatestLog | None
+    ) -> None:
+        self._views = views
+        self._history = history
+        self._requirement = requirement
+        self._found = found
+        self._readers: dict[int, ShardReader | None] = {}
+
+    def judge(self, target: Target) -> Judged:
+        """A table that nothing is known of is known not to be where its name isn't listed."""
+        judged = self._judge_once(target)
+        if judged.verdict.reason is not Reason.COLD or not target.is_of_table:
+            return judged
+        if self._requirement.write_ids is not None or not _is_absent(judged.reader, target):
+            return judged
+        listed = self._judge_once(of_database(Kind.NAMES, target.db))
+        if listed.verdict.serves and not _has(
+            listed.reader, keys.name(target.db, target.name.table)
+        ):
+            return listed._replace(target=target)
+        return judged
+
+    def _judge_once(self, target: Target) -> Judged:
+        reader = None
+        try:
+            reader = self._reader(self._views.shard_of(target))
+            if reader is None:
+                facts = Facts(Position(0, 0), Reason.NOT_OWNED)
+            else:
+                with_ids = self._requirement.write_ids is not None
+                facts = look(reader, target, with_ids=with_ids)
+        except _STORE_ERRORS as error:
+            return _store_error(target, str(error))
+        if facts.refused is None and self._is_of_another_history(facts.reached.epoch):
+            facts = msgspec.structs.replace(facts, refused=Reason.REWOUND)
+        current = None
+        if self._found is not None:
+            current = self._found.about(target, facts.reached.event)
+        return Judged(target, facts, decide(facts, self._requirement, current), reader)
+
+    def _is_of_another_history(self, epoch: int) -> bool:
+        if self._history.is_rewound(epoch):
+            return True
+        return self._found is not None and epoch < self._found.epoch
+
+    def _reader(self, shard: int) -> ShardReader | None:
+        if shard not in self._readers:
+            self._readers[shard] = self._views.reader(shard)
+        return self._readers[shard]
+
+
+def _first_miss(judged: Sequence[Judged]) -> Judged | None:
+    return next((one for one in judged if not one.verdict.serves), None)
+
+
+def _store_error(target: Target, why: str) -> Judged:
+    nowhere = Position(0, 0)
+    facts = Facts(nowhere, Reason.STORE_ERROR, why)
+    return Judged(target, facts, Verdict(Reason.STORE_ERROR, nowhere), None)
+
+
+def _worth_waiting(judged: Sequence[Judged]) -> bool:
+    """Whether all that hinders may be over when shards have moved."""
+    misses = [one for one in judged if not one.verdict.serves]
+    return bool(misses) and all(one.verdict.wait_for is not None for one in misses)
+
+
+def _lowest(judged: Sequence[Judged]) -> Position:
+    return min(one.facts.reached for one in judged)
+
+
+def _wait_s(requirement: Requirement, default_s: float) -> float:
+    asked = requirement.max_wait_ms
+    return default_s if asked is None else asked / 1000
+
+
+def _is_absent(reader: ShardReader | None, target: Target) -> bool:
+    return reader is not None and reader.table(target.name) is None
+
+
+def _has(reader: ShardReader | None, key: bytes) -> bool:
+    value: Any = None if reader is None else reader.view.get(key)
+    return value is not None and entries.is_live(value)

@@ -1,0 +1,39 @@
+"""What the demo wrote to a database, and the shards that its log folds to."""
+
+from typing import NamedTuple
+
+from connectors.routing import route
+from connectors.translate import translate
+from hive.events.decode import decode
+from hive.events.row import row_from_mapping
+from metatide.demo.store import Store
+from state.records import Change
+from tests.metatide.demo import runs
+from tests.query_api.shards import MemoryShard, MemoryShards
+
+
+class World(NamedTuple):
+    """A database with the objects of a run, and a cache that has folded every event of it."""
+
+    url: str
+    store: Store
+    shards: MemoryShards
+    current: int
+
+
+def world(url: str, *, events: int, shards: int, seed: int = 7) -> World:
+    """A run of the demo from the beginning of its log."""
+    store = Store(url)
+    runs.write(store, events, seed=seed)
+    source = MemoryShards(*(MemoryShard() for _ in range(shards)))
+    rows = [
+        row_from_mapping({str(name): value for name, value in row._mapping.items()})
+        for row in runs.rows(store)
+    ]
+    for row in rows:
+        routed = route(translate(decode(row)), shards)
+        for number, shard in enumerate(source.shards):
+            assert shard is not None
+            actions = routed.get(number, ())
+            shard.fold([Change(0, row.event_id - 1, row.event_id, actions)])
+    return World(url, store, source, rows[-1].event_id)

@@ -1,0 +1,166 @@
+"""What the end of the log says about targets that a shard has folded up to some event."""
+
+from pathlib import Path
+
+import pytest
+
+from hive.events.envelope import PLAIN
+from hive.events.row import NotificationRow, row_from_json
+from hive.names import DEFAULT_CATALOG, TableName, table_name
+from query_api.latest.history import History
+from query_api.latest.log import LatestLog
+from query_api.latest.touched import EVERYTHING, NOTHING, Touched, touched
+from query_api.reasons import Reason
+from query_api.resolver.facts import Current
+from query_api.targets import Kind, Target
+from tests.query_api.shards import ORDERS, SALES
+
+LOGS = Path(__file__).parents[2] / "data" / "hive-4.2.0"
+OTHER = table_name(None, "sales", "other")
+TABLE, OTHER_TABLE = Target(Kind.TABLE, ORDERS), Target(Kind.TABLE, OTHER)
+DB = TableName("hive", "sales", "")
+
+
+def row(
+    event: int, kind: str, table: str | None = "orders", db: str | None = "sales"
+) -> NotificationRow:
+    return NotificationRow(event, 1000, kind, None, db, table, "", PLAIN)
+
+
+def real_rows(folder: str) -> list[NotificationRow]:
+    return [row_from_json(line) for line in (LOGS / folder / "log.jsonl").read_bytes().splitlines()]
+
+
+def of(event: int, *tables: TableName) -> tuple[int, Touched]:
+    return event, Touched(tables=tables)
+
+
+def test_a_target_that_no_row_touches_is_complete_up_to_now() -> None:
+    log = LatestLog(0, 12, [of(11, ORDERS), of(12)])
+    assert log.about(TABLE, 10) == Current(12, Reason.BEHIND)
+    assert log.about(TABLE, 11) == Current(12)
+    assert log.about(OTHER_TABLE, 10) == Current(12)
+    assert log.about(TABLE, 12) == Current(12)
+    assert log.about(TABLE, 20) == Current(12)
+
+
+@pytest.mark.parametrize("rows", [[], [of(12)], [of(10), of(12)], [of(11)]])
+def test_rows_that_are_missing_leave_a_doubt(rows: list[tuple[int, Touched]]) -> None:
+    assert LatestLog(0, 12, rows).about(OTHER_TABLE, 10) == Current(12, Reason.GAP)
+
+
+def test_everything_is_touched_by_what_can_touch_anything() -> None:
+    log = LatestLog(0, 12, [(11, EVERYTHING), of(12)])
+    assert log.about(OTHER_TABLE, 10).blocked is Reason.BEHIND
+    assert log.about(OTHER_TABLE, 11).blocked is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("OPEN_TXN", NOTHING),
+        ("COMMIT_TXN", NOTHING),
+        ("ABORT_TXN", NOTHING),
+        ("ALLOC_WRITE_ID_EVENT", NOTHING),
+        ("ADD_PARTITION", Touched(tables=(ORDERS,))),
+        ("UPDATE_PART_COL_STAT_EVENT", Touched(tables=(ORDERS,))),
+        ("DROP_CONSTRAINT", Touched(tables=(ORDERS,))),
+        ("DROP_TABLE", Touched(tables=(ORDERS,), others=(Target(Kind.NAMES, DB),))),
+        ("CREATE_FUNCTION", Touched(others=(Target(Kind.FUNCTIONS, DB),))),
+        ("DROP_DATABASE", EVERYTHING),
+        ("SOMETHING_NEW", EVERYTHING),
+        ("ALTER_TABLE", EVERYTHING),
+        ("ADD_FOREIGNKEY", EVERYTHING),
+    ],
+)
+def test_what_a_type_touches(kind: str, expected: Touched) -> None:
+    assert touched(row(1, kind)) == expected
+
+
+@pytest.mark.parametrize("kind", ["DROP_TABLE", "INSERT", "ALTER_DATABASE", "DROP_FUNCTION"])
+def test_a_row_without_names_touches_everything(kind: str) -> None:
+    assert touched(row(1, kind, None, None)) == EVERYTHING
+
+
+@pytest.mark.parametrize(
+    "folder", ["every-event-json", "every-event-gzip", "one-writer", "four-writers"]
+)
+def test_of_real_logs_every_table_that_a_row_names_is_touched(folder: str) -> None:
+    kinds_of_nothing = {"OPEN_TXN", "COMMIT_TXN", "ABORT_TXN", "ALLOC_WRITE_ID_EVENT"}
+    for one in real_rows(folder):
+        found = touched(one)
+        if one.event_type in kinds_of_nothing:
+            assert found == NOTHING
+        elif one.db_name and one.tbl_name and not found.everything:
+            assert table_name(one.cat_name, one.db_name, one.tbl_name) in found.tables
+        else:
+            assert found.everything or found.others
+
+
+def test_both_names_of_a_rename_are_touched() -> None:
+    renames = [
+        found
+        for one in real_rows("four-writers")
+        if one.event_type == "ALTER_TABLE" and len(set((found := touched(one)).tables)) == 2
+    ]
+    assert renames
+    assert all(len(found.others) == 2 for found in renames)
+
+
+def test_the_child_of_a_foreign_key_is_touched() -> None:
+    [foreign] = [
+        touched(one) for one in real_rows("every-event-json") if one.event_type == "ADD_FOREIGNKEY"
+    ]
+    child, parent = foreign.tables
+    assert child != parent
+    assert child.catalog == DEFAULT_CATALOG
+
+
+def test_a_row_that_is_another_one_now_is_another_history() -> None:
+    history = History()
+    history.note(1, [row(5, "DROP_TABLE"), row(6, "INSERT")])
+    history.note(1, [row(6, "INSERT"), row(7, "INSERT")])
+    assert not history.is_rewound(1)
+    history.note(1, [row(7, "INSERT", "other")])
+    assert history.is_rewound(1)
+    assert history.is_rewound(0)
+    history.note(2, [row(7, "INSERT", "other")])
+    assert not history.is_rewound(2)
+
+
+def test_a_sequence_below_what_was_applied_is_another_history() -> None:
+    history = History()
+    history.check_position(1, 10, 10)
+    assert not history.is_rewound(1)
+    history.check_position(1, 10, 9)
+    assert history.is_rewound(1)
+    assert not history.is_rewound(2)
+
+
+def test_a_message_is_needed_once() -> None:
+    alter = next(one for one in real_rows("four-writers") if one.event_type == "ALTER_TABLE")
+    thin = NotificationRow(
+        alter.event_id,
+        alter.event_time,
+        alter.event_type,
+        None,
+        alter.db_name,
+        alter.tbl_name,
+        "",
+        None,
+    )
+    history = History()
+    assert history.known_up_to(alter.event_id) == 0
+    [(_, first)] = history.note(0, [alter])
+    assert first.tables
+    assert history.known_up_to(alter.event_id) == alter.event_id
+    assert history.note(0, [thin]) == [(alter.event_id, first)]
+    assert History().note(0, [thin]) == [(alter.event_id, EVERYTHING)]
+    assert history.known_up_to(alter.event_id - 1) == alter.event_id - 2
+
+
+def test_names_are_of_their_database() -> None:
+    log = LatestLog(0, 2, [(1, touched(row(1, "CREATE_TABLE"))), (2, NOTHING)])
+    assert SALES.db == DB.db
+    assert log.about(Target(Kind.NAMES, DB), 0).blocked is Reason.BEHIND
+    assert log.about(Target(Kind.NAMES, DB._replace(db="hr")), 0).blocked is None
