@@ -51,6 +51,11 @@ class Applier:
         """Whether a commit is due."""
         return self.pending >= RECORDS_MAX or self._bytes >= BYTES_MAX
 
+    def resume(self) -> None:
+        """Somebody else has written to the store: it goes on from there."""
+        assert self.pending <= 0, "a batch was under way"
+        self._reset()
+
     def skip_to(self, offset: int) -> None:
         """The topic has nothing before this offset any more."""
         assert self.pending == 0, "a batch spans offsets that the topic lacks"

@@ -10,6 +10,11 @@ from pathlib import Path
 from hive.errors import MachineError
 
 
+def worker_path(data_dir: Path, name: str) -> Path:
+    """Where a worker of this name keeps its shards."""
+    return data_dir / "workers" / name
+
+
 class WorkerDirectory:
     """Where one worker keeps its shards; no other process writes there."""
 

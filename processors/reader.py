@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, Self
 import structlog
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
-from hive.errors import MachineError
+from hive.errors import TopicError
 from processors.topic import QUIET, REQUEST_TIMEOUT_S, Bounds, Topic
 
 BYTES_MAX: Final = 8 << 20
@@ -122,8 +122,8 @@ class TopicReader:
     def _seek(self, shard: int, offset: int) -> None:
         self._consumer.assign([TopicPartition(self._topic.name, shard, offset)])
 
-    def _error(self, shard: int, why: object) -> MachineError:
-        return MachineError(
+    def _error(self, shard: int, why: object) -> TopicError:
+        return TopicError(
             f"partition {shard} of topic {self._topic.name} at {self._topic.servers} "
             f"can't be read: {why}"
         )

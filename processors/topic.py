@@ -8,11 +8,11 @@ from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPa
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 from msgspec import Struct
 
-from hive.errors import MachineError
+from hive.errors import TopicError
 from state.store import Identity
 from state.store.families import STORE_FORMAT
 
-REQUEST_TIMEOUT_S: Final = 10.0
+REQUEST_TIMEOUT_S: Final = 3.0
 
 _FIRST: Final = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 _END: Final = OffsetSpec.latest()  # type: ignore[no-untyped-call]
@@ -90,11 +90,11 @@ class TopicClient:
         except KafkaException as error:
             raise self._error(error) from error
 
-    def _error(self, error: KafkaException) -> MachineError:
+    def _error(self, error: KafkaException) -> TopicError:
         why = error.args[0]
         if why.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
-            return MachineError(
+            return TopicError(
                 f"there is no topic {self._name} at {self._servers}: "
                 "start a connector, which makes it, or name another one (kafka.topic)"
             )
-        return MachineError(f"Kafka at {self._servers} doesn't answer: {why.str()}")
+        return TopicError(f"Kafka at {self._servers} doesn't answer: {why.str()}")

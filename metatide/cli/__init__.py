@@ -15,6 +15,7 @@ COMMANDS: dict[str, str] = {
     "doctor": "metatide.cli.doctor",
     "fold": "metatide.cli.fold",
     "rebuild": "metatide.cli.rebuild",
+    "work": "metatide.cli.work",
     "write-ids": "metatide.cli.write_ids",
 }
 """Name of a subcommand → the module that defines `command`."""

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import click
 import orjson
@@ -13,6 +12,7 @@ from rich.progress import Progress as Bars
 
 from hive.errors import InputError
 from metatide.config import Effective, configured
+from processors.directory import worker_path
 from processors.rebuild import rebuild_shards
 from processors.replay import Progress
 from processors.topic import TopicClient
@@ -63,11 +63,6 @@ def command(effective: Effective, engine: str, shards: tuple[int, ...]) -> None:
     ]
     answer = {"seconds": round(time.monotonic() - began, 3), "shards": lines}
     click.echo(orjson.dumps(answer, option=orjson.OPT_INDENT_2))
-
-
-def worker_path(data_dir: Path, name: str) -> Path:
-    """Where a worker of this name keeps its shards."""
-    return data_dir / "workers" / name
 
 
 @contextmanager

@@ -131,6 +131,22 @@ class Worker(Section, frozen=True):
         int,
         key("After a crash a worker folds again what came in about this time.", ge=1, le=600),
     ] = 15
+    host: Annotated[
+        str, key("The address at which a worker answers; others must be able to reach it.")
+    ] = "127.0.0.1"
+    port: Annotated[
+        int,
+        key("The port at which it answers; 0 takes a free one.", option="--port", ge=0, le=65535),
+    ] = 0
+    disk_mib_max: Annotated[
+        int, key("What its stores may take on disk; beyond it they stop growing. 0: all.", ge=0)
+    ] = 0
+    disk_free_mib_min: Annotated[
+        int, key("How much of the disk it leaves free; with less its stores stop growing.", ge=0)
+    ] = 256
+    memory_mib_max: Annotated[
+        int, key("The memory of its process; beyond it its stores stop growing. 0: all.", ge=0)
+    ] = 0
 
 
 class Config(Section, frozen=True):

@@ -1,5 +1,6 @@
 """Topics of the tests: made, filled with records, and the records themselves."""
 
+import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -10,6 +11,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from connectors.routing import route
 from connectors.translate import translate
+from hive.errors import TopicError
 from hive.events.decode import decode
 from hive.events.row import row_from_json
 from processors.topic import QUIET, Topic, TopicClient
@@ -27,7 +29,14 @@ def new_topic(servers: str, partitions: int, name: str | None = None) -> Topic:
     settings = {"retention.ms": "-1", "max.message.bytes": str(16 << 20)}
     topic = NewTopic(name, num_partitions=partitions, replication_factor=1, config=settings)
     admin.create_topics([topic])[name].result(_TIMEOUT_S)
-    return TopicClient(servers, name).describe()
+    client, deadline = TopicClient(servers, name), time.monotonic() + _TIMEOUT_S
+    while True:
+        # The broker takes a moment to tell of what it has made.
+        try:
+            return client.describe()
+        except TopicError:
+            assert time.monotonic() < deadline, f"{name} doesn't come to be"
+            time.sleep(0.05)
 
 
 def delete_topic(servers: str, name: str) -> None:

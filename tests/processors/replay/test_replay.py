@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from hive.errors import MachineError
+from hive.errors import TopicError
 from processors.fold import Fold
 from processors.reader import TopicReader
 from processors.replay import Progress, rebuild, replay
@@ -138,12 +138,12 @@ def test_a_store_ahead_of_the_topic_is_refused(topic: Topic, store: Store) -> No
         end = replay(store, reader).offset
         txn = store.transaction()
         store.commit(txn, Position(0, store.position.applied, end + 10))
-        with pytest.raises(MachineError, match="was read before"):
+        with pytest.raises(TopicError, match="was read before"):
             replay(store, reader, end=end + 20)
 
 
 def test_a_topic_that_is_missing_is_named(kafka_broker: str) -> None:
-    with pytest.raises(MachineError, match="there is no topic nowhere"):
+    with pytest.raises(TopicError, match="there is no topic nowhere"):
         TopicClient(kafka_broker, "nowhere").describe()
 
 

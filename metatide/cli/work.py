@@ -1,0 +1,83 @@
+"""`metatide work`: one worker."""
+
+import asyncio
+import logging
+import signal
+import sys
+
+import click
+import structlog
+from starlette.applications import Starlette
+
+from hive.errors import InputError, MetatideError
+from metatide.config import Config, Effective, configured
+from metatide.stack.machine import free_port
+from processors.directory import worker_path
+from processors.limits import Allowed
+from processors.web import Server, routes
+from processors.worker import Worker, WorkerSettings
+
+MIB = 1 << 20
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+# Other threads get their turn this often: folding in bulk shall not hold up the event loop.
+_SWITCH_S = 0.001
+
+
+@click.command()
+@configured("data_dir", "kafka.bootstrap_servers", "worker.name", "worker.port")
+def command(effective: Effective) -> None:
+    """Run a worker until Ctrl-C: it folds its share of the topic, and answers for it.
+
+    Workers of one group share the shards out among them. /readyz says whether all shards of this
+    one follow the topic, /v1/status how far they are, /metrics the same for Prometheus.
+    """
+    config = effective.config
+    if config.kafka.bootstrap_servers is None:
+        raise InputError("a worker reads the topic: say where Kafka is (--kafka HOST:PORT)")
+    sys.setswitchinterval(_SWITCH_S)
+    logging.getLogger().setLevel(logging.CRITICAL)
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+    try:
+        asyncio.run(_work(config))
+    except* MetatideError as errors:
+        raise errors.exceptions[0] from None
+
+
+async def _work(config: Config) -> None:
+    port = config.worker.port or free_port()
+    worker = Worker(_settings(config, port))
+    server = Server(Starlette(routes=routes(worker)), config.worker.host, port)
+    working = asyncio.create_task(worker.run())
+    loop = asyncio.get_running_loop()
+    for number in _SIGNALS:
+        loop.add_signal_handler(number, working.cancel)
+    serving = asyncio.create_task(server.serve())
+    try:
+        await asyncio.wait([working, serving], return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        working.cancel()
+        server.should_exit = True
+        await asyncio.wait([working, serving])
+    if not working.cancelled():
+        working.result()
+
+
+def _settings(config: Config, port: int) -> WorkerSettings:
+    assert config.kafka.bootstrap_servers is not None
+    one = config.worker
+    return WorkerSettings(
+        servers=config.kafka.bootstrap_servers,
+        topic=config.kafka.topic,
+        path=worker_path(config.data_dir, one.name),
+        name=one.name,
+        group=one.group,
+        address=f"{one.host}:{port}",
+        session_timeout_s=one.session_timeout_s,
+        flush_s=one.flush_s,
+        memory_bytes=config.state.memory_mib * MIB,
+        allowed=Allowed(
+            disk_bytes_max=one.disk_mib_max * MIB or None,
+            disk_free_bytes_min=one.disk_free_mib_min * MIB,
+            memory_bytes_max=one.memory_mib_max * MIB or None,
+        ),
+    )

@@ -1,0 +1,76 @@
+"""Catching up beside the event loop: a few threads that replay stretches of the topic."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event, local
+from typing import Final, TypeVar
+
+from hive.errors import OtherStoreError
+from processors.reader import TopicReader
+from processors.replay import Progress, replay
+from processors.topic import Topic
+from state.store import Store
+
+T = TypeVar("T")
+
+THREADS: Final = 2
+# A shard that is far behind gives way to the others after so many records.
+STRETCH_RECORDS: Final = 50_000
+
+
+class Bulk:
+    """Threads with a reader of the topic each."""
+
+    def __init__(self, topic: Topic) -> None:
+        self._topic = topic
+        self._pool = ThreadPoolExecutor(THREADS, "bulk")
+        self._own = local()
+        self._readers: list[TopicReader] = []
+
+    async def catch_up(self, store: Store, stop: Event, report: Callable[[], None]) -> bool:
+        """Folds a stretch into a store; whether it reached the end of the topic.
+
+        `report` is called in the event loop after each batch.
+        """
+        loop = asyncio.get_running_loop()
+
+        def progressed(_: Progress) -> None:
+            loop.call_soon_threadsafe(report)
+
+        def work() -> bool:
+            reader = self._reader()
+            bounds = reader.bounds(store.identity.shard)
+            offset = store.position.offset
+            if offset > bounds.end:
+                raise OtherStoreError(
+                    f"the store in {store.path} is ahead of its topic, which ends at offset "
+                    f"{bounds.end} and not at {offset}: it has lost records. Build the shard again"
+                )
+            end = min(bounds.end, max(offset, bounds.first) + STRETCH_RECORDS)
+            return replay(store, reader, end=end, stop=stop, report=progressed).offset >= bounds.end
+
+        return await self.run(work, stop)
+
+    async def run(self, work: Callable[[], T], stop: Event) -> T:
+        """Runs this in a thread. When the caller is cancelled, it is told to stop and awaited."""
+        future = asyncio.get_running_loop().run_in_executor(self._pool, work)
+        try:
+            return await asyncio.shield(future)
+        except asyncio.CancelledError:
+            stop.set()
+            await asyncio.wait([future])
+            raise
+
+    def close(self) -> None:
+        """Waits for the threads; those who started work in them have ended it."""
+        self._pool.shutdown()
+        for reader in self._readers:
+            reader.close()
+
+    def _reader(self) -> TopicReader:
+        reader: TopicReader | None = getattr(self._own, "reader", None)
+        if reader is None:
+            reader = self._own.reader = TopicReader(self._topic)
+            self._readers.append(reader)
+        return reader

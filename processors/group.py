@@ -1,0 +1,180 @@
+"""The live consumer: a Faust app, member of the group that shares the shards out."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import faust
+import structlog
+from aiokafka.errors import KafkaError  # type: ignore[import-untyped]
+from faust.tables.manager import TableManager
+from faust.types import TP
+from mode import Seconds
+from msgspec import Struct
+
+from processors.shard import Record
+from processors.topic import Topic
+
+YIELD_RECORDS: Final = 50
+BACK_OFF_FIRST_S: Final = 0.25
+BACK_OFF_MAX_S: Final = 10.0
+PROVEN_S: Final = 30.0
+STOP_TIMEOUT_S: Final = 3.0
+
+log = structlog.get_logger(__name__)
+
+
+class Membership(Struct, frozen=True):
+    """As what a worker joins which group."""
+
+    group: str
+    name: str
+    address: str
+    """Where this worker answers, HOST:PORT; the others learn it from the group."""
+    session_timeout_s: int
+    folder: Path
+
+
+class _NoTables(TableManager):
+    """Faust waits a second for tables to be declared; there are none here."""
+
+    async def sleep(self, n: Seconds, **_: Any) -> None:
+        await super().sleep(0)
+
+
+class Group:
+    """Keeps a Faust app running and passes on what it brings.
+
+    1. Offers every live record of the worker's shards, in the order of Faust.
+    2. Says which shards are this worker's, and when that may be changing.
+    3. Faust's committed offsets are for lag tools: shards say where to go on, by `follow`.
+    4. Where Faust crashes, as it does when a commit fails, another app takes its place.
+    """
+
+    def __init__(
+        self,
+        topic: Topic,
+        membership: Membership,
+        *,
+        offer: Callable[[int, Record], None],
+        assigned: Callable[[frozenset[int]], None],
+        unsettled: Callable[[], None],
+    ) -> None:
+        self._topic = topic
+        self._membership = membership
+        self._offer = offer
+        self._assigned = assigned
+        self._unsettled = unsettled
+        self._app: faust.App | None = None
+
+    async def run(self) -> None:
+        """Until it is cancelled."""
+        back_off_s = BACK_OFF_FIRST_S
+        loop = asyncio.get_running_loop()
+        while True:
+            began = loop.time()
+            app = self._make_app()
+            try:
+                await app.start()
+                self._app = app
+                await app.wait_until_stopped()
+                log.error("the live consumer crashed; another begins", why=str(app.crash_reason))
+            except Exception as error:
+                log.error("the live consumer didn't start; another begins", why=str(error))
+            finally:
+                self._app = None
+                self._unsettled()
+                await self._stop(app)
+            if loop.time() - began > PROVEN_S:
+                back_off_s = BACK_OFF_FIRST_S
+            await asyncio.sleep(back_off_s)
+            back_off_s = min(2 * back_off_s, BACK_OFF_MAX_S)
+
+    async def follow(self, shard: int, offset: int) -> bool:
+        """Sends the consumer of a shard to an offset; False while it can't go there."""
+        app = self._app
+        if app is None or app.rebalancing:
+            return False
+        where = TP(self._topic.name, shard)
+        consumer: Any = app.consumer
+        try:
+            if where not in consumer.assignment() or not consumer.flow_active:
+                return False
+            await consumer.seek_wait({where: offset})
+        except (KafkaError, TimeoutError, faust.exceptions.ConsumerNotStarted) as error:
+            log.info("the live consumer can't go there now", shard=shard, why=str(error))
+            return False
+        return not app.rebalancing
+
+    def owners(self) -> Mapping[int, str]:
+        """Where each shard is answered, as of the last time that shards were shared out."""
+        if self._app is None:
+            return {}
+        assignor: Any = self._app.assignor
+        shared: Mapping[str, Mapping[str, list[int]]] = assignor.external_topic_distribution
+        return {
+            shard: url.partition("://")[2].rstrip("/")
+            for url, topics in shared.items()
+            for shard in topics.get(self._topic.name, [])
+        }
+
+    def _make_app(self) -> faust.App:
+        membership = self._membership
+        timeout_s = membership.session_timeout_s
+        app = faust.App(
+            membership.group,
+            broker=f"aiokafka://{self._topic.servers.replace(',', ';aiokafka://')}",
+            broker_client_id=f"{membership.name}@{membership.address}",
+            canonical_url=f"http://{membership.address}",
+            broker_session_timeout=timeout_s,
+            broker_heartbeat_interval=timeout_s / 4,
+            broker_rebalance_timeout=timeout_s,
+            broker_max_poll_interval=3600,
+            # Where nothing is committed yet, bulk replay reads what there is.
+            consumer_auto_offset_reset="latest",
+            consumer_max_fetch_size=16 << 20,
+            datadir=str(membership.folder),
+            value_serializer="raw",
+            autodiscover=False,
+            web_enabled=False,
+            topic_allow_declare=False,
+            topic_disable_leader=True,
+            store="memory://",
+            TableManager=_NoTables,
+        )
+        topic = app.topic(self._topic.name, value_type=bytes, value_serializer="raw")
+
+        async def fold(stream: Any) -> None:
+            await self._pass_on(stream.events())
+
+        app.agent(topic, name="fold")(fold)
+        app.on_partitions_revoked.connect(self._revoked, weak=False)
+        app.on_partitions_assigned.connect(self._shared_out, weak=False)  # type: ignore[arg-type]
+        return app
+
+    async def _pass_on(self, events: AsyncIterator[Any]) -> None:
+        passed = 0
+        async for event in events:
+            message = event.message
+            record = Record(message.offset, message.value or b"", message.timestamp)
+            self._offer(message.partition, record)
+            passed += 1
+            if passed % YIELD_RECORDS == 0:
+                # A full buffer is iterated without ever letting others run.
+                await asyncio.sleep(0)
+
+    async def _revoked(self, *_: Any, **__: Any) -> None:
+        self._unsettled()
+
+    async def _shared_out(self, _: Any, assigned: Iterable[TP], **__: Any) -> None:
+        self._assigned(
+            frozenset(one.partition for one in assigned if one.topic == self._topic.name)
+        )
+
+    async def _stop(self, app: faust.App) -> None:
+        try:
+            async with asyncio.timeout(STOP_TIMEOUT_S):
+                await app.stop()
+        except Exception as error:
+            log.warning("the live consumer didn't stop well", why=repr(error))

@@ -1,0 +1,285 @@
+"""One shard of a worker: its store, the fold of its live records, and its reads."""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from threading import Event
+from typing import Final, NamedTuple
+
+import structlog
+
+from hive.errors import ClosedStoreError, ColdShardError, OtherStoreError, TopicError
+from processors.applier import Applier
+from processors.bulk import Bulk
+from processors.directory import WorkerDirectory
+from processors.follow import Follow
+from processors.limits import Limits
+from processors.metrics import Metrics
+from processors.phases import Phase
+from processors.signals import Signals
+from processors.topic import Topic
+from processors.waiters import Waiters
+from state.store import MemoryBudget, Position, Snapshot, Store, set_aside
+from state.store.families import SHARD_FAMILIES
+
+SLICE_S: Final = 0.005
+ARRIVED_RECORDS_MAX: Final = 20_000
+ARRIVED_BYTES_MAX: Final = 32 << 20
+BACK_OFF_FIRST_S: Final = 0.25
+BACK_OFF_MAX_S: Final = 30.0
+RETRY_S: Final = 0.1
+
+log = structlog.get_logger(__name__)
+
+
+class Record(NamedTuple):
+    """A live record."""
+
+    offset: int
+    value: bytes
+    written_s: float
+    """When the broker got it, as Unix time."""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What all shards of a worker share."""
+
+    topic: Topic
+    directory: WorkerDirectory
+    budget: MemoryBudget
+    bulk: Bulk
+    limits: Limits
+    signals: Signals
+    metrics: Metrics
+    follow: Follow
+    restore: Callable[[int], bool] | None = None
+    """Puts the newest image where a store is missing; whether there was one."""
+
+
+class Shard:
+    """Owns a store from opening to closing.
+
+    1. Catches up in bulk; then it takes what the live consumer offers, from exactly there on.
+    2. What doesn't follow on what it has is not taken: it catches up again from the topic.
+    3. Folds in slices, so that whoever shares the event loop isn't kept waiting.
+    4. After a fault it closes the store, waits and starts over from what is stored.
+    """
+
+    def __init__(self, number: int, around: Surroundings) -> None:
+        self.number = number
+        self.phase = Phase.OPENING
+        self.fault: str | None = None
+        self.end = 0
+        """Where the topic was last seen to end."""
+        self._around = around
+        self._store: Store | None = None
+        self._lifecycle = asyncio.Lock()
+        self._waiters = Waiters()
+        self._arrived: deque[Record] = deque()
+        self._arrived_bytes = 0
+        self._tail: int | None = None
+        self._seeking = False
+        self._wake = asyncio.Event()
+        self._stop = Event()
+        self._flushed = Position()
+
+    @property
+    def position(self) -> Position:
+        """How far reads are; zeros while there is no store."""
+        return Position() if self._store is None else self._store.position
+
+    @property
+    def live(self) -> bool:
+        return self.phase is Phase.LIVE
+
+    def snapshot(self) -> Snapshot | None:
+        """What is there now, with its position, for one request; None while nothing can be read."""
+        try:
+            return None if self._store is None else self._store.snapshot()
+        except (ColdShardError, ClosedStoreError):
+            return None
+
+    async def complete_up_to(self, epoch: int, event: int, timeout_s: float) -> bool:
+        """Waits until every event up to this one is applied; False when that takes too long."""
+        position = self.position
+        if (position.epoch, position.applied) >= (epoch, event):
+            return position.epoch == epoch
+        return await self._waiters.wait(epoch, event, timeout_s)
+
+    def offer(self, record: Record) -> None:
+        """Takes a live record if it is the next one."""
+        if self._tail is None or record.offset < self._tail:
+            return
+        if record.offset > self._tail:
+            # Before the consumer has gone where it was sent, it is expected to be elsewhere.
+            if not self._seeking:
+                self.unfollow()
+        elif len(self._arrived) >= ARRIVED_RECORDS_MAX or self._arrived_bytes >= ARRIVED_BYTES_MAX:
+            self.unfollow()
+        else:
+            self._arrived.append(record)
+            self._arrived_bytes += len(record.value)
+            self._tail += 1
+            self._wake.set()
+
+    def unfollow(self) -> None:
+        """What comes next can't be told from the live consumer: it is read from the topic."""
+        self._tail = None
+        self._wake.set()
+
+    @property
+    def awaits(self) -> int | None:
+        """The offset that the live consumer should bring next; None while it isn't followed."""
+        return self._tail if self.live and not self._arrived else None
+
+    async def run(self) -> None:
+        """Until it is cancelled; the store is closed then."""
+        back_off_s = BACK_OFF_FIRST_S
+        while True:
+            began = time.monotonic()
+            try:
+                await self._open()
+                await self._serve()
+            except (ColdShardError, OtherStoreError) as error:
+                await self._close()
+                self._fail(error)
+                await asyncio.to_thread(self._set_aside)
+            except Exception as error:
+                await self._close()
+                self._fail(error)
+            finally:
+                await self._close()
+            if time.monotonic() - began > BACK_OFF_MAX_S:
+                back_off_s = BACK_OFF_FIRST_S
+            await asyncio.sleep(back_off_s)
+            back_off_s = min(2 * back_off_s, BACK_OFF_MAX_S)
+
+    async def flush(self) -> None:
+        """Makes what was committed last."""
+        async with self._lifecycle:
+            store = self._store
+            if store is not None and store.position != self._flushed:
+                self._flushed = await asyncio.to_thread(store.flush)
+
+    async def _open(self) -> None:
+        around = self._around
+        path = around.directory.store(self.number)
+        if around.restore is not None and not path.exists():
+            self.phase = Phase.RESTORING
+            restore = around.restore
+            await around.bulk.run(lambda: restore(self.number), self._stop)
+        self.phase = Phase.OPENING
+        self._store = await asyncio.to_thread(
+            Store,
+            path,
+            around.topic.identity(self.number),
+            families=SHARD_FAMILIES,
+            budget=around.budget,
+        )
+        self._flushed = self._store.position
+        self._waiters.wake(self._store.position)
+
+    async def _close(self) -> None:
+        self._tail = None
+        self._arrived.clear()
+        self.phase = Phase.CLOSED
+        async with self._lifecycle:
+            store, self._store = self._store, None
+            if store is not None:
+                try:
+                    await asyncio.shield(asyncio.to_thread(store.close))
+                except Exception as error:
+                    log.warning("a store didn't close well", shard=self.number, error=str(error))
+
+    def _set_aside(self) -> None:
+        path = self._around.directory.store(self.number)
+        if path.exists():
+            aside = set_aside(path)
+            log.warning("a store was set aside; it is built again", shard=self.number, aside=aside)
+
+    def _fail(self, error: Exception) -> None:
+        self.phase = Phase.FAILED
+        self.fault = str(error)
+        self._around.metrics.faults.inc()
+        log.error("a shard failed", shard=self.number, error=str(error), exc_info=error)
+
+    async def _serve(self) -> None:
+        assert self._store is not None
+        applier = Applier(self._store)
+        was_live = False
+        while True:
+            began = time.monotonic()
+            await self._catch_up(self._store, applier)
+            if not was_live:
+                self._around.metrics.recovery_s.observe(time.monotonic() - began)
+            was_live, self.fault = True, None
+            await self._live(applier)
+
+    async def _catch_up(self, store: Store, applier: Applier) -> None:
+        """Returns when the live consumer brings what comes next."""
+        while True:
+            self._arrived.clear()
+            self._arrived_bytes = 0
+            if self._around.limits.fault is not None:
+                self.phase, self.fault = Phase.OVER_LIMIT, self._around.limits.fault
+                await self._around.limits.room()
+            self.phase = Phase.CATCHING_UP
+            try:
+                at_end = await self._around.bulk.catch_up(store, self._stop, self._advanced)
+            except TopicError as error:
+                self.fault = str(error)
+                await asyncio.sleep(RETRY_S)
+                continue
+            self._advanced()
+            applier.resume()
+            if at_end and await self._follow(applier.next_offset):
+                return
+            await asyncio.sleep(RETRY_S if at_end else 0)
+
+    async def _follow(self, offset: int) -> bool:
+        """Sends the live consumer to an offset; what it brings from now on may count."""
+        self._tail, self._seeking = offset, True
+        try:
+            return await self._around.follow(self.number, offset)
+        finally:
+            self._seeking = False
+
+    async def refollow(self) -> None:
+        """Sends the live consumer again to where it should be: it brings nothing."""
+        if self.awaits is not None:
+            await self._around.follow(self.number, self.awaits)
+
+    async def _live(self, applier: Applier) -> None:
+        """Returns when it can't follow any more."""
+        self.phase = Phase.LIVE
+        while self._tail is not None and self._around.limits.fault is None:
+            await self._wake.wait()
+            self._wake.clear()
+            while self._arrived:
+                self._fold_slice(applier)
+                await asyncio.sleep(0)
+
+    def _fold_slice(self, applier: Applier) -> None:
+        arrived, started = self._arrived, time.perf_counter()
+        written_s = arrived[0].written_s
+        while arrived and not applier.full and time.perf_counter() - started < SLICE_S:
+            record = arrived.popleft()
+            self._arrived_bytes -= len(record.value)
+            applier.add(record.offset, record.value)
+        pending = applier.pending
+        signals = applier.commit()
+        self._advanced()
+        metrics = self._around.metrics
+        metrics.batch_records.observe(pending)
+        metrics.fold_s.observe(time.perf_counter() - started)
+        metrics.lag_s.observe(max(0.0, time.time() - written_s))
+        if signals:
+            self._around.signals.ask(self.number, self.position.epoch, signals)
+
+    def _advanced(self) -> None:
+        if self._store is not None:
+            self.end = max(self.end, self._store.position.offset)
+            self._waiters.wake(self._store.position)

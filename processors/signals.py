@@ -1,0 +1,153 @@
+"""Asking the connectors for what the fold found to be missing."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import structlog
+from confluent_kafka import KafkaException, Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from processors.fold import Signal
+from processors.metrics import Metrics
+from processors.topic import QUIET, REQUEST_TIMEOUT_S, Topic
+from state.loads import Cold
+from state.reading import ShardReader
+from state.records import Scope, ScopeKind
+from state.records.asks import Ask, ask_key, encode_ask, signals_topic
+from state.records.objects import DatabaseName
+from state.store import Snapshot
+
+TICK_S: Final = 0.1
+AGAIN_FIRST_S: Final = 10.0
+AGAIN_MAX_S: Final = 600.0
+WAITING_MAX: Final = 100_000
+AT_ONCE_MAX: Final = 200
+"""How many asks go out in a tick: a broken chain makes a whole shard cold."""
+
+log = structlog.get_logger(__name__)
+
+
+@dataclass
+class _Waiting:
+    """An ask, and when it is due again."""
+
+    ask: Ask
+    due_s: float
+    again_s: float = AGAIN_FIRST_S
+
+
+class Signals:
+    """Sends asks, and again as long as what they are about is cold and isn't being loaded."""
+
+    def __init__(
+        self, topic: Topic, snapshot: Callable[[int], Snapshot | None], metrics: Metrics
+    ) -> None:
+        self._topic = topic
+        self._name = signals_topic(topic.name)
+        self._snapshot = snapshot
+        self._metrics = metrics
+        self._waiting: dict[tuple[int, Scope], _Waiting] = {}
+        self._producer = Producer(
+            {
+                "bootstrap.servers": topic.servers,
+                "enable.idempotence": True,
+                "queue.buffering.max.messages": 10_000,
+                "message.timeout.ms": 10_000,
+                "reconnect.backoff.max.ms": 1000,
+            },
+            logger=QUIET,
+        )
+
+    @property
+    def waiting(self) -> int:
+        """How many asks aren't answered yet."""
+        return len(self._waiting)
+
+    def ask(self, shard: int, epoch: int, signals: Iterable[Signal]) -> None:
+        """Takes what a live batch asks for, once it is committed."""
+        now = time.monotonic()
+        for signal in signals:
+            key = (shard, signal.scope)
+            if key in self._waiting or len(self._waiting) < WAITING_MAX:
+                self._waiting[key] = _Waiting(Ask(epoch, signal.scope, signal.floor), now)
+
+    def forget(self, shard: int) -> None:
+        """The shard is another worker's now."""
+        for key in [key for key in self._waiting if key[0] == shard]:
+            del self._waiting[key]
+
+    async def run(self) -> None:
+        """Until it is cancelled."""
+        await asyncio.to_thread(self._make_topic)
+        while True:
+            await asyncio.sleep(TICK_S)
+            self._send_due()
+            self._producer.poll(0)
+
+    def close(self) -> None:
+        """What can't be sent at once is asked for by those who miss it."""
+        self._producer.flush(1.0)
+
+    def _send_due(self) -> None:
+        now = time.monotonic()
+        due = [(key, one) for key, one in self._waiting.items() if one.due_s <= now]
+        readers: dict[int, ShardReader | None] = {}
+        for key, waiting in due[:AT_ONCE_MAX]:
+            shard, scope = key
+            if shard not in readers:
+                snapshot = self._snapshot(shard)
+                readers[shard] = None if snapshot is None else ShardReader(snapshot)
+            reader = readers[shard]
+            cold = None if reader is None else why_cold(reader, scope)
+            if reader is not None and cold is None:
+                del self._waiting[key]
+                continue
+            waiting.due_s = now + waiting.again_s
+            waiting.again_s = min(2 * waiting.again_s, AGAIN_MAX_S)
+            if cold not in (None, Cold.LOADING, Cold.AHEAD):
+                self._send(waiting.ask)
+
+    def _send(self, ask: Ask) -> None:
+        try:
+            self._producer.produce(self._name, encode_ask(ask), ask_key(ask), on_delivery=_told)
+        except BufferError:
+            return
+        self._metrics.asks.inc()
+
+    def _make_topic(self) -> None:
+        """Asks are worth nothing after a while, so the topic may lose them."""
+        admin = AdminClient({"bootstrap.servers": self._topic.servers}, logger=QUIET)
+        if self._name in admin.list_topics(timeout=REQUEST_TIMEOUT_S).topics:
+            return
+        topic = NewTopic(self._name, 1, -1, config={"retention.ms": str(24 * 3600 * 1000)})
+        try:
+            admin.create_topics([topic])[self._name].result()
+        except KafkaException as error:
+            log.info("the signals topic wasn't made", why=error.args[0].str())
+
+
+def why_cold(reader: ShardReader, scope: Scope) -> Cold | None:
+    """Why what is asked for can't be answered from the shard; None when it can, or is gone."""
+    name, head = scope.name, reader.head
+    match scope.kind:
+        case ScopeKind.TABLE:
+            state = reader.state(name)
+            return None if state is None else state.statistics_cold(head.applied, head.floor)
+        case ScopeKind.WRITE_IDS:
+            if reader.state(name) is None:
+                return None
+            return Cold.DOUBT if reader.write_ids(name).cold else None
+        case ScopeKind.NAMES:
+            loads = reader.names_loads(DatabaseName(name.catalog, name.db))
+        case ScopeKind.DATABASES:
+            loads = reader.databases_loads(name.catalog)
+    return None if loads is None else loads.cold(head.applied, head.floor)
+
+
+def _told(error: object, _: object) -> None:
+    if error is not None:
+        log.warning("an ask for a load wasn't sent", why=str(error))

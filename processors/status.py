@@ -1,0 +1,65 @@
+"""What a worker says of itself."""
+
+import time
+
+from msgspec import Struct
+
+from processors.shard import Shard
+from processors.worker import Worker
+
+
+class ShardStatus(Struct, frozen=True):
+    """One shard, cheap to tell."""
+
+    shard: int
+    phase: str
+    fault: str | None
+    epoch: int
+    event_id: int
+    offset: int
+    lag_records: int
+
+
+class WorkerStatus(Struct, frozen=True):
+    """One worker and its shards."""
+
+    name: str
+    group: str
+    address: str
+    ready: bool
+    fault: str | None
+    up_s: float
+    disk_bytes: int
+    memory_bytes: int
+    asks_waiting: int
+    shards: list[ShardStatus]
+
+
+def worker_status(worker: Worker) -> WorkerStatus:
+    """What the worker knows without looking into its stores."""
+    settings = worker.settings
+    return WorkerStatus(
+        settings.name,
+        settings.group,
+        settings.address,
+        worker.ready,
+        worker.limits.fault,
+        round(time.time() - worker.began_s, 3),
+        worker.limits.disk_bytes,
+        worker.limits.memory_bytes,
+        worker.asks_waiting,
+        [_shard_status(worker.shards[number]) for number in sorted(worker.shards)],
+    )
+
+
+def _shard_status(shard: Shard) -> ShardStatus:
+    position = shard.position
+    return ShardStatus(
+        shard.number,
+        shard.phase,
+        shard.fault,
+        position.epoch,
+        position.applied,
+        position.offset,
+        max(0, shard.end - position.offset),
+    )

@@ -1,0 +1,33 @@
+"""Those who wait for a shard to be complete up to an event."""
+
+import asyncio
+from heapq import heappop, heappush
+from itertools import count
+
+from state.store import Position
+
+
+class Waiters:
+    """Woken by the fold; nobody polls. Belongs to one event loop."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[int, int, int, asyncio.Future[bool]]] = []
+        self._numbers = count()
+
+    async def wait(self, epoch: int, event: int, timeout_s: float) -> bool:
+        """Whether that event was applied in time; never, when another epoch began meanwhile."""
+        future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        heappush(self._heap, (epoch, event, next(self._numbers), future))
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await future
+        except TimeoutError:
+            return False
+
+    def wake(self, position: Position) -> None:
+        """The shard is complete up to here now."""
+        heap = self._heap
+        while heap and (heap[0][3].done() or heap[0][:2] <= (position.epoch, position.applied)):
+            epoch, _, _, future = heappop(heap)
+            if not future.done():
+                future.set_result(epoch == position.epoch)

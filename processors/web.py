@@ -1,0 +1,76 @@
+"""The routes by which a worker tells of itself, and a server that shares its event loop."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import msgspec
+import uvicorn
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp
+
+from processors.content import shard_content
+from processors.status import worker_status
+from processors.worker import Worker
+
+
+def routes(worker: Worker) -> list[BaseRoute]:
+    """Health, metrics and status of a worker."""
+
+    async def alive(_: Request) -> Response:
+        return PlainTextResponse("ok\n")
+
+    async def ready(_: Request) -> Response:
+        status = worker_status(worker)
+        return _json(status, 200 if status.ready else 503)
+
+    async def metrics(_: Request) -> Response:
+        return Response(worker.metrics.page(), media_type=CONTENT_TYPE_LATEST)
+
+    async def status(_: Request) -> Response:
+        return _json(worker_status(worker))
+
+    async def content(request: Request) -> Response:
+        number = request.path_params["shard"]
+        shard = worker.shards.get(number)
+        snapshot = None if shard is None else shard.snapshot()
+        if snapshot is None:
+            return PlainTextResponse(f"shard {number} isn't open here\n", 404)
+        path = worker.directory.store(number)
+        return _json(await asyncio.to_thread(shard_content, number, snapshot, path))
+
+    return [
+        Route("/healthz", alive),
+        Route("/readyz", ready),
+        Route("/metrics", metrics),
+        Route("/v1/status", status),
+        Route("/v1/status/shards/{shard:int}", content),
+    ]
+
+
+class Server(uvicorn.Server):
+    """Serves an application in the running event loop; who runs the loop handles signals."""
+
+    def __init__(self, app: ASGIApp, host: str, port: int) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                host=host,
+                port=port,
+                access_log=False,
+                log_level="warning",
+                lifespan="off",
+                timeout_graceful_shutdown=1,
+            )
+        )
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def _json(value: object, code: int = 200) -> Response:
+    return Response(msgspec.json.encode(value), code, media_type="application/json")

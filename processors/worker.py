@@ -1,0 +1,243 @@
+"""A worker: a member of the group, with the shards that it was given."""
+
+import asyncio
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import structlog
+from msgspec import Struct
+
+from hive.errors import MachineError, TopicError
+from processors.bulk import Bulk
+from processors.directory import WorkerDirectory
+from processors.group import Group, Membership
+from processors.limits import Allowed, Limits
+from processors.metrics import Metrics
+from processors.shard import Record, Shard, Surroundings
+from processors.signals import Signals
+from processors.topic import Topic, TopicClient
+from state.store import MemoryBudget, Snapshot
+
+WATCH_S: Final = 1.0
+STUCK_S: Final = 2.0
+SAME_TOPIC_S: Final = 5.0
+TOPIC_POLL_S: Final = 0.5
+
+log = structlog.get_logger(__name__)
+
+
+class WorkerSettings(Struct, frozen=True, kw_only=True):
+    """All that a worker must know."""
+
+    servers: str
+    topic: str
+    path: Path
+    """Its directory, which no other worker has."""
+    name: str = "worker-1"
+    group: str = "metatide"
+    address: str = "127.0.0.1:0"
+    session_timeout_s: int = 10
+    flush_s: float = 15
+    memory_bytes: int = 256 << 20
+    allowed: Allowed = Allowed()
+
+
+class Worker:
+    """Runs the shards of one member of the group.
+
+    1. Opens what it is given, closes what it loses, keeps what stays open through a rebalance.
+    2. Flushes stores, watches its limits, and that what the topic holds arrives.
+    3. Gives readers its shards. One that it no longer owns is a replica that falls behind.
+    """
+
+    def __init__(self, settings: WorkerSettings) -> None:
+        self.settings = settings
+        self.metrics = Metrics()
+        self.shards: dict[int, Shard] = {}
+        self.topic: Topic | None = None
+        self.began_s = time.time()
+        self._client = TopicClient(settings.servers, settings.topic)
+        self.directory = WorkerDirectory(settings.path)
+        self._limits = Limits(settings.path / "shards", settings.allowed)
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._closing: set[asyncio.Task[None]] = set()
+        self._group: Group | None = None
+        self._signals: Signals | None = None
+        self._around: Surroundings | None = None
+        self._shared_out = False
+
+    @property
+    def ready(self) -> bool:
+        """Whether it has its shards, and all of them follow the topic."""
+        return self._shared_out and all(shard.live for shard in self.shards.values())
+
+    @property
+    def limits(self) -> Limits:
+        return self._limits
+
+    @property
+    def asks_waiting(self) -> int:
+        return 0 if self._signals is None else self._signals.waiting
+
+    def owners(self) -> dict[int, str]:
+        """Where each shard is answered, this worker's included."""
+        return {} if self._group is None else dict(self._group.owners())
+
+    def snapshot(self, shard: int) -> Snapshot | None:
+        """What a shard holds now; None where this worker can't tell."""
+        found = self.shards.get(shard)
+        return None if found is None else found.snapshot()
+
+    async def run(self) -> None:
+        """Until it is cancelled; all is flushed and closed then."""
+        topic = self.topic = await self._find_topic()
+        settings = self.settings
+        with self.directory.owned():
+            bulk = Bulk(topic)
+            signals = self._signals = Signals(topic, self.snapshot, self.metrics)
+            membership = Membership(
+                settings.group,
+                settings.name,
+                settings.address,
+                settings.session_timeout_s,
+                settings.path / "faust",
+            )
+            group = self._group = Group(
+                topic,
+                membership,
+                offer=self._offer,
+                assigned=self._assign,
+                unsettled=self._unsettle,
+            )
+            self._around = Surroundings(
+                topic=topic,
+                directory=self.directory,
+                budget=MemoryBudget(settings.memory_bytes),
+                bulk=bulk,
+                limits=self._limits,
+                signals=signals,
+                metrics=self.metrics,
+                follow=group.follow,
+            )
+            try:
+                await self._limits.check()
+                async with asyncio.TaskGroup() as tasks:
+                    for work in (
+                        group.run(),
+                        signals.run(),
+                        self._limits.watch(),
+                        self._flush_stores(),
+                        self._watch_arrival(),
+                        self._watch_topic(topic),
+                    ):
+                        tasks.create_task(work)
+            finally:
+                await self._close()
+                await asyncio.to_thread(bulk.close)
+                await asyncio.to_thread(signals.close)
+
+    async def _find_topic(self) -> Topic:
+        """Waits for it: connectors make it, and they may start later."""
+        said = ""
+        while True:
+            try:
+                return await asyncio.to_thread(self._client.describe)
+            except TopicError as error:
+                if str(error) != said:
+                    said = str(error)
+                    log.warning("waiting for the topic", why=said)
+                await asyncio.sleep(TOPIC_POLL_S)
+
+    def _offer(self, shard: int, record: Record) -> None:
+        found = self.shards.get(shard)
+        if found is not None:
+            found.offer(record)
+
+    def _unsettle(self) -> None:
+        """Until the group is settled, shards read the topic by themselves."""
+        self.metrics.rebalances.inc()
+        for shard in self.shards.values():
+            shard.unfollow()
+
+    def _assign(self, assigned: frozenset[int]) -> None:
+        self._shared_out = True
+        for number in self.shards.keys() - assigned:
+            self._drop(number)
+        for number in sorted(assigned - self.shards.keys()):
+            assert self._around is not None
+            shard = self.shards[number] = Shard(number, self._around)
+            before = self._tasks.get(number)
+            self._tasks[number] = asyncio.create_task(self._run(shard, before))
+        for number in assigned:
+            self.shards[number].unfollow()
+
+    def _drop(self, number: int) -> None:
+        del self.shards[number]
+        if self._signals is not None:
+            self._signals.forget(number)
+        self._tasks[number].cancel()
+
+    async def _run(self, shard: Shard, before: asyncio.Task[None] | None) -> None:
+        if before is not None:
+            await asyncio.wait([before])
+        await shard.run()
+
+    async def _close(self) -> None:
+        for task in self._tasks.values():
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks.values())
+        self.shards.clear()
+
+    async def _flush_stores(self) -> None:
+        while True:
+            await asyncio.sleep(self.settings.flush_s)
+            for shard in list(self.shards.values()):
+                with suppress(MachineError):
+                    # What went wrong shows at the next commit, too, and is told there.
+                    await shard.flush()
+
+    async def _watch_arrival(self) -> None:
+        """Sends the live consumer to where it should be if it brings nothing for a while.
+
+        It may lose what it had fetched when it was sent elsewhere in the middle of that.
+        """
+        since: dict[int, tuple[int, float]] = {}
+        while True:
+            await asyncio.sleep(WATCH_S)
+            shards = dict(self.shards)
+            try:
+                ends = await asyncio.to_thread(self._client.ends, shards)
+            except TopicError:
+                continue
+            now = time.monotonic()
+            for number, shard in shards.items():
+                shard.end = max(ends[number], shard.position.offset)
+                lag = shard.end - shard.position.offset
+                self.metrics.lag_records.labels(number).set(lag)
+                awaited = shard.awaits
+                if awaited is None or not lag:
+                    since.pop(number, None)
+                    continue
+                offset, began = since.setdefault(number, (awaited, now))
+                if offset != awaited:
+                    since[number] = awaited, now
+                elif now - began >= STUCK_S:
+                    del since[number]
+                    await shard.refollow()
+
+    async def _watch_topic(self, topic: Topic) -> None:
+        """Ends the worker when the topic is another: it begins anew then."""
+        while True:
+            await asyncio.sleep(SAME_TOPIC_S)
+            self.metrics.disk_bytes.set(self._limits.disk_bytes)
+            try:
+                found = await asyncio.to_thread(self._client.describe)
+            except TopicError:
+                continue
+            if found != topic:
+                raise MachineError(
+                    f"the topic {topic.name} was made anew: this worker must be started again"
+                )

@@ -1,0 +1,179 @@
+"""Real worker processes on a real broker."""
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from metatide.cli.digest import _digests
+from processors.replay import rebuild
+from processors.topic import Topic
+from state.records import AnyRecord, Change
+from state.store import MemoryBudget
+from tests.support.topics import TopicWriter, delete_topic, log_records, new_topic
+from tests.support.workers import WorkerProcess, workers
+
+SHARDS = 4
+BUDGET = MemoryBudget(64 << 20)
+Records = dict[int, list[AnyRecord]]
+
+
+@pytest.fixture(scope="module")
+def records() -> Records:
+    return log_records("one-writer", SHARDS)
+
+
+@pytest.fixture
+def topic(kafka_broker: str) -> Topic:
+    return new_topic(kafka_broker, SHARDS)
+
+
+def write(topic: Topic, records: Records, start: int = 0, end: int | None = None) -> None:
+    writer = TopicWriter(topic)
+    writer.records({shard: found[start:end] for shard, found in records.items()})
+    writer.flush()
+
+
+def ends(records: Records) -> dict[int, int]:
+    return {shard: len(found) for shard, found in records.items()}
+
+
+def assert_as_replayed(topic: Topic, worker: WorkerProcess, folder: Path) -> None:
+    """What the stopped worker holds is what a fresh replay of the topic makes."""
+    folder.mkdir()
+    for shard in worker.directory.shards():
+        rebuild(topic, shard, folder / str(shard), BUDGET)
+        assert _digests(worker.directory.store(shard)) == _digests(folder / str(shard))
+
+
+def test_live_then_kept_then_lost(topic: Topic, records: Records, tmp_path: Path) -> None:
+    worker = WorkerProcess(topic, tmp_path, "one")
+    write(topic, records, 0, 200)
+    with workers(worker):
+        worker.until_at(dict.fromkeys(range(SHARDS), 200))
+        write(topic, records, 200)
+        worker.until_at(ends(records))
+        assert worker.end() == 0
+        assert_as_replayed(topic, worker, tmp_path / "live")
+        worker.start()
+        worker.until_at(ends(records))
+        worker.end(signal.SIGKILL)
+        worker.start()
+        worker.until_at(ends(records))
+        assert worker.end() == 0
+        assert_as_replayed(topic, worker, tmp_path / "kept")
+
+
+def test_a_shard_that_a_crash_left_behind_goes_on(
+    topic: Topic, records: Records, tmp_path: Path
+) -> None:
+    """Nothing of what is committed and not yet flushed is missed after kill -9."""
+    worker = WorkerProcess(topic, tmp_path, "one", METATIDE_WORKER_FLUSH_S="600")
+    with workers(worker):
+        worker.until_ready(SHARDS)
+        write(topic, records)
+        worker.until_at(ends(records))
+        worker.end(signal.SIGKILL)
+        worker.start()
+        worker.until_at(ends(records))
+        assert worker.end() == 0
+    assert_as_replayed(topic, worker, tmp_path / "replayed")
+
+
+def test_shards_move_with_the_members(topic: Topic, records: Records, tmp_path: Path) -> None:
+    one, two = (WorkerProcess(topic, tmp_path, name) for name in ("one", "two"))
+    write(topic, records, 0, 100)
+    with workers(one):
+        one.until_ready(SHARDS)
+        with workers(two):
+            kept = {shard["shard"] for shard in one.until_ready(2)["shards"]}
+            taken = {shard["shard"] for shard in two.until_ready(2)["shards"]}
+            assert kept | taken == set(range(SHARDS))
+            write(topic, records, 100, 200)
+            one.until_at(dict.fromkeys(kept, 200))
+            two.until_at(dict.fromkeys(taken, 200))
+            assert two.end() == 0
+        write(topic, records, 200)
+        one.until_at(ends(records))
+        assert one.end() == 0
+    assert_as_replayed(topic, one, tmp_path / "replayed")
+
+
+def test_two_groups_are_two_replicas(topic: Topic, records: Records, tmp_path: Path) -> None:
+    one = WorkerProcess(topic, tmp_path, "one")
+    two = WorkerProcess(topic, tmp_path, "two", METATIDE_WORKER_GROUP="another")
+    write(topic, records, 0, 300)
+    with workers(one, two):
+        for worker in (one, two):
+            worker.until_ready(SHARDS)
+        write(topic, records, 300)
+        for worker in (one, two):
+            worker.until_at(ends(records))
+            assert worker.end() == 0
+    for shard in range(SHARDS):
+        assert _digests(one.directory.store(shard)) == _digests(two.directory.store(shard))
+
+
+def test_a_corrupt_store_is_set_aside_and_rebuilt(
+    topic: Topic, records: Records, tmp_path: Path
+) -> None:
+    worker = WorkerProcess(topic, tmp_path, "one")
+    write(topic, records)
+    with workers(worker):
+        worker.until_at(ends(records))
+        assert worker.end() == 0
+        (worker.directory.store(2) / "CURRENT").unlink()
+        worker.start()
+        worker.until_at(ends(records))
+        assert worker.end() == 0
+    assert worker.directory.store(2).with_name("2.cold").exists()
+    assert "CURRENT" in worker.log.read_text()
+    assert_as_replayed(topic, worker, tmp_path / "replayed")
+
+
+def test_a_topic_made_anew_is_another_history(
+    topic: Topic, records: Records, tmp_path: Path
+) -> None:
+    worker = WorkerProcess(topic, tmp_path, "one")
+    write(topic, records)
+    with workers(worker):
+        worker.until_at(ends(records))
+        delete_topic(topic.servers, topic.name)
+        again = new_topic(topic.servers, SHARDS, topic.name)
+        assert worker.process is not None
+        assert worker.process.wait(60) == 1
+        assert "made anew" in worker.log.read_text()
+        write(again, records, 0, 50)
+        worker.start()
+        worker.until_at(dict.fromkeys(range(SHARDS), 50))
+        assert worker.end() == 0
+    assert_as_replayed(again, worker, tmp_path / "replayed")
+
+
+def test_a_name_belongs_to_one_process(topic: Topic, tmp_path: Path) -> None:
+    worker, twin = (WorkerProcess(topic, tmp_path, "one") for _ in range(2))
+    with workers(worker):
+        worker.until_ready(SHARDS)
+        with workers(twin):
+            assert twin.process is not None
+            assert twin.process.wait(60) == 1
+        assert worker.running
+    assert "works in" in worker.log.read_text()
+
+
+def test_a_record_of_a_later_release_stops_its_shard_only(
+    topic: Topic, records: Records, tmp_path: Path
+) -> None:
+    worker = WorkerProcess(topic, tmp_path, "one")
+    writer = TopicWriter(topic)
+    writer.write(1, [b"\xffnot of this release"])
+    writer.records({0: [Change(0, 0, 7)]})
+    writer.flush()
+    with workers(worker):
+        status = worker.until(lambda status: any(one["fault"] for one in status["shards"]))
+        assert "upgrade the workers" in status["shards"][1]["fault"]
+        worker.until(lambda status: status["shards"][0]["event_id"] == 7)
+        answer = worker.get("/readyz")
+        assert answer is not None
+        assert answer.status_code == 503
+        assert worker.end() == 0

@@ -1,0 +1,124 @@
+"""Worker processes of the tests."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from metatide.stack.machine import LOOPBACK, free_port
+from processors.directory import WorkerDirectory, worker_path
+from processors.topic import Topic
+from tests.support.processes import die_with_parent
+
+PATIENCE_S = 90.0
+_POLL_S = 0.02
+
+
+class WorkerProcess:
+    """A worker with a name, which may be started and ended again and again."""
+
+    def __init__(
+        self, topic: Topic, data_dir: Path, name: str, module: str = "metatide work", **env: str
+    ) -> None:
+        self.name = name
+        self.port = free_port()
+        self.directory = WorkerDirectory(worker_path(data_dir, name))
+        self.log = data_dir / f"{name}.log"
+        self._command = [sys.executable, "-m", *module.split()]
+        self._environment = {
+            **os.environ,
+            "METATIDE_KAFKA_BOOTSTRAP_SERVERS": topic.servers,
+            "METATIDE_KAFKA_TOPIC": topic.name,
+            "METATIDE_DATA_DIR": str(data_dir),
+            "METATIDE_WORKER_NAME": name,
+            "METATIDE_WORKER_PORT": str(self.port),
+            "METATIDE_WORKER_SESSION_TIMEOUT_S": "6",
+            **env,
+        }
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def start(self) -> None:
+        assert not self.running
+        with self.log.open("ab") as out:
+            self.process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                env=self._environment,
+                preexec_fn=die_with_parent(signal.SIGKILL),
+            )
+
+    def send(self, number: signal.Signals) -> None:
+        assert self.process is not None
+        self.process.send_signal(number)
+
+    def end(self, how: signal.Signals = signal.SIGTERM) -> int:
+        """How it ended."""
+        assert self.process is not None
+        self.process.send_signal(how)
+        return self.process.wait(PATIENCE_S)
+
+    def get(self, path: str) -> httpx.Response | None:
+        """None while it doesn't answer."""
+        try:
+            return httpx.get(f"http://{LOOPBACK}:{self.port}{path}", timeout=5)
+        except httpx.TransportError:
+            return None
+
+    def status(self) -> dict[str, Any] | None:
+        answer = self.get("/v1/status")
+        return None if answer is None else answer.json()
+
+    def until(
+        self, what: Callable[[dict[str, Any]], bool], patience_s: float = PATIENCE_S
+    ) -> dict[str, Any]:
+        """Its status once this holds."""
+        deadline = time.monotonic() + patience_s
+        while True:
+            status = self.status()
+            if status is not None and what(status):
+                return status
+            assert time.monotonic() < deadline, f"{status}\n{self.log.read_text()[-4000:]}"
+            assert self.running, self.log.read_text()[-4000:]
+            time.sleep(_POLL_S)
+
+    def until_ready(self, shards: int | None = None) -> dict[str, Any]:
+        """With so many shards, if that is said."""
+        return self.until(
+            lambda status: status["ready"] and shards in (None, len(status["shards"]))
+        )
+
+    def until_at(self, offsets: dict[int, int]) -> dict[str, Any]:
+        """It has these shards, and they are live and this far."""
+        return self.until(
+            lambda status: (
+                status["ready"]
+                and {one["shard"]: one["offset"] for one in status["shards"]} == offsets
+            )
+        )
+
+
+@contextmanager
+def workers(*processes: WorkerProcess) -> Iterator[None]:
+    """Starts them; ended at the end, whatever the test did to them."""
+    try:
+        for one in processes:
+            one.start()
+        yield
+    finally:
+        for one in processes:
+            if one.running:
+                one.send(signal.SIGCONT)
+                one.end(signal.SIGKILL)
