@@ -70,9 +70,9 @@ def database_of(table: TableName) -> DatabaseName:
     return DatabaseName(table.catalog, table.db)
 
 
-def columns_hash(partition: bytes) -> int:
-    """Tells whether a partition's columns changed."""
-    return crc32(PartitionView(partition).columns or b"")
+def columns_hash(columns: bytes | None) -> int:
+    """Tells whether a partition's columns, given as they are encoded, changed."""
+    return crc32(columns or b"")
 
 
 def _nothing(event: kinds.Event) -> Iterator[Addressed]:
@@ -236,7 +236,8 @@ def _table(name: TableName, image: kinds.TableImage, write_id: int) -> TableImag
 
 
 def _partition(image: kinds.PartitionImage) -> PartitionImage:
-    return PartitionImage(image.values, image.write_id, columns_hash(image.data), image.data)
+    columns = PartitionView(image.data).columns
+    return PartitionImage(image.values, image.write_id, columns_hash(columns), image.data)
 
 
 def _columns(

@@ -83,8 +83,8 @@ def partition_values(snapshot: Snapshot, *values: str | None) -> tuple[Condition
 
 def stream_partitions(
     snapshot: Snapshot, tables: Mapping[int, TableName]
-) -> Iterator[tuple[int, list[StoredPartition]]]:
-    """All partitions of these tables (names by ids): table by table, a page or less at a time."""
+) -> Iterator[dict[int, list[StoredPartition]]]:
+    """All partitions of these tables (names by ids) in pages: by table, in the order of the ids."""
     storages = Storages()
     ids = partition_ids(snapshot, *tables)
     statement = _page_statement(snapshot.version)
@@ -92,12 +92,12 @@ def stream_partitions(
         page = ids[start : start + PAGE].tolist()
         rows = sorted(snapshot.rows(statement, {"partitions": page}), key=_IDS)
         details = _details(snapshot, rows, storages)
-        for table_id, of_table in groupby(rows, key=itemgetter(0)):
-            table = tables[table_id]
-            yield (
-                table_id,
-                [stored_partition(table, row, details, storages) for row in of_table],
-            )
+        yield {
+            table_id: [
+                stored_partition(tables[table_id], row, details, storages) for row in of_table
+            ]
+            for table_id, of_table in groupby(rows, key=itemgetter(0))
+        }
 
 
 def partition_ids(snapshot: Snapshot, *tables: int) -> "array[int]":

@@ -92,8 +92,8 @@ def _add_partitions(
     state["partitions"] = defaultdict(dict)
     state["partition_statistics"] = defaultdict(dict)
     names: dict[int, tuple[str, str]] = {}
-    for id_, partitions in stream_partitions(snapshot, tables):
-        for partition in partitions:
+    for page in stream_partitions(snapshot, tables):
+        for id_, partition in ((id_, one) for id_, found in page.items() for one in found):
             label = tables[id_].in_catalog
             names[partition.id] = label, partition.name
             state["partitions"][label][partition.name] = plain(decode(PARTITION, partition.data))

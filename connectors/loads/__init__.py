@@ -1,0 +1,1 @@
+"""Loads: what no event tells whole is read from the metastore's database, into the topic."""

@@ -1,0 +1,73 @@
+"""What there is to load in a database, and how much of it goes into one snapshot."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from sqlalchemy import func, select
+
+from connectors.loads.lists import Lists
+from hive.names import TableName, table_name
+from hive.reader.databases import read_catalogs, read_databases
+from hive.reader.snapshot import Snapshot
+from state.records import Scope, ScopeKind
+
+BATCH_SCOPES_MAX = 200
+BATCH_PARTITIONS_MAX = 5_000
+"""A table with more is a batch of its own: its pages are read one after the other all the same."""
+
+
+class Planned(NamedTuple):
+    """Something to load, and how many partitions it has."""
+
+    scope: Scope
+    partitions: int = 0
+
+
+def everything(snapshot: Snapshot, lists: Lists) -> list[Planned]:
+    """All scopes: databases first, since every shard needs them, then names, then tables."""
+    catalogs = read_catalogs(snapshot)
+    databases = [one for one in read_databases(snapshot) if not one.remote]
+    here = {(one.catalog, one.name) for one in databases}
+    planned = [Planned(Scope(ScopeKind.DATABASES, TableName(name, "", ""))) for name in catalogs]
+    planned += [
+        Planned(Scope(ScopeKind.NAMES, TableName(one.catalog, one.name, ""))) for one in databases
+    ]
+    planned += [
+        Planned(Scope(ScopeKind.TABLE, name), partitions)
+        for name, partitions in _tables(snapshot)
+        if (name.catalog, name.db) in here and lists.allow(name)
+    ]
+    return planned
+
+
+def batches(planned: Iterable[Planned]) -> Iterator[list[Planned]]:
+    """Groups that are each read in one snapshot, in the order given."""
+    batch: list[Planned] = []
+    partitions = 0
+    for one in planned:
+        too_many = partitions + one.partitions > BATCH_PARTITIONS_MAX
+        if batch and (too_many or len(batch) == BATCH_SCOPES_MAX):
+            yield batch
+            batch, partitions = [], 0
+        batch.append(one)
+        partitions += one.partitions
+    if batch:
+        yield batch
+
+
+def _tables(snapshot: Snapshot) -> Iterator[tuple[TableName, int]]:
+    dbs, tbls, partitions = (snapshot.tables[name] for name in ("DBS", "TBLS", "PARTITIONS"))
+    counted = (
+        select(partitions.c.TBL_ID, func.count().label("count"))
+        .group_by(partitions.c.TBL_ID)
+        .subquery()
+    )
+    statement = (
+        select(dbs.c.CTLG_NAME, dbs.c.NAME, tbls.c.TBL_NAME, counted.c["count"])
+        .join_from(tbls, dbs, tbls.c.DB_ID == dbs.c.DB_ID)
+        .outerjoin(counted, counted.c.TBL_ID == tbls.c.TBL_ID)
+        .order_by(tbls.c.TBL_ID)
+    )
+    for rows in snapshot.stream(statement):
+        for catalog, db, table, count in rows:
+            yield table_name(catalog, db, table), count or 0

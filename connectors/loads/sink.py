@@ -1,0 +1,33 @@
+"""Where the records of a load go."""
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from state.records import AnyRecord, Scope, ScopeKind
+from state.records.objects import DatabaseName
+from state.records.routing import home_shard, table_shard
+
+
+class Sink(Protocol):
+    """The shards of a topic, for one thread."""
+
+    @property
+    def shards(self) -> int: ...
+
+    def send(self, shard: int, record: AnyRecord) -> None:
+        """Records of one shard keep their order."""
+
+    def flush(self) -> None:
+        """Returns when all that was sent is acknowledged, and raises if it never will be."""
+
+
+def shards_of(scope: Scope, shards: int) -> Iterable[int]:
+    """Where a scope's records belong."""
+    name = scope.name
+    match scope.kind:
+        case ScopeKind.TABLE | ScopeKind.WRITE_IDS:
+            return (table_shard(name, shards),)
+        case ScopeKind.NAMES:
+            return (home_shard(DatabaseName(name.catalog, name.db), shards),)
+        case ScopeKind.DATABASES:
+            return range(shards)
