@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 
+import msgspec
 from confluent_kafka import KafkaException, Producer
 
 from connectors import headers
@@ -12,12 +13,15 @@ from connectors.metrics import Metrics
 from connectors.source import OpenTxns
 from connectors.tails import Tails
 from hive.errors import PublishError
+from hive.events.row import NotificationRow
 from state.records import AnyRecord, Change, OpenTransactions, Reset, encode
 from state.records.actions import AnyAction, DropPartitions, PutPartitions
 from state.records.parts import split
 
 VALUE_BYTES_MAX = RECORD_BYTES_MAX - 64 * 1024
 """What headers and framing leave of a record."""
+LETTER_CHARS_MAX = 2 * 1024 * 1024
+"""Even if JSON needs six bytes for each, they fit."""
 _FULL_POLL_S = 0.1
 _FLUSH_S = 0.5
 _RESET_S_MAX = 60.0
@@ -101,9 +105,14 @@ class Publisher:
         record = OpenTransactions(self.epoch, found.at, found.txns)
         self._broadcast(record, Head(Kind.TRANSACTIONS, self.epoch, found.at))
 
-    def dead_letter(self, event_id: int, line: bytes) -> None:
-        """Keeps a row that can't be read."""
-        self._produce(self._dead_letter, 0, line, [("event_id", b"%d" % event_id)])
+    def dead_letter(self, row: NotificationRow) -> None:
+        """Keeps a row that can't be read, its message cut if it is very long."""
+        cut = msgspec.structs.replace(row, message=row.message[:LETTER_CHARS_MAX])
+        written: Headers = [
+            ("event_id", b"%d" % row.event_id),
+            ("message_chars", b"%d" % len(row.message)),
+        ]
+        self._produce(self._dead_letter, 0, msgspec.json.encode(cut), written)
 
     def flush(self, going_on: Callable[[], bool]) -> None:
         """Returns when the broker has everything, or when it is not to go on."""
@@ -113,8 +122,7 @@ class Publisher:
 
     def close(self) -> None:
         """Forgets what the broker hasn't got: whoever goes on finds that in the topic."""
-        self._producer.purge()
-        self._producer.flush(_FLUSH_S)
+        _close(self._producer)
 
     def _broadcast(self, record: AnyRecord, head: Head) -> None:
         value, written = encode(record), headers.write(head)
@@ -165,7 +173,13 @@ def reset(topic: Topic, epoch: int, at: int, shards: Sequence[int]) -> None:
             why = faults[0] if faults else "the broker doesn't answer"
             raise PublishError(f"the topic {topic.name} didn't take the new epoch: {why}")
     finally:
-        producer.purge()
+        _close(producer)
+
+
+def _close(producer: Producer) -> None:
+    """Ends its threads and connections now, not when the garbage is collected."""
+    producer.purge()
+    producer.close()
 
 
 def _parts(change: Change) -> list[Change]:

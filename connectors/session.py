@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import groupby
 
-import msgspec
 import structlog
 
 from connectors import history
@@ -131,6 +130,7 @@ class Session:
         if event_id > self._known.event_id:
             self._known = Known(event_id, row_hash)
         self._hole_since = None
+        self._metrics.events.inc()
 
     def _meaning(self, row: NotificationRow) -> list[Addressed]:
         try:
@@ -150,7 +150,7 @@ class Session:
             event_type=row.event_type,
             why=why,
         )
-        self._publisher.dead_letter(row.event_id, msgspec.json.encode(row))
+        self._publisher.dead_letter(row)
 
     def _look_into_hole(self) -> None:
         now = time.monotonic()

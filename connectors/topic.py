@@ -1,5 +1,6 @@
 """The events topic itself: made with settings that lose nothing, examined, cut off at its start."""
 
+import time
 from collections.abc import Mapping
 from concurrent.futures import Future
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from connectors import tails
 from connectors.kafka import RECORD_BYTES_MAX, TIMEOUT_S, Topic, reason
-from hive.errors import InputError, MachineError, OtherTopicError
+from hive.errors import InputError, MachineError, OtherTopicError, PublishError
 
 SETTINGS = {
     "cleanup.policy": "delete",
@@ -20,6 +21,8 @@ SETTINGS = {
     "compression.type": "producer",
 }
 """The cache is rebuilt from all that was ever written, so nothing goes away by itself."""
+
+_LEADERS_POLL_S = 0.05
 
 
 class Partition(NamedTuple):
@@ -54,7 +57,9 @@ def create(topic: Topic) -> bool:
         _made(topic, one)
         for one in admin.create_topics(wanted, operation_timeout=TIMEOUT_S).values()
     ]
-    if not created[0]:
+    if created[0]:
+        _await_leaders(topic)
+    else:
         check(topic)
     return created[0]
 
@@ -112,6 +117,18 @@ def trim(topic: Topic, keep_from: Mapping[int, int]) -> dict[int, int]:
         return {at.partition: one.result().low_watermark for at, one in answers.items()}
     except KafkaException as error:
         raise MachineError(f"{topic.name} was not trimmed: {reason(error)}") from error
+
+
+def _await_leaders(topic: Topic) -> None:
+    """The broker says that a topic is made a little before its partitions can be used."""
+    deadline = time.monotonic() + TIMEOUT_S
+    while time.monotonic() < deadline:
+        try:
+            tails.offsets(topic)
+        except PublishError:
+            time.sleep(_LEADERS_POLL_S)
+        else:
+            return
 
 
 def _made(topic: Topic, answer: "Future[Any]") -> bool:

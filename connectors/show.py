@@ -1,0 +1,142 @@
+"""The records of a topic as a person, or a program, may read them."""
+
+from base64 import b64encode
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+from confluent_kafka import KafkaError, TopicPartition
+
+from connectors import headers, tails
+from connectors.headers import Head
+from connectors.kafka import Topic
+from hive.errors import PublishError
+from hive.names import TableName
+from state.records import AnyRecord, Change, LoadBegin, LoadEnd, LoadRows, ResetTable, decode
+from state.records.objects import TableImage
+from state.records.routing import table_shard
+
+_AT_ONCE = 1_000
+_WAIT_S = 0.2
+_SHOWN_MAX = 5
+
+
+class Shown(NamedTuple):
+    """A record where it stands."""
+
+    shard: int
+    offset: int
+    head: Head
+    record: AnyRecord
+
+
+def follow(
+    topic: Topic, *, from_event: int = 0, table: TableName | None = None, ever: bool = False
+) -> Iterator[Shown]:
+    """The records of the topic, each shard's in order; of a table, those that touch it."""
+    shards = range(topic.shards) if table is None else [table_shard(table, topic.shards)]
+    first, ends = tails.offsets(topic)
+    left = {shard for shard in shards if first[shard] < ends[shard]}
+    consumer = topic.consumer()
+    try:
+        consumer.assign([TopicPartition(topic.name, shard, first[shard]) for shard in shards])
+        while left or ever:
+            for message in consumer.consume(_AT_ONCE, _WAIT_S):
+                shard, offset, error = message.partition(), message.offset(), message.error()
+                if error is not None:
+                    if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001
+                        left.discard(shard)
+                        continue
+                    raise PublishError(f"{topic.name} can't be read: {error.str()}")
+                assert shard is not None
+                assert offset is not None
+                if not ever and offset >= ends[shard]:
+                    continue
+                head, value = headers.read(message.headers()), message.value()
+                if head is None or value is None or head.upto < from_event:
+                    continue
+                record = decode(value)
+                if table is None or touches(record, table):
+                    yield Shown(shard, offset, head, record)
+    finally:
+        consumer.close()
+
+
+def touches(record: AnyRecord, table: TableName) -> bool:
+    """Whether a record says anything of a table; of all tables it says nothing of this one."""
+    if isinstance(record, LoadBegin | LoadRows | LoadEnd):
+        return record.scope.name == table
+    if isinstance(record, ResetTable):
+        return record.table == table
+    return isinstance(record, Change) and any(
+        table in (_table_of(action), getattr(action, "old", None)) for action in record.actions
+    )
+
+
+def as_line(shown: Shown) -> str:
+    """One line for a person."""
+    head, record = shown.head, shown.record
+    where = f"{shown.shard}:{shown.offset}"
+    if not isinstance(record, Change):
+        return f"{where:>10}  {_fields(record, _brief)}"
+    interval = f"({record.after}, {record.upto}]"
+    part = f" part {record.part + 1} of {record.parts}" if record.parts > 1 else ""
+    said = "; ".join(_fields(action, _brief) for action in record.actions) or "progress"
+    epoch = f" epoch {head.epoch}" if head.epoch else ""
+    return f"{where:>10}{epoch}  {interval:<20} {head.event:<24}{part} {said}".rstrip()
+
+
+def as_json(shown: Shown) -> bytes:
+    """The same whole, as a JSON object in one line."""
+    head = shown.head
+    return msgspec.json.encode(
+        {
+            "shard": shown.shard,
+            "offset": shown.offset,
+            "kind": head.kind,
+            "event": head.event,
+            "hash": None if head.hash is None else head.hash.hex(),
+            "record": _plain(shown.record),
+        }
+    )
+
+
+def _table_of(action: Any) -> object:
+    table = getattr(action, "table", None)
+    return table.name if isinstance(table, TableImage) else table
+
+
+def _fields(struct: msgspec.Struct, write: Any) -> str:
+    fields = ((name, getattr(struct, name)) for name in struct.__struct_fields__)
+    said = ", ".join(f"{name}={write(value)}" for name, value in fields if name != "epoch")
+    return f"{type(struct).__name__}({said})"
+
+
+def _brief(value: Any) -> str:
+    if isinstance(value, TableName):
+        return str(value)
+    if isinstance(value, bytes):
+        return f"{len(value)} bytes"
+    if isinstance(value, msgspec.Struct):
+        return _fields(value, _brief)
+    if isinstance(value, tuple | list):
+        shown = ", ".join(map(_brief, value[:_SHOWN_MAX]))
+        more = f", … {len(value)} in all" if len(value) > _SHOWN_MAX else ""
+        return f"[{shown}{more}]"
+    if isinstance(value, dict):
+        return f"{len(value)} entries"
+    return str(value)
+
+
+def _plain(value: Any) -> Any:
+    """The tags and arrays of the records' own format mean nothing to other programs."""
+    if isinstance(value, TableName):
+        return str(value)
+    if isinstance(value, bytes):
+        return b64encode(value).decode()
+    if isinstance(value, msgspec.Struct):
+        fields = {name: _plain(getattr(value, name)) for name in value.__struct_fields__}
+        return {"type": type(value).__name__, **fields}
+    if isinstance(value, tuple | list):
+        return [_plain(one) for one in value]
+    return value

@@ -1,0 +1,400 @@
+"""Holes, restored databases, other metastores, odd rows: found at once, and said."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+import pytest
+import sqlalchemy as sa
+import structlog
+from confluent_kafka import TopicPartition
+from structlog.testing import LogCapture
+
+from connectors import tails
+from connectors.headers import Kind
+from connectors.kafka import RECORD_BYTES_MAX, Topic
+from connectors.settings import Pace
+from connectors.sql_source import SqlSource
+from hive.events.row import NotificationRow
+from hive.schema import Version
+from metatide.demo.store import Store
+from metatide.stack.database import make_engine
+from processors.fold import Fold
+from state.records import Change, Reset
+from state.records.actions import CommitTxn, Undecodable
+from tests.connectors.running import (
+    Log,
+    Message,
+    assert_unbroken,
+    changes,
+    connecting,
+    fold,
+    new_topic,
+    read,
+    until,
+)
+from tests.metatide.demo import runs
+
+QUICK = Pace(hole_ms=100, transactions_s=0.1)
+
+
+@pytest.fixture
+def log(new_database: Callable[[], str]) -> Log:
+    return Log(make_engine(new_database()))
+
+
+@pytest.fixture
+def topic(kafka_broker: str) -> Topic:
+    return new_topic(kafka_broker, 2)
+
+
+@pytest.fixture
+def said() -> Iterator[LogCapture]:
+    capture = LogCapture()
+    before = structlog.get_config()["processors"]
+    structlog.configure(processors=[capture])
+    yield capture
+    structlog.configure(processors=before)
+
+
+def entry(said: LogCapture, event: str) -> dict[str, Any]:
+    [found] = [one for one in said.entries if event in one["event"]]
+    return dict(found)
+
+
+def head_of(messages: list[Message], shard: int = 0) -> Any:
+    """The head of a store that folded a shard's records."""
+    return Fold(fold(messages, shard).transaction())._work.head
+
+
+def resets(messages: list[Message]) -> dict[int, list[tuple[int, int]]]:
+    found: dict[int, list[tuple[int, int]]] = {}
+    for message in messages:
+        if isinstance(message.record, Reset):
+            found.setdefault(message.shard, []).append((message.record.epoch, message.record.at))
+    return found
+
+
+def test_a_log_that_begins_late_is_taken_from_where_it_begins(
+    log: Log, topic: Topic, said: LogCapture
+) -> None:
+    log.write(41, 42)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(42)
+    messages = read(topic)
+    assert assert_unbroken(messages, topic, begin=40) == 42
+    assert min(change.after for change in changes(messages, 0)) == 40
+    assert connector.value("faults_total", kind="hole") == 0
+    assert head_of(messages).floor == 40
+
+
+def test_a_log_that_was_cleaned_to_the_last_row_is_taken_from_its_sequence(
+    log: Log, topic: Topic
+) -> None:
+    log.set_next(90)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(89)
+        log.write(90)
+        connector.until_position(90)
+    messages = read(topic)
+    assert {one.after for one in changes(messages, 1)} == {89}
+    assert head_of(messages, 1).floor == 89
+
+
+def test_what_the_cleaner_took_is_a_floor_in_every_shard(
+    log: Log, topic: Topic, said: LogCapture
+) -> None:
+    log.write(*range(1, 6))
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(5)
+    log.write(*range(6, 21))
+    log.delete(1, 12)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(20)
+        assert connector.value("faults_total", kind="hole") == 1
+    missing = entry(said, "events are missing")
+    assert (missing["first"], missing["last"]) == (6, 12)
+    assert "timetolive" in missing["remedy"]
+    messages = read(topic)
+    assert resets(messages) == {}
+    for shard in range(topic.shards):
+        assert head_of(messages, shard).floor == 12
+        assert head_of(messages, shard).applied == 20
+
+
+def test_a_last_row_that_was_cleaned_is_no_reset(log: Log, topic: Topic) -> None:
+    log.write(1, 2, 3)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(3)
+        log.delete(1, 3)
+        log.write(4)
+        connector.until_position(4)
+    messages = read(topic)
+    assert resets(messages) == {}
+    assert assert_unbroken(messages, topic) == 4
+
+
+def test_a_row_that_is_late_is_waited_for(log: Log, topic: Topic) -> None:
+    """As without a transactional listener, where ids aren't in the order of commits."""
+    log.write(1)
+    with connecting(SqlSource(log.engine), topic, Pace(hole_ms=60_000)) as connector:
+        connector.until_position(1)
+        log.write(3)
+        connector.until(lambda: connector.value("lag_events") == 2)
+        log.write(2)
+        log.set_next(4)
+        connector.until_position(3)
+    assert assert_unbroken(read(topic), topic) == 3
+
+
+def test_a_row_that_never_comes_is_a_floor(log: Log, topic: Topic, said: LogCapture) -> None:
+    log.write(1, 3)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(3)
+    assert "order of commits" in entry(said, "events are missing")["why"]
+    assert head_of(read(topic)).floor == 2
+
+
+def test_a_restored_database_begins_an_epoch(log: Log, topic: Topic, said: LogCapture) -> None:
+    log.write(*range(1, 11))
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(10)
+        log.restore(6)
+        connector.until(lambda: tails.find(topic).epoch == 1)
+        log.write(7)
+        connector.until_position(7)
+        assert connector.value("faults_total", kind="history") == 1
+    assert "ids went back" in entry(said, "another history")["why"]
+    messages = read(topic)
+    assert resets(messages) == {0: [(1, 6)], 1: [(1, 6)]}
+    assert head_of(messages).epoch == 1
+    assert head_of(messages).applied == 7
+
+
+def test_a_restored_database_that_went_on_is_noticed_by_its_rows(log: Log, topic: Topic) -> None:
+    log.write(*range(1, 11))
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(10)
+    log.restore(6)
+    log.write(*range(7, 13), message='{"txnid":77}')
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until(lambda: tails.find(topic).epoch == 1)
+        log.write(13)
+        connector.until_position(13)
+    assert resets(read(topic)) == {0: [(1, 12)], 1: [(1, 12)]}
+
+
+def test_a_row_that_is_gone_among_others_begins_an_epoch(log: Log, topic: Topic) -> None:
+    log.write(*range(1, 6))
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(5)
+        log.delete(5, 5)
+        log.write(6)
+        connector.until(lambda: tails.find(topic).epoch == 1)
+
+
+def test_another_metastore_behind_the_same_url_begins_an_epoch(
+    log: Log, topic: Topic, new_database: Callable[[], str]
+) -> None:
+    log.write(*range(1, 6))
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(5)
+    other = Log(make_engine(new_database()))
+    other.write(*range(1, 31), message='{"txnid":50}')
+    with connecting(SqlSource(other.engine), topic, QUICK) as connector:
+        connector.until(lambda: tails.find(topic).epoch == 1)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until(lambda: tails.find(topic).epoch == 2)
+
+
+def test_an_epoch_that_only_some_shards_have_seen_is_begun_in_all(log: Log, topic: Topic) -> None:
+    from connectors import publisher
+
+    log.write(1, 2, 3)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(3)
+    publisher.reset(topic, 1, 3, [1])
+    assert tails.find(topic).behind == (0,)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        log.write(4)
+        connector.until_position(4)
+    messages = read(topic)
+    assert resets(messages) == {0: [(1, 3)], 1: [(1, 3)]}
+    assert {head_of(messages, shard).epoch for shard in range(2)} == {1}
+
+
+def test_a_connector_follows_the_epoch_that_another_began(log: Log, topic: Topic) -> None:
+    from connectors import publisher
+
+    log.write(1, 2, 3)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(3)
+        publisher.reset(topic, 1, 3, range(topic.shards))
+        connector.until(lambda: connector.value("epoch") == 1)
+        log.write(4)
+        connector.until_position(4)
+    assert [one.epoch for one in changes(read(topic), 0) if one.upto == 4] == [1]
+
+
+def test_what_another_published_of_a_lost_history_is_noticed(log: Log, topic: Topic) -> None:
+    """One that was asleep compares the row that another, dead by now, published last."""
+    log.write(*range(1, 6))
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(5)
+    elsewhere = SqlSource(log.engine)
+    with connecting(elsewhere, topic, QUICK) as asleep:
+        asleep.until(lambda: asleep.value("position") == 5)
+        log.write(6, 7)
+        asleep.until_position(7)
+        log.restore(5)
+        log.write(6, 7, 8, message='{"txnid":99}')
+        asleep.until(lambda: tails.find(topic).epoch == 1)
+
+
+def test_rows_of_one_id_are_all_published(
+    new_database: Callable[[], str], topic: Topic, said: LogCapture
+) -> None:
+    log = Log(make_engine(new_database()), Version.V3_1)
+    log.write(1)
+    log.write(2, message='{"txnid":21}')
+    log.write(2, message='{"txnid":22}')
+    log.write(3)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(3)
+    assert entry(said, "more than once")["event_id"] == 2
+    [both] = [one for one in changes(read(topic), 0) if one.upto == 2]
+    assert both.actions == (CommitTxn(21, None), CommitTxn(22, None))
+
+
+def test_a_second_row_of_a_published_id_begins_an_epoch(
+    new_database: Callable[[], str], topic: Topic
+) -> None:
+    log = Log(make_engine(new_database()), Version.V3_1)
+    log.write(1, 2)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(2)
+        log.write(2, message='{"txnid":22}')
+        connector.until(lambda: tails.find(topic).epoch == 1)
+
+
+def test_a_listener_that_is_not_transactional_is_said(
+    new_database: Callable[[], str], topic: Topic, said: LogCapture
+) -> None:
+    store = Store(new_database())
+    runs.write(store, 20)
+    txns = store.metadata.tables["TXNS"]
+    with connecting(SqlSource(store.engine), topic, QUICK) as connector:
+        connector.until_position(len(runs.rows(store)))
+        assert connector.value("faults_total", kind="listener") == 0
+        row = {
+            "TXN_ID": 9_000,
+            "TXN_STATE": "o",
+            "TXN_STARTED": 1,
+            "TXN_LAST_HEARTBEAT": 1,
+            "TXN_USER": "u",
+            "TXN_HOST": "h",
+            "TXN_TYPE": 0,
+        }
+        with store.engine.begin() as connection:
+            connection.execute(sa.insert(txns), [row, {**row, "TXN_ID": 9_001, "TXN_TYPE": 2}])
+        connector.until(lambda: connector.value("faults_total", kind="listener") > 0)
+    found = [one for one in said.entries if "no event tells of" in one["event"]]
+    assert {tuple(one["transactions"]) for one in found} == {(9_000,)}
+    assert "transactional.event.listeners" in found[0]["remedy"]
+
+
+def test_an_event_that_cannot_be_read_is_set_aside(
+    log: Log, topic: Topic, said: LogCapture
+) -> None:
+    names = {"CAT_NAME": "hive", "DB_NAME": "db", "TBL_NAME": "t"}
+    log.write(1, type_="ADD_PARTITION", message='{"half', **names)
+    log.write(2)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(2)
+        assert connector.value("faults_total", kind="undecodable") == 1
+    assert entry(said, "set aside")["event_id"] == 1
+    messages = read(topic)
+    assert assert_unbroken(messages, topic) == 2
+    actions = [
+        action
+        for shard in range(2)
+        for one in changes(messages, shard)
+        if one.upto == 1
+        for action in one.actions
+    ]
+    assert actions
+    assert {type(action) for action in actions} == {Undecodable}
+    [letter] = dead_letters(topic)
+    assert (letter.event_id, letter.tbl_name, letter.message) == (1, "t", '{"half')
+
+
+def test_an_event_too_large_for_a_record_is_set_aside(
+    log: Log, topic: Topic, said: LogCapture
+) -> None:
+    large = "x" * (RECORD_BYTES_MAX + 1)
+    message = (
+        '{"db":"db","functionObjJson":"{\\"1\\":{\\"str\\":\\"f\\"},\\"2\\":{\\"str\\":\\"db\\"},'
+        f'\\"3\\":{{\\"str\\":\\"{large}\\"}}}}"}}'
+    )
+    log.write(1, type_="CREATE_FUNCTION", message=message, DB_NAME="db")
+    log.write(2)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(2)
+    assert "larger than the topic allows" in entry(said, "set aside")["why"]
+    messages = read(topic)
+    assert assert_unbroken(messages, topic) == 2
+    assert [one.actions for one in changes(messages, 0) if one.upto == 1] == [(Undecodable(None),)]
+
+
+def dead_letters(topic: Topic) -> list[NotificationRow]:
+    consumer = topic.consumer()
+    consumer.assign([TopicPartition(topic.dead_letter, 0, 0)])
+    found: list[NotificationRow] = []
+
+    def letter() -> bool:
+        for message in consumer.consume(10, 0.1):
+            value = message.value()
+            if message.error() is None and value is not None:
+                found.append(msgspec.json.decode(value, type=NotificationRow))
+        return bool(found)
+
+    until(letter)
+    consumer.close()
+    return found
+
+
+def test_a_database_without_a_metastore_is_waited_for(
+    new_database: Callable[[], str], topic: Topic
+) -> None:
+    engine = make_engine(new_database())
+    with connecting(SqlSource(engine), topic, QUICK) as connector:
+        connector.until(lambda: "no metastore's tables" in str(connector.status.waits_for))
+        Log(engine).write(1)
+        connector.until_position(1)
+        assert connector.status.waits_for is None
+
+
+def test_a_connection_that_is_cut_is_made_again(log: Log, topic: Topic) -> None:
+    log.write(1)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(1)
+        with log.engine.begin() as connection:
+            connection.execute(
+                sa.text(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                    "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                )
+            )
+        connector.until(lambda: connector.value("faults_total", kind="source") > 0)
+        log.write(2)
+        connector.until_position(2)
+    assert assert_unbroken(read(topic), topic) == 2
+
+
+def test_parts_of_a_large_event_come_before_its_end(log: Log, topic: Topic) -> None:
+    kinds = {Kind.PART, Kind.CHANGE, Kind.PROGRESS, Kind.TRANSACTIONS}
+    log.write(1)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(1)
+    assert {one.head.kind for one in read(topic)} <= kinds
+    assert all(isinstance(one.record, Change) for one in read(topic) if one.head.moves)
