@@ -66,8 +66,8 @@ class Limits:
             return f"only {free >> 20} MiB are free on the disk of {self._path}: make room there"
         one = self._allowed
         for what, used, most, key in (
-            ("its stores take", self.disk_bytes, one.disk_bytes_max, "worker.disk_mib_max"),
-            ("it takes", self.memory_bytes, one.memory_bytes_max, "worker.memory_mib_max"),
+            ("its stores take", self.disk_bytes, one.disk_bytes_max, "worker.disk_max_mib"),
+            ("it takes", self.memory_bytes, one.memory_bytes_max, "worker.memory_max_mib"),
         ):
             if most is not None and used > most * share:
                 return f"{what} {used >> 20} MiB, {key} is {most >> 20}: raise it or add a worker"

@@ -76,8 +76,8 @@ def _settings(config: Config, port: int) -> WorkerSettings:
         flush_s=one.flush_s,
         memory_bytes=config.state.memory_mib * MIB,
         allowed=Allowed(
-            disk_bytes_max=one.disk_mib_max * MIB or None,
-            disk_free_bytes_min=one.disk_free_mib_min * MIB,
-            memory_bytes_max=one.memory_mib_max * MIB or None,
+            disk_bytes_max=one.disk_max_mib * MIB or None,
+            disk_free_bytes_min=one.disk_free_min_mib * MIB,
+            memory_bytes_max=one.memory_max_mib * MIB or None,
         ),
     )

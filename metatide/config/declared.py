@@ -138,13 +138,13 @@ class Worker(Section, frozen=True):
         int,
         key("The port at which it answers; 0 takes a free one.", option="--port", ge=0, le=65535),
     ] = 0
-    disk_mib_max: Annotated[
+    disk_max_mib: Annotated[
         int, key("What its stores may take on disk; beyond it they stop growing. 0: all.", ge=0)
     ] = 0
-    disk_free_mib_min: Annotated[
+    disk_free_min_mib: Annotated[
         int, key("How much of the disk it leaves free; with less its stores stop growing.", ge=0)
     ] = 256
-    memory_mib_max: Annotated[
+    memory_max_mib: Annotated[
         int, key("The memory of its process; beyond it its stores stop growing. 0: all.", ge=0)
     ] = 0
 

@@ -1,8 +1,10 @@
 """A Kafka broker for the tests."""
 
+import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 from metatide.stack.kafka import MESSAGE_BYTES_MAX, Kafka, KafkaProbe
 from metatide.stack.machine import LOOPBACK, free_port
@@ -62,3 +64,40 @@ def _container() -> Iterator[str]:
         while KafkaProbe(address).fault() is not None:
             assert time.monotonic() < deadline, f"{_IMAGE} does not answer at {address}"
         yield address
+
+
+class MortalBroker:
+    """A broker of one's own that may be killed and started again at the same address."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._kafka = Kafka(folder / "kafka", Ports(folder / "ports.json"))
+        self._running = ExitStack()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def address(self) -> str:
+        return self._kafka.address
+
+    def start(self) -> None:
+        self._process = self._running.enter_context(running(self._kafka, self._folder / "log"))
+
+    def kill(self) -> None:
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+
+    def end(self) -> None:
+        self._running.close()
+
+
+@contextmanager
+def mortal_broker() -> Iterator[MortalBroker]:
+    """Always a process of this machine: its death is what is wanted of it."""
+    with open_folder() as folder:
+        broker = MortalBroker(folder)
+        broker.start()
+        try:
+            yield broker
+        finally:
+            broker.end()

@@ -1,0 +1,61 @@
+"""`metatide connect`: the connector."""
+
+import logging
+import signal
+from types import FrameType
+
+import click
+import structlog
+
+from connectors import health
+from connectors.connector import Connector, Status
+from connectors.metrics import Metrics
+from connectors.settings import Pace
+from connectors.sql_source import SqlSource
+from hive.errors import InputError
+from metatide.config import Effective, configured
+from metatide.doctor import find_target
+from metatide.kafka import events_topic
+from metatide.stack.database import make_engine
+
+
+@click.command()
+@configured(
+    "data_dir",
+    "kafka.bootstrap_servers",
+    "database.url",
+    "connect.port",
+    "connect.poll_interval_ms",
+)
+def command(effective: Effective) -> None:
+    """Publish the metastore's events until Ctrl-C.
+
+    Reads the notification log in the metastore's database and writes it to the events topic,
+    which it makes where there is none. It remembers nothing: what the topic holds says where to go
+    on, so it may be killed at any time, and several may run. Without --kafka and --database it
+    takes those of a running `metatide up`. /metrics and /healthz are served on --connect-port.
+    """
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+    config = effective.config
+    url = find_target(config).database_url
+    if url is None:
+        raise InputError("no database: start `metatide up`, or give one with --database URL")
+    events = events_topic(config)
+    status, metrics = Status(), Metrics()
+    connector = Connector(
+        SqlSource(make_engine(url)),
+        events,
+        pace=Pace(poll_interval_ms=config.connect.poll_interval_ms),
+        metrics=metrics,
+        status=status,
+    )
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        connector.stop()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    listening = health.serving(config.connect.host, config.connect.port, status, metrics.registry)
+    with listening as (host, port):
+        click.echo(f"publishing to {events.name}; http://{host}:{port}/metrics (Ctrl-C ends it)")
+        connector.run()

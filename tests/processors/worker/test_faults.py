@@ -1,0 +1,125 @@
+"""Faults while a workload goes on: no record is lost or reordered, and no read was ever wrong."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+
+from metatide.cli.digest import _digests
+from processors.replay import rebuild
+from processors.topic import TopicClient
+from state.records import encode
+from state.store import MemoryBudget
+from tests.processors.worker.faults import Cluster
+from tests.support.kafka import MortalBroker, mortal_broker
+from tests.support.tables import Metastore
+from tests.support.topics import TopicWriter, new_topic
+
+SHARDS = 12
+WORKERS = 3
+EVENTS_PER_S = 500
+TICK_S = 0.05
+FAULT_EVERY_S = 2.5
+BUDGET = MemoryBudget(64 << 20)
+
+
+@pytest.fixture
+def broker() -> Iterator[MortalBroker]:
+    with mortal_broker() as broker:
+        yield broker
+
+
+def work(metastore: Metastore, writer: TopicWriter, stop: Event) -> None:
+    """Publishes as a connector does: events, and every 200 ms how far all shards are."""
+    due, ticks = time.monotonic(), 0
+    while not stop.is_set():
+        ticks += 1
+        for shard, record in metastore.records(int(EVENTS_PER_S * TICK_S)):
+            writer.write(shard, [encode(record)])
+        if ticks % 4 == 0:
+            for shard, record in metastore.progress():
+                writer.write(shard, [encode(record)])
+        due += TICK_S
+        time.sleep(max(0.0, due - time.monotonic()))
+    for shard, record in metastore.progress():
+        writer.write(shard, [encode(record)])
+    writer.flush()
+
+
+def until_settled(cluster: Cluster, ends: dict[int, int]) -> dict[int, Path]:
+    """The store of each shard's owner, once all of them are at the end of the topic."""
+    deadline = time.monotonic() + 90
+    while True:
+        found: dict[int, Path] = {}
+        told = [(worker, worker.status()) for worker in cluster.workers]
+        for worker, status in told:
+            for one in status["shards"] if status is not None and status["ready"] else ():
+                if one["offset"] == ends[one["shard"]]:
+                    found[one["shard"]] = worker.directory.store(one["shard"])
+        if found.keys() == ends.keys():
+            return found
+        assert time.monotonic() < deadline, told
+        time.sleep(0.1)
+
+
+def wrong_reads(folder: Path, metastore: Metastore) -> tuple[int, list[str]]:
+    """How many reads there were, and those that told what was not."""
+    count, wrong = 0, []
+    for path in folder.glob("*.reads"):
+        for line in path.read_text().splitlines():
+            try:
+                shard, epoch, event, table, told = json.loads(line)
+            except json.JSONDecodeError:
+                continue  # kill -9 came in the middle of it
+            count += 1
+            if told != metastore.was(table, event):
+                wrong.append(f"{path.name}: {shard} {epoch}:{event} {table}: {told}")
+    return count, wrong
+
+
+def torment(faults: int, broker: MortalBroker, folder: Path, seed: int) -> None:
+    topic = new_topic(broker.address, SHARDS)
+    metastore, writer = Metastore(60, SHARDS, seed), TopicWriter(topic)
+    cluster = Cluster(topic, folder, broker, seed)
+    stop = Event()
+    publishing = Thread(target=work, args=(metastore, writer, stop))
+    publishing.start()
+    try:
+        for _ in range(WORKERS):
+            cluster.add()
+        for number in range(faults):
+            due = time.monotonic() + FAULT_EVERY_S
+            while time.monotonic() < due:
+                time.sleep(0.05)
+                cluster.tend()
+            print(f"{number}: event {metastore.event}: {cluster.hurt()}", flush=True)
+        stop.set()
+        publishing.join()
+        cluster.heal()
+        ends = dict(TopicClient(broker.address, topic.name).ends(range(SHARDS)))
+        stores = until_settled(cluster, ends)
+        for worker in cluster.workers:
+            assert worker.end() == 0
+    finally:
+        stop.set()
+        publishing.join()
+        cluster.end()
+    count, wrong = wrong_reads(folder, metastore)
+    assert not wrong[:10]
+    assert count > 50 * faults
+    for shard, path in stores.items():
+        rebuild(topic, shard, folder / f"fresh-{shard}", BUDGET)
+        assert _digests(path) == _digests(folder / f"fresh-{shard}")
+
+
+def test_after_25_faults_all_is_as_replayed(broker: MortalBroker, tmp_path: Path) -> None:
+    torment(25, broker, tmp_path, seed=1)
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(1800)
+def test_after_100_faults_all_is_as_replayed(broker: MortalBroker, tmp_path: Path) -> None:
+    torment(100, broker, tmp_path, seed=2)

@@ -1,0 +1,68 @@
+"""A worker whose process also reads its shards, and writes down what it was told.
+
+A line of the file READS is [shard, epoch, event id, table, digest]: what a reader saw at once.
+"""
+
+import asyncio
+import json
+import os
+import sys
+from random import Random
+from typing import TextIO
+
+from starlette.applications import Starlette
+
+from hive.names import TableName
+from metatide.cli.work import _settings
+from metatide.config import load
+from processors.web import Server, routes
+from processors.worker import Worker
+from state.reading import ShardReader
+from state.records.routing import table_shard
+from tests.support.tables import digest_of
+
+READ_EVERY_S = 0.01
+
+
+def read(worker: Worker, table: TableName, out: TextIO) -> None:
+    assert worker.topic is not None
+    shard = table_shard(table, worker.topic.partitions)
+    snapshot = worker.snapshot(shard)
+    if snapshot is None:
+        return
+    reader = ShardReader(snapshot)
+    state = reader.state(table)
+    head = reader.head
+    if state is None or state.loads.cold(head.applied, head.floor) is not None:
+        return
+    position = snapshot.position
+    assert (position.epoch, position.applied) == (head.epoch, head.applied)
+    entry = reader.table(table)
+    partitions = {values[0]: one.data for values, one in reader.partitions(table)}
+    told = None if entry is None else digest_of(entry.data, partitions)
+    out.write(json.dumps([shard, head.epoch, head.applied, table.table, told]) + "\n")
+
+
+async def main() -> None:
+    config, random = load().config, Random(os.getpid())
+    tables = [TableName("hive", "db", f"t{n}") for n in range(int(os.environ["TEST_TABLES"]))]
+    worker = Worker(_settings(config, config.worker.port))
+    server = Server(Starlette(routes=routes(worker)), "127.0.0.1", config.worker.port)
+    serving = asyncio.create_task(server.serve())
+    working = asyncio.create_task(worker.run())
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(15, working.cancel)
+    with open(os.environ["TEST_READS"], "a", buffering=1) as out:  # noqa: PTH123
+        while not working.done():
+            if worker.topic is not None:
+                read(worker, random.choice(tables), out)
+            await asyncio.sleep(READ_EVERY_S)
+    server.should_exit = True
+    await serving
+    if not working.cancelled():
+        working.result()
+
+
+if __name__ == "__main__":
+    sys.setswitchinterval(0.001)
+    asyncio.run(main())
