@@ -40,12 +40,6 @@ class Limits:
         """Returns when nothing is over its limit."""
         await self._room.wait()
 
-    async def watch(self) -> None:
-        """Until it is cancelled."""
-        while True:
-            await self.check()
-            await asyncio.sleep(CHECK_EVERY_S)
-
     async def check(self) -> None:
         """Looks once."""
         free = await asyncio.to_thread(self._look)

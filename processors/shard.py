@@ -255,10 +255,11 @@ class Shard:
     async def _live(self, applier: Applier) -> None:
         """Returns when it can't follow any more."""
         self.phase = Phase.LIVE
-        while self._tail is not None and self._around.limits.fault is None:
+        limits = self._around.limits
+        while self._tail is not None and limits.fault is None:
             await self._wake.wait()
             self._wake.clear()
-            while self._arrived:
+            while self._arrived and limits.fault is None:
                 self._fold_slice(applier)
                 await asyncio.sleep(0)
 

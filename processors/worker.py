@@ -13,7 +13,7 @@ from hive.errors import MachineError, TopicError
 from processors.bulk import Bulk
 from processors.directory import WorkerDirectory
 from processors.group import Group, Membership
-from processors.limits import Allowed, Limits
+from processors.limits import CHECK_EVERY_S, Allowed, Limits
 from processors.metrics import Metrics
 from processors.shard import Record, Shard, Surroundings
 from processors.signals import Signals
@@ -127,7 +127,7 @@ class Worker:
                     for work in (
                         group.run(),
                         signals.run(),
-                        self._limits.watch(),
+                        self._watch_limits(),
                         self._flush_stores(),
                         self._watch_arrival(),
                         self._watch_topic(topic),
@@ -191,6 +191,15 @@ class Worker:
             await asyncio.wait(self._tasks.values())
         self.shards.clear()
 
+    async def _watch_limits(self) -> None:
+        while True:
+            await asyncio.sleep(CHECK_EVERY_S)
+            await self._limits.check()
+            self.metrics.disk_bytes.set(self._limits.disk_bytes)
+            if self._limits.fault is not None:
+                for shard in self.shards.values():
+                    shard.unfollow()
+
     async def _flush_stores(self) -> None:
         while True:
             await asyncio.sleep(self.settings.flush_s)
@@ -232,7 +241,6 @@ class Worker:
         """Ends the worker when the topic is another: it begins anew then."""
         while True:
             await asyncio.sleep(SAME_TOPIC_S)
-            self.metrics.disk_bytes.set(self._limits.disk_bytes)
             try:
                 found = await asyncio.to_thread(self._client.describe)
             except TopicError:

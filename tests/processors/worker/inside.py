@@ -1,0 +1,39 @@
+"""A worker inside of the process of a test."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from processors.topic import Topic
+from processors.worker import Worker, WorkerSettings
+
+PATIENCE_S = 60.0
+
+
+@asynccontextmanager
+async def working(topic: Topic, path: Path, **settings: Any) -> AsyncIterator[Worker]:
+    """Runs it until the end of the block."""
+    worker = Worker(
+        WorkerSettings(
+            servers=topic.servers,
+            topic=topic.name,
+            path=path,
+            **{"session_timeout_s": 6} | settings,
+        )
+    )
+    task = asyncio.create_task(worker.run())
+    try:
+        await until(lambda: worker.ready or task.done())
+        assert not task.done(), task
+        yield worker
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def until(what: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE_S):
+        while not what():
+            await asyncio.sleep(0.01)

@@ -1,0 +1,220 @@
+"""What a worker is to those who share its process."""
+
+import asyncio
+import os
+import time
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer
+
+from hive.errors import RecordFormatError
+from hive.names import TableName
+from processors.limits import Allowed
+from processors.phases import Phase
+from processors.topic import QUIET, Topic
+from processors.worker import Worker
+from state import keys
+from state.records import Change, LoadBegin, LoadEnd, LoadRows, Rows, Scope, ScopeKind, encode
+from state.records.actions import CreateTable, PutPartitions, Undecodable
+from state.records.asks import decode_ask, signals_topic
+from state.records.objects import PartitionImage, TableImage
+from tests.processors.worker.inside import until, working
+from tests.support.topics import TopicWriter, new_topic
+
+TABLE = TableName("hive", "db", "t")
+IMAGE = TableImage(TABLE, 1, 0, managed=False, partitioned=True, data=b"table")
+CREATED = Change(0, 0, 1, (CreateTable(IMAGE),))
+SCOPE = Scope(ScopeKind.TABLE, TABLE)
+
+
+@pytest.fixture
+def topic(kafka_broker: str) -> Topic:
+    return new_topic(kafka_broker, 1)
+
+
+def put(event: int, value: str = "", size: int = 20) -> Change:
+    image = PartitionImage((value or str(event),), 0, 1, os.urandom(size))
+    return Change(0, event - 1, event, (PutPartitions(TABLE, 0, (image,), added=True),))
+
+
+def write(topic: Topic, *records: object) -> None:
+    writer = TopicWriter(topic)
+    writer.records({0: records})  # type: ignore[dict-item]
+    writer.flush()
+
+
+def count(worker: Worker) -> int:
+    snapshot = worker.snapshot(0)
+    assert snapshot is not None
+    prefix = keys.of_table(keys.PARTITION, TABLE)
+    return sum(1 for _ in snapshot.scan(prefix, prefix + b"\xff"))
+
+
+def asks(topic: Topic, wait_s: float) -> list[int]:
+    """The floors of all asks for loads."""
+    settings = {
+        "bootstrap.servers": topic.servers,
+        "group.id": os.urandom(4).hex(),
+        "auto.offset.reset": "earliest",
+    }
+    consumer = Consumer(settings, logger=QUIET)
+    consumer.subscribe([signals_topic(topic.name)])
+    deadline, found = time.monotonic() + wait_s, []
+    while time.monotonic() < deadline:
+        for message in consumer.consume(100, 0.1):
+            value = message.value()
+            if message.error() is None and isinstance(value, bytes):
+                found.append(decode_ask(value).floor)
+    consumer.close()
+    return found
+
+
+def test_waiting_for_a_position(topic: Topic, tmp_path: Path) -> None:
+    async def run() -> None:
+        async with working(topic, tmp_path) as worker:
+            shard = worker.shards[0]
+            assert await shard.complete_up_to(0, 0, 1)
+            assert not await shard.complete_up_to(0, 1, 0.05)
+            waiting = [asyncio.create_task(shard.complete_up_to(0, at, 30)) for at in (2, 1, 1)]
+            write(topic, CREATED, put(2))
+            assert await asyncio.gather(*waiting) == [True] * 3
+            assert count(worker) == 1
+            another = asyncio.create_task(shard.complete_up_to(1, 5, 30))
+            old = asyncio.create_task(shard.complete_up_to(0, 9, 30))
+            write(topic, Change(1, 5, 6))
+            assert await another
+            assert not await old, "another history began"
+            assert not await shard.complete_up_to(0, 1, 1)
+
+    asyncio.run(run())
+
+
+def test_a_snapshot_stays_as_it_is(topic: Topic, tmp_path: Path) -> None:
+    async def run() -> None:
+        async with working(topic, tmp_path) as worker:
+            write(topic, CREATED, put(2))
+            assert await worker.shards[0].complete_up_to(0, 2, 30)
+            snapshot = worker.snapshot(0)
+            assert snapshot is not None
+            write(topic, put(3))
+            assert await worker.shards[0].complete_up_to(0, 3, 30)
+            prefix = keys.of_table(keys.PARTITION, TABLE)
+            assert len(list(snapshot.scan(prefix, prefix + b"\xff"))) == 1
+            assert snapshot.position.applied == 2
+            assert count(worker) == 2
+
+    asyncio.run(run())
+
+
+def test_live_records_pass_through_the_agent(topic: Topic, tmp_path: Path) -> None:
+    """Where Faust's agent stands still, so does the shard; what it missed is folded then."""
+
+    async def run() -> None:
+        async with working(topic, tmp_path) as worker:
+            write(topic, CREATED)
+            shard = worker.shards[0]
+            assert await shard.complete_up_to(0, 1, 30)
+            assert worker._group is not None
+            assert worker._group._app is not None
+            agent = next(iter(worker._group._app.agents.values()))
+            await agent.stop()
+            write(topic, put(2))
+            assert not await shard.complete_up_to(0, 2, 5)
+            assert shard.live
+            worker._unsettle()
+            assert await shard.complete_up_to(0, 2, 30), "without Faust it reads the topic itself"
+
+    asyncio.run(run())
+
+
+def test_what_does_not_follow_is_read_from_the_topic(topic: Topic, tmp_path: Path) -> None:
+    async def run() -> None:
+        async with working(topic, tmp_path) as worker:
+            shard = worker.shards[0]
+            offer, lost = shard.offer, [3, 7, 8]
+
+            def lossy(record: object) -> None:
+                if lost and record.offset == lost[0]:  # type: ignore[attr-defined]
+                    del lost[0]
+                else:
+                    offer(record)  # type: ignore[arg-type]
+
+            shard.offer = lossy  # type: ignore[method-assign]
+            write(topic, CREATED, *map(put, range(2, 50)))
+            assert await shard.complete_up_to(0, 49, 30)
+            assert count(worker) == 48
+            await until(lambda: shard.live)
+
+    asyncio.run(run())
+
+
+def test_the_loop_stays_responsive_while_folding(topic: Topic, tmp_path: Path) -> None:
+    async def run() -> None:
+        async with working(topic, tmp_path) as worker:
+            late = 0.0
+            write(topic, CREATED, *map(put, range(2, 20_000)))
+            task = asyncio.create_task(worker.shards[0].complete_up_to(0, 19_999, 60))
+            turns = 0
+            while not task.done():
+                began = time.monotonic()
+                await asyncio.sleep(0)
+                late = max(late, time.monotonic() - began)
+                turns += 1
+            assert await task
+            assert turns > 50, f"others had {turns} turns, and waited {late:.3f} s at most"
+
+    asyncio.run(run())
+
+
+def test_only_live_doubts_are_asked_about(topic: Topic, tmp_path: Path) -> None:
+    async def run() -> None:
+        write(topic, CREATED, Change(0, 1, 2, (Undecodable(TABLE),)))
+        async with working(topic, tmp_path / "a"), working(topic, tmp_path / "b", group="b"):
+            assert await asyncio.to_thread(asks, topic, 3) == []
+        async with working(topic, tmp_path / "a") as worker:
+            write(topic, Change(0, 2, 3, (Undecodable(TABLE),)))
+            assert await worker.shards[0].complete_up_to(0, 3, 30)
+            assert await asyncio.to_thread(asks, topic, 3) == [3]
+            assert worker.asks_waiting == 1
+            write(
+                topic,
+                LoadBegin(0, "load", SCOPE),
+                LoadRows(0, "load", SCOPE, 3, 0, Rows(tables=(IMAGE,))),
+                LoadEnd(0, "load", SCOPE, 3, 3, 1),
+            )
+            await until(lambda: worker.shards[0].position.offset == 6)
+            assert worker._signals is not None
+            for waiting in worker._signals._waiting.values():
+                waiting.due_s = 0
+            await until(lambda: worker.asks_waiting == 0)
+            assert await asyncio.to_thread(asks, topic, 2) == [3]
+
+    asyncio.run(run())
+
+
+def test_over_its_limit_a_worker_applies_nothing(topic: Topic, tmp_path: Path) -> None:
+    async def run() -> None:
+        allowed = Allowed(disk_bytes_max=1 << 20, disk_free_bytes_min=0)
+        async with working(topic, tmp_path, allowed=allowed, flush_s=0.2) as worker:
+            shard = worker.shards[0]
+            filler = tmp_path / "shards" / "filler"
+            filler.write_bytes(bytes(2 << 20))
+            await until(lambda: worker.limits.fault is not None)
+            write(topic, CREATED)
+            await until(lambda: shard.phase is Phase.OVER_LIMIT)
+            assert not await shard.complete_up_to(0, 1, 0.5)
+            assert shard.fault is not None
+            assert "worker.disk_max_mib" in shard.fault
+            filler.unlink()
+            assert await shard.complete_up_to(0, 1, 30)
+            await until(lambda: worker.ready)
+            assert shard.fault is None
+
+    asyncio.run(run())
+
+
+def test_encoded_asks_are_told_from_others() -> None:
+    for value in (b"", encode(CREATED), b"\x01\x00", b"\x02"):
+        with pytest.raises(RecordFormatError):
+            decode_ask(value)
