@@ -11,7 +11,7 @@ from metatide.config import Config, load
 from metatide.stack.database import fault, make_engine
 from metatide.stack.kafka import KafkaProbe
 from metatide.stack.state import StateFile
-from query_api.http import Check, create_app
+from query_api.http import Check, create_status_app
 
 
 def checks(config: Config) -> list[Check]:
@@ -44,7 +44,7 @@ def _processes(folder: Path) -> Callable[[], str | None]:
 def main() -> None:
     config = load().config
     uvicorn.run(
-        create_app(checks(config)),
+        create_status_app(checks(config)),
         host=config.http.host,
         port=config.http.port,
         access_log=False,

@@ -3,5 +3,6 @@
 from query_api.database.engine import bounded_engine
 from query_api.database.fallback import Fallback, FromDatabase
 from query_api.database.objects import DatabaseObjects
+from query_api.database.primary import Primary
 
-__all__ = ["DatabaseObjects", "Fallback", "FromDatabase", "bounded_engine"]
+__all__ = ["DatabaseObjects", "Fallback", "FromDatabase", "Primary", "bounded_engine"]

@@ -6,14 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
-import sqlalchemy as sa
 import structlog
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from hive.errors import NoSuchObjectError, UnansweredError
-from hive.reader.snapshot import Snapshot, open_snapshot
-from hive.schema import Version
+from hive.errors import NoSuchObjectError, SourceError, UnansweredError
+from hive.reader.snapshot import Snapshot
 from query_api.database.breaker import Breaker
 from query_api.database.objects import DatabaseObjects
 from query_api.reads.read import Read
@@ -42,11 +40,14 @@ class Fallback:
     3. At most `connections` at a time; beyond a limit on those that wait, callers are sent away.
     """
 
-    def __init__(self, engine: sa.Engine, version: Version, connections: int) -> None:
-        self._open: Callable[[], AbstractContextManager[Snapshot]] = lambda: open_snapshot(
-            engine, version
-        )
-        self._dialect = engine.dialect.name
+    def __init__(
+        self,
+        open_snapshot: Callable[[], AbstractContextManager[Snapshot]],
+        dialect: str,
+        connections: int,
+    ) -> None:
+        self._open = open_snapshot
+        self._dialect = dialect
         self._slots = asyncio.Semaphore(connections)
         self._threads = ThreadPoolExecutor(connections, "database")
         self._unbegun: dict[Read[Any], asyncio.Task[FromDatabase[Any]]] = {}
@@ -89,6 +90,9 @@ class Fallback:
             why = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
             log.warning("the database can't be read", error=why)
             raise UnansweredError("the metastore's database does not answer", 1.0) from error
+        except SourceError as error:
+            self._breaker.failed()
+            raise UnansweredError(str(error), 1.0) from error
         except SQLAlchemyError as error:
             log.exception("a read of the database failed")
             raise UnansweredError("the metastore's database refused a read", 1.0) from error

@@ -1,6 +1,7 @@
-"""The HTTP server: health now, and the answers of the cache."""
+"""The HTTP server: health, and the answers of the cache."""
 
-from query_api.http.app import create_app
+from query_api.http.app import create_app, create_status_app
 from query_api.http.health import Check
+from query_api.http.service import Settings
 
-__all__ = ["Check", "create_app"]
+__all__ = ["Check", "Settings", "create_app", "create_status_app"]

@@ -1,15 +1,24 @@
 """The application that an ASGI server runs."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from html import escape
+from typing import Final
 
 import msgspec
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
+from query_api.http.endpoints import DOCUMENT, ENDPOINTS, Endpoint
 from query_api.http.health import Check, Health, Report
+from query_api.http.service import Service, Settings
+from query_api.resolver.resolver import Database, Resolver
+from query_api.shards import ShardSource, Views
+
+_PROMETHEUS: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -35,9 +44,57 @@ _PAGE = """<!doctype html>
 """
 
 
-def create_app(checks: Sequence[Check]) -> Starlette:
-    """The application; `checks` decide whether it is ready."""
-    health = Health(checks)
+def create_status_app(checks: Sequence[Check]) -> Starlette:
+    """An application that only tells whether all is well; `checks` decide whether it is ready."""
+    return Starlette(routes=_status_routes(Health(checks)))
+
+
+def create_app(
+    shards: ShardSource,
+    database: Database,
+    settings: Settings | None = None,
+    checks: Sequence[Check] = (),
+) -> Starlette:
+    """The application of a worker: what its shards or the database answer.
+
+    Whoever gives the database closes it.
+    """
+    views = Views(shards)
+    service = Service(Resolver(views, database), views, settings or Settings())
+
+    async def metrics(_: Request) -> Response:
+        return Response(service.metrics.page(), media_type=_PROMETHEUS)
+
+    async def openapi(_: Request) -> Response:
+        return Response(DOCUMENT.read_bytes(), media_type="application/json")
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        yield
+        await service.close()
+
+    routes = [_route(endpoint, service) for endpoint in ENDPOINTS]
+    routes += [Route("/metrics", metrics), Route("/v1/openapi.json", openapi)]
+    return Starlette(routes=[*routes, *_status_routes(Health(checks))], lifespan=lifespan)
+
+
+class _Answering:
+    """An endpoint without what Starlette does for functions, which costs more than the answer."""
+
+    def __init__(self, endpoint: Endpoint, service: Service) -> None:
+        self._endpoint = endpoint
+        self._answer = service.answer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._answer(self._endpoint, scope, receive, send)
+
+
+def _route(endpoint: Endpoint, service: Service) -> Route:
+    methods = ["GET", "POST"] if endpoint.has_body else ["GET"]
+    return Route(endpoint.path, _Answering(endpoint, service), methods=methods)
+
+
+def _status_routes(health: Health) -> list[Route]:
 
     async def alive(_: Request) -> Response:
         return PlainTextResponse("ok\n")
@@ -50,7 +107,7 @@ def create_app(checks: Sequence[Check]) -> Starlette:
     async def page(_: Request) -> Response:
         return HTMLResponse(_render(await health.report()))
 
-    return Starlette(routes=[Route("/healthz", alive), Route("/readyz", ready), Route("/", page)])
+    return [Route("/healthz", alive), Route("/readyz", ready), Route("/", page)]
 
 
 def _render(report: Report) -> str:

@@ -1,6 +1,6 @@
 """The statement that reads the sequence of events, and the thin rows up to it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
@@ -25,9 +25,10 @@ class Tail(NamedTuple):
 class SequenceReader:
     """One connection to the primary, for one thread; each read is a transaction of its own."""
 
-    def __init__(self, engine: sa.Engine, version: Version) -> None:
+    def __init__(self, engine: sa.Engine, version: Callable[[], Version]) -> None:
+        """`version` may look it up in the database, and is asked when the first read begins."""
         self._engine = engine
-        self._statement = _statement(metadata(version))
+        self._version = version
         self._connection: sa.Connection | None = None
 
     def read(self, first: int, known: int) -> Tail:
@@ -35,6 +36,7 @@ class SequenceReader:
         try:
             if self._connection is None:
                 self._connection = self._connect()
+                self._statement = _statement(metadata(self._version()))
             found = self._connection.execute(self._statement, {"first": first, "known": known})
             rows = found.all()
         except SQLAlchemyError:

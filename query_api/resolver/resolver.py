@@ -41,13 +41,12 @@ log = structlog.get_logger(__name__)
 
 
 class Database(Protocol):
-    """What answers a miss."""
+    """The metastore's: it answers misses, and tells what is current."""
+
+    @property
+    def history(self) -> History: ...
 
     async def answer(self, read: Read[A], /) -> FromDatabase[A]: ...
-
-
-class Index(Protocol):
-    """What tells the current event."""
 
     async def after_now(self, reached: Position, /) -> LatestLog | None: ...
 
@@ -78,11 +77,10 @@ class Resolver:
     2. Any failure of a store is a miss.
     """
 
-    def __init__(self, views: Views, index: Index, database: Database, history: History) -> None:
+    def __init__(self, views: Views, database: Database) -> None:
         self._views = views
-        self._index = index
         self._database = database
-        self._history = history
+        self._history = database.history
         self._loads = Loads(views.source)
 
     async def answer(self, read: Read[A], requirement: Requirement) -> Answer[A]:
@@ -150,7 +148,7 @@ class Resolver:
         judged = await self._wait(targets, requirement, judged, wait_s, None)
         if _worth_waiting(judged):
             # What no event touched since is complete up to now, whatever the shard has folded.
-            found = await self._index.after_now(_lowest(judged))
+            found = await self._database.after_now(_lowest(judged))
             judged = self._look(targets, requirement, found)
         return judged
 
@@ -159,7 +157,7 @@ class Resolver:
     ) -> list[Judged]:
         if not judged:
             return []
-        found = await self._index.after_now(_lowest(judged))
+        found = await self._database.after_now(_lowest(judged))
         again = self._look(targets, requirement, found)
         if found is None or not _worth_waiting(again):
             return again

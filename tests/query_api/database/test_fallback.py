@@ -8,9 +8,8 @@ import pytest
 
 from hive.errors import NoSuchObjectError, UnansweredError
 from hive.names import TableName, table_name
-from hive.schema import Version
 from metatide.stack.machine import free_port
-from query_api.database import Fallback, bounded_engine
+from query_api.database import Fallback, Primary
 from query_api.database.breaker import FAILURES_MAX, PAUSE_S_MAX, PAUSE_S_MIN, Breaker
 from query_api.database.reads import CurrentEvent, GetWriteIds, ListCatalogs
 from query_api.reads import GetTable, ListTables
@@ -19,14 +18,12 @@ from tests.query_api.folded import World
 
 
 @asynccontextmanager
-async def fallback(url: str, connections: int = 2) -> AsyncIterator[Fallback]:
-    engine = bounded_engine(url, connections=connections, statement_timeout_ms=5000)
-    opened = Fallback(engine, Version.V4_1, connections)
+async def fallback(url: str) -> AsyncIterator[Fallback]:
+    primary = Primary(url, connections=2)
     try:
-        yield opened
+        yield primary.fallback
     finally:
-        opened.close()
-        engine.dispose()
+        await primary.close()
 
 
 def any_table(world: World) -> TableName:

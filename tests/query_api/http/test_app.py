@@ -6,7 +6,7 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 
-from query_api.http import Check, create_app, health
+from query_api.http import Check, create_status_app, health
 
 Faults = dict[str, str | None]
 
@@ -19,7 +19,7 @@ def faults() -> Faults:
 @pytest.fixture
 def app(faults: Faults, monkeypatch: pytest.MonkeyPatch) -> Starlette:
     monkeypatch.setattr(health, "FRESH_S", 0.0)
-    return create_app([Check(name, partial(faults.get, name)) for name in faults])
+    return create_status_app([Check(name, partial(faults.get, name)) for name in faults])
 
 
 def get(app: Starlette, *paths: str) -> list[httpx.Response]:
@@ -61,7 +61,7 @@ def test_the_page_shows_every_check_as_text(app: Starlette, faults: Faults) -> N
 
 def test_a_check_that_hangs_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health, "CHECK_TIMEOUT_S", 0.05)
-    [response] = get(create_app([Check("slow", lambda: time.sleep(0.5))]), "/readyz")
+    [response] = get(create_status_app([Check("slow", lambda: time.sleep(0.5))]), "/readyz")
     assert response.status_code == 503
     assert response.json()["checks"][0]["detail"] == "no answer within 0.05 s"
 
@@ -69,5 +69,10 @@ def test_a_check_that_hangs_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_who_asks_often_gets_what_was_found_just_now(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health, "FRESH_S", 60.0)
     asked = []
-    get(create_app([Check("counted", lambda: asked.append(1))]), "/readyz", "/readyz", "/readyz")
+    get(
+        create_status_app([Check("counted", lambda: asked.append(1))]),
+        "/readyz",
+        "/readyz",
+        "/readyz",
+    )
     assert len(asked) == 1

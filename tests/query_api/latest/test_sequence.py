@@ -14,7 +14,7 @@ from tests.query_api.folded import World
 
 def reader_of(url: str) -> SequenceReader:
     engine = bounded_engine(url, connections=1, statement_timeout_ms=5000)
-    return SequenceReader(engine, Version.V4_1)
+    return SequenceReader(engine, lambda: Version.V4_1)
 
 
 def test_rows_from_an_event_on_with_the_messages_that_are_needed(small_world: World) -> None:

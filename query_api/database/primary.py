@@ -1,0 +1,70 @@
+"""The metastore's primary database: what it answers, and what it says is current."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final, TypeVar
+
+from hive.errors import SourceError
+from hive.reader.snapshot import Snapshot, open_snapshot
+from hive.schema import Version, detect
+from query_api.database.engine import bounded_engine
+from query_api.database.fallback import Fallback, FromDatabase
+from query_api.latest.history import History
+from query_api.latest.index import LatestIndex
+from query_api.latest.log import LatestLog
+from query_api.latest.sequence import SequenceReader
+from query_api.positions import Position
+from query_api.reads.read import Read
+
+A = TypeVar("A")
+CONNECTIONS: Final = 8
+STATEMENT_TIMEOUT_MS: Final = 20_000
+
+
+class Primary:
+    """Opens connections when they are needed, so that it may be down at the start."""
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        connections: int = CONNECTIONS,
+        statement_timeout_ms: int = STATEMENT_TIMEOUT_MS,
+    ) -> None:
+        # One more, for the sequence.
+        self._engine = bounded_engine(
+            url, connections=connections + 1, statement_timeout_ms=statement_timeout_ms
+        )
+        self._version: Version | None = None
+        self.history = History()
+        self._sequence = SequenceReader(self._engine, self._detected)
+        self.index = LatestIndex(self._sequence.read, self.history)
+        self.fallback = Fallback(self._snapshot, self._engine.dialect.name, connections)
+
+    async def answer(self, read: Read[A]) -> FromDatabase[A]:
+        return await self.fallback.answer(read)
+
+    async def after_now(self, reached: Position) -> LatestLog | None:
+        return await self.index.after_now(reached)
+
+    async def close(self) -> None:
+        await self.index.close()
+        self._sequence.close()
+        self.fallback.close()
+        self._engine.dispose()
+
+    @contextmanager
+    def _snapshot(self) -> Iterator[Snapshot]:
+        with open_snapshot(self._engine, self._detected()) as snapshot:
+            yield snapshot
+
+    def _detected(self) -> Version:
+        if self._version is None:
+            with self._engine.connect() as connection:
+                self._version = detect(connection)
+        if self._version is None:
+            raise SourceError(
+                f"{self._engine.url.render_as_string()} has no metastore's tables; "
+                "start the metastore, or correct database.url"
+            )
+        return self._version

@@ -1,0 +1,160 @@
+"""Answers as JSON, with the field names of Hive's Thrift. Binary fields are base64."""
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any, Final
+
+import msgspec
+
+from hive.aggregate import Aggregate
+from hive.thrift.binary import decode
+from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
+from hive.thrift.structs import DATABASE, FUNCTION, PARTITION, TABLE
+from hive.write_ids.text import print_txn_list, print_write_id_list
+from query_api.database.reads import Snapshots
+from query_api.objects import ColumnFigures, ConstraintColumns
+from query_api.reads import Slice
+from query_api.reads.databases import Named
+from query_api.reads.statistics import PartitionFigures
+from state.export import CONSTRAINTS
+from state.reading import NameLine
+
+_json = msgspec.json.Encoder().encode
+_CONSTRAINT_FIELDS: Final = {
+    "primary_key": "primaryKeys",
+    "foreign_key": "foreignKeys",
+    "unique": "uniqueConstraints",
+    "not_null": "notNullConstraints",
+    "default": "defaultConstraints",
+    "check": "checkConstraints",
+}
+
+
+@lru_cache(maxsize=8192)
+def table(data: bytes) -> bytes:
+    """A Table."""
+    return _json(decode(TABLE, data))
+
+
+@lru_cache(maxsize=16_384)
+def partition(data: bytes) -> bytes:
+    """A Partition."""
+    return _json(decode(PARTITION, data))
+
+
+def database(data: bytes) -> bytes:
+    """A Database."""
+    return _json(decode(DATABASE, data))
+
+
+def function(data: bytes) -> bytes:
+    """A Function."""
+    return _json(decode(FUNCTION, data))
+
+
+def tables(answer: Iterable[bytes]) -> bytes:
+    """Several tables."""
+    return _json({"tables": [msgspec.Raw(table(data)) for data in answer]})
+
+
+def table_lines(answer: Slice[NameLine]) -> bytes:
+    """TableMeta of each."""
+    return _page(
+        "tables",
+        answer,
+        lambda line: {
+            "tableName": line.table,
+            "tableType": line.type,
+            "ownerName": line.owner,
+            "comments": line.comment,
+        },
+    )
+
+
+def databases(answer: Slice[Named]) -> bytes:
+    """Databases."""
+    return _page("databases", answer, lambda named: decode(DATABASE, named[1]))
+
+
+def functions(answer: Slice[Named]) -> bytes:
+    """Functions."""
+    return _page("functions", answer, lambda named: decode(FUNCTION, named[1]))
+
+
+def partitions(answer: Slice[bytes]) -> bytes:
+    """Partitions."""
+    return _page("partitions", answer, lambda data: msgspec.Raw(partition(data)))
+
+
+def partition_names(answer: Slice[str]) -> bytes:
+    """Their names."""
+    return _page("names", answer, str)
+
+
+def count(answer: int) -> bytes:
+    """How many."""
+    return _json({"count": answer})
+
+
+def current_event(answer: int) -> bytes:
+    """The id of the last event."""
+    return _json({"eventId": answer})
+
+
+def catalogs(answer: list[str]) -> bytes:
+    """Their names."""
+    return _json({"names": answer})
+
+
+def table_statistics(answer: list[ColumnFigures]) -> bytes:
+    """The statistics of each column."""
+    return _json({"tableStats": _columns(answer)})
+
+
+def partition_statistics(answer: list[PartitionFigures]) -> bytes:
+    """The statistics of each column by the names of the partitions."""
+    return _json({"partStats": {one.name: _columns(one.columns) for one in answer}})
+
+
+def aggregates(answer: dict[str, Aggregate]) -> bytes:
+    """One figure over all partitions; `missing` names what only Hive's sketches can tell."""
+    return _json(
+        {
+            "colStats": [one.statistics for one in answer.values() if one.statistics is not None],
+            "missing": {column: one.missing for column, one in answer.items() if one.missing},
+        }
+    )
+
+
+def constraints(answer: list[ConstraintColumns]) -> bytes:
+    """All kinds, as SQLAllTableConstraints."""
+    found: dict[str, list[Any]] = {field: [] for field in _CONSTRAINT_FIELDS.values()}
+    for one in answer:
+        label, struct = CONSTRAINTS[one.kind]
+        found[_CONSTRAINT_FIELDS[label]] += [decode(struct, column) for column in one.columns]
+    return _json(found)
+
+
+def write_ids(answer: Snapshots) -> bytes:
+    """The texts that a reader passes on, with the ids of the tables."""
+    return _json(
+        {
+            "validTxnList": print_txn_list(answer.txns),
+            "tables": [
+                {
+                    "fullTableName": str(one.name),
+                    "id": one.id,
+                    "validWriteIdList": print_write_id_list(one.write_ids),
+                }
+                for one in answer.tables
+            ],
+        }
+    )
+
+
+def _columns(figures: Iterable[ColumnFigures]) -> list[dict[str, Any]]:
+    return [decode(COLUMN_STATISTICS_OBJ, one.data) for one in figures]
+
+
+def _page(field: str, answer: Slice[Any], convert: Any) -> bytes:
+    return _json({field: [convert(one) for one in answer.items], "next": answer.next})

@@ -1,0 +1,241 @@
+"""Every path that can be read: what it takes, which read it is, and how its answer is written."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from hive.errors import InputError
+from hive.names import partition_values
+from query_api.database.reads import CurrentEvent, GetWriteIds, ListCatalogs
+from query_api.http import encode
+from query_api.http.given import Given
+from query_api.reads import (
+    AggregateStatistics,
+    CountPartitions,
+    GetConstraints,
+    GetDatabase,
+    GetFunction,
+    GetPartition,
+    GetPartitionStatistics,
+    GetTable,
+    GetTables,
+    GetTableStatistics,
+    ListDatabases,
+    ListFunctions,
+    ListPartitionNames,
+    ListPartitions,
+    ListTables,
+    Page,
+    Read,
+)
+from query_api.reads.partitions import Wanted
+from query_api.reads.statistics import DEFAULT_ENGINE
+
+DOCUMENT: Final = Path(__file__).with_name("openapi.json")
+"""The OpenAPI document, which `openapi` makes of this."""
+OBJECTS_MAX: Final = 10_000
+OBJECTS: Final = 1_000
+NAMES_MAX: Final = 100_000
+NAMES: Final = 10_000
+
+_CATALOG: Final = ("catalog",)
+_PAGE: Final = ("after", "limit")
+_SELECTION: Final = (*_CATALOG, "filter", "prefix", "name")
+_FIGURES: Final = (*_CATALOG, "column", "engine")
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """One path."""
+
+    path: str
+    summary: str
+    read: Callable[[Given], Read[Any]]
+    encode: Callable[[Any], bytes]
+    parameters: tuple[str, ...] = ()
+    answer: str = ""
+    """The struct of the answer, or the field of the list with its items' struct."""
+    line: Callable[[Any], bytes] | None = None
+    """How an item is written where the answer can be streamed line by line."""
+    has_body: bool = False
+    """POST takes what may be too long for a URL."""
+
+
+def _wanted(given: Given) -> Wanted:
+    names = given.partitions() if given.has_names("name") else None
+    wanted = Wanted(names, given.many("prefix"), given.filter)
+    if sum((names is not None, bool(wanted.prefix), wanted.filter is not None)) > 1:
+        raise InputError("give one of filter, prefix and name, not several")
+    return wanted
+
+
+def _tables(given: Given) -> Read[Any]:
+    types = given.many("type")
+    return ListTables(given.db, given.one("pattern", "*"), types, given.page(NAMES, NAMES_MAX))
+
+
+def _partition_statistics(given: Given) -> Read[Any]:
+    return GetPartitionStatistics(
+        given.table, given.partitions(), given.many("column"), given.one("engine", DEFAULT_ENGINE)
+    )
+
+
+def _aggregate(given: Given) -> Read[Any]:
+    columns = given.many("column")
+    if not columns:
+        raise InputError("name at least one column by column=…")
+    engine = given.one("engine", DEFAULT_ENGINE)
+    return AggregateStatistics(given.table, given.partitions(), columns, engine)
+
+
+def streamed(given: Given) -> Read[Any]:
+    """Whole partitions without a limit, for an answer in lines."""
+    page = given.page(None, NAMES_MAX) if given.one("limit") else Page(given.one("after"))
+    return ListPartitions(given.table, _wanted(given), page)
+
+
+_TABLE: Final = "/v1/databases/{db}/tables/{table}"
+
+ENDPOINTS: Final = (
+    Endpoint(_TABLE, "A table", lambda g: GetTable(g.table), encode.table, _CATALOG, "Table"),
+    Endpoint(
+        f"{_TABLE}/partitions",
+        "Partitions, in the order of their names; as lines of JSON without a limit",
+        lambda g: ListPartitions(g.table, _wanted(g), g.page(OBJECTS, OBJECTS_MAX)),
+        encode.partitions,
+        (*_SELECTION, *_PAGE),
+        "partitions:Partition",
+        encode.partition,
+        has_body=True,
+    ),
+    Endpoint(
+        f"{_TABLE}/partitions/{{name:path}}",
+        "A partition",
+        lambda g: GetPartition(g.table, partition_values(g.in_path("name"))),
+        encode.partition,
+        _CATALOG,
+        "Partition",
+    ),
+    Endpoint(
+        f"{_TABLE}/partition-names",
+        "The names of partitions, in order",
+        lambda g: ListPartitionNames(g.table, _wanted(g), g.page(NAMES, NAMES_MAX)),
+        encode.partition_names,
+        (*_SELECTION, *_PAGE),
+        "names",
+        has_body=True,
+    ),
+    Endpoint(
+        f"{_TABLE}/partition-count",
+        "How many partitions there are",
+        lambda g: CountPartitions(g.table, _wanted(g)),
+        encode.count,
+        _SELECTION,
+        "count",
+        has_body=True,
+    ),
+    Endpoint(
+        f"{_TABLE}/statistics",
+        "The statistics of a table's columns",
+        lambda g: GetTableStatistics(g.table, g.many("column"), g.one("engine", DEFAULT_ENGINE)),
+        encode.table_statistics,
+        _FIGURES,
+        "tableStats:ColumnStatisticsObj",
+    ),
+    Endpoint(
+        f"{_TABLE}/partition-statistics",
+        "The statistics of columns of partitions, by the names of these",
+        _partition_statistics,
+        encode.partition_statistics,
+        (*_FIGURES, "name"),
+        "partStats",
+        has_body=True,
+    ),
+    Endpoint(
+        f"{_TABLE}/aggregate-statistics",
+        "The statistics of columns over several partitions as one",
+        _aggregate,
+        encode.aggregates,
+        (*_FIGURES, "name"),
+        "colStats:ColumnStatisticsObj",
+        has_body=True,
+    ),
+    Endpoint(
+        f"{_TABLE}/constraints",
+        "The constraints of a table; foreign keys are their child's",
+        lambda g: GetConstraints(g.table),
+        encode.constraints,
+        _CATALOG,
+        "SQLAllTableConstraints",
+    ),
+    Endpoint(
+        "/v1/databases/{db}/tables",
+        "The tables of a database as lists show them",
+        _tables,
+        encode.table_lines,
+        (*_CATALOG, "pattern", "type", *_PAGE),
+        "tables",
+    ),
+    Endpoint(
+        "/v1/tables",
+        "Several tables, those that exist",
+        lambda g: GetTables(g.tables("name")),
+        encode.tables,
+        ("name",),
+        "tables:Table",
+        has_body=True,
+    ),
+    Endpoint(
+        "/v1/databases",
+        "The databases of a catalog",
+        lambda g: ListDatabases(g.catalog, g.one("pattern", "*"), g.page(NAMES, NAMES_MAX)),
+        encode.databases,
+        (*_CATALOG, "pattern", *_PAGE),
+        "databases:Database",
+    ),
+    Endpoint(
+        "/v1/databases/{db}",
+        "A database",
+        lambda g: GetDatabase(g.db),
+        encode.database,
+        _CATALOG,
+        "Database",
+    ),
+    Endpoint(
+        "/v1/databases/{db}/functions",
+        "The functions of a database",
+        lambda g: ListFunctions(g.db, g.one("pattern", "*"), g.page(NAMES, NAMES_MAX)),
+        encode.functions,
+        (*_CATALOG, "pattern", *_PAGE),
+        "functions:Function",
+    ),
+    Endpoint(
+        "/v1/databases/{db}/functions/{function}",
+        "A function",
+        lambda g: GetFunction(g.db, g.in_path("function").lower()),
+        encode.function,
+        _CATALOG,
+        "Function",
+    ),
+    Endpoint(
+        "/v1/catalogs", "All catalogs", lambda _: ListCatalogs(), encode.catalogs, (), "names"
+    ),
+    Endpoint(
+        "/v1/current-event",
+        "The id of the last event of the metastore",
+        lambda _: CurrentEvent(),
+        encode.current_event,
+        (),
+        "eventId",
+    ),
+    Endpoint(
+        "/v1/write-ids",
+        "What a reader passes on with its reads: write-id lists and ids of tables, of one moment",
+        lambda g: GetWriteIds(g.tables("table"), g.one("txns") or None),
+        encode.write_ids,
+        ("table", "txns"),
+        "tables",
+        has_body=True,
+    ),
+)

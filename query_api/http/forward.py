@@ -1,0 +1,67 @@
+"""Handing a request on to the worker that owns the shard: once, and with little patience."""
+
+from typing import Final
+from urllib.parse import quote
+
+import httpx
+import structlog
+from starlette.types import Scope, Send
+
+from query_api.http.messages import Headers
+
+FORWARDED: Final = b"metatide-forwarded"
+TIMEOUT: Final = httpx.Timeout(5.0, connect=0.5)
+_DROPPED: Final = frozenset(
+    (b"host", b"connection", b"content-length", b"transfer-encoding", b"keep-alive")
+)
+
+log = structlog.get_logger(__name__)
+
+
+class Forwarder:
+    """A client of the other workers."""
+
+    def __init__(self) -> None:
+        self._client: httpx.AsyncClient | None = None
+
+    async def forward(self, url: str, scope: Scope, body: bytes, send: Send) -> bool:
+        """Relays the owner's answer; False when it has none."""
+        if self._client is None:
+            self._client = httpx.AsyncClient(timeout=TIMEOUT, follow_redirects=False)
+        path = scope.get("raw_path") or quote(scope["path"]).encode()
+        query = scope["query_string"]
+        target = (
+            url.rstrip("/") + path.decode("ascii") + ("?" + query.decode("ascii") if query else "")
+        )
+        headers = [(name, value) for name, value in scope["headers"] if name not in _DROPPED]
+        request = self._client.build_request(
+            scope["method"], target, headers=[*headers, (FORWARDED, b"1")], content=body
+        )
+        try:
+            response = await self._client.send(request, stream=True)
+        except httpx.HTTPError as error:
+            log.warning("a shard's owner does not answer", url=url, error=str(error))
+            return False
+        try:
+            if response.status_code >= 500:
+                return False
+            await _relay(response, send)
+        finally:
+            await response.aclose()
+        return True
+
+    async def close(self) -> None:
+        if self._client is not None:
+            await self._client.aclose()
+
+
+async def _relay(response: httpx.Response, send: Send) -> None:
+    headers: Headers = [
+        (name.lower(), value)
+        for name, value in response.headers.raw
+        if name.lower() not in _DROPPED and name.lower() not in (b"date", b"server")
+    ]
+    await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
+    async for block in response.aiter_raw():
+        await send({"type": "http.response.body", "body": block, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})

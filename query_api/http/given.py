@@ -1,0 +1,147 @@
+"""What a request gave: names of the path, parameters of the query, names in the body."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from hive.errors import InputError, TooLargeError
+from hive.names import (
+    DEFAULT_CATALOG,
+    TableName,
+    parse_table_name,
+    partition_values,
+    table_name,
+)
+from query_api.objects import Values
+from query_api.reads import Page
+from query_api.requirement import PARAMETERS
+from state.records.objects import DatabaseName
+
+QUERY_BYTES_MAX: Final = 32 * 1024
+NAMES_MAX: Final = 10_000
+FIELDS_MAX: Final = 10_100
+_REQUIREMENTS: Final = frozenset(PARAMETERS)
+
+
+class Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What may be too long for a URL."""
+
+    names: list[str] | None = None
+    filter: str | None = None
+    write_ids: str | None = None
+
+
+_decode_body = msgspec.json.Decoder(Body).decode
+
+
+class Given:
+    """The parameters of one request, each checked when it is taken."""
+
+    def __init__(
+        self, path: Mapping[str, str], query: bytes, body: bytes, allowed: frozenset[str]
+    ) -> None:
+        if len(query) > QUERY_BYTES_MAX:
+            raise TooLargeError(
+                f"the query is longer than {QUERY_BYTES_MAX} bytes: send names, filter and "
+                "write_ids in the body of a POST"
+            )
+        self._path = path
+        self._query: dict[str, list[str]] = {}
+        for name, value in _pairs(query):
+            if name not in allowed and name not in _REQUIREMENTS:
+                known = ", ".join(sorted(allowed | _REQUIREMENTS))
+                raise InputError(f"unknown parameter {name[:40]!r}: give one of {known}")
+            self._query.setdefault(name, []).append(value)
+        self._body = _parse_body(body) if body else Body()
+
+    def requirement(self, headers: Mapping[str, str]) -> dict[str, str]:
+        """What is asked of the answer; the query goes before the headers."""
+        if not self._query and self._body.write_ids is None:
+            return dict(headers)
+        given = {**headers, **{name: self.one(name) for name in self._query.keys() & _REQUIREMENTS}}
+        if self._body.write_ids is not None:
+            given["write_ids"] = self._body.write_ids
+        return given
+
+    def one(self, name: str, default: str = "") -> str:
+        values = self._query.get(name)
+        if values is None:
+            return default
+        if len(values) > 1:
+            raise InputError(f"give {name} once, not {len(values)} times")
+        return values[0]
+
+    def many(self, name: str) -> tuple[str, ...]:
+        return tuple(self._query.get(name, ()))
+
+    @property
+    def catalog(self) -> str:
+        return self.one("catalog", DEFAULT_CATALOG).lower()
+
+    @property
+    def db(self) -> DatabaseName:
+        return DatabaseName(self.catalog, self._path["db"].lower())
+
+    @property
+    def table(self) -> TableName:
+        return table_name(self.catalog, self._path["db"], self._path["table"])
+
+    def in_path(self, name: str) -> str:
+        return self._path[name]
+
+    @property
+    def filter(self) -> str | None:
+        return self._body.filter or self.one("filter") or None
+
+    def names(self, name: str) -> tuple[str, ...]:
+        """Names in the query or in the body."""
+        found = (*self.many(name), *(self._body.names or ()))
+        if len(found) > NAMES_MAX:
+            raise TooLargeError(f"{len(found)} names are too many: give at most {NAMES_MAX}")
+        return found
+
+    def has_names(self, name: str) -> bool:
+        return name in self._query or self._body.names is not None
+
+    def tables(self, name: str) -> tuple[TableName, ...]:
+        """Full names of tables, at least one."""
+        found = tuple(dict.fromkeys(map(parse_table_name, self.names(name))))
+        if not found:
+            raise InputError(f"name at least one table by {name}=db.table or in the body")
+        return found
+
+    def partitions(self) -> tuple[Values, ...]:
+        return tuple(map(partition_values, self.names("name")))
+
+    def page(self, default: int | None, most: int) -> Page:
+        text = self.one("limit")
+        limit = default
+        if text:
+            limit = int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
+            if not 0 < limit <= most:
+                raise InputError(f"bad limit {text[:20]!r}: write a number from 1 to {most}")
+        return Page(self.one("after"), limit)
+
+
+def _pairs(query: bytes) -> Sequence[tuple[str, str]]:
+    if not query:
+        return ()
+    try:
+        return parse_qsl(
+            query.decode("ascii"),
+            keep_blank_values=True,
+            strict_parsing=True,
+            errors="strict",
+            max_num_fields=FIELDS_MAX,
+        )
+    except ValueError as error:
+        raise InputError(f"the query can't be read: {error}"[:200]) from None
+
+
+def _parse_body(body: bytes) -> Body:
+    try:
+        return _decode_body(body)
+    except msgspec.DecodeError as error:
+        raise InputError(f"the body is not what this takes: {error}"[:200]) from None

@@ -1,0 +1,156 @@
+"""Responses: answers with their grounds, problems after RFC 9457, compression, ETags."""
+
+import gzip
+from collections.abc import Iterable
+from hashlib import blake2b
+from http import HTTPStatus
+from math import ceil
+from typing import Any, Final
+
+import msgspec
+import zstandard
+from starlette.types import Scope, Send
+
+from hive.errors import (
+    MetatideError,
+    NoSuchObjectError,
+    TooLargeError,
+    UnansweredError,
+)
+from query_api.resolver.resolver import Answer
+
+JSON: Final = b"application/json"
+NDJSON: Final = b"application/x-ndjson"
+COMPRESSED_FROM: Final = 1024
+Headers = list[tuple[bytes, bytes]]
+
+_ZSTD: Final = zstandard.ZstdCompressor(level=3)
+
+
+def header(scope: Scope, name: bytes) -> bytes | None:
+    """The first header of this name."""
+    for key, value in scope["headers"]:
+        if key == name:
+            found: bytes = value
+            return found
+    return None
+
+
+def grounds(answer: Answer[Any]) -> Headers:
+    """Who answered, why, and up to where it is complete."""
+    headers = [
+        (b"metatide-source", answer.source.encode()),
+        (b"metatide-reason", answer.reason.encode()),
+        (b"metatide-position", str(answer.position).encode()),
+    ]
+    if answer.detail:
+        headers.append((b"metatide-detail", answer.detail.encode("latin-1", "replace")))
+    return headers
+
+
+def etag_of(body: bytes) -> bytes:
+    """Weak, since one object may be sent compressed or not."""
+    return b'W/"%s"' % blake2b(body, digest_size=12).hexdigest().encode()
+
+
+def is_known(scope: Scope, etag: bytes) -> bool:
+    """Whether the caller has this body already."""
+    given = header(scope, b"if-none-match")
+    if given is None:
+        return False
+    return (
+        given == etag
+        or given == b"*"
+        or etag[2:] in (one.strip().removeprefix(b"W/") for one in given.split(b","))
+    )
+
+
+async def send_body(scope: Scope, send: Send, body: bytes, headers: Headers) -> None:
+    """An answer of JSON: compressed if that is taken and pays, 304 if it is known."""
+    etag = etag_of(body)
+    headers += [(b"etag", etag), (b"cache-control", b"private, no-cache")]
+    if is_known(scope, etag):
+        await _send(send, 304, b"", headers)
+        return
+    headers.append((b"content-type", JSON))
+    if len(body) >= COMPRESSED_FROM:
+        headers.append((b"vary", b"accept-encoding"))
+        accepted = header(scope, b"accept-encoding")
+        if accepted is not None:
+            body = _compress(accepted, body, headers)
+    headers.append((b"content-length", b"%d" % len(body)))
+    await _send(send, 200, body, headers)
+
+
+async def send_lines(send: Send, lines: Iterable[bytes], headers: Headers) -> None:
+    """An answer of JSON lines, some at a time; the caller's reading sets the pace."""
+    await send(
+        {
+            "type": "http.response.start",
+            "status": 200,
+            "headers": [*headers, (b"content-type", NDJSON)],
+        }
+    )
+    block: list[bytes] = []
+    for line in lines:
+        block.append(line)
+        if len(block) == _LINES_A_BLOCK:
+            await send(
+                {"type": "http.response.body", "body": b"\n".join([*block, b""]), "more_body": True}
+            )
+            block.clear()
+    await send({"type": "http.response.body", "body": b"\n".join([*block, b""]) if block else b""})
+
+
+_LINES_A_BLOCK: Final = 100
+
+
+async def send_problem(
+    send: Send, status: int, detail: str, headers: Headers | None = None
+) -> None:
+    """An error as application/problem+json."""
+    body = msgspec.json.encode(
+        {
+            "type": "about:blank",
+            "title": HTTPStatus(status).phrase,
+            "status": status,
+            "detail": detail,
+        }
+    )
+    await _send(
+        send,
+        status,
+        body,
+        [
+            *(headers or []),
+            (b"content-type", b"application/problem+json"),
+            (b"content-length", b"%d" % len(body)),
+        ],
+    )
+
+
+def status_of(error: MetatideError) -> tuple[int, Headers]:
+    """The status of an error of ours, and what must be said beside."""
+    match error:
+        case NoSuchObjectError():
+            return 404, []
+        case TooLargeError():
+            return 413, []
+        case UnansweredError():
+            return 503, [(b"retry-after", b"%d" % max(1, ceil(error.retry_after_s)))]
+    return (400, []) if error.exit_status == 2 else (500, [])
+
+
+def _compress(accepted: bytes, body: bytes, headers: Headers) -> bytes:
+    if b"zstd" in accepted:
+        headers.append((b"content-encoding", b"zstd"))
+        return _ZSTD.compress(body)
+    if b"gzip" in accepted:
+        headers.append((b"content-encoding", b"gzip"))
+        return gzip.compress(body, compresslevel=1, mtime=0)
+    return body
+
+
+async def _send(send: Send, status: int, body: bytes, headers: Headers) -> None:
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

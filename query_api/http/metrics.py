@@ -1,0 +1,56 @@
+"""What the server counts."""
+
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from query_api.reasons import Reason, Source
+
+_BUCKETS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
+
+
+class Metrics:
+    """The metrics of one server, in a registry of its own."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self._answers = Counter(
+            "metatide_answers",
+            "Answers by who gave them, why, and what was read",
+            ("source", "reason", "read"),
+            registry=self._registry,
+        )
+        self._refused = Counter(
+            "metatide_refused_requests",
+            "Requests that got an error, by its status",
+            ("status",),
+            registry=self._registry,
+        )
+        self._seconds = Histogram(
+            "metatide_answer_seconds",
+            "How long answers took",
+            ("source",),
+            buckets=_BUCKETS,
+            registry=self._registry,
+        )
+        self.in_flight = Gauge(
+            "metatide_requests_in_flight", "Requests being answered", registry=self._registry
+        )
+        # Finding a child by its labels costs more than counting.
+        self._counters: dict[tuple[Source, Reason, str], Counter] = {}
+        self._timers = {source: self._seconds.labels(source) for source in Source}
+
+    def answered(self, source: Source, reason: Reason, read: str, seconds: float) -> None:
+        key = source, reason, read
+        counter = self._counters.get(key)
+        if counter is None:
+            counter = self._counters[key] = self._answers.labels(*key)
+        counter.inc()
+        self._timers[source].observe(seconds)
+
+    def refused(self, status: int) -> None:
+        self._refused.labels(str(status)).inc()
+
+    def page(self) -> bytes:
+        """In Prometheus' text format."""
+        return generate_latest(self._registry)

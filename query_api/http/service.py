@@ -1,0 +1,174 @@
+"""What every request for data goes through."""
+
+import asyncio
+from collections.abc import Mapping
+from time import perf_counter
+from typing import Any, Final
+
+import msgspec
+import structlog
+from starlette.types import Receive, Scope, Send
+
+from hive.errors import MetatideError, NoSuchObjectError, TooLargeError
+from query_api.http.access import OPEN, Role, Tokens
+from query_api.http.endpoints import Endpoint, streamed
+from query_api.http.forward import FORWARDED, Forwarder
+from query_api.http.given import Given
+from query_api.http.messages import (
+    NDJSON,
+    Headers,
+    grounds,
+    header,
+    send_body,
+    send_lines,
+    send_problem,
+    status_of,
+)
+from query_api.http.metrics import Metrics
+from query_api.reads import Read
+from query_api.requirement import PARAMETERS, Defaults, parse_requirement
+from query_api.resolver.resolver import Answer, Resolver
+from query_api.shards import Views
+
+BODY_BYTES_MAX: Final = 4 * 1024 * 1024
+BODY_TIMEOUT_S: Final = 10.0
+_HEADERS: Final = {f"metatide-{name.replace('_', '-')}".encode(): name for name in PARAMETERS}
+
+log = structlog.get_logger(__name__)
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What a deployment decides."""
+
+    defaults: Defaults = Defaults()
+    tokens: Tokens = OPEN
+    in_flight_max: int = 2_000
+    timeout_s: float = 60.0
+
+
+class Service:
+    """Answers requests for data over HTTP."""
+
+    def __init__(self, resolver: Resolver, views: Views, settings: Settings) -> None:
+        self.metrics = Metrics()
+        self.settings = settings
+        self._resolver = resolver
+        self._views = views
+        self._forwarder = Forwarder()
+        self._in_flight = 0
+        self.metrics.in_flight.set_function(lambda: self._in_flight)
+
+    async def close(self) -> None:
+        await self._forwarder.close()
+
+    async def answer(self, endpoint: Endpoint, scope: Scope, receive: Receive, send: Send) -> None:
+        """Limits, then the answer, then what went wrong instead."""
+        refusal = self._refusal(scope)
+        if refusal is not None:
+            status, detail, headers = refusal
+            self.metrics.refused(status)
+            await send_problem(send, status, detail, headers)
+            return
+        self._in_flight += 1
+        began = _Began(send)
+        try:
+            async with asyncio.timeout(self.settings.timeout_s):
+                await self._answer(endpoint, scope, receive, began.send)
+        except MetatideError as error:
+            status, headers = status_of(error)
+            await self._fail(began, status, str(error), headers)
+        except TimeoutError:
+            detail = f"no answer within {self.settings.timeout_s:g} s"
+            await self._fail(began, 503, detail, [(b"retry-after", b"1")])
+        finally:
+            self._in_flight -= 1
+
+    def _refusal(self, scope: Scope) -> tuple[int, str, Headers] | None:
+        if self.settings.tokens.role_of(header(scope, b"authorization")) < Role.READ:
+            detail = "send a token that is known here: Authorization: Bearer …"
+            return 401, detail, [(b"www-authenticate", b"Bearer")]
+        if self._in_flight >= self.settings.in_flight_max:
+            return 503, "too many requests at a time", [(b"retry-after", b"1")]
+        return None
+
+    async def _answer(self, endpoint: Endpoint, scope: Scope, receive: Receive, send: Send) -> None:
+        start = perf_counter()
+        body = await _body(scope, receive) if scope["method"] == "POST" else b""
+        given = Given(
+            scope["path_params"], scope["query_string"], body, frozenset(endpoint.parameters)
+        )
+        in_lines = endpoint.line is not None and header(scope, b"accept") == NDJSON
+        read = streamed(given) if in_lines else endpoint.read(given)
+        asked = given.requirement(_in_headers(scope))
+        requirement = parse_requirement(asked, read.of_table, self.settings.defaults)
+        if await self._forward(read, scope, body, send):
+            return
+        answer: Answer[Any] = await self._resolver.answer(read, requirement)
+        self.metrics.answered(
+            answer.source, answer.reason, type(read).__name__, perf_counter() - start
+        )
+        headers = grounds(answer)
+        if isinstance(answer.value, NoSuchObjectError):
+            await send_problem(send, 404, str(answer.value), headers)
+        elif in_lines and endpoint.line is not None:
+            await send_lines(send, map(endpoint.line, answer.value.items), headers)
+        else:
+            await send_body(scope, send, endpoint.encode(answer.value), headers)
+
+    async def _forward(self, read: Read[Any], scope: Scope, body: bytes, send: Send) -> bool:
+        """To the one owner of all that is read, if that is another worker; once."""
+        source = self._views.source
+        shards = {self._views.shard_of(target) for target in read.targets}
+        if len(shards) != 1 or source.shard(number := shards.pop()) is not None:
+            return False
+        url = source.owner_url(number)
+        if url is None or header(scope, FORWARDED) is not None:
+            return False
+        return await self._forwarder.forward(url, scope, body, send)
+
+    async def _fail(self, began: "_Began", status: int, detail: str, headers: Headers) -> None:
+        self.metrics.refused(status)
+        if began.has_begun:
+            # The status is out: only an end before the end tells that something went wrong.
+            raise ConnectionAbortedError(detail)
+        await send_problem(began.send, status, detail, headers)
+
+
+class _Began:
+    """Knows whether the response has begun."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.has_begun = False
+
+    async def send(self, message: Any) -> None:
+        self.has_begun = True
+        await self._send(message)
+
+
+def _in_headers(scope: Scope) -> Mapping[str, str]:
+    return {
+        _HEADERS[name]: value.decode("latin-1")
+        for name, value in scope["headers"]
+        if name in _HEADERS
+    }
+
+
+async def _body(scope: Scope, receive: Receive) -> bytes:
+    told = header(scope, b"content-length")
+    if told is not None and (not told.isdigit() or int(told[:20]) > BODY_BYTES_MAX):
+        raise TooLargeError(f"the body is longer than {BODY_BYTES_MAX} bytes")
+    parts: list[bytes] = []
+    size = 0
+    async with asyncio.timeout(BODY_TIMEOUT_S):
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise asyncio.CancelledError
+            part = message.get("body", b"")
+            size += len(part)
+            if size > BODY_BYTES_MAX:
+                raise TooLargeError(f"the body is longer than {BODY_BYTES_MAX} bytes")
+            parts.append(part)
+            if not message.get("more_body", False):
+                return b"".join(parts)

@@ -1,0 +1,84 @@
+"""A server over shards in memory, asked through HTTP."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import httpx
+
+from hive.errors import NoSuchObjectError, UnansweredError
+from query_api.database.fallback import FromDatabase
+from query_api.http import Settings, create_app
+from query_api.latest.history import History
+from query_api.latest.log import LatestLog
+from query_api.positions import Position
+from query_api.reads import Read
+from tests.query_api.shards import MemoryShards
+
+
+class Nowhere:
+    """A database that is down, or that only tells the current event."""
+
+    def __init__(self, log: LatestLog | None = None) -> None:
+        self.history = History()
+        self.log = log
+        self.asked: list[Read[Any]] = []
+
+    async def answer(self, read: Read[Any]) -> FromDatabase[Any]:
+        self.asked.append(read)
+        raise UnansweredError("the metastore's database does not answer", 1.0)
+
+    async def after_now(self, reached: Position) -> LatestLog | None:
+        return self.log
+
+
+class Knowing(Nowhere):
+    """A database in which nothing is, as of an event."""
+
+    def __init__(self, log: LatestLog) -> None:
+        super().__init__(log)
+        self.event = log.current
+
+    async def answer(self, read: Read[Any]) -> FromDatabase[Any]:
+        self.asked.append(read)
+        return FromDatabase(NoSuchObjectError("there is nothing"), self.event)
+
+
+Asking = Callable[[httpx.AsyncClient], Awaitable[None]]
+
+
+def ask(
+    shards: MemoryShards, asking: Asking, *, database: Any = None, settings: Settings | None = None
+) -> None:
+    """Runs `asking` with a client of a server of its own."""
+
+    async def run() -> None:
+        app = create_app(shards, database or Nowhere(), settings)
+        transport = httpx.ASGITransport(app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
+            await asking(client)
+
+    asyncio.run(run())
+
+
+def get(
+    shards: MemoryShards,
+    *paths: str,
+    headers: dict[str, str] | None = None,
+    database: Any = None,
+    settings: Settings | None = None,
+) -> list[httpx.Response]:
+    """The responses to some requests."""
+    found: list[httpx.Response] = []
+
+    async def asking(client: httpx.AsyncClient) -> None:
+        for path in paths:
+            found.append(await client.get(path, headers=headers))
+
+    ask(shards, asking, database=database, settings=settings)
+    return found
+
+
+def grounds(response: httpx.Response) -> tuple[str, str]:
+    """Who answered and why."""
+    return response.headers["metatide-source"], response.headers["metatide-reason"]

@@ -1,0 +1,357 @@
+"""What is served over HTTP, from shards in memory."""
+
+import asyncio
+import gzip
+from hashlib import sha256
+from pathlib import Path
+from urllib.parse import quote
+
+import httpx
+import jsonschema
+import msgspec
+import pytest
+import zstandard
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hive.errors import InputError
+from query_api.http import Settings
+from query_api.http.access import OPEN, Role, read_tokens
+from query_api.http.endpoints import DOCUMENT, ENDPOINTS, Endpoint
+from query_api.http.openapi import document, text
+from query_api.latest.log import LatestLog
+from query_api.latest.touched import Touched
+from query_api.requirement import PARAMETERS, Consistency, Defaults
+from state.records import Pause, SetLists
+from state.records.actions import CreateNames, CreateTable, PutFunction, PutName, PutPartitions
+from state.records.objects import FunctionImage
+from tests.query_api.http.asking import Knowing, Nowhere, ask, get, grounds
+from tests.query_api.shards import (
+    ORDERS,
+    SALES,
+    MemoryShard,
+    MemoryShards,
+    change,
+    database_image,
+    load_databases,
+    name_image,
+    partition_image,
+    table_image,
+)
+
+TABLE = "/v1/databases/sales/tables/orders"
+ANY = "consistency=any"
+DAYS = tuple(f"2026-01-{day:02d}" for day in range(1, 29))
+
+
+def warm(count: int = 1) -> MemoryShards:
+    """One external table with partitions, and what its database tells."""
+    rows = tuple(partition_image(day) for day in DAYS)
+    shard = MemoryShard(
+        change(1, CreateNames(SALES)),
+        change(2, CreateTable(table_image(managed=False)), PutName(SALES, name_image("orders"))),
+        change(3, PutPartitions(ORDERS, 0, rows, added=True)),
+        change(4, PutFunction(SALES, FunctionImage("f", b"\0"))),
+        *load_databases(4, database_image()),
+    )
+    return MemoryShards(*(shard for _ in range(count)))
+
+
+def test_every_answer_has_the_form_that_the_document_tells() -> None:
+    told = document()
+    validator = jsonschema.Draft202012Validator(
+        {"$ref": "#/components/schemas/Table", "components": told["components"]}
+    )
+    table, partitions = get(warm(), f"{TABLE}?{ANY}", f"{TABLE}/partitions?{ANY}&limit=2")
+    validator.validate(table.json())
+    assert table.json()["tableName"] == "orders"
+    page = partitions.json()
+    for one in page["partitions"]:
+        assert one.keys() <= told["components"]["schemas"]["Partition"]["properties"].keys()
+    assert page["next"] == f"ds={DAYS[1]}"
+
+
+def test_the_committed_document_is_the_made_one() -> None:
+    assert DOCUMENT.read_text() == text(), "run python -m query_api.http.openapi"
+    [served] = get(warm(), "/v1/openapi.json")
+    assert served.json() == document()
+    operations = [one["get"]["operationId"] for one in document()["paths"].values()]
+    assert len(set(operations)) == len(operations) == len(ENDPOINTS)
+
+
+def test_pages_follow_each_other_to_the_end() -> None:
+    names: list[str] = []
+    shards, after = warm(), ""
+    while after is not None:
+        [page] = get(shards, f"{TABLE}/partition-names?{ANY}&limit=5&after={after}")
+        names += page.json()["names"]
+        after = page.json()["next"]
+    assert names == [f"ds={day}" for day in DAYS]
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/partition-count", {"count": 28}),
+        (
+            "/partition-names?filter=ds%20%3E%3D%20'2026-01-27'",
+            {"names": ["ds=2026-01-27", "ds=2026-01-28"], "next": None},
+        ),
+        ("/partition-names?prefix=2026-01-05", {"names": ["ds=2026-01-05"], "next": None}),
+        (
+            "/partition-names?name=ds=2026-01-05&name=ds=2020-01-01",
+            {"names": ["ds=2020-01-01", "ds=2026-01-05"], "next": None},
+        ),
+        ("/statistics", {"tableStats": []}),
+        (
+            "/aggregate-statistics?column=amount&name=ds=2026-01-05",
+            {"colStats": [], "missing": {"amount": ["statsData"]}},
+        ),
+    ],
+)
+def test_reads_below_a_table(path: str, body: object) -> None:
+    [response] = get(warm(), f"{TABLE}{path}{'&' if '?' in path else '?'}{ANY}")
+    assert response.json() == body
+    assert grounds(response) == ("cache", "fresh")
+    assert response.headers["metatide-position"] == "0:4"
+
+
+def test_one_partition_by_its_name_and_lists_of_databases() -> None:
+    partition, db, dbs, tables, absent = get(
+        warm(),
+        f"{TABLE}/partitions/ds=2026-01-05?{ANY}",
+        f"/v1/databases/sales?{ANY}",
+        f"/v1/databases?{ANY}&pattern=s*|x",
+        f"/v1/databases/sales/tables?{ANY}",
+        f"/v1/databases/sales/tables/nothing?{ANY}",
+    )
+    assert partition.json()["values"] == ["2026-01-05"]
+    assert db.json()["name"] == "sales"
+    assert [one["name"] for one in dbs.json()["databases"]] == ["sales"]
+    assert tables.json()["tables"][0]["tableName"] == "orders"
+    assert absent.status_code == 404
+    assert grounds(absent) == ("cache", "fresh")
+
+
+def test_long_lists_come_in_lines() -> None:
+    [response] = get(
+        warm(), f"{TABLE}/partitions?{ANY}", headers={"Accept": "application/x-ndjson"}
+    )
+    lines = [msgspec.json.decode(line) for line in response.content.splitlines()]
+    assert [line["values"] for line in lines] == [[day] for day in DAYS]
+    assert response.headers["content-type"] == "application/x-ndjson"
+
+
+def test_an_answer_that_is_known_is_not_sent_again() -> None:
+    shards = warm()
+    [first] = get(shards, f"{TABLE}?{ANY}")
+    etag = first.headers["etag"]
+    for given_ in (etag, f'"x", {etag}', "*"):
+        [again] = get(shards, f"{TABLE}?{ANY}", headers={"If-None-Match": given_})
+        assert (again.status_code, again.content) == (304, b"")
+        assert grounds(again) == ("cache", "fresh")
+    [other] = get(shards, f"{TABLE}?{ANY}", headers={"If-None-Match": '"other"'})
+    assert other.status_code == 200
+
+
+def test_long_answers_are_compressed_as_the_caller_likes() -> None:
+    shards = warm()
+    path = f"{TABLE}/partitions?{ANY}"
+    found: dict[str, bytes] = {}
+
+    async def asking(client: httpx.AsyncClient) -> None:
+        for coding in ("identity", "gzip", "zstd"):
+            async with client.stream("GET", path, headers={"Accept-Encoding": coding}) as response:
+                found[coding] = b"".join([block async for block in response.aiter_raw()])
+                assert response.headers.get("content-encoding", "identity") == coding
+
+    ask(shards, asking)
+    assert gzip.decompress(found["gzip"]) == found["identity"]
+    assert zstandard.ZstdDecompressor().decompress(found["zstd"]) == found["identity"]
+    assert len(found["zstd"]) < len(found["identity"]) / 4
+
+
+def test_latest_needs_the_database_to_say_what_is_current() -> None:
+    [unread] = get(warm(), TABLE)
+    assert unread.status_code == 503
+    assert unread.headers["retry-after"] == "1"
+    assert "unread" in unread.json()["detail"]
+    untouched = Knowing(LatestLog(0, 6, [(5, Touched()), (6, Touched())]))
+    [fresh] = get(warm(), TABLE, database=untouched)
+    assert grounds(fresh) == ("cache", "fresh")
+    assert fresh.headers["metatide-position"] == "0:6"
+    touched = Knowing(LatestLog(0, 6, [(5, Touched(tables=(ORDERS,))), (6, Touched())]))
+    [behind] = get(warm(), TABLE, database=touched)
+    assert grounds(behind) == ("database", "behind")
+
+
+def test_at_least_waits_for_the_shard_and_then_asks_the_database() -> None:
+    path = f"{TABLE}?consistency=at_least&min_position=0:5&max_wait_ms=2000"
+    shards = warm()
+
+    async def asking(client: httpx.AsyncClient) -> None:
+        shard = shards.shard(0)
+        assert shard is not None
+        waiting = asyncio.create_task(client.get(path))
+        await asyncio.sleep(0.01)
+        await shard.move(change(5))
+        assert grounds(await waiting) == ("cache", "fresh")
+
+    ask(shards, asking)
+    [behind] = get(
+        warm(),
+        f"{TABLE}?consistency=at_least&min_position=0:9&max_wait_ms=1",
+        database=Knowing(LatestLog(0, 9, [])),
+    )
+    assert grounds(behind) == ("database", "behind")
+
+
+def test_what_was_asked_for_and_is_cold_is_signalled_once() -> None:
+    shards = MemoryShards(MemoryShard(change(1)))
+    [cold] = get(shards, f"{TABLE}?{ANY}", database=Knowing(LatestLog(0, 1, [])))
+    assert grounds(cold) == ("database", "cold")
+    assert cold.headers["metatide-detail"] == "never_loaded"
+    assert shards.asked == [], "nothing is loaded for what does not exist"
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        (Pause(0, 1, paused=True), "paused"),
+        (SetLists(0, 1, (), ("sales.orders",)), "excluded"),
+    ],
+)
+def test_operators_keep_the_cache_from_answering(record: Pause | SetLists, reason: str) -> None:
+    shards = warm()
+    shard = shards.shard(0)
+    assert shard is not None
+    shard.fold([record])
+    [response] = get(shards, f"{TABLE}?{ANY}", database=Knowing(LatestLog(0, 4, [])))
+    assert grounds(response) == ("database", reason)
+
+
+def test_a_shard_of_nobody_is_answered_by_the_database() -> None:
+    [response] = get(MemoryShards(None), f"{TABLE}?{ANY}", database=Knowing(LatestLog(0, 4, [])))
+    assert grounds(response) == ("database", "not_owned")
+
+
+def test_functions_are_told_under_any_only() -> None:
+    path = "/v1/databases/sales/functions?pattern=none"
+    one, other = get(warm(), f"{path}&{ANY}", path, database=Knowing(LatestLog(0, 4, [])))
+    assert grounds(one) == ("cache", "fresh")
+    assert grounds(other) == ("database", "silent_log")
+
+
+def test_a_deployment_sets_defaults() -> None:
+    defaults = Defaults(tables=(("sales.*", Consistency.ANY),))
+    [response] = get(warm(), TABLE, settings=Settings(defaults))
+    assert grounds(response) == ("cache", "fresh")
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "says"),
+    [
+        (f"{TABLE}?filtr=1", 400, "unknown parameter 'filtr'"),
+        (f"{TABLE}?{ANY}&{ANY}", 400, "give consistency once"),
+        (f"{TABLE}/partitions?{ANY}&limit=0", 400, "bad limit"),
+        (f"{TABLE}/partitions?{ANY}&limit=99999999", 400, "from 1 to 10000"),
+        (f"{TABLE}/partitions?{ANY}&filter=ds", 400, "bad filter"),
+        (f"{TABLE}/partitions?{ANY}&filter=ds='a'&name=ds=a", 400, "not several"),
+        (f"{TABLE}/partitions?{ANY}&prefix=a&prefix=b", 400, "partitioned by 1"),
+        (f"{TABLE}/partitions/nonsense?{ANY}", 400, "bad name"),
+        (f"{TABLE}/partitions/ds=never?{ANY}", 404, "there is no partition ds=never"),
+        (f"/v1/tables?{ANY}", 400, "name at least one table"),
+        (f"{TABLE}?{ANY}&write_ids=%FF", 400, "can't be read"),
+        (f"{TABLE}?{'x' * 40_000}", 413, "longer than"),
+    ],
+)
+def test_errors_say_what_to_do(path: str, status: int, says: str) -> None:
+    [response] = get(warm(), path)
+    assert response.status_code == status
+    assert response.headers["content-type"] == "application/problem+json"
+    assert says in response.json()["detail"]
+
+
+def test_long_requests_go_in_a_body() -> None:
+    async def asking(client: httpx.AsyncClient) -> None:
+        path = f"{TABLE}/partition-names?{ANY}"
+        names = [f"ds={day}" for day in DAYS[:3]]
+        found = await client.post(path, json={"names": names})
+        assert found.json()["names"] == names
+        wrong = await client.post(path, json={"nam": names})
+        assert wrong.status_code == 400
+        many = await client.post(path, json={"names": names * 10_000})
+        assert many.status_code == 413
+        huge = await client.post(path, content=b" " * 5_000_000)
+        assert huge.status_code == 413
+
+    ask(warm(), asking)
+
+
+def test_tokens_let_in_whom_a_file_names(tmp_path: Path) -> None:
+    file = tmp_path / "tokens"
+    digest = sha256(b"secret").hexdigest()
+    file.write_text(f"# who may ask\n\nread {digest} ann\nadmin {sha256(b'root').hexdigest()}\n")
+    tokens = read_tokens(file)
+    assert tokens.role_of(b"Bearer root") is Role.ADMIN
+    assert OPEN.role_of(None) is Role.ADMIN
+    given_ = Settings(tokens=tokens)
+    [refused] = get(warm(), f"{TABLE}?{ANY}", settings=given_)
+    assert refused.status_code == 401
+    assert refused.headers["www-authenticate"] == "Bearer"
+    for header, status in (("Bearer secret", 200), ("bearer secret", 200), ("Basic secret", 401)):
+        [response] = get(
+            warm(), f"{TABLE}?{ANY}", headers={"Authorization": header}, settings=given_
+        )
+        assert response.status_code == status
+    file.write_text("write abc")
+    with pytest.raises(InputError, match=r"line 1: write read or admin"):
+        read_tokens(file)
+
+
+def test_too_many_requests_at_a_time_are_sent_away() -> None:
+    [response] = get(warm(), f"{TABLE}?{ANY}", settings=Settings(in_flight_max=0))
+    assert response.status_code == 503
+    assert response.headers["retry-after"] == "1"
+
+
+def test_answers_are_counted() -> None:
+    *_, metrics = get(warm(), f"{TABLE}?{ANY}", f"{TABLE}?{ANY}", f"{TABLE}?x=1", "/metrics")
+    told = metrics.text
+    assert 'metatide_answers_total{read="GetTable",reason="fresh",source="cache"} 2.0' in told
+    assert 'metatide_refused_requests_total{status="400"} 1.0' in told
+
+
+TEXT = st.text(max_size=30) | st.text("=&%/?.:;,()'\"\\ []0129dsANDORLIKEin", max_size=60)
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.sampled_from(ENDPOINTS),
+    st.dictionaries(
+        st.sampled_from([*PARAMETERS, "filter", "name", "prefix", "limit", "after"]), TEXT
+    ),
+    st.dictionaries(
+        st.sampled_from([f"metatide-{one.replace('_', '-')}" for one in PARAMETERS]),
+        st.binary(max_size=40),
+    ),
+    TEXT,
+)
+def test_whatever_comes_gets_an_answer(
+    endpoint: Endpoint, query: dict[str, str], headers: dict[str, bytes], name: str
+) -> None:
+    path = endpoint.path
+    for part in ("{db}", "{table}", "{function}", "{name:path}"):
+        path = path.replace(part, quote(name, safe="=/") or "x")
+
+    async def asking(client: httpx.AsyncClient) -> None:
+        clean = [
+            (key.encode(), value.replace(b"\n", b"").replace(b"\r", b""))
+            for key, value in headers.items()
+        ]
+        response = await client.get(path, params=query, headers=clean)
+        assert response.status_code in (200, 304, 307, 400, 404, 413, 503)
+        if response.status_code in (400, 413):
+            assert response.json()["detail"]
+
+    ask(warm(), asking, database=Nowhere())
