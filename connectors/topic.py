@@ -57,10 +57,8 @@ def create(topic: Topic) -> bool:
         _made(topic, one)
         for one in admin.create_topics(wanted, operation_timeout=TIMEOUT_S).values()
     ]
-    if created[0]:
-        _await_leaders(topic)
-    else:
-        check(topic)
+    _await_leaders(topic)
+    check(topic)
     return created[0]
 
 

@@ -1,0 +1,219 @@
+"""Connectors as processes that are killed, doubled and put to sleep while events are written."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+
+import sqlalchemy as sa
+
+from connectors import tails
+from connectors import topic as events
+from connectors.kafka import Topic
+from connectors.routing import route
+from connectors.translate import translate
+from hive.events.decode import decode
+from hive.events.row import row_from_mapping
+from metatide.demo.options import Limits, Size
+from metatide.demo.pace import Pace
+from metatide.demo.store import Store
+from metatide.demo.workload import Style, Workload
+from state.records.actions import AnyAction
+from tests.connectors.running import (
+    Message,
+    assert_unbroken,
+    changes,
+    new_topic,
+    read,
+    until,
+)
+from tests.support.processes import die_with_parent
+
+EVENTS = 5_000
+WRITERS = 2
+KILLS_MIN = 5
+SIZE = Size(tables=40, partitions=300, storage_descriptors=8)
+
+
+class Process:
+    """`metatide connect`, as a user runs it."""
+
+    def __init__(self, url: str, topic: Topic, folder: Path) -> None:
+        self._environment = {
+            **os.environ,
+            "METATIDE_DATABASE_URL": url,
+            "METATIDE_KAFKA_BOOTSTRAP_SERVERS": topic.servers,
+            "METATIDE_KAFKA_TOPIC": topic.name,
+            "METATIDE_KAFKA_PARTITIONS": str(topic.shards),
+            "METATIDE_DATA_DIR": str(folder),
+        }
+        self._log = folder / "connect.log"
+        self.start()
+
+    def start(self) -> None:
+        with self._log.open("ab") as out:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "metatide", "connect"],
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                preexec_fn=die_with_parent(signal.SIGKILL),
+            )
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def end(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(30)
+
+    def until(self, what: Callable[[], bool]) -> None:
+        def alive() -> bool:
+            assert self.process.poll() is None, self._log.read_text()
+            return what()
+
+        until(alive, self._log.read_text)
+
+
+@contextmanager
+def processes(count: int, url: str, topic: Topic, folder: Path) -> Iterator[list[Process]]:
+    started: list[Process] = []
+    try:
+        for number in range(count):
+            own = folder / str(number)
+            own.mkdir()
+            started.append(Process(url, topic, own))
+        yield started
+    finally:
+        for one in started:
+            one.kill()
+
+
+@contextmanager
+def writing(store: Store, events: int) -> Iterator[list[threading.Thread]]:
+    """Two workloads, as two metastores would be: the threads end when all is written."""
+    failures: list[BaseException] = []
+
+    def write(workload: Workload) -> None:
+        try:
+            pace = Pace(Limits(events=events // 2, events_per_s=400))
+            workload.prepare(Pace(Limits()))
+            pace.begin(workload.events)
+            workload.run(WRITERS, pace)
+        except BaseException as failure:
+            failures.append(failure)
+            raise
+
+    threads = [
+        threading.Thread(
+            target=write,
+            args=(Workload(store.ids, store.session, store.schema, SIZE, Style(seed=seed)),),
+        )
+        for seed in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        yield threads
+    finally:
+        for thread in threads:
+            thread.join()
+    assert not failures
+
+
+def expected(store: Store, topic: Topic) -> list[dict[int, tuple[AnyAction, ...]]]:
+    """For each shard, what each event does there."""
+    shards: list[dict[int, tuple[AnyAction, ...]]] = [{} for _ in range(topic.shards)]
+    log = store.metadata.tables["NOTIFICATION_LOG"]
+    with store.engine.connect() as connection:
+        found = connection.execute(sa.select(log).order_by(log.c.EVENT_ID)).mappings().all()
+    for columns in found:
+        row = row_from_mapping({str(name): value for name, value in columns.items()})
+        for shard, actions in route(translate(decode(row)), topic.shards).items():
+            shards[shard][row.event_id] = actions
+    return shards
+
+
+def published(messages: list[Message], topic: Topic) -> list[dict[int, tuple[AnyAction, ...]]]:
+    """The same from the topic; what is there twice must say the same twice."""
+    shards: list[dict[int, tuple[AnyAction, ...]]] = []
+    for shard in range(topic.shards):
+        found: dict[int, tuple[AnyAction, ...]] = {}
+        for change in changes(messages, shard):
+            assert change.parts == 1
+            if change.actions:
+                known = found.setdefault(change.upto, change.actions)
+                assert known == change.actions
+        shards.append(found)
+    return shards
+
+
+def last_event(store: Store) -> int:
+    sequence = store.metadata.tables["NOTIFICATION_SEQUENCE"].c.NEXT_EVENT_ID
+    with store.engine.connect() as connection:
+        return int(connection.scalar(sa.select(sequence)) or 0) - 1
+
+
+def position(topic: Topic) -> int:
+    return min(upto or 0 for upto in tails.find(topic).upto)
+
+
+def assert_all_there(store: Store, topic: Topic) -> None:
+    messages = read(topic)
+    assert assert_unbroken(messages, topic) >= last_event(store)
+    assert published(messages, topic) == expected(store, topic)
+
+
+def test_one_that_is_killed_again_and_again_loses_nothing(
+    new_database: Callable[[], str], kafka_broker: str, tmp_path: Path
+) -> None:
+    url, topic, rng = new_database(), new_topic(kafka_broker, 6), Random(5)
+    store = Store(url)
+    kills = 0
+    events.create(topic)
+    with processes(1, url, topic, tmp_path) as [one], writing(store, EVENTS) as writers:
+        one.until(lambda: position(topic) > 0)
+        while kills < KILLS_MIN or any(thread.is_alive() for thread in writers):
+            before = position(topic)
+            caught_up = before >= last_event(store)
+            one.until(lambda: caught_up or position(topic) > before)  # noqa: B023
+            time.sleep(rng.random() / 2)
+            one.kill()
+            one.start()
+            kills += 1
+        one.until(lambda: position(topic) >= last_event(store))
+    assert last_event(store) >= EVENTS
+    assert_all_there(store, topic)
+
+
+def test_two_at_once_one_of_which_sleeps_lose_nothing(
+    new_database: Callable[[], str], kafka_broker: str, tmp_path: Path
+) -> None:
+    url, topic = new_database(), new_topic(kafka_broker, 6)
+    store = Store(url)
+    events.create(topic)
+    with processes(2, url, topic, tmp_path) as [one, other]:
+        with writing(store, EVENTS // 5) as writers:
+            for each in (one, other):
+                each.until(lambda: position(topic) > 0)
+            other.process.send_signal(signal.SIGSTOP)
+            for thread in writers:
+                thread.join()
+            one.until(lambda: position(topic) >= last_event(store))
+        ends = tails.offsets(topic)[1]
+        one.kill()
+        other.process.send_signal(signal.SIGCONT)
+        with writing(store, 200):
+            pass
+        other.until(lambda: position(topic) >= last_event(store))
+        assert tails.offsets(topic)[1] != ends
+        assert other.end() == 0
+    assert_all_there(store, topic)
