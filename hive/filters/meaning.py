@@ -100,7 +100,8 @@ def meaning(comparison: Comparison, keys: Sequence[PartitionKey]) -> Meaning:
         raise _refused(comparison, "LIKE wants a key that is a string")
     text = str(constant)
     name_test = None
-    if text and operator in (Operator.EQ, Operator.NE):
+    is_spelled_so = operator is Operator.EQ and kind is Kind.TEXT
+    if text and operator in (Operator.EQ, Operator.NE) and not is_spelled_so:
         name_test = _name_test(keys, position, text, is_date=of_key is Kind.DATE)
     return Meaning(position, operator, kind, text, comparable, name_test)
 

@@ -1,0 +1,100 @@
+"""That what passes lies within the bounds, and that these are tight where they can be."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hive.filters.bounds import MAX_SPANS, Span
+from hive.filters.compiled import by_filter, by_values
+from hive.filters.meaning import PartitionKey
+from hive.names import TableName
+from state import keys
+from tests.hive.filters.corpus import Corpus
+
+TABLE = TableName("hive", "d", "t")
+CORPUS = Corpus(
+    [PartitionKey("s", "string"), PartitionKey("day_of", "date"), PartitionKey("n", "int")]
+)
+NAMES = [key.name for key in CORPUS.keys]
+STRINGS = Corpus([PartitionKey(name, "string") for name in ("a", "b")])
+
+
+def holds(span: Span, values: tuple[str, ...]) -> bool:
+    size = len(span.prefix)
+    if values[:size] != span.prefix:
+        return False
+    value = values[size] if size < len(values) else ""
+    return span.low <= value and (span.high is None or value < span.high)
+
+
+def stretch(span: Span) -> tuple[bytes, bytes]:
+    """The first key of the store that is in a span, and the first behind it."""
+    first = keys.partition(TABLE, span.prefix)
+    low = keys.partition(TABLE, (*span.prefix, span.low)) if span.low else first
+    behind = first[:-1] + bytes((first[-1] + 1,))
+    high = keys.partition(TABLE, (*span.prefix, span.high)) if span.high is not None else behind
+    return low, high
+
+
+@pytest.mark.parametrize("corpus", [CORPUS, STRINGS], ids=["mixed", "strings"])
+@given(data=st.data())
+def test_what_passes_is_in_one_span(corpus: Corpus, data: st.DataObject) -> None:
+    partitions = data.draw(st.lists(corpus.partitions(), min_size=1, max_size=20))
+    spans, matches = by_filter(data.draw(corpus.filters()).text, corpus.keys)
+    stretches = [stretch(span) for span in spans]
+    for values in partitions:
+        key = keys.partition(TABLE, values)
+        found = [holds(span, values) for span in spans]
+        assert found == [low <= key < high for low, high in stretches]
+        assert sum(found) <= 1
+        assert sum(found) == 1 or not matches(values)
+
+
+@given(st.data())
+def test_spans_are_in_the_order_of_the_store(data: st.DataObject) -> None:
+    spans, _ = by_filter(data.draw(STRINGS.filters()).text, STRINGS.keys)
+    ends = [end for span in spans for end in stretch(span)]
+    assert ends == sorted(ends)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", [Span(())]),
+        ("n > 5 or n != 7", [Span(())]),
+        ("s = 'x'", [Span(("x",))]),
+        ("s = 'x' and s = 'y'", []),
+        ("s < ''", []),
+        ("(s) in ('b', 'a', 'b') and n = 1", [Span(("a",)), Span(("b",))]),
+        ("s = 'x' and day_of = 2024-01-01", [Span(("x",), "2024-01-01", "2024-01-02")]),
+        ("s >= 'b' and s < 'd' and s > 'a'", [Span((), "b", "d")]),
+        ("s <= 'b' or s = 'd'", [Span((), "", "b\0"), Span((), "d", "d\0")]),
+        ("s > 'b'", [Span((), "b\0")]),
+        ("s like 'ab\\_c%'", [Span((), "ab_c", "ab_d")]),
+        ("s like '\ud7ff%'", [Span((), "\ud7ff", "\ue000")]),
+        ("s like 'a\U0010ffff%'", [Span((), "a\U0010ffff", "b")]),
+        ("s like '\U0010ffff_'", [Span((), "\U0010ffff")]),
+        ("s like '%a'", [Span(())]),
+        ("s = 'x' or n = 1", [Span(())]),
+        ("(s = 'x' and n = 1) or s = 'y'", [Span(("x",)), Span(("y",))]),
+        ("s = 'x' and day_of = '2024-01-01' and n = 1", [Span(("x",), "2024-01-01", "2024-01-02")]),
+    ],
+)
+def test_how_tight_they_are(text: str, expected: list[Span]) -> None:
+    assert by_filter(text, CORPUS.keys).spans == expected
+
+
+def test_given_values_are_a_prefix() -> None:
+    assert by_values(["x", ""], NAMES).spans == [Span(("x",))]
+    assert by_values(["", "x"], NAMES).spans == [Span(())]
+    assert by_values([], NAMES).spans == [Span(())]
+    assert by_values(["x", "2024-01-01", "01"], NAMES).spans == [Span(("x", "2024-01-01", "01"))]
+
+
+def test_there_are_never_more_than_the_store_should_seek() -> None:
+    many = ", ".join(f"'{number:04}'" for number in range(MAX_SPANS + 1))
+    assert by_filter(f"(s) in ({many})", CORPUS.keys).spans == [Span((), "0000", "0256\0")]
+    some = ", ".join(f"'{number:04}'" for number in range(200))
+    spans = by_filter(f"(a) in ({some}) and (b) in ('x', 'y')", STRINGS.keys).spans
+    assert len(spans) == 200
+    assert spans[0] == Span(("0000",), "x", "y\0")

@@ -1,0 +1,173 @@
+"""That a real metastore's get_partitions_by_filter finds the same partitions, or refuses as we do.
+
+What differs, and is meant to, is listed in docs/filters.md and held here.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
+
+from hive.errors import FilterError, FilterNotSupportedError, InputError, NameFormatError
+from hive.filters.compiled import by_filter, by_values
+from hive.filters.meaning import PartitionKey
+from hive.names import DEFAULT_PARTITION, partition_name
+from tests.hive.filters.corpus import STRINGS, VALUES, Corpus
+from tests.support import hms_objects as objects
+from tests.support.hms_client import HmsClient
+from tests.support.metastore import Instances
+
+pytestmark = pytest.mark.hive
+
+DATABASE = "filtered"
+KEYS = [
+    PartitionKey(name, type_)
+    for name, type_ in {
+        "s": "string",
+        "i": "int",
+        "day_of": "date",
+        "b": "bigint",
+        "t": "timestamp",
+    }.items()
+]
+CORPUS = Corpus(KEYS)
+PARTITIONS = sorted(
+    {
+        tuple(pool[number * step % len(pool)] for step, pool in enumerate(pools, 1))
+        for pools in [[VALUES[key.type] for key in KEYS]]
+        for number in range(60)
+    }
+)
+EDGES = [
+    *("s = 'x'", "S = 'x'", "`s` = 'x'", 's == "x"', "", "((((s = 'x'))))", "i<-4", "i = - 5"),
+    *(r"s = 'a\\b'", r"s = 'a\b'", "s = 'a' 'b'", "s = 'a' \"b\"", "s = 'a''b'", r"s = 'a\'b'"),
+    *("s = ''", "s != ''", "s != 'a_b'", "s != 'a:b'", "i = 01", "i = 1", "i != 1", "i >= -5"),
+    *("day_of = 2024-01-01", "day_of != '2024-01-01'", "s = 2024-01-01", "5 > i"),
+    *("s = 'x' or s = 'y' and i = 1", "(s) in ('x')", "s like '\\x'", "s like '%'"),
+    *("(i) not in (1) is true", "(i) in (1, 2) is false", "(i = 1 and s = 'x') is not true"),
+]
+REFUSED = [
+    *(
+        " ",
+        "s",
+        "s =",
+        "s = 'x' and",
+        "(s = 'x'",
+        "s in ('x')",
+        "not s = 'x'",
+        "s <=> 'x'",
+        "s = x",
+    ),
+    *("(struct(s, i)) in (struct('x', 1))", "struct(s, i) in (struct('x', 1), struct('y', 2))"),
+    *("(struct(s)) in (struct('x'), struct('y'), struct('z'))", "(s) in ()", "day_of = date 1"),
+    *("(struct(s, i)) in (struct('x'), struct('y'))", "s between 'x'", "s is true", "s = 1.5"),
+    *("(struct(`s`)) in (struct('x'), struct('y'))", "day_of > 2024-02-30", "t > timestamp 'x'"),
+    *("i = 9223372036854775808", "nokey = 1", "s = 1", "i = '1'", "i like '1'", "'x' like s"),
+    *("(s like 'x%') is false", "s\u00a0= 'x'", "s = 'x", "date = '2024-01-01'", "s is null"),
+    *("lower(s) = 'x'", "s = null", "/", "s = 'x' or", "s >< 'x'", "= 'x'", "s = s"),
+]
+
+
+@pytest.fixture(scope="module")
+def client(metastore: Instances) -> Iterator[HmsClient]:
+    with metastore.connect() as client:
+        client.create_database(DATABASE)
+        keys = {key.name: key.type for key in KEYS}
+        table = objects.table(DATABASE, "t", {"v": "int"}, keys, transactional=False)
+        created = client.create_table(table)
+        client.add_partitions(created, PARTITIONS)
+        yield client
+
+
+def in_metastore(client: HmsClient, text: str) -> list[tuple[str, ...]]:
+    found = client.rpc.get_partitions_by_filter(DATABASE, "t", text, -1)
+    return sorted(tuple(partition.values) for partition in found)
+
+
+def ours(text: str) -> list[tuple[str, ...]]:
+    matches = by_filter(text, KEYS).matches
+    return sorted(values for values in PARTITIONS if matches(values))
+
+
+# One and the same corpus at each run, because the metastore is slow.
+@seed(150)
+@settings(max_examples=150, database=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_a_corpus_of_filters(client: HmsClient, data: st.DataObject) -> None:
+    text = data.draw(CORPUS.filters()).text
+    assert ours(text) == in_metastore(client, text)
+
+
+@pytest.mark.parametrize("text", EDGES)
+def test_what_both_understand(client: HmsClient, text: str) -> None:
+    assert ours(text) == in_metastore(client, text)
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_both_refuse(client: HmsClient, text: str) -> None:
+    with pytest.raises(client.t.MetaException):
+        in_metastore(client, text)
+    with pytest.raises(InputError):
+        by_filter(text, KEYS)
+
+
+@pytest.mark.parametrize("text", ["s = 'x' and_so_on", "s = 'x')", "s = 'x';", "i = 1.0"])
+def test_text_after_a_filter_is_ignored_there_and_refused_here(
+    client: HmsClient, text: str
+) -> None:
+    assert in_metastore(client, text)
+    with pytest.raises(FilterError):
+        by_filter(text, KEYS)
+
+
+def test_one_not_of_two_is_lost_there_and_refused_here(client: HmsClient) -> None:
+    text = "(s) not in ('x') is not true"
+    assert in_metastore(client, text) == ours("(s) not in ('x')")
+    with pytest.raises(FilterError):
+        by_filter(text, KEYS)
+
+
+@pytest.mark.parametrize("text", ["day_of > 'abc'", "day_of like '2024%'", "t >= '2024-01-01'"])
+def test_dates_against_other_texts_compare_as_texts_there_and_are_refused_here(
+    client: HmsClient, text: str
+) -> None:
+    in_metastore(client, text)
+    with pytest.raises(FilterNotSupportedError):
+        by_filter(text, KEYS)
+
+
+def names_by_values(client: HmsClient, values: list[str]) -> list[str]:
+    return sorted(client.rpc.get_partition_names_ps(DATABASE, "t", values, -1))
+
+
+def our_names(values: list[str]) -> list[str]:
+    names = [key.name for key in KEYS]
+    matches = by_values(values, names).matches
+    return sorted(partition_name(names, found) for found in PARTITIONS if matches(found))
+
+
+@pytest.mark.parametrize("value", [*STRINGS, DEFAULT_PARTITION, ""])
+def test_partitions_by_some_of_their_values(client: HmsClient, value: str) -> None:
+    whole = [value, "", "", "", ""]
+    assert our_names(whole) == names_by_values(client, whole)
+    partitions = client.rpc.get_partitions_ps(DATABASE, "t", whole, -1)
+    found = {tuple(one.values) for one in partitions}
+    matches = by_values(whole, [key.name for key in KEYS]).matches
+    as_exact = {values for values in PARTITIONS if matches(values)}
+    # There `_`, and `%` of what is escaped, stand for anything.
+    assert found >= as_exact
+    if not set("_%:[]{}#'\"=/\\") & set(value):
+        assert found == as_exact
+
+
+def test_a_short_list_means_beginnings_there_and_values_here(client: HmsClient) -> None:
+    assert set(names_by_values(client, ["x"])) > set(our_names(["x"]))
+    assert our_names(["x"]) == names_by_values(client, ["x", "", "", "", ""])
+
+
+def test_too_many_values_are_refused(client: HmsClient) -> None:
+    with pytest.raises(client.t.MetaException):
+        names_by_values(client, [""] * 6)
+    with pytest.raises(NameFormatError):
+        our_names([""] * 6)
