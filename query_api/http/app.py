@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
@@ -14,6 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from query_api.http.endpoints import DOCUMENT, ENDPOINTS, Endpoint
 from query_api.http.health import Check, Health, Report
+from query_api.http.kept import FromKept
 from query_api.http.service import Service, Settings
 from query_api.resolver.resolver import Database, Resolver
 from query_api.shards import ShardSource, Views
@@ -75,7 +77,11 @@ def create_app(
 
     routes = [_route(endpoint, service) for endpoint in ENDPOINTS]
     routes += [Route("/metrics", metrics), Route("/v1/openapi.json", openapi)]
-    return Starlette(routes=[*routes, *_status_routes(Health(checks))], lifespan=lifespan)
+    return Starlette(
+        routes=[*routes, *_status_routes(Health(checks))],
+        middleware=[Middleware(FromKept, service.kept, service.settings.tokens)],
+        lifespan=lifespan,
+    )
 
 
 class _Answering:

@@ -43,6 +43,7 @@ def grounds(answer: Answer[Any]) -> Headers:
         (b"metatide-reason", answer.reason.encode()),
         (b"metatide-position", str(answer.position).encode()),
     ]
+    headers.append((b"cache-control", b"private, no-cache"))
     if answer.detail:
         headers.append((b"metatide-detail", answer.detail.encode("latin-1", "replace")))
     return headers
@@ -53,33 +54,24 @@ def etag_of(body: bytes) -> bytes:
     return b'W/"%s"' % blake2b(body, digest_size=12).hexdigest().encode()
 
 
-def is_known(scope: Scope, etag: bytes) -> bool:
-    """Whether the caller has this body already."""
-    given = header(scope, b"if-none-match")
-    if given is None:
-        return False
-    return (
-        given == etag
-        or given == b"*"
-        or etag[2:] in (one.strip().removeprefix(b"W/") for one in given.split(b","))
-    )
+def is_etag_in(given: bytes, etag: bytes) -> bool:
+    """Whether a caller who sent this If-None-Match has the body already."""
+    if given in (etag, b"*"):
+        return True
+    return etag[2:] in (one.strip().removeprefix(b"W/") for one in given.split(b","))
 
 
 async def send_body(scope: Scope, send: Send, body: bytes, headers: Headers) -> None:
     """An answer of JSON: compressed if that is taken and pays, 304 if it is known."""
     etag = etag_of(body)
-    headers += [(b"etag", etag), (b"cache-control", b"private, no-cache")]
-    if is_known(scope, etag):
+    headers = [*headers, (b"etag", etag)]
+    known = header(scope, b"if-none-match")
+    if known is not None and is_etag_in(known, etag):
         await _send(send, 304, b"", headers)
         return
     headers.append((b"content-type", JSON))
-    if len(body) >= COMPRESSED_FROM:
-        headers.append((b"vary", b"accept-encoding"))
-        accepted = header(scope, b"accept-encoding")
-        if accepted is not None:
-            body = _compress(accepted, body, headers)
-    headers.append((b"content-length", b"%d" % len(body)))
-    await _send(send, 200, body, headers)
+    body, headers = compressed(header(scope, b"accept-encoding"), body, headers)
+    await _send(send, 200, body, [*headers, (b"content-length", b"%d" % len(body))])
 
 
 async def send_lines(send: Send, lines: Iterable[bytes], headers: Headers) -> None:
@@ -141,14 +133,17 @@ def status_of(error: MetatideError) -> tuple[int, Headers]:
     return (400, []) if error.exit_status == 2 else (500, [])
 
 
-def _compress(accepted: bytes, body: bytes, headers: Headers) -> bytes:
-    if b"zstd" in accepted:
-        headers.append((b"content-encoding", b"zstd"))
-        return _ZSTD.compress(body)
-    if b"gzip" in accepted:
-        headers.append((b"content-encoding", b"gzip"))
-        return gzip.compress(body, compresslevel=1, mtime=0)
-    return body
+def compressed(accepted: bytes | None, body: bytes, headers: Headers) -> tuple[bytes, Headers]:
+    """A body and its headers in a form that the caller takes."""
+    if len(body) < COMPRESSED_FROM:
+        return body, headers
+    headers = [*headers, (b"vary", b"accept-encoding")]
+    if accepted is not None and b"zstd" in accepted:
+        return _ZSTD.compress(body), [*headers, (b"content-encoding", b"zstd")]
+    if accepted is not None and b"gzip" in accepted:
+        packed = gzip.compress(body, compresslevel=1, mtime=0)
+        return packed, [*headers, (b"content-encoding", b"gzip")]
+    return body, headers
 
 
 async def _send(send: Send, status: int, body: bytes, headers: Headers) -> None:

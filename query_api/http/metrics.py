@@ -48,6 +48,10 @@ class Metrics:
         counter.inc()
         self._timers[source].observe(seconds)
 
+    def served_kept(self, reason: Reason, read: str) -> None:
+        """An answer from the cache that took no time worth measuring."""
+        self.answered(Source.CACHE, reason, read, 0.0)
+
     def refused(self, status: int) -> None:
         self._refused.labels(str(status)).inc()
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 from time import perf_counter
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from query_api.http.access import OPEN, Role, Tokens
 from query_api.http.endpoints import Endpoint, streamed
 from query_api.http.forward import FORWARDED, Forwarder
 from query_api.http.given import Given
+from query_api.http.kept import Kept, KeptAnswers
 from query_api.http.messages import (
     NDJSON,
     Headers,
@@ -54,6 +56,7 @@ class Service:
         self.settings = settings
         self._resolver = resolver
         self._views = views
+        self.kept = KeptAnswers(views, resolver.is_rewound)
         self._forwarder = Forwarder()
         self._in_flight = 0
         self.metrics.in_flight.set_function(lambda: self._in_flight)
@@ -99,7 +102,8 @@ class Service:
         )
         in_lines = endpoint.line is not None and header(scope, b"accept") == NDJSON
         read = streamed(given) if in_lines else endpoint.read(given)
-        asked = given.requirement(_in_headers(scope))
+        in_headers = _in_headers(scope)
+        asked = given.requirement(in_headers)
         requirement = parse_requirement(asked, read.of_table, self.settings.defaults)
         if await self._forward(read, scope, body, send):
             return
@@ -113,7 +117,12 @@ class Service:
         elif in_lines and endpoint.line is not None:
             await send_lines(send, map(endpoint.line, answer.value.items), headers)
         else:
-            await send_body(scope, send, endpoint.encode(answer.value), headers)
+            encoded = endpoint.encode(answer.value)
+            if answer.moment is not None and scope["method"] == "GET" and not in_headers:
+                count = partial(self.metrics.served_kept, answer.reason, type(read).__name__)
+                kept = Kept(*answer.moment, encoded, headers, count)
+                self.kept.put((scope["path"], scope["query_string"]), kept)
+            await send_body(scope, send, encoded, headers)
 
     async def _forward(self, read: Read[Any], scope: Scope, body: bytes, send: Send) -> bool:
         """To the one owner of all that is read, if that is another worker; once."""

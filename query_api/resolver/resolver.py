@@ -59,6 +59,9 @@ class Answer(NamedTuple, Generic[A]):
     reason: Reason
     position: Position
     detail: str = ""
+    moment: tuple[int, ShardReader] | None = None
+    """The one shard and snapshot that it was made of, if it depends on nothing else: the same
+    question has the same answer as long as the shard doesn't move."""
 
 
 class Judged(NamedTuple):
@@ -83,6 +86,10 @@ class Resolver:
         self._history = database.history
         self._loads = Loads(views.source)
 
+    def is_rewound(self, epoch: int) -> bool:
+        """Whether nothing of this epoch may be served."""
+        return self._history.is_rewound(epoch)
+
     async def answer(self, read: Read[A], requirement: Requirement) -> Answer[A]:
         """Raises InputError where the request makes no sense, UnansweredError where nobody can."""
         miss = None
@@ -90,7 +97,8 @@ class Resolver:
             judged = await self._judge(read.targets, requirement)
             miss = _first_miss(judged)
             if judged and miss is None:
-                return self._serve(read, judged)
+                answer = self._serve(read, judged)
+                return answer if requirement.latest else self._with_moment(answer, judged)
         except _STORE_ERRORS as error:
             log.warning("a store can't be read", error=str(error))
             miss = _store_error(read.targets[0], str(error))
@@ -118,6 +126,15 @@ class Resolver:
         except NoSuchObjectError as missing:
             value = missing
         return Answer(value, Source.CACHE, reason, position)
+
+    def _with_moment(self, answer: Answer[A], judged: Sequence[Judged]) -> Answer[A]:
+        reader = judged[0].reader
+        assert reader is not None
+        if any(one.reader is not reader for one in judged):
+            return answer
+        if answer.position != Position(reader.head.epoch, reader.head.applied):
+            return answer
+        return answer._replace(moment=(self._views.shard_of(judged[0].target), reader))
 
     async def _ask_database(self, read: Read[A], miss: Judged | None) -> Answer[A]:
         reached = self._views.reached

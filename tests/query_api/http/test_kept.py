@@ -1,0 +1,103 @@
+"""Answers are kept only as long as they are what would be answered now."""
+
+import httpx
+
+from query_api.http import Settings
+from query_api.http.access import Role, Tokens
+from query_api.latest.log import LatestLog
+from state.records import Pause
+from state.records.actions import CreateTable, DropPartitions, PutPartitions
+from tests.query_api.http.asking import Knowing, Nowhere, ask, grounds
+from tests.query_api.shards import (
+    ORDERS,
+    MemoryShard,
+    MemoryShards,
+    change,
+    partition_image,
+    table_image,
+)
+
+NAMES = "/v1/databases/sales/tables/orders/partition-names?consistency=any"
+
+
+def shards() -> MemoryShards:
+    put = PutPartitions(ORDERS, 0, (partition_image("a"), partition_image("b")), added=True)
+    created = CreateTable(table_image(managed=False))
+    return MemoryShards(MemoryShard(change(1, created), change(2, put)))
+
+
+def test_a_commit_ends_what_was_kept() -> None:
+    source = shards()
+    shard = source.shard(0)
+    assert shard is not None
+
+    async def asking(client: httpx.AsyncClient) -> None:
+        first, again = await client.get(NAMES), await client.get(NAMES)
+        assert first.json() == again.json() == {"names": ["ds=a", "ds=b"], "next": None}
+        assert first.headers == again.headers
+        shard.fold([change(3, DropPartitions(ORDERS, (("a",),)))])
+        after = await client.get(NAMES, headers={"If-None-Match": first.headers["etag"]})
+        assert (after.status_code, after.json()["names"]) == (200, ["ds=b"])
+        assert after.headers["metatide-position"] == "0:3"
+        shard.fold([Pause(0, 1, paused=True)])
+        assert grounds(await client.get(NAMES)) == ("database", "paused")
+
+    ask(source, asking, database=Knowing(LatestLog(0, 3, [])))
+
+
+def test_what_is_kept_is_not_served_of_a_rewound_history_or_a_lost_shard() -> None:
+    source, database = shards(), Knowing(LatestLog(0, 2, []))
+
+    async def asking(client: httpx.AsyncClient) -> None:
+        for _ in range(2):
+            assert grounds(await client.get(NAMES)) == ("cache", "fresh")
+        lost, source.shards[0] = source.shards[0], None
+        assert grounds(await client.get(NAMES)) == ("database", "not_owned")
+        source.shards[0] = lost
+        for _ in range(2):
+            assert grounds(await client.get(NAMES)) == ("cache", "fresh")
+        database.history.check_position(0, 2, 1)
+        assert grounds(await client.get(NAMES)) == ("database", "rewound")
+
+    ask(source, asking, database=database)
+
+
+def test_headers_that_ask_for_something_else_get_it() -> None:
+    async def asking(client: httpx.AsyncClient) -> None:
+        plain = [await client.get(NAMES) for _ in range(2)][1]
+        position = {"Metatide-Min-Position": "0:99", "Metatide-Max-Wait-Ms": "0"}
+        assert (await client.get(NAMES, headers=position)).status_code == 503
+        assert (await client.get(NAMES, headers={"If-None-Match": "*"})).status_code == 304
+        path = NAMES.replace("partition-names", "partitions")
+        for _ in range(2):
+            assert (await client.get(path)).json()["partitions"]
+        lines = await client.get(path, headers={"Accept": "application/x-ndjson"})
+        assert len(lines.content.splitlines()) == 2
+        for coding in ("gzip", "zstd", "identity"):
+            packed = await client.get(path, headers={"Accept-Encoding": coding})
+            assert packed.json() == (await client.get(path)).json()
+        assert plain.headers["content-type"] == "application/json"
+
+    ask(shards(), asking, database=Nowhere())
+
+
+def test_latest_is_asked_for_each_time() -> None:
+    latest = NAMES.replace("any", "latest")
+    database = Knowing(LatestLog(0, 2, []))
+
+    async def asking(client: httpx.AsyncClient) -> None:
+        assert grounds(await client.get(latest)) == ("cache", "fresh")
+        database.log = None
+        assert grounds(await client.get(latest)) == ("database", "unread")
+
+    ask(shards(), asking, database=database)
+
+
+def test_what_is_kept_is_for_those_who_may_read() -> None:
+    tokens = Tokens({})
+
+    async def asking(client: httpx.AsyncClient) -> None:
+        assert (await client.get(NAMES)).status_code == 401
+
+    assert tokens.role_of(b"Bearer x") is Role.NONE
+    ask(shards(), asking, settings=Settings(tokens=tokens))
