@@ -15,6 +15,7 @@
 | `q` | catalog, database, table, engine, column | the statistics of one column of a table |
 | `r` | catalog, database, table, values, -, engine, column | … and of a partition |
 | `k` | catalog, database, table, constraint name, kind | a constraint |
+| `A` | catalog, database, table, event id | an event that waits for the rows of an open load |
 
 A text is its UTF-8 bytes, each NUL followed by 0xFF, ended by NUL and 0x01: texts keep their
 order, and the keys below a prefix of texts are exactly those that begin with its bytes.
@@ -43,6 +44,7 @@ PARTITION = b"p"
 TABLE_STATISTICS = b"q"
 PARTITION_STATISTICS = b"r"
 CONSTRAINT = b"k"
+DEFERRED = b"A"
 
 KINDS = (
     HEAD,
@@ -61,6 +63,7 @@ KINDS = (
     TABLE_STATISTICS,
     PARTITION_STATISTICS,
     CONSTRAINT,
+    DEFERRED,
 )
 
 BELOW_TABLE = (PARTITION, TABLE_STATISTICS, PARTITION_STATISTICS, CONSTRAINT)
@@ -169,6 +172,14 @@ def constraint(table: TableName, constraint_name: str, kind: ConstraintKind) -> 
 def constraint_named(table: TableName, constraint_name: str) -> bytes:
     """The prefix of the constraints with this name, of whichever kind."""
     return of_table(CONSTRAINT, table) + _text(constraint_name)
+
+
+def deferred(table: TableName, event: int) -> bytes:
+    return of_table(DEFERRED, table) + event.to_bytes(8)
+
+
+def event_of_deferred(key: bytes) -> int:
+    return int.from_bytes(key[-8:])
 
 
 def txn(number: int) -> bytes:

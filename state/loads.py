@@ -23,7 +23,7 @@ class Doubt(StrEnum):
     UNDECODABLE = "undecodable"
     RESET = "reset"
     VOID_LOAD = "void_load"
-    """A load ended of which a chunk was missing."""
+    """A load ended of which a chunk was missing, or which too many events had overtaken."""
 
 
 class Cold(StrEnum):
@@ -48,6 +48,8 @@ class OpenLoad(msgspec.Struct, array_like=True):
     """Chunks that came before one below them, sorted."""
     write_ids: WriteIdsImage | None = None
     """Kept for the End, which knows between which events they were read."""
+    deferred: int = 0
+    """Events that wait for its rows, those that waited for an earlier load included."""
 
     def take(self, number: int) -> bool:
         """Notes a chunk; False when it came before."""
@@ -100,7 +102,8 @@ class Loads(msgspec.Struct, array_like=True):
 
     def created(self, event: int) -> None:
         """The object came to be: all of it is known, as if a load had read it at this event."""
-        if self.open is None and (self.ended is None or self.ended.hi < event):
+        ended = self.ended is None or self.ended.hi < event
+        if self.open is None and ended and not self.may_include(event):
             self.ended = EndedLoad("", event, event)
 
     def raise_floor(self, event: int, doubt: Doubt) -> bool:
@@ -111,6 +114,16 @@ class Loads(msgspec.Struct, array_like=True):
         self.doubt = doubt
         return True
 
-    def may_hold_newer(self, event: int) -> bool:
-        """Whether rows of a load can be newer than this event."""
-        return self.newest_row > event
+    def tells_alone(self, event: int, shard_floor: int) -> bool:
+        """Whether an entry of this event is known though the scope may be cold: an event wrote all
+        of it, and no later one is in doubt."""
+        known = event > self.newest_row and event >= max(self.floor, shard_floor)
+        return self.open is None and known
+
+    def knows(self, event: int) -> bool:
+        """Whether a load has read the whole scope after this event: it tells nothing new then."""
+        return self.ended is not None and self.ended.lo >= max(self.floor, event)
+
+    def may_include(self, event: int) -> bool:
+        """Whether rows of a load can reflect this event already."""
+        return self.newest_row >= event

@@ -47,6 +47,11 @@ class KnownWriteIds:
         return self._head.position
 
     @property
+    def reflects(self) -> int:
+        """The last event that the list may reflect: a load may be ahead of what was folded."""
+        return max(self._head.position, self._head.hi)
+
+    @property
     def hwm(self) -> int:
         return self._head.hwm
 

@@ -32,7 +32,7 @@ def _drop_names(work: Work, event: int, db: DatabaseName) -> None:
         return
     for kind in keys.OF_NAMES:
         clear(work, loads, keys.of_database(kind, db), event)
-    if loads.open is None and not loads.may_hold_newer(event):
+    if loads.open is None and not loads.may_include(event):
         work.loads.put(key, None)
     else:
         loads.raise_floor(event, Doubt.DROPPED)

@@ -39,7 +39,7 @@ def reset(work: Work, epoch: int, at: int) -> None:
     """Another history begins: its event ids can't be compared with those that were folded."""
     _ask_for_all(work, at)
     head = work.head
-    head.epoch, head.applied, head.floor = epoch, at, at
+    head.epoch, head.applied, head.floor, head.lists_floor = epoch, at, at, at
     head.loads_open = head.ended_count = 0
     work.forget()
     for kind in keys.KINDS:

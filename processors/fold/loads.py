@@ -4,10 +4,13 @@ A scope is cold from its load's Begin to its End. Rows count as of `lo` and give
 made newer; the End deletes what the load would have brought and didn't.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
 
 from hive.names import TableName
+from processors.fold import partitions, statistics, tables
 from processors.fold.constraints import constraint_data
+from processors.fold.deferred import take_deferred
 from processors.fold.entries import put_row, sweep
 from processors.fold.names import name_data
 from processors.fold.statistics import statistics_data, statistics_guard, statistics_key
@@ -15,9 +18,16 @@ from processors.fold.work import Work
 from processors.fold.write_ids import merge
 from state import keys
 from state.loads import Doubt, EndedLoad, Loads
-from state.records import LoadBegin, LoadEnd, LoadRows, Rows, Scope, ScopeKind
+from state.records import LoadBegin, LoadEnd, LoadRows, Rows, Scope, ScopeKind, actions
 from state.records.objects import DatabaseName, WriteIdsImage
-from state.tables import TableState
+from state.tables import UNKNOWN_IDS, TableState
+
+DEFERRED: Final[dict[type, Callable[[Work, int, Any], None]]] = {
+    actions.AlterTable: tables.change,
+    actions.AlterPartition: partitions.change_partition,
+    actions.PutTableStatistics: statistics.change_table,
+    actions.PutPartitionStatistics: statistics.change_partition,
+}
 
 
 class Target(NamedTuple):
@@ -77,10 +87,15 @@ def end(work: Work, record: LoadEnd) -> None:
     assert loads.open is not None
     opened = loads.open
     complete = opened.next == record.chunks and not opened.early
+    if target.table is not None:
+        # The ends of transactions are kept as long as a load is open.
+        _end_write_ids(work, record, target.table, opened.write_ids if complete else None)
     work.close_load(loads)
     usable = complete and lo >= max(loads.floor, work.head.floor)
     for prefix in target.prefixes:
         sweep(work, prefix, lo if usable else 0)
+    if usable:
+        loads.newest_row = max(loads.newest_row, lo)
     if complete:
         loads.ended = EndedLoad(record.load, lo, record.hi)
     else:
@@ -88,8 +103,11 @@ def end(work: Work, record: LoadEnd) -> None:
         loads.doubt = Doubt.VOID_LOAD
     if not usable:
         work.signal(record.scope, max(loads.floor, work.head.floor))
-    if target.table is not None:
-        _end_write_ids(work, record, target.table, opened.write_ids if complete else None)
+    if target.table is not None and record.scope.kind is ScopeKind.TABLE:
+        if usable and work.txn.get(keys.of_table(keys.TABLE, record.scope.name)) is None:
+            target.table.id = 0
+        for event, action in take_deferred(work, record.scope.name):
+            DEFERRED[type(action)](work, event, action)
 
 
 def _end_write_ids(
@@ -97,9 +115,13 @@ def _end_write_ids(
 ) -> None:
     name = record.scope.name
     ids = work.write_ids(name)
+    if record.scope.kind is ScopeKind.TABLE:
+        # What was written before the load, a dropped partition for one, tells no write id.
+        state.pending_upto = UNKNOWN_IDS
     if image is not None:
         merge(work, name, state, image, record.lo, record.hi)
-    if ids.loading and state.loads.open is None and state.ids_loads.open is None:
+    alone = state.loads.open is None or state.ids_loads.open is None
+    if ids.loading and alone:
         ids.end_load()
 
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from processors.fold.entries import delete, put
+from processors.fold.entries import clear, delete, put
 from processors.fold.work import Work
 from state import keys
 from state.records.actions import CreateNames, DropFunction, DropName, PutFunction, PutName
@@ -17,7 +17,10 @@ def name_data(image: NameImage) -> bytes:
 
 
 def create_names(work: Work, event: int, action: CreateNames) -> None:
-    work.names_of(action.db).created(event)
+    loads = work.names_of(action.db)
+    for kind in keys.OF_NAMES:
+        clear(work, loads, keys.of_database(kind, action.db), event)
+    loads.created(event)
 
 
 def put_name(work: Work, event: int, action: PutName) -> None:

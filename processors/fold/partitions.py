@@ -1,7 +1,8 @@
 """Partitions come, change, move and go."""
 
 from hive.names import TableName
-from processors.fold.entries import delete, delete_below, put, replace
+from processors.fold.deferred import defer
+from processors.fold.entries import Replaced, delete, delete_below, put, replace
 from processors.fold.work import Work
 from processors.fold.write_ids import note_write
 from state import entries, keys
@@ -37,21 +38,23 @@ def put_partitions(work: Work, event: int, action: PutPartitions) -> None:
 def alter_partition(work: Work, event: int, action: AlterPartition) -> None:
     name = action.table
     state = work.touch_table(name)
-    partition = action.partition
-    renamed = action.old != partition.values
-    old = keys.partition(name, action.old)
-    if state.detailed or state.loads.open is not None:
-        same = _columns_are(work, old, event, partition) and not action.truncates
-        if renamed or not same:
-            _end_statistics(work, name, state, event, action.old, added=False)
-        if renamed:
-            _end_statistics(work, name, state, event, partition.values, added=False)
-    entry = Entry(event, partition.data, partition.write_id, partition.columns_hash)
-    if not replace(work, state.loads, old, event, entry, action.before):
-        work.doubt_table(name, state, event, Doubt.CONFLICT)
-    elif renamed:
-        _move(work, state, old, keys.partition(name, partition.values), event)
+    if action.old != action.partition.values:
+        _rename_partition(work, event, action)
+    elif not defer(work, name, state, event, action):
+        change_partition(work, event, action)
     note_write(work, name, state, event, action.write_id)
+
+
+def change_partition(work: Work, event: int, action: AlterPartition) -> None:
+    """What an alter does to a partition that keeps its values."""
+    name, partition = action.table, action.partition
+    state = work.touch_table(name)
+    key = keys.partition(name, partition.values)
+    if state.detailed and (action.truncates or not _columns_are(work, key, event, partition)):
+        _end_statistics(work, name, state, event, partition.values, added=False)
+    entry = _entry(event, partition)
+    if replace(work, state.loads, key, event, entry, action.before) is Replaced.CONFLICT:
+        work.doubt_table(name, state, event, Doubt.CONFLICT)
 
 
 def drop_partitions(work: Work, event: int, action: DropPartitions) -> None:
@@ -65,13 +68,34 @@ def drop_partitions(work: Work, event: int, action: DropPartitions) -> None:
     note_write(work, name, state, event)
 
 
-def _move(work: Work, state: TableState, old: bytes, new: bytes, event: int) -> None:
-    """A partition has other values from this event on."""
-    value = work.txn.get(old)
-    if value is not None and entries.event_of(value) == event:
-        entry = entries.decode(value)
-        put(work, state.loads, new, event, entry.data, entry.write_id, entry.hash)
-    delete(work, state.loads, old, event)
+def _rename_partition(work: Work, event: int, action: AlterPartition) -> None:
+    """A partition has other values from this event on; its statistics may have moved or not.
+
+    A load may have read it under the old values, the new ones, both or neither.
+    """
+    name, partition = action.table, action.partition
+    state = work.touch_table(name)
+    loads = state.loads
+    if state.detailed or loads.open is not None:
+        for values in (action.old, partition.values):
+            _end_statistics(work, name, state, event, values, added=False)
+    old, new = keys.partition(name, action.old), keys.partition(name, partition.values)
+    replaced = replace(work, loads, old, event, _entry(event, partition), action.before)
+    torn = replaced is Replaced.ABSENT and loads.ended and work.txn.get(new) is None
+    if loads.open is not None or torn:
+        work.doubt_table(name, state, event, Doubt.REWRITTEN)
+    elif replaced is Replaced.CONFLICT:
+        work.doubt_table(name, state, event, Doubt.CONFLICT)
+    elif replaced is Replaced.WRITTEN:
+        put(work, loads, new, event, partition.data, partition.write_id, partition.columns_hash)
+        work.txn.delete(old)
+        return
+    for key in (old, new):
+        delete(work, loads, key, event)
+
+
+def _entry(event: int, partition: PartitionImage) -> Entry:
+    return Entry(event, partition.data, partition.write_id, partition.columns_hash)
 
 
 def _columns_are(work: Work, key: bytes, event: int, partition: PartitionImage) -> bool:
@@ -79,7 +103,7 @@ def _columns_are(work: Work, key: bytes, event: int, partition: PartitionImage) 
     old = work.txn.get(key)
     if old is None or not entries.is_live(old):
         return False
-    return entries.event_of(old) > event or entries.hash_of(old) == partition.columns_hash
+    return entries.event_of(old) >= event or entries.hash_of(old) == partition.columns_hash
 
 
 def _end_statistics(

@@ -4,11 +4,12 @@ from hive.names import TableName
 from hive.thrift.binary import decode, replaced
 from hive.thrift.structs import PARTITION, TABLE
 from hive.thrift.types import Struct
-from processors.fold.entries import delete, delete_below, put
+from processors.fold.deferred import defer
+from processors.fold.entries import build_on, delete, delete_below, put
 from processors.fold.work import Work
 from processors.fold.write_ids import note_write
 from state import entries, keys
-from state.loads import Doubt
+from state.loads import Doubt, Loads
 from state.records.actions import DropStatistics, PutPartitionStatistics, PutTableStatistics
 from state.records.objects import ColumnStatisticsImage
 from state.tables import TableState
@@ -37,26 +38,44 @@ def put_table_statistics(work: Work, event: int, action: PutTableStatistics) -> 
     name = action.table
     state = work.touch_table(name)
     _put_columns(work, name, state, event, action.columns)
+    if not defer(work, name, state, event, action):
+        change_table(work, event, action)
+    note_write(work, name, state, event, action.write_id)
+
+
+def change_table(work: Work, event: int, action: PutTableStatistics) -> None:
+    """What new statistics change in the table itself."""
+    name = action.table
+    state = work.touch_table(name)
     image = action.image
     parameters = None if image is None else decode(TABLE, image.data).get("parameters", {})
     key = keys.of_table(keys.TABLE, name)
-    changed = _set_parameters(work, key, event, TABLE, parameters, action.write_id)
+    changed = _set_parameters(work, state.loads, key, event, TABLE, parameters, action.write_id)
     if changed is not None and (image is None or changed != image.data):
         delete(work, state.loads, key, event)
         work.doubt_table(name, state, event, Doubt.CONFLICT)
-    note_write(work, name, state, event, action.write_id)
 
 
 def put_partition_statistics(work: Work, event: int, action: PutPartitionStatistics) -> None:
     name = action.table
     state = work.touch_table(name)
     _put_columns(work, name, state, event, action.columns)
+    if not defer(work, name, state, event, action):
+        change_partition(work, event, action)
+    note_write(work, name, state, event, action.write_id)
+
+
+def change_partition(work: Work, event: int, action: PutPartitionStatistics) -> None:
+    """What new statistics change in the partition itself."""
+    name = action.table
+    state = work.touch_table(name)
     key = keys.partition(name, action.values)
-    changed = _set_parameters(work, key, event, PARTITION, action.parameters, action.write_id)
+    changed = _set_parameters(
+        work, state.loads, key, event, PARTITION, action.parameters, action.write_id
+    )
     if changed is not None and action.parameters is None:
         delete(work, state.loads, key, event)
         work.doubt_table(name, state, event, Doubt.CONFLICT)
-    note_write(work, name, state, event, action.write_id)
 
 
 def drop_statistics(work: Work, event: int, action: DropStatistics) -> None:
@@ -83,6 +102,7 @@ def _put_columns(
 
 def _set_parameters(
     work: Work,
+    loads: Loads,
     key: bytes,
     event: int,
     struct: Struct,
@@ -91,10 +111,13 @@ def _set_parameters(
 ) -> bytes | None:
     """The event rewrote the parameters of an object; gives its bytes after that, None where
     there is nothing to change."""
+    if loads.knows(event):
+        return None
     value = work.txn.get(key)
-    if value is None or not entries.is_live(value) or entries.event_of(value) > event:
+    if value is None or not entries.is_live(value) or entries.event_of(value) >= event:
         return None
     entry = entries.decode(value)
+    build_on(work, loads, entry.event, event)
     if parameters is None:
         return entry.data
     changes: dict[str, object] = {"parameters": parameters}

@@ -2,7 +2,8 @@
 
 from hive.names import TableName
 from hive.write_ids.pages import Cold
-from processors.fold.entries import clear, put, replace
+from processors.fold.deferred import defer
+from processors.fold.entries import Replaced, clear, put, replace
 from processors.fold.work import Work
 from processors.fold.write_ids import forget, note_write
 from state import keys, kv
@@ -19,7 +20,7 @@ def create(work: Work, event: int, action: CreateTable) -> None:
     _clear(work, name, state, event, keys.OF_TABLE)
     key = keys.of_table(keys.TABLE, name)
     put(work, state.loads, key, event, action.table.data, action.table.write_id)
-    if not state.loads.may_hold_newer(event):
+    if not state.loads.may_include(event):
         state.describe(action.table)
         state.detailed = False
     state.loads.created(event)
@@ -31,12 +32,21 @@ def create(work: Work, event: int, action: CreateTable) -> None:
 def alter(work: Work, event: int, action: AlterTable) -> None:
     name = action.table.name
     state = work.touch_table(name)
+    if not defer(work, name, state, event, action):
+        change(work, event, action)
+    note_write(work, name, state, event, action.table.write_id)
+
+
+def change(work: Work, event: int, action: AlterTable) -> None:
+    """What an alter does to a table and to what hangs on it."""
     image = action.table
+    name = image.name
+    state = work.touch_table(name)
     key = keys.of_table(keys.TABLE, name)
     entry = Entry(event, image.data, image.write_id)
-    if not replace(work, state.loads, key, event, entry, action.before):
+    if replace(work, state.loads, key, event, entry, action.before) is Replaced.CONFLICT:
         work.doubt_table(name, state, event, Doubt.CONFLICT)
-    if not state.loads.may_hold_newer(event):
+    if not state.loads.may_include(event):
         state.describe(image)
     if action.rewrites and not _bare(work, state):
         _clear(work, name, state, event, keys.BELOW_TABLE)
@@ -44,7 +54,6 @@ def alter(work: Work, event: int, action: AlterTable) -> None:
     elif action.truncates and state.detailed:
         _clear(work, name, state, event, (keys.TABLE_STATISTICS, keys.PARTITION_STATISTICS))
         work.doubt_statistics(name, state, event, Doubt.TRUNCATED)
-    note_write(work, name, state, event, action.table.write_id)
 
 
 def rename(work: Work, event: int, action: RenameTable) -> None:
@@ -54,7 +63,8 @@ def rename(work: Work, event: int, action: RenameTable) -> None:
     if action.sides & Side.NEW and work.lists.allow(name):
         state = work.touch_table(name)
         _clear(work, name, state, event, keys.OF_TABLE)
-        state.describe(action.table)
+        if not state.loads.may_include(event):
+            state.describe(action.table)
         state.pending = []
         forget(work, name, event, Cold.RENAMED)
         work.doubt_table(name, state, event, Doubt.RENAMED)
@@ -72,8 +82,10 @@ def drop_table(work: Work, event: int, name: TableName, reason: Cold) -> None:
     _clear(work, name, state, event, keys.OF_TABLE)
     forget(work, name, event, reason)
     state.pending = []
+    if not state.loads.may_include(event):
+        state.id = 0
     loads, ids_loads = state.loads, state.ids_loads
-    if loads.open is None and ids_loads.open is None and not loads.may_hold_newer(event):
+    if loads.open is None and ids_loads.open is None and not loads.may_include(event):
         # No floor is needed: the `lo` of a load is read after its Begin was written, so whatever
         # begins from here on reads this event too.
         forget_table(work, name)
@@ -87,7 +99,7 @@ def forget_table(work: Work, name: TableName) -> None:
     for loads in (state.loads, state.ids_loads):
         if loads.open is not None:
             work.close_load(loads)
-    for kind in keys.OF_TABLE:
+    for kind in (*keys.OF_TABLE, keys.DEFERRED):
         prefix = keys.of_table(kind, name)
         work.txn.delete_range(prefix, kv.after(prefix))
     work.forget_write_ids(name)
@@ -100,6 +112,7 @@ def reset(work: Work, record: ResetTable) -> None:
         return
     state = work.touch_table(record.table)
     _clear(work, record.table, state, record.at, keys.OF_TABLE)
+    state.loads.ended = None
     forget(work, record.table, record.at, Cold.LOST_EVENTS)
     work.doubt_table(record.table, state, record.at, Doubt.RESET)
 

@@ -141,7 +141,7 @@ class Work:
         """Begins a load of a table or of write ids; one that is open is superseded."""
         if loads.open is None:
             self.head.loads_open += 1
-        loads.open = OpenLoad(load)
+        loads.open = OpenLoad(load, deferred=loads.open.deferred if loads.open else 0)
 
     def close_load(self, loads: Loads) -> None:
         """Ends one; with the last, the ends of transactions are of no use any more."""

@@ -5,7 +5,7 @@ import msgspec
 from hive.names import TableName
 from hive.write_ids.pages import Cold, Ended, Loaded
 from processors.fold.work import Work
-from state import entries, keys, kv
+from state import keys, kv
 from state.records import OpenTransactions, Scope, ScopeKind
 from state.records.actions import AbortTxn, AllocateWriteIds, CommitTxn
 from state.records.objects import WriteIdsImage
@@ -116,20 +116,7 @@ def merge(
             if ids.id_of(txn) is not None:
                 _hold(work, txn, table)
         state.pending_upto = min(state.pending_upto, ids.hwm)
-        _await_rows(work, table, state)
     _signal_if_cold(work, table, lo)
-
-
-def _await_rows(work: Work, table: TableName, state: TableState) -> None:
-    """Rows that a load read may have been written by transactions that are still open."""
-    ids = work.write_ids(table)
-    if not ids.open_count:
-        return
-    for kind in (keys.TABLE, keys.PARTITION):
-        for _, value in kv.scan_prefix(work.txn, keys.of_table(kind, table)):
-            write_id = entries.write_id_of(value)
-            if write_id > 0 and ids.is_open(write_id):
-                state.await_id(write_id)
 
 
 def _end(

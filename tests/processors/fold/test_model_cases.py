@@ -1,0 +1,237 @@
+"""What the toy metastore of `tests/model` brought to light, each as small as it got."""
+
+from hive.thrift.binary import decode, encode
+from hive.thrift.structs import PARTITION
+from processors.fold import Fold
+from state import keys
+from state.loads import Cold
+from state.reading import ShardReader
+from state.records import (
+    AnyRecord,
+    LoadBegin,
+    LoadEnd,
+    LoadRows,
+    Reset,
+    ResetTable,
+    Rows,
+    Scope,
+    ScopeKind,
+    SetLists,
+)
+from state.records.actions import (
+    AllocateWriteIds,
+    AlterPartition,
+    AlterTable,
+    CommitTxn,
+    CreateNames,
+    CreateTable,
+    DropTable,
+    PutName,
+    PutPartitionStatistics,
+    RenameTable,
+    Side,
+    Undecodable,
+)
+from state.records.objects import (
+    ColumnStatisticsImage,
+    DatabaseName,
+    NameImage,
+    PartitionImage,
+    TableImage,
+    WriteIdsImage,
+    fingerprint,
+)
+from tests.processors.fold.test_shard import SCOPE, TABLE, Shard, add, change, image, load
+
+DB = DatabaseName(TABLE.catalog, TABLE.db)
+IDS = Scope(ScopeKind.WRITE_IDS, TABLE)
+
+
+def reader(shard: Shard) -> ShardReader:
+    return ShardReader(shard.store.snapshot())
+
+
+def alter_partition(before: bytes, after: bytes, new: str = "a") -> AlterPartition:
+    written = PartitionImage((new,), 0, 1, after)
+    return AlterPartition(TABLE, 0, ("a",), fingerprint(before), written, truncates=False)
+
+
+def alter_table(*, rewrites: bool = False, truncates: bool = False) -> AlterTable:
+    return AlterTable(image(b"new"), fingerprint(b"table"), rewrites, truncates)
+
+
+def ids_load(lo: int, write_ids: WriteIdsImage) -> list[AnyRecord]:
+    rows = Rows(write_ids=(write_ids,))
+    return [
+        LoadBegin(0, "ids", IDS),
+        LoadRows(0, "ids", IDS, lo, 0, rows),
+        LoadEnd(0, "ids", IDS, lo, lo, 1),
+    ]
+
+
+def test_alters_that_overtake_the_rows_of_a_load_are_folded_at_its_end() -> None:
+    shard = Shard()
+    begin, rows, end = load(10, "a")
+    shard.fold(change(10, after=0), begin, change(11, alter_partition(b"p", b"q")), rows)
+    shard.fold(change(12, alter_partition(b"q", b"r")), change(13, alter_table()), end)
+    assert shard.cold() is None
+    assert shard.partitions() == {"a": b"r"}
+    row = reader(shard).table(TABLE)
+    assert row is not None
+    assert row.data == b"new"
+    assert not list(shard.store.snapshot().scan(keys.DEFERRED, keys.DEFERRED + b"\xff"))
+
+
+def test_an_alter_of_another_state_than_a_load_brought_is_not_believed_at_its_end() -> None:
+    shard = Shard()
+    begin, rows, end = load(10, "a")
+    altered = change(11, alter_partition(b"other", b"q"))
+    assert shard.fold(change(10, after=0), begin, altered, rows, end) == [SCOPE]
+    assert shard.cold() is Cold.DOUBT
+
+
+def test_parameters_that_overtake_the_row_of_a_load_are_set_at_its_end() -> None:
+    shard = Shard()
+    begin, _, end = load(10)
+    stored = PartitionImage(("a",), 0, 1, encode(PARTITION, {"parameters": {"x": "1"}}))
+    rows = LoadRows(0, "load", SCOPE, 10, 0, Rows(tables=(image(),), partitions=(stored,)))
+    put = PutPartitionStatistics(TABLE, 0, ("a",), (), {"x": "2"})
+    shard.fold(change(10, after=0), begin, change(11, put), rows, end)
+    assert shard.cold() is None
+    assert decode(PARTITION, shard.partitions()["a"])["parameters"] == {"x": "2"}
+
+
+def test_a_partition_that_is_renamed_during_a_load_voids_it() -> None:
+    shard = Shard()
+    begin, rows, end = load(10, "a")
+    renamed = change(11, alter_partition(b"p", b"p", new="b"))
+    assert SCOPE in shard.fold(change(10, after=0), begin, renamed, rows, end)
+    assert shard.cold() is Cold.DOUBT
+
+
+def test_a_truncation_during_a_load_casts_doubt_on_the_statistics_that_it_brings() -> None:
+    shard = Shard()
+    begin, _, end = load(10)
+    column = ColumnStatisticsImage(None, "hive", "c", 0, 1, b"statistics")
+    rows = LoadRows(0, "load", SCOPE, 10, 0, Rows(tables=(image(),), statistics=(column,)))
+    shard.fold(change(10, after=0), begin, change(11, alter_table(truncates=True)), rows, end)
+    state = shard.state()
+    assert state is not None
+    assert state.statistics_cold(11, 0) is Cold.DOUBT
+
+
+def test_a_load_that_read_a_rewrite_survives_it() -> None:
+    shard = Shard()
+    shard.fold(change(11, after=0), *load(12, "a"), change(12, alter_table(rewrites=True)))
+    assert shard.cold() is None
+    assert shard.partitions() == {"a": b"p"}
+
+
+def test_an_alter_that_a_load_had_read_is_no_conflict() -> None:
+    shard = Shard()
+    shard.fold(change(11, after=0), *load(12, "a"), change(12, alter_partition(b"o", b"p")))
+    assert shard.cold() is None
+    assert shard.partitions() == {"a": b"p"}
+
+
+def test_events_that_an_ended_load_had_read_bring_nothing_back() -> None:
+    shard = Shard()
+    shard.fold(
+        change(8, after=0), *load(10), change(9, add("gone")), change(10, Undecodable(TABLE))
+    )
+    assert shard.cold() is None
+    assert shard.partitions() == {}
+
+
+def test_rows_of_a_void_load_are_not_taken_for_a_created_table() -> None:
+    shard = Shard()
+    begin, rows, _ = load(12, "later")
+    shard.fold(change(9, after=0), begin, rows, LoadEnd(0, "load", SCOPE, 12, 12, 2))
+    shard.fold(change(10, CreateTable(image())))
+    assert shard.cold() is Cold.DOUBT
+
+
+def test_what_an_event_builds_on_doubtful_ground_is_not_told_alone() -> None:
+    shard = Shard()
+    shard.fold(change(1, CreateTable(image())), change(2, add("a")), change(3, Undecodable(TABLE)))
+    shard.fold(change(4, alter_partition(b"p", b"q")), change(5, add("b")))
+    state, view = shard.state(), reader(shard)
+    built_on, whole = view.partition(TABLE, ("a",)), view.partition(TABLE, ("b",))
+    assert state is not None
+    assert built_on is not None
+    assert whole is not None
+    assert not state.loads.tells_alone(built_on.event, 0)
+    assert state.loads.tells_alone(whole.event, 0)
+
+
+def test_a_created_database_begins_without_the_names_of_an_earlier_one() -> None:
+    shard = Shard()
+    name = PutName(DB, NameImage("old", "T", "o", None))
+    shard.fold(change(1, name), change(7, CreateNames(DB), after=5))
+    assert list(reader(shard).names(DB)) == []
+
+
+def test_a_table_that_is_reset_at_the_event_of_its_creation_is_cold() -> None:
+    shard = Shard()
+    shard.fold(change(1, CreateTable(image())), ResetTable(0, 1, TABLE))
+    assert shard.cold() is Cold.DOUBT
+
+
+def test_lists_of_an_older_epoch_keep_nothing_of_a_newer_one_cold() -> None:
+    shard = Shard()
+    shard.fold(change(50, after=0), SetLists(0, 1, ("db.*",), ()), Reset(1, 20))
+    shard.fold(change(21, CreateTable(image()), epoch=1))
+    assert shard.cold() is None
+
+
+def test_a_name_onto_which_a_table_was_renamed_keeps_the_id_that_a_load_read_later() -> None:
+    shard = Shard()
+    later = TableImage(TABLE, 9, 0, managed=False, partitioned=True, data=b"table")
+    begin, _, end = load(15)
+    rows = LoadRows(0, "load", SCOPE, 15, 0, Rows(tables=(later,)))
+    renamed = RenameTable(TABLE._replace(table="u"), image(), Side.NEW)
+    shard.fold(change(11, after=0), begin, rows, end, change(12, renamed))
+    shard.fold(change(13, DropTable(TABLE)), change(14, CreateTable(later)), change(15))
+    state = shard.state()
+    assert state is not None
+    assert shard.cold() is None
+    assert state.id == 9
+
+
+def test_a_table_that_is_gone_has_no_id() -> None:
+    shard = Shard()
+    begin, _, end = load(9)
+    rows = LoadRows(0, "load", SCOPE, 9, 0, Rows())
+    shard.fold(change(4, CreateTable(image()), after=0), begin, rows, end)
+    state = shard.state()
+    assert state is not None
+    assert state.id == 0
+
+
+def test_a_transaction_that_ends_during_the_only_load_is_not_open_after_it() -> None:
+    shard = Shard()
+    begin, *rest = ids_load(10, WriteIdsImage(1, ((7, 1),), ()))
+    shard.fold(change(10, after=0), begin, change(11, CommitTxn(7, None)), *rest)
+    ids = reader(shard).write_ids(TABLE)
+    assert ids.cold is None
+    assert ids.open_count == 0
+
+
+def test_write_ids_that_were_loaded_ahead_say_so() -> None:
+    shard = Shard()
+    shard.fold(change(1, CreateTable(image())), *ids_load(5, WriteIdsImage(1, (), ())))
+    assert reader(shard).write_ids(TABLE).reflects == 5
+    assert Fold(shard.store.transaction()).applied == 1
+
+
+def test_what_was_dropped_before_a_load_is_pending_while_its_ids_are_open() -> None:
+    shard = Shard()
+    begin, _, end = load(10)
+    ids = WriteIdsImage(1, ((7, 1),), ())
+    rows = LoadRows(0, "load", SCOPE, 10, 0, Rows(tables=(image(),), write_ids=(ids,)))
+    shard.fold(change(10, after=0), begin, rows, end)
+    state = shard.state()
+    assert state is not None
+    assert state.is_pending(reader(shard).write_ids(TABLE))
+    shard.fold(change(11, CommitTxn(7, None)), change(12, AllocateWriteIds(TABLE, (8,), (2,))))
+    assert not state.is_pending(reader(shard).write_ids(TABLE))
