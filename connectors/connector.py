@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import structlog
@@ -41,7 +42,10 @@ class Connector:
         pace: Pace | None = None,
         metrics: Metrics | None = None,
         status: Status | None = None,
+        on_epoch: Callable[[int], None] = lambda _: None,
     ) -> None:
+        """`on_epoch` hears of the epoch of what is published from then on."""
+        self._on_epoch = on_epoch
         self._source = source
         self._topic = events
         self._pace = pace or Pace()
@@ -93,6 +97,7 @@ class Connector:
             found = tails.find(self._topic)
         log.info("resumed", epoch=found.epoch, event_id=found.lowest, furthest=found.known.event_id)
         self._metrics.epoch.set(found.epoch)
+        self._on_epoch(found.epoch)
         return found
 
     def _follow(self, session: Session) -> None:

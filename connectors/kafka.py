@@ -1,7 +1,7 @@
 """Clients of the broker, set up for a topic that is all there is of the cache."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,6 +75,21 @@ class Topic:
             },
             logger=_LOG,
         )
+
+    def group_consumer(self, group: str, topics: Sequence[str]) -> Consumer:
+        """Shares topics with the others of its group, from what these have taken on."""
+        consumer = Consumer(
+            {
+                **self._client(),
+                "group.id": group,
+                "auto.offset.reset": "earliest",
+                "partition.assignment.strategy": "cooperative-sticky",
+                "session.timeout.ms": 10_000,
+            },
+            logger=_LOG,
+        )
+        consumer.subscribe(list(topics))
+        return consumer
 
     def admin(self) -> AdminClient:
         return AdminClient(self._client(), logger=_LOG)

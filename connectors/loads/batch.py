@@ -9,10 +9,12 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from sqlalchemy import Engine, tuple_
+from sqlalchemy.exc import SQLAlchemyError
 
 from connectors.loads import images
 from connectors.loads.chunks import Load
 from connectors.loads.sink import Sink
+from hive.errors import SourceError
 from hive.names import TableName
 from hive.reader.constraints import read_constraints
 from hive.reader.databases import read_databases, read_functions
@@ -23,7 +25,7 @@ from hive.reader.snapshot import Snapshot, open_snapshot
 from hive.reader.statistics import OF_PARTITIONS, OF_TABLES, stream_statistics
 from hive.reader.tables import named, read_tables, stream_names
 from hive.reader.write_ids import read_write_ids
-from hive.schema import Version
+from hive.schema import Version, detect
 from state.records import Scope, ScopeKind
 
 
@@ -32,6 +34,24 @@ class Database(NamedTuple):
 
     engine: Engine
     version: Version
+
+
+def find_database(engine: Engine) -> Database:
+    """The metastore's database with the shape of its schema."""
+    try:
+        with engine.connect() as connection:
+            version = detect(connection)
+    except SQLAlchemyError as error:
+        raise unreadable(error) from error
+    if version is None:
+        raise SourceError(f"{engine.url.render_as_string()} holds no metastore: give another one")
+    return Database(engine, version)
+
+
+def unreadable(error: SQLAlchemyError) -> SourceError:
+    """What a driver says, in one line."""
+    cause = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+    return SourceError(f"the metastore's database can't be read: {cause}")
 
 
 class Read(NamedTuple):

@@ -75,10 +75,8 @@ class Load:
 
 def _size(image: Any) -> int:
     """About; to encode it only for that would cost as much as all the rest."""
-    size = ITEM_BYTES
-    for field in msgspec.structs.astuple(image):
-        if isinstance(field, bytes | str):
-            size += len(field)
-        elif isinstance(field, tuple):
-            size += sum(len(one) if isinstance(one, bytes | str) else 16 for one in field)
-    return size
+    data = getattr(image, "data", None)
+    if data is not None:
+        return ITEM_BYTES + len(data)
+    fields = msgspec.structs.astuple(image)
+    return ITEM_BYTES + sum(len(one) for one in fields if isinstance(one, str | bytes | tuple))

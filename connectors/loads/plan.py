@@ -1,6 +1,6 @@
 """What there is to load in a database, and how much of it goes into one snapshot."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from sqlalchemy import func, select
@@ -38,21 +38,6 @@ def everything(snapshot: Snapshot, lists: Lists) -> list[Planned]:
         if (name.catalog, name.db) in here and lists.allow(name)
     ]
     return planned
-
-
-def batches(planned: Iterable[Planned]) -> Iterator[list[Planned]]:
-    """Groups that are each read in one snapshot, in the order given."""
-    batch: list[Planned] = []
-    partitions = 0
-    for one in planned:
-        too_many = partitions + one.partitions > BATCH_PARTITIONS_MAX
-        if batch and (too_many or len(batch) == BATCH_SCOPES_MAX):
-            yield batch
-            batch, partitions = [], 0
-        batch.append(one)
-        partitions += one.partitions
-    if batch:
-        yield batch
 
 
 def _tables(snapshot: Snapshot) -> Iterator[tuple[TableName, int]]:

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import CompoundSelect, and_, cast, func, null, select, union_all
 from sqlalchemy.types import BigInteger, Text
 
-from hive.reader.details import ids_parameter
+from hive.reader.details import has_id
 from hive.reader.rows.constraints import FOREIGN, StoredConstraint, stored_constraints
 from hive.reader.snapshot import Snapshot
 from hive.schema import Version, metadata
@@ -29,7 +29,6 @@ def read_constraints(snapshot: Snapshot, tables: Collection[int]) -> list[Stored
 def _statement(version: Version) -> CompoundSelect[Any]:
     tables = metadata(version).tables
     keys, tbls, dbs = tables["KEY_CONSTRAINTS"], tables["TBLS"], tables["DBS"]
-    ids = ids_parameter("tables")
     own = _Column(version, keys.c.PARENT_CD_ID, keys.c.PARENT_INTEGER_IDX, tbls.c.TBL_ID)
     common = (dbs.c.CTLG_NAME, dbs.c.NAME, tbls.c.TBL_NAME)
     no_text, no_number = cast(null(), Text), cast(null(), BigInteger)
@@ -40,7 +39,7 @@ def _statement(version: Version) -> CompoundSelect[Any]:
     )
     joined = keys.join(tbls, tbls.c.TBL_ID == keys.c.PARENT_TBL_ID)
     others = others.select_from(own.outerjoin(joined.join(dbs, dbs.c.DB_ID == tbls.c.DB_ID)))
-    others = others.where(keys.c.PARENT_TBL_ID.in_(ids), keys.c.CONSTRAINT_TYPE != FOREIGN)
+    others = others.where(has_id(keys.c.PARENT_TBL_ID, "tables"), keys.c.CONSTRAINT_TYPE != FOREIGN)
 
     child = _Column(version, keys.c.CHILD_CD_ID, keys.c.CHILD_INTEGER_IDX, tbls.c.TBL_ID)
     parent, parent_db = tbls.alias("PARENT"), dbs.alias("PARENT_DB")
@@ -68,7 +67,9 @@ def _statement(version: Version) -> CompoundSelect[Any]:
         )
     )
     foreign = foreign.select_from(target.outerjoin(child.outerjoin(joined)))
-    foreign = foreign.where(keys.c.CHILD_TBL_ID.in_(ids), keys.c.CONSTRAINT_TYPE == FOREIGN)
+    foreign = foreign.where(
+        has_id(keys.c.CHILD_TBL_ID, "tables"), keys.c.CONSTRAINT_TYPE == FOREIGN
+    )
     return union_all(others, foreign)
 
 

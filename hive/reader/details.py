@@ -1,13 +1,15 @@
 """What hangs on objects in tables of its own: one statement brings all kinds for many owners."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from enum import Enum
 from functools import cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
     Column,
+    ColumnElement,
     CompoundSelect,
+    Dialect,
     Select,
     String,
     Text,
@@ -18,6 +20,7 @@ from sqlalchemy import (
     select,
     union_all,
 )
+from sqlalchemy.types import UserDefinedType
 
 from hive.reader.rows.details import Details, Kind
 from hive.reader.snapshot import Snapshot
@@ -139,9 +142,9 @@ def _select(version: Version, source: Source) -> Select[Any]:
     texts = [_text(columns[name]) for name in source.texts]
     texts += [cast(null(), Text)] * (_TEXTS - len(texts))
     place = literal_column("0") if source.place is None else columns[source.place]
-    return select(literal_column(str(int(source.kind))), columns[source.id], place, *texts).where(
-        columns[source.id].in_(ids_parameter(source.owner.value))
-    )
+    kind: ColumnElement[int] = literal_column(str(int(source.kind)))
+    statement = select(kind, columns[source.id], place, *texts)
+    return statement.where(has_id(columns[source.id], source.owner.value))
 
 
 def _text(column: Column[Any]) -> Any:
@@ -152,7 +155,7 @@ def _text(column: Column[Any]) -> Any:
 def _skew_statement(version: Version) -> CompoundSelect[Any]:
     """Lists of values, each value a row; a list without values is a row of its own."""
     tables = metadata(version).tables
-    of = ids_parameter(Owner.STORAGE.value)
+    of = Owner.STORAGE.value
     lists, places = tables["SKEWED_VALUES"].c, tables["SKEWED_COL_VALUE_LOC_MAP"].c
     values = tables["SKEWED_STRING_LIST_VALUES"]
     return union_all(
@@ -167,7 +170,7 @@ def _skew_statement(version: Version) -> CompoundSelect[Any]:
         .outerjoin_from(
             tables["SKEWED_VALUES"], values, lists.STRING_LIST_ID_EID == values.c.STRING_LIST_ID
         )
-        .where(lists.SD_ID_OID.in_(of)),
+        .where(has_id(lists.SD_ID_OID, of)),
         select(
             literal_column(str(int(Kind.SKEWED_LOCATION))),
             places.SD_ID,
@@ -181,10 +184,23 @@ def _skew_statement(version: Version) -> CompoundSelect[Any]:
             values,
             places.STRING_LIST_ID_KID == values.c.STRING_LIST_ID,
         )
-        .where(places.SD_ID.in_(of)),
+        .where(has_id(places.SD_ID, of)),
     )
 
 
-def ids_parameter(name: str) -> Any:
-    """A parameter for thousands of ids: they go into the text, since drivers limit parameters."""
-    return bindparam(name, expanding=True, literal_execute=True)
+class _Ids(UserDefinedType[Collection[int]]):
+    """Whole numbers that become a part of the text at once.
+
+    Drivers limit how many parameters a statement has, and to render thousands one by one takes
+    longer than to find them.
+    """
+
+    cache_ok = True
+
+    def literal_processor(self, dialect: Dialect) -> Callable[[Any], str]:
+        return lambda ids: f"({','.join(map(str, map(int, ids)))})"
+
+
+def has_id(column: Column[int], name: str) -> ColumnElement[bool]:
+    """A condition with a parameter for thousands of ids, one at least."""
+    return column.op("IN", is_comparison=True)(bindparam(name, type_=_Ids(), literal_execute=True))

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Select, func, null, select
 
 from hive.names import TableName
-from hive.reader.details import Owner, ids_parameter, read_details
+from hive.reader.details import Owner, has_id, read_details
 from hive.reader.rows.details import Details
 from hive.reader.rows.partitions import OWN_COLUMNS, StoredPartition, stored_partition
 from hive.reader.rows.storage import Storages
@@ -105,7 +105,7 @@ def partition_ids(snapshot: Snapshot, *tables: int) -> "array[int]":
     partitions = snapshot.tables["PARTITIONS"].c
     statement = (
         select(partitions.PART_ID)
-        .where(partitions.TBL_ID.in_(ids_parameter("tables")))
+        .where(has_id(partitions.TBL_ID, "tables"))
         .order_by(partitions.TBL_ID, partitions.PART_ID)
     )
     ids = array("q")
@@ -153,4 +153,4 @@ def _statement(version: Version) -> Select[Any]:
 @cache
 def _page_statement(version: Version) -> Select[Any]:
     ids = metadata(version).tables["PARTITIONS"].c.PART_ID
-    return _statement(version).where(ids.in_(ids_parameter("partitions")))
+    return _statement(version).where(has_id(ids, "partitions"))

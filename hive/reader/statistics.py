@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Select, null, select
 
-from hive.reader.details import ids_parameter
+from hive.reader.details import has_id
 from hive.reader.rows.statistics import StatisticsRow, StoredStatistics, stored_statistics
 from hive.reader.snapshot import Snapshot
 from hive.reader.tables import Condition
@@ -29,6 +29,8 @@ def stream_statistics(
     snapshot: Snapshot, kind: str, owners: Collection[int], *where: Condition
 ) -> Iterator[list[StoredStatistics]]:
     """The statistics of tables or of partitions with these ids, in the order of the ids."""
+    if not owners:
+        return
     statement = _statement(snapshot.version, kind).where(*where)
     for rows in snapshot.stream(statement, {"owners": list(owners)}):
         yield [found for row in rows if (found := stored_statistics(row)) is not None]
@@ -40,6 +42,6 @@ def _statement(version: Version, kind: str) -> Select[Any]:
     owner = columns[_OWNERS[kind]]
     return (
         select(owner, *(columns.get(name, null()) for name in _FIGURES))
-        .where(owner.in_(ids_parameter("owners")))
+        .where(has_id(owner, "owners"))
         .order_by(owner)
     )

@@ -10,12 +10,16 @@ from hive.errors import MetatideError
 COMMANDS: dict[str, str] = {
     "up": "metatide.cli.up",
     "config": "metatide.cli.config",
+    "connect": "metatide.cli.connect",
     "demo": "metatide.cli.demo",
     "digest": "metatide.cli.digest",
     "doctor": "metatide.cli.doctor",
+    "events": "metatide.cli.events",
     "fold": "metatide.cli.fold",
+    "prewarm": "metatide.cli.prewarm",
     "rebuild": "metatide.cli.rebuild",
     "work": "metatide.cli.work",
+    "topic": "metatide.cli.topic",
     "write-ids": "metatide.cli.write_ids",
 }
 """Name of a subcommand → the module that defines `command`."""

@@ -9,6 +9,8 @@ import structlog
 
 from connectors import health
 from connectors.connector import Connector, Status
+from connectors.loads.loader import Loader
+from connectors.loads.metrics import LoadMetrics
 from connectors.metrics import Metrics
 from connectors.settings import Pace
 from connectors.sql_source import SqlSource
@@ -33,7 +35,8 @@ def command(effective: Effective) -> None:
     Reads the notification log in the metastore's database and writes it to the events topic,
     which it makes where there is none. It remembers nothing: what the topic holds says where to go
     on, so it may be killed at any time, and several may run. Without --kafka and --database it
-    takes those of a running `metatide up`. /metrics and /healthz are served on --connect-port.
+    takes those of a running `metatide up`. What workers miss, it loads from the database.
+    /metrics and /healthz are served on --connect-port.
     """
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
     config = effective.config
@@ -42,12 +45,14 @@ def command(effective: Effective) -> None:
         raise InputError("no database: start `metatide up`, or give one with --database URL")
     events = events_topic(config)
     status, metrics = Status(), Metrics()
+    loader = Loader(make_engine(url), events, metrics=LoadMetrics(metrics.registry))
     connector = Connector(
         SqlSource(make_engine(url)),
         events,
         pace=Pace(poll_interval_ms=config.connect.poll_interval_ms),
         metrics=metrics,
         status=status,
+        on_epoch=loader.begin_epoch,
     )
 
     def stop(_number: int, _frame: FrameType | None) -> None:
@@ -58,4 +63,7 @@ def command(effective: Effective) -> None:
     listening = health.serving(config.connect.host, config.connect.port, status, metrics.registry)
     with listening as (host, port):
         click.echo(f"publishing to {events.name}; http://{host}:{port}/metrics (Ctrl-C ends it)")
-        connector.run()
+        try:
+            connector.run()
+        finally:
+            loader.stop()

@@ -6,8 +6,12 @@ A row is (kind, owner's id, place, text, text, text), so that one statement can 
 from collections import defaultdict
 from collections.abc import Iterable
 from enum import IntEnum
+from itertools import groupby
+from operator import itemgetter
 
 DetailRow = tuple[int, int, int | None, str | None, str | None, str | None]
+
+_KIND_AND_OWNER = itemgetter(0, 1)
 
 
 class Kind(IntEnum):
@@ -52,9 +56,8 @@ class Details:
 
     def add(self, rows: Iterable[DetailRow]) -> None:
         """More of them."""
-        found = self._rows
-        for row in rows:
-            found[row[0]][row[1]].append(row)
+        for (kind, owner), of_owner in groupby(rows, key=_KIND_AND_OWNER):
+            self._rows[kind][owner].extend(of_owner)
 
     def any(self, kind: Kind) -> bool:
         """Whether there is one of this kind."""

@@ -1,0 +1,114 @@
+"""Loading the design document's catalog into a topic, beside the bare reading of the same rows.
+
+python -m benchmarks.prewarm [--tables N] [--partitions N] [--threads N]
+"""
+
+import argparse
+import gc
+import json
+import multiprocessing
+import resource
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import sqlalchemy as sa
+
+from connectors import topic
+from connectors.kafka import Topic
+from connectors.loads.loader import WORKERS, Loader
+from metatide.demo.bulk import fill
+from metatide.demo.options import Size
+from metatide.demo.store import Store
+from metatide.demo.workload import Style, Workload
+from metatide.stack.database import make_engine
+from tests.support import kafka, postgres
+
+TABLES, PARTITIONS, LAYOUTS = 895, 97_863, 412
+READ = (
+    *("TBLS", "TABLE_PARAMS", "PARTITION_KEYS", "PARTITIONS", "PARTITION_KEY_VALS"),
+    *("PARTITION_PARAMS", "SDS", "SD_PARAMS", "SERDES", "SERDE_PARAMS", "COLUMNS_V2"),
+    *("BUCKETING_COLS", "SORT_COLS", "SKEWED_COL_NAMES", "TAB_COL_STATS", "PART_COL_STATS"),
+)
+"""The tables whose rows a load turns into records."""
+LOOK_S = 0.01
+FETCHED_ROWS = 5_000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tables", type=int, default=TABLES)
+    parser.add_argument("--partitions", type=int, default=PARTITIONS)
+    parser.add_argument("--threads", type=int, default=WORKERS)
+    arguments = parser.parse_args()
+    with ExitStack() as stack:
+        server = stack.enter_context(postgres.server())
+        broker = stack.enter_context(kafka.broker())
+        url = server.new_database()
+        size = Size(arguments.tables, arguments.partitions, LAYOUTS)
+        # In a process of its own: what it needs is no part of the memory that is measured.
+        filling = multiprocessing.get_context("spawn").Process(target=filled, args=(url, size))
+        filling.start()
+        filling.join()
+        assert filling.exitcode == 0
+        with measured("select the same rows") as figures:
+            figures["rows"] = bare(url)
+        gc.set_threshold(100_000)
+        with measured("prewarm") as figures:
+            loader = prewarm(url, broker, arguments.threads)
+            figures["partitions"] = loader.progress.partitions
+            sent = loader.metrics.registry.get_sample_value("metatide_loads_bytes_total")
+            figures["record_bytes"] = sent or 0
+
+
+def filled(url: str, size: Size) -> None:
+    store = Store(url)
+    for _ in fill(Workload(store.ids, store.session, store.schema, size, Style())):
+        pass
+    with store.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(sa.text("ANALYZE"))
+    store.engine.dispose()
+
+
+def bare(url: str) -> int:
+    """What the driver and the database need alone: a statement a table, nothing made of it."""
+    rows = 0
+    engine = make_engine(url)
+    with engine.connect() as connection:
+        for table in READ:
+            statement = sa.text(f'SELECT * FROM "{table}"').execution_options(stream_results=True)
+            with connection.execute(statement) as result:
+                while found := result.fetchmany(FETCHED_ROWS):
+                    rows += len(found)
+    return rows
+
+
+def prewarm(url: str, broker: str, threads: int) -> Loader:
+    """From the first look at the database until the broker has acknowledged everything."""
+    events = Topic(broker, f"prewarm-{uuid.uuid4().hex[:8]}", 16)
+    topic.create(events)
+    loader = Loader(make_engine(url), events, workers=threads)
+    loader.plan()
+    loader.start(0, asks=False)
+    while not loader.idle:
+        assert loader.fault is None, loader.fault
+        time.sleep(LOOK_S)
+    loader.stop()
+    return loader
+
+
+@contextmanager
+def measured(what: str) -> Iterator[dict[str, float]]:
+    """Prints the figures with the time that passed, that of the processor, and the memory."""
+    figures: dict[str, float] = {}
+    began, used = time.perf_counter(), time.process_time()
+    yield figures
+    figures["seconds"] = round(time.perf_counter() - began, 2)
+    figures["cpu_seconds"] = round(time.process_time() - used, 2)
+    figures["rss_mib_max"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    print(json.dumps({"benchmark": what, **figures}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""Which loads a topic holds whole, so that an interrupted prewarm goes on where it ended."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from confluent_kafka import KafkaError, TopicPartition
+
+from connectors import headers, tails
+from connectors.headers import Kind
+from connectors.kafka import Topic
+from connectors.loads.kafka_sink import ROWS
+from hive.errors import PublishError
+from state.records import LoadBegin, LoadEnd, Scope, ScopeKind, decode
+
+_AT_ONCE = 1_000
+_CONSUME_S = 1.0
+_SILENCE_S_MAX = 30.0
+
+
+def ended_scopes(topic: Topic, epoch: int) -> set[Scope]:
+    """The scopes of one shard whose last begun load has ended, in one epoch.
+
+    What has become doubtful since is no matter of a prewarm: workers ask for that. All of the
+    topic is read, but nothing is decoded besides Begin and End.
+    """
+    begun: dict[Scope, str] = {}
+    ended: set[Scope] = set()
+    for message in _messages(topic):
+        head = headers.read(message.headers())
+        if head is None or head.kind is not Kind.LOAD or head.epoch != epoch or head.event == ROWS:
+            continue
+        record = decode(message.value())
+        assert isinstance(record, LoadBegin | LoadEnd)
+        if record.scope.kind is ScopeKind.DATABASES:
+            continue
+        if isinstance(record, LoadBegin):
+            begun[record.scope] = record.load
+            ended.discard(record.scope)
+        elif begun.get(record.scope) == record.load:
+            ended.add(record.scope)
+    return ended
+
+
+def _messages(topic: Topic) -> Iterator[Any]:
+    """What the topic holds now, each shard in its order."""
+    first, ends = tails.offsets(topic)
+    reading = {shard for shard in ends if first[shard] < ends[shard]}
+    consumer = topic.consumer()
+    consumer.assign([TopicPartition(topic.name, one, first[one]) for one in sorted(reading)])
+    heard_at = time.monotonic()
+    try:
+        while reading:
+            messages = consumer.consume(_AT_ONCE, _CONSUME_S)
+            if messages:
+                heard_at = time.monotonic()
+            elif time.monotonic() - heard_at > _SILENCE_S_MAX:
+                why = f"nothing came for {_SILENCE_S_MAX:g} s"
+                raise PublishError(f"{topic.name} can't be read: {why}")
+            for message in messages:
+                shard, offset, error = message.partition(), message.offset(), message.error()
+                if error is None and offset is not None and offset < ends[shard or 0]:
+                    yield message
+                elif error is not None and error.code() != KafkaError._PARTITION_EOF:  # noqa: SLF001
+                    raise PublishError(f"{topic.name} can't be read: {error.str()}")
+                if error is not None or offset is None or offset >= ends[shard or 0] - 1:
+                    reading.discard(shard or 0)
+    finally:
+        consumer.close()

@@ -1,0 +1,218 @@
+"""Loads what is due and what is asked for, in threads, until it is told to stop."""
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+import structlog
+from sqlalchemy import Engine
+from sqlalchemy.exc import SQLAlchemyError
+
+from connectors.kafka import Topic
+from connectors.loads import batch, plan
+from connectors.loads.asks import Asks
+from connectors.loads.batch import Database
+from connectors.loads.kafka_sink import KafkaSink, Stopped
+from connectors.loads.lists import Lists
+from connectors.loads.metrics import LoadMetrics
+from connectors.loads.plan import Planned
+from connectors.loads.queue import Queue
+from hive.errors import MachineError, SourceError
+from hive.reader.snapshot import open_snapshot
+from state.records import Scope, ScopeKind
+from state.records.asks import Ask
+
+log = structlog.get_logger()
+WORKERS = 2
+_WAIT_S = 0.2
+_RETRY_S_FIRST, _RETRY_S_MAX = 0.2, 10.0
+_OF_TABLES = (ScopeKind.TABLE, ScopeKind.WRITE_IDS)
+
+
+class Progress:
+    """How much was loaded since the start."""
+
+    def __init__(self, metrics: LoadMetrics) -> None:
+        self.scopes = 0
+        self.partitions = 0
+        self._metrics = metrics
+        self._lock = threading.Lock()
+        self._heard: Callable[[], None] = lambda: None
+
+    def listen(self, heard: Callable[[], None]) -> None:
+        """Somebody wants to know of every step."""
+        self._heard = heard
+
+    def read(self, partitions: int) -> None:
+        """A page came."""
+        with self._lock:
+            self.partitions += partitions
+            self._metrics.partitions.inc(partitions)
+            self._heard()
+
+    def ended(self, scopes: Sequence[Scope]) -> None:
+        """Loads ended."""
+        with self._lock:
+            self.scopes += len(scopes)
+            for scope in scopes:
+                self._metrics.loads.labels(scope.kind.value).inc()
+            self._heard()
+
+
+class Loader:
+    """The local engine.
+
+    A batch that fails is loaded again, later and with new ids: what the first try began never
+    ends, so nothing of it counts.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        topic: Topic,
+        *,
+        lists: Lists | None = None,
+        workers: int = WORKERS,
+        metrics: LoadMetrics | None = None,
+    ) -> None:
+        self.metrics = metrics or LoadMetrics()
+        self.progress = Progress(self.metrics)
+        self._engine = engine
+        self._found: Database | None = None
+        self._topic = topic
+        self._lists = lists or Lists()
+        self._workers = workers
+        self._queue = Queue()
+        self._stopped = threading.Event()
+        self._epoch = 0
+        self._threads: list[threading.Thread] = []
+        self._fault: MachineError | None = None
+
+    def begin_epoch(self, epoch: int) -> None:
+        """From here on loads are of this history; the first time, it starts."""
+        if not self._threads:
+            self.start(epoch)
+        elif epoch != self._epoch:
+            self._epoch = epoch
+            self._queue.forget()
+
+    def start(self, epoch: int, *, asks: bool = True) -> None:
+        """Begins to load; with `asks`, what others ask for too."""
+        assert not self._threads
+        self._epoch = epoch
+        work: list[Callable[[], None]] = [self._load_batches] * self._workers
+        if asks:
+            work.append(self._listen)
+        for number, target in enumerate(work):
+            thread = threading.Thread(target=target, name=f"loader-{number}", daemon=True)
+            thread.start()
+            self._threads.append(thread)
+
+    def stop(self) -> None:
+        """Ends all threads; what isn't loaded is left to the next."""
+        self._stopped.set()
+        self._queue.close()
+        for thread in self._threads:
+            thread.join()
+        self._threads.clear()
+
+    def plan(self, skip: Callable[[Scope], bool] = lambda _: False) -> list[Planned]:
+        """Makes everything due that there is; gives what that is."""
+        try:
+            with open_snapshot(*self._database()) as snapshot:
+                planned = plan.everything(snapshot, self._lists)
+        except SQLAlchemyError as error:
+            raise batch.unreadable(error) from error
+        due = [one for one in planned if not skip(one.scope)]
+        self.add(due)
+        return due
+
+    def add(self, planned: Iterable[Planned]) -> None:
+        """Makes something due."""
+        self._queue.plan(planned)
+        self.metrics.waiting.set(len(self._queue))
+
+    def ask(self, ask: Ask) -> None:
+        """Somebody misses something: it comes before what is due."""
+        if ask.scope.kind in _OF_TABLES and not self._lists.allow(ask.scope.name):
+            self.metrics.asked.labels("excluded").inc()
+            return
+        taken = ask.epoch <= self._epoch and self._queue.ask(ask.scope, ask.floor)
+        self.metrics.asked.labels("taken" if taken else "answered").inc()
+        self.metrics.waiting.set(len(self._queue))
+
+    @property
+    def idle(self) -> bool:
+        """Whether all that was due and asked for is loaded."""
+        return self._queue.empty()
+
+    @property
+    def fault(self) -> MachineError | None:
+        """What stands in the way at present."""
+        return self._fault
+
+    def _load_batches(self) -> None:
+        wait_s = _RETRY_S_FIRST
+        while not self._stopped.is_set():
+            epoch = self._epoch
+            sink = KafkaSink(self._topic, epoch, self.metrics, self._going_on)
+            try:
+                while self._going_on() and epoch == self._epoch:
+                    self._load_next(sink, epoch)
+                    wait_s = _RETRY_S_FIRST
+            except Stopped:
+                pass
+            except MachineError as error:
+                self._complain(error)
+                self._stopped.wait(wait_s)
+                wait_s = min(2 * wait_s, _RETRY_S_MAX)
+            finally:
+                sink.close()
+
+    def _load_next(self, sink: KafkaSink, epoch: int) -> None:
+        scopes = self._queue.take(_WAIT_S)
+        self.metrics.waiting.set(len(self._queue))
+        if not scopes:
+            return
+        began, position = time.monotonic(), None
+        try:
+            position = self._load(sink, epoch, scopes)
+        finally:
+            self._queue.done(scopes, position)
+        self._fault = None
+        self.metrics.batch_s.observe(time.monotonic() - began)
+        self.progress.ended(scopes)
+
+    def _load(self, sink: KafkaSink, epoch: int, scopes: Sequence[Scope]) -> int:
+        try:
+            read = batch.load(self._database(), sink, epoch, scopes, self.progress.read)
+        except SQLAlchemyError as error:
+            raise batch.unreadable(error) from error
+        return read.position
+
+    def _database(self) -> Database:
+        if self._found is None:
+            self._found = batch.find_database(self._engine)
+        return self._found
+
+    def _listen(self) -> None:
+        while not self._stopped.is_set():
+            try:
+                asks = Asks(self._topic)
+                try:
+                    while not self._stopped.is_set():
+                        asks.read(self.ask, self.metrics.asked.labels("unreadable").inc)
+                finally:
+                    asks.close()
+            except MachineError as error:
+                self._complain(error)
+                self._stopped.wait(_RETRY_S_MAX)
+
+    def _complain(self, error: MachineError) -> None:
+        self._fault = error
+        kind = "source" if isinstance(error, SourceError) else "publish"
+        self.metrics.faults.labels(kind).inc()
+        log.error("loads wait", why=str(error))
+
+    def _going_on(self) -> bool:
+        return not self._stopped.is_set()

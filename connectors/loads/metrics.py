@@ -1,0 +1,45 @@
+"""What loads count and measure, in Prometheus' words."""
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+_SECONDS = (0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300)
+
+
+class LoadMetrics:
+    """Of one loader."""
+
+    def __init__(self, registry: CollectorRegistry | None = None) -> None:
+        registry = self.registry = registry or CollectorRegistry()
+        self.loads = Counter(
+            "metatide_loads",
+            "Loads that ended, by what they read: table, write_ids, names, databases.",
+            ["kind"],
+            registry=registry,
+        )
+        self.partitions = Counter(
+            "metatide_loads_partitions", "Partitions that were read.", registry=registry
+        )
+        self.bytes = Counter(
+            "metatide_loads_bytes", "Bytes of the records of loads.", registry=registry
+        )
+        self.faults = Counter(
+            "metatide_loads_faults",
+            "What went wrong, by kind: source, publish.",
+            ["kind"],
+            registry=registry,
+        )
+        self.waiting = Gauge(
+            "metatide_loads_waiting", "Loads that are still to begin.", registry=registry
+        )
+        self.asked = Counter(
+            "metatide_loads_asked",
+            "Asks for loads, by what became of them: taken, answered, excluded, unreadable.",
+            ["result"],
+            registry=registry,
+        )
+        self.batch_s = Histogram(
+            "metatide_loads_batch_seconds",
+            "From the first Begin of the loads of one snapshot to their last End.",
+            buckets=_SECONDS,
+            registry=registry,
+        )

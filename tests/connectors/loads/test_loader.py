@@ -1,0 +1,173 @@
+"""The loader on a real broker and database."""
+
+import time
+import uuid
+from collections.abc import Callable, Iterator
+
+import pytest
+from confluent_kafka import Producer
+
+from connectors import topic
+from connectors.headers import Kind
+from connectors.kafka import Topic
+from connectors.loads.batch import Database
+from connectors.loads.ended import ended_scopes
+from connectors.loads.lists import Lists
+from connectors.loads.loader import Loader
+from connectors.loads.plan import everything
+from hive.errors import InputError
+from hive.names import TableName
+from hive.reader.snapshot import open_snapshot
+from metatide.demo.bulk import fill
+from metatide.demo.options import Size
+from metatide.demo.store import Store
+from metatide.demo.workload import Style, Workload
+from metatide.stack.database import make_engine
+from state.records import LoadBegin, LoadEnd, LoadRows, Scope, ScopeKind
+from state.records.asks import Ask, ask_key, encode_ask, signals_topic
+from tests.connectors.loads.topic import Topic as Folded
+from tests.connectors.loads.topic import contents
+from tests.connectors.running import read
+
+SHARDS = 3
+PATIENCE_S = 60
+
+
+@pytest.fixture(scope="module")
+def store(new_database: Callable[[], str]) -> Iterator[Store]:
+    store = Store(new_database())
+    size = Size(tables=30, partitions=3_000, storage_descriptors=9)
+    for _ in fill(Workload(store.ids, store.session, store.schema, size, Style())):
+        pass
+    yield store
+    store.engine.dispose()
+
+
+@pytest.fixture
+def database(store: Store) -> Database:
+    return Database(store.engine, store.schema)
+
+
+@pytest.fixture
+def events(kafka_broker: str) -> Topic:
+    made = Topic(kafka_broker, f"loads-{uuid.uuid4().hex[:8]}", SHARDS)
+    topic.create(made)
+    return made
+
+
+def until(what: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not what():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def run(loader: Loader) -> None:
+    loader.start(0, asks=False)
+    try:
+        until(lambda: loader.idle)
+        assert loader.fault is None
+    finally:
+        loader.stop()
+
+
+def records(events: Topic) -> list[tuple[int, LoadBegin | LoadRows | LoadEnd]]:
+    """What is in the topic, shard by shard."""
+    found: list[tuple[int, LoadBegin | LoadRows | LoadEnd]] = []
+    for message in read(events):
+        assert isinstance(message.record, LoadBegin | LoadRows | LoadEnd)
+        assert message.head.kind is Kind.LOAD
+        found.append((message.shard, message.record))
+    return found
+
+
+def scopes(database: Database) -> list[Scope]:
+    with open_snapshot(*database) as snapshot:
+        return [one.scope for one in everything(snapshot, Lists())]
+
+
+def test_what_is_in_the_topic_folds_to_all_there_is(database: Database, events: Topic) -> None:
+    loader = Loader(database.engine, events, workers=3)
+    planned = loader.plan()
+    run(loader)
+    found = records(events)
+    folded = Folded(0)
+    assert folded.shards == SHARDS
+    for shard, record in found:
+        folded.put(shard, record)
+    digests = contents(folded)
+    assert None not in digests.values()
+    assert len(digests) == len(planned) == loader.progress.scopes
+    assert loader.progress.partitions == sum(one.partitions for one in planned) == 3_000
+    assert loader.metrics.registry.get_sample_value("metatide_loads_waiting") == 0
+
+
+def test_a_prewarm_goes_on_where_another_ended(database: Database, events: Topic) -> None:
+    first = Loader(database.engine, events)
+    some = first.plan(lambda scope: scope.kind is ScopeKind.TABLE)
+    run(first)
+    assert {one.scope.kind for one in some} == {ScopeKind.DATABASES, ScopeKind.NAMES}
+    ended = ended_scopes(events, 0)
+    assert ended == {one.scope for one in some if one.scope.kind is ScopeKind.NAMES}
+    assert ended_scopes(events, 1) == set()
+    second = Loader(database.engine, events)
+    rest = second.plan(ended.__contains__)
+    run(second)
+    begun = [record.scope for _, record in records(events) if isinstance(record, LoadBegin)]
+    tables = [scope for scope in begun if scope.kind is ScopeKind.TABLE]
+    assert len(tables) == len(set(tables)) == 30
+    assert len(rest) == 31
+
+
+def test_asks_are_answered_once(database: Database, events: Topic) -> None:
+    table = next(scope for scope in scopes(database) if scope.kind is ScopeKind.TABLE)
+    ids = Scope(ScopeKind.WRITE_IDS, table.name)
+    elsewhere = Scope(ScopeKind.TABLE, TableName("hive", "other", "t"))
+    loader = Loader(database.engine, events, lists=Lists(blacklist=["other.*"]))
+    loader.start(0)
+    admin = events.admin()
+    producer = Producer({"bootstrap.servers": events.servers})
+    try:
+        until(lambda: signals_topic(events.name) in admin.list_topics().topics)
+        for scope, floor in ((table, 0), (table, 0), (ids, 0), (elsewhere, 0)):
+            ask = Ask(0, scope, floor)
+            producer.produce(signals_topic(events.name), encode_ask(ask), ask_key(ask))
+            producer.flush()
+            until(lambda: loader.idle)
+        producer.produce(signals_topic(events.name), b"junk")
+        producer.flush()
+        asked = loader.metrics.registry.get_sample_value
+
+        def count(result: str) -> float:
+            return asked("metatide_loads_asked_total", {"result": result}) or 0
+
+        until(lambda: count("unreadable") == 1)
+        until(lambda: loader.idle)
+        assert count("excluded") == 1
+        assert count("taken") + count("answered") == 3
+    finally:
+        loader.stop()
+    begun = [record.scope for _, record in records(events) if isinstance(record, LoadBegin)]
+    assert set(begun) == {table, ids}
+
+
+def test_a_database_that_fails_is_tried_again(store: Store, events: Topic) -> None:
+    nowhere = make_engine(store.engine.url.set(drivername="postgresql", database="nowhere"))
+    loader = Loader(nowhere, events)
+    scope = Scope(ScopeKind.TABLE, TableName("hive", "db", "t"))
+    loader.start(0, asks=False)
+    loader.ask(Ask(0, scope, 0))
+    try:
+        until(lambda: loader.fault is not None)
+        assert not loader.idle
+    finally:
+        loader.stop()
+    assert records(events) == []
+    assert loader.metrics.registry.get_sample_value(
+        "metatide_loads_faults_total", {"kind": "source"}
+    )
+
+
+def test_a_pattern_that_names_no_table_is_refused() -> None:
+    with pytest.raises(InputError, match=r"db\.table"):
+        Lists(["db"])

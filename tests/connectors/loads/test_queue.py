@@ -1,0 +1,106 @@
+"""What comes first, what shares a snapshot, and what an ask is answered by."""
+
+import threading
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from connectors.loads.plan import BATCH_PARTITIONS_MAX, Planned
+from connectors.loads.queue import ASKED_AT_ONCE, Queue
+from hive.names import table_name
+from state.records import Scope, ScopeKind
+
+
+def scope(number: int) -> Scope:
+    return Scope(ScopeKind.TABLE, table_name(None, "db", f"t{number}"))
+
+
+def queue(*partitions: int) -> Queue:
+    made = Queue()
+    made.plan(Planned(scope(number), count) for number, count in enumerate(partitions))
+    return made
+
+
+def test_what_was_asked_for_comes_first_and_only_once() -> None:
+    due = queue(1, 1, 1)
+    assert due.ask(scope(2), 5)
+    assert due.take(0) == [scope(2)]
+    assert due.take(0) == [scope(0), scope(1)]
+    assert due.take(0) == []
+
+
+def test_a_load_since_then_answers_an_ask() -> None:
+    due = queue()
+    assert due.ask(scope(0), 5)
+    due.done(due.take(0), 7)
+    assert not due.ask(scope(0), 7)
+    assert due.ask(scope(0), 8)
+
+
+def test_an_ask_waits_for_the_load_that_runs_and_may_be_answered_by_it() -> None:
+    due = queue()
+    due.ask(scope(0), 5)
+    running = due.take(0)
+    assert due.ask(scope(0), 6)
+    assert due.ask(scope(1), 6)
+    assert due.take(0) == [scope(1)]
+    due.done(running, 6)
+    assert due.take(0) == []
+    due.done([scope(1)], 5)
+    assert due.ask(scope(1), 6)
+    assert due.take(0) == [scope(1)]
+
+
+def test_what_failed_is_due_again() -> None:
+    due = queue(1)
+    due.done(due.take(0), None)
+    assert not due.empty()
+    assert due.take(0) == [scope(0)]
+
+
+def test_a_new_epoch_makes_asks_count_again() -> None:
+    due = queue(1)
+    due.done(due.take(0), 9)
+    due.forget()
+    assert due.ask(scope(0), 3)
+
+
+def test_who_waits_wakes_up_when_something_is_asked_for() -> None:
+    due, found = queue(), list[Scope]()
+    thread = threading.Thread(target=lambda: found.extend(due.take(60)))
+    thread.start()
+    due.ask(scope(0), 1)
+    thread.join()
+    assert found == [scope(0)]
+
+
+def test_who_waits_wakes_up_when_the_queue_is_closed() -> None:
+    due, found = queue(), list[Scope]()
+    thread = threading.Thread(target=lambda: found.extend(due.take(60)))
+    thread.start()
+    due.close()
+    thread.join()
+    assert found == []
+    due.ask(scope(0), 1)
+    assert due.take(60) == []
+
+
+@given(st.lists(st.integers(0, 2 * BATCH_PARTITIONS_MAX), max_size=30))
+def test_batches_hold_all_in_order_and_no_more_than_they_should(counts: list[int]) -> None:
+    due = queue(*counts)
+    taken = []
+    while batch := due.take(0):
+        sizes = [counts[int(one.name.table[1:])] for one in batch]
+        assert len(batch) == 1 or sum(sizes) <= BATCH_PARTITIONS_MAX
+        taken += batch
+        due.done(batch, 1)
+    assert taken == [scope(number) for number in range(len(counts))]
+    assert due.empty()
+
+
+def test_few_asks_share_a_snapshot() -> None:
+    due = queue()
+    for number in range(ASKED_AT_ONCE + 1):
+        due.ask(scope(number), 1)
+    assert len(due.take(0)) == ASKED_AT_ONCE
+    assert len(due.take(0)) == 1

@@ -1,0 +1,83 @@
+"""`metatide prewarm` on a real broker and database."""
+
+import json
+import uuid
+from collections.abc import Callable
+
+import pytest
+import sqlalchemy as sa
+from click.testing import CliRunner
+
+from connectors.kafka import Topic
+from hive.errors import MachineError
+from metatide.cli import root
+from metatide.demo.bulk import fill
+from metatide.demo.options import Size
+from metatide.demo.store import Store
+from metatide.demo.workload import Style, Workload
+from state.records import LoadEnd, ScopeKind
+from tests.connectors.running import read
+
+
+@pytest.fixture
+def url(new_database: Callable[[], str]) -> str:
+    url = new_database()
+    store = Store(url)
+    size = Size(tables=12, partitions=300, storage_descriptors=4)
+    for _ in fill(Workload(store.ids, store.session, store.schema, size, Style())):
+        pass
+    store.engine.dispose()
+    return url
+
+
+class Prewarm:
+    """The command with a broker, a topic and a database."""
+
+    def __init__(self, kafka: str, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.topic = Topic(kafka, f"prewarm-{uuid.uuid4().hex[:8]}", 4)
+        parsed = sa.make_url(url)
+        monkeypatch.setenv("METATIDE_KAFKA_TOPIC", self.topic.name)
+        monkeypatch.setenv("METATIDE_KAFKA_PARTITIONS", "4")
+        monkeypatch.setenv("METATIDE_DATABASE_PASSWORD", parsed.password or "none")
+        plain = parsed._replace(password=None).render_as_string()
+        self._options = ("--kafka", kafka, "--database", plain)
+
+    def run(self, *options: str) -> int:
+        """How many partitions it says that it has loaded."""
+        result = CliRunner().invoke(root, ["prewarm", *self._options, *options])
+        assert result.exit_code == 0, result.output
+        return int(json.loads(result.stdout.splitlines()[-1])["partitions"])
+
+    def tables(self) -> list[str]:
+        """The tables that were loaded, in order of their names."""
+        ends = [one.record for one in read(self.topic) if isinstance(one.record, LoadEnd)]
+        return sorted(str(end.scope.name) for end in ends if end.scope.kind is ScopeKind.TABLE)
+
+
+@pytest.fixture
+def prewarm(kafka_broker: str, url: str, monkeypatch: pytest.MonkeyPatch) -> Prewarm:
+    return Prewarm(kafka_broker, url, monkeypatch)
+
+
+def test_it_loads_everything_once(prewarm: Prewarm) -> None:
+    assert prewarm.run() == 300
+    tables = prewarm.tables()
+    assert len(tables) == len(set(tables)) == 12
+    assert prewarm.run() == 0
+    assert prewarm.tables() == tables
+    assert prewarm.run("--again") == 300
+    assert prewarm.tables() == sorted(tables * 2)
+
+
+def test_it_loads_what_the_patterns_name(prewarm: Prewarm) -> None:
+    prewarm.run("--tables", "*_0.*|*_1.*", "--except", "*_1.*")
+    tables = prewarm.tables()
+    assert tables
+    assert all(table.split(".")[1].endswith("_0") for table in tables)
+
+
+def test_a_database_that_does_not_answer_is_one_line(prewarm: Prewarm) -> None:
+    nowhere = ("--kafka", prewarm.topic.servers, "--database", "postgresql://127.0.0.1:1/x")
+    result = CliRunner().invoke(root, ["prewarm", *nowhere])
+    assert isinstance(result.exception, MachineError)
+    assert "\n" not in str(result.exception)
