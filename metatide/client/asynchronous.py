@@ -1,0 +1,184 @@
+"""The client for an event loop."""
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from typing import TypeVar
+
+import httpx
+
+from metatide.client import calls
+from metatide.client.bound import DEFAULTS, Bound, Settings, http_settings
+from metatide.client.calls import ALL, Call, Object, Which
+from metatide.client.need import Answer, Need
+from metatide.client.snapshot import snapshot_of
+
+T = TypeVar("T")
+
+
+class AsyncClient(Bound):
+    """Reads of a Metatide server, awaited.
+
+    Each read takes a `Need`; without one the server's defaults hold, or the snapshot that this
+    client was made for. Names of tables are `db.table` or `catalog.db.table`.
+    """
+
+    def __init__(self, url: str, settings: Settings = DEFAULTS) -> None:
+        super().__init__()
+        self._http = httpx.AsyncClient(**http_settings(url, settings))
+
+    async def __aenter__(self) -> "AsyncClient":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Ends the connections, which sessions and snapshots share."""
+        await self._http.aclose()
+
+    def session(self) -> "AsyncClient":
+        """A client that never sees less than it has seen: its reads carry the highest position."""
+        return self._copy(carries=True)
+
+    async def snapshot(self, tables: Sequence[str], txns: str = "") -> "AsyncClient":
+        """A client that reads these tables by one snapshot, fetched now or for a ValidTxnList."""
+        answer = await self._run(calls.of_write_ids(tables, txns), None, None)
+        return self._copy(snapshot=snapshot_of(answer.value))
+
+    async def after_write(self) -> None:
+        """In a session: from here on, reads show all that the metastore has committed by now."""
+        await self.current_event()
+
+    async def table(self, table: str, need: Need | None = None) -> Answer[Object]:
+        """One table."""
+        return await self._run(calls.of_table(table), table, need)
+
+    async def tables(self, tables: Sequence[str], need: Need | None = None) -> Answer[list[Object]]:
+        """Several tables, those that exist."""
+        return await self._run(calls.of_tables(tables), None, need)
+
+    async def table_names(
+        self,
+        db: str,
+        pattern: str = "*",
+        types: Sequence[str] = (),
+        after: str = "",
+        need: Need | None = None,
+    ) -> Answer[list[Object]]:
+        """The tables of a database as lists show them."""
+        return await self._run(calls.of_names(db, pattern, types, after), None, need)
+
+    async def database(self, db: str, need: Need | None = None) -> Answer[Object]:
+        """One database."""
+        return await self._run(calls.of_database(db), None, need)
+
+    async def databases(
+        self, pattern: str = "*", catalog: str = "", need: Need | None = None
+    ) -> Answer[list[Object]]:
+        """The databases of a catalog."""
+        return await self._run(calls.of_databases(pattern, catalog), None, need)
+
+    async def catalogs(self, need: Need | None = None) -> Answer[list[str]]:
+        """All catalogs."""
+        return await self._run(calls.CATALOGS, None, need)
+
+    async def functions(
+        self, db: str, pattern: str = "*", need: Need | None = None
+    ) -> Answer[list[Object]]:
+        """The functions of a database."""
+        return await self._run(calls.of_functions(db, pattern), None, need)
+
+    async def partition(self, table: str, name: str, need: Need | None = None) -> Answer[Object]:
+        """One partition by its name, as `ds=2026-01-01/hr=7`."""
+        return await self._run(calls.of_partition(table, name), table, need)
+
+    async def partitions(
+        self, table: str, which: Which = ALL, need: Need | None = None
+    ) -> Answer[list[Object]]:
+        """A page of partitions, in the order of their names."""
+        return await self._run(
+            calls.of_partitions(table, "partitions", "partitions", which), table, need
+        )
+
+    async def partition_names(
+        self, table: str, which: Which = ALL, need: Need | None = None
+    ) -> Answer[list[str]]:
+        """A page of the names of partitions."""
+        return await self._run(
+            calls.of_partitions(table, "partition-names", "names", which), table, need
+        )
+
+    async def partition_count(
+        self, table: str, which: Which = ALL, need: Need | None = None
+    ) -> Answer[int]:
+        """How many partitions there are."""
+        return await self._run(
+            calls.of_partitions(table, "partition-count", "count", which), table, need
+        )
+
+    async def statistics(
+        self, table: str, columns: Sequence[str] = (), engine: str = "", need: Need | None = None
+    ) -> Answer[list[Object]]:
+        """The statistics of a table's columns."""
+        return await self._run(calls.of_statistics(table, columns, engine), table, need)
+
+    async def partition_statistics(
+        self,
+        table: str,
+        names: Sequence[str],
+        columns: Sequence[str] = (),
+        engine: str = "",
+        need: Need | None = None,
+    ) -> Answer[dict[str, list[Object]]]:
+        """The statistics of columns of partitions."""
+        return await self._run(
+            calls.of_partition_statistics(table, names, columns, engine), table, need
+        )
+
+    async def aggregate_statistics(
+        self,
+        table: str,
+        names: Sequence[str],
+        columns: Sequence[str],
+        engine: str = "",
+        need: Need | None = None,
+    ) -> Answer[list[Object]]:
+        """The statistics of columns over several partitions as one."""
+        return await self._run(calls.of_aggregates(table, names, columns, engine), table, need)
+
+    async def constraints(
+        self, table: str, need: Need | None = None
+    ) -> Answer[dict[str, list[Object]]]:
+        """The constraints of a table."""
+        return await self._run(calls.of_constraints(table), table, need)
+
+    async def current_event(self, need: Need | None = None) -> Answer[int]:
+        """The id of the last event of the metastore."""
+        return await self._run(calls.CURRENT_EVENT, None, need)
+
+    async def stream_partitions(
+        self,
+        table: str,
+        which: Which = ALL,
+        need: Need | None = None,
+    ) -> AsyncIterator[Object]:
+        """All partitions, one by one as they come."""
+        call = calls.of_partitions(table, "partitions", "partitions", which)
+        request = call.request(self._http, self._need(table, need))
+        request.headers["Accept"] = "application/x-ndjson"
+        response = await self._http.send(request, stream=True)
+        try:
+            if response.status_code != 200:
+                await response.aread()
+            calls.check(response)
+            self._saw(calls.grounds(response.headers, None).position)
+            async for line in response.aiter_lines():
+                yield json.loads(line)
+        finally:
+            await response.aclose()
+
+    async def _run(self, call: Call[T], table: str | None, need: Need | None) -> Answer[T]:
+        request = call.request(self._http, self._need(table, need))
+        answer = call.read(await self._http.send(request))
+        self._saw(answer.position)
+        return answer

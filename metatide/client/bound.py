@@ -1,0 +1,82 @@
+"""What a client is bound to: a session's position, a snapshot's lists."""
+
+from copy import copy
+from dataclasses import dataclass
+from typing import Any, Self
+
+import httpx
+
+from metatide.client.need import Need, Position
+from metatide.client.snapshot import Snapshot
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to reach the server."""
+
+    token: str | None = None
+    timeout_s: float = 60.0
+    connections: int = 100
+    verify: bool | str = True
+    """False, or the path of certificates to trust, for servers with their own."""
+    transport: Any = None
+    """Another transport of httpx, as one with retries."""
+
+
+DEFAULTS = Settings()
+
+
+def http_settings(url: str, settings: Settings) -> dict[str, Any]:
+    """The arguments of httpx's clients."""
+    headers = {"User-Agent": "metatide-client"}
+    if settings.token is not None:
+        headers["Authorization"] = f"Bearer {settings.token}"
+    return {
+        "base_url": url,
+        "headers": headers,
+        "timeout": settings.timeout_s,
+        "limits": httpx.Limits(max_connections=settings.connections),
+        "verify": settings.verify,
+        "transport": settings.transport,
+    }
+
+
+class Bound:
+    """Adds to the need of each read what the client is bound to."""
+
+    def __init__(self) -> None:
+        self._carries = False
+        self._seen: Position | None = None
+        self._snapshot: Snapshot | None = None
+
+    @property
+    def position(self) -> Position | None:
+        """In a session: the highest position that was seen, to be passed on to another client."""
+        return self._seen
+
+    def seen(self, position: Position) -> None:
+        """In a session: reads from here on are at least this new."""
+        if self._seen is None or position > self._seen:
+            self._seen = position
+
+    def with_committed(self, table: str, write_id: int) -> Self:
+        """A client of the same snapshot for a transaction that has committed this id itself."""
+        if self._snapshot is None:
+            raise ValueError("only a client made by snapshot() reads by write-id lists")
+        return self._copy(snapshot=self._snapshot.with_committed(table, write_id))
+
+    def _copy(self, *, carries: bool = False, snapshot: Snapshot | None = None) -> Self:
+        other = copy(self)
+        other._carries = carries or self._carries  # noqa: SLF001 - of the same class
+        other._snapshot = snapshot or self._snapshot  # noqa: SLF001
+        return other
+
+    def _need(self, table: str | None, need: Need | None) -> Need:
+        snapshot = self._snapshot
+        if need is None:
+            need = Need() if table is None or snapshot is None else snapshot.need(table)
+        return need.at_least(self._seen) if self._carries else need
+
+    def _saw(self, position: Position) -> None:
+        if self._carries:
+            self.seen(position)

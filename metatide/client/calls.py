@@ -1,0 +1,183 @@
+"""Every call as a value: where it goes, and how its answer is read. No network here."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+from urllib.parse import quote
+
+import httpx
+
+from metatide.client.errors import NotFoundError, ServerError, UnavailableError
+from metatide.client.need import Answer, Need, Position
+
+T = TypeVar("T")
+
+Object = dict[str, Any]
+"""An object with the field names of Hive's Thrift."""
+Parameters = dict[str, str | int | Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Call(Generic[T]):
+    """A request, and which field of the body is the value; None for all of it."""
+
+    path: str
+    key: str | None = None
+    parameters: Parameters = field(default_factory=dict)
+    names: tuple[str, ...] | None = None
+
+    def request(self, client: httpx.Client | httpx.AsyncClient, need: Need) -> httpx.Request:
+        parameters = {
+            name: value for name, value in self.parameters.items() if value not in ("", ())
+        }
+        if self.names is None:
+            return client.build_request("GET", self.path, params=parameters, headers=need.headers)
+        return client.build_request(
+            "POST", self.path, params=parameters, headers=need.headers, json={"names": self.names}
+        )
+
+    def read(self, response: httpx.Response) -> Answer[T]:
+        """The answer; raises what the server said instead."""
+        check(response)
+        body = response.json()
+        value = body if self.key is None else body[self.key]
+        return grounds(response.headers, value, body.get("next") if self.key else None)
+
+
+def grounds(headers: Mapping[str, str], value: T, following: str | None = None) -> Answer[T]:
+    """An answer with what the headers say of it."""
+    return Answer(
+        value,
+        headers["metatide-source"],
+        headers["metatide-reason"],
+        Position.parse(headers["metatide-position"]),
+        headers.get("metatide-detail", ""),
+        following,
+    )
+
+
+def check(response: httpx.Response) -> None:
+    """Raises what a response that is no answer says."""
+    if response.status_code == 200:
+        return
+    try:
+        detail = str(response.json()["detail"])
+    except (ValueError, KeyError, TypeError):
+        detail = response.text[:300] or response.reason_phrase
+    if response.status_code == 404:
+        raise NotFoundError(404, detail)
+    if response.status_code == 503:
+        raise UnavailableError(503, detail, float(response.headers.get("retry-after", 1)))
+    raise ServerError(response.status_code, detail)
+
+
+def split(table: str) -> tuple[str, str, str]:
+    """Catalog, database and table of `db.table` or `catalog.db.table`."""
+    parts = table.split(".")
+    if len(parts) not in (2, 3) or not all(parts):
+        raise ValueError(f"{table!r} is no table: write db.table or catalog.db.table")
+    catalog, db, name = ("", *parts)[-3:]
+    return catalog, db, name
+
+
+def below(table: str, rest: str = "") -> tuple[str, Parameters]:
+    """The path of what belongs to a table, and the catalog as a parameter."""
+    catalog, db, name = split(table)
+    return f"/v1/databases/{quote(db, safe='')}/tables/{quote(name, safe='')}{rest}", {
+        "catalog": catalog
+    }
+
+
+def of_table(table: str) -> Call[Object]:
+    path, catalog = below(table)
+    return Call(path, None, catalog)
+
+
+def of_tables(tables: Sequence[str]) -> Call[list[Object]]:
+    return Call("/v1/tables", "tables", {}, tuple(tables))
+
+
+def of_names(db: str, pattern: str, types: Sequence[str], after: str) -> Call[list[Object]]:
+    catalog, _, name = db.rpartition(".")
+    parameters: Parameters = {"catalog": catalog, "pattern": pattern, "type": types, "after": after}
+    return Call(f"/v1/databases/{quote(name, safe='')}/tables", "tables", parameters)
+
+
+def of_databases(pattern: str, catalog: str) -> Call[list[Object]]:
+    return Call("/v1/databases", "databases", {"pattern": pattern, "catalog": catalog})
+
+
+def of_database(db: str) -> Call[Object]:
+    catalog, _, name = db.rpartition(".")
+    return Call(f"/v1/databases/{quote(name, safe='')}", None, {"catalog": catalog})
+
+
+def of_functions(db: str, pattern: str) -> Call[list[Object]]:
+    catalog, _, name = db.rpartition(".")
+    parameters: Parameters = {"catalog": catalog, "pattern": pattern}
+    return Call(f"/v1/databases/{quote(name, safe='')}/functions", "functions", parameters)
+
+
+def of_partition(table: str, name: str) -> Call[Object]:
+    path, catalog = below(table, f"/partitions/{quote(name, safe='=/')}")
+    return Call(path, None, catalog)
+
+
+@dataclass(frozen=True)
+class Which:
+    """Which partitions: those of a filter, with first values, or with names; else all."""
+
+    filter: str = ""
+    prefix: Sequence[str] = ()
+    names: Sequence[str] | None = None
+    after: str = ""
+    limit: int | None = None
+
+
+ALL = Which()
+
+
+def of_partitions(table: str, what: str, field: str, which: Which) -> Call[Any]:
+    path, parameters = below(table, f"/{what}")
+    parameters |= {"filter": which.filter, "after": which.after}
+    if which.limit is not None:
+        parameters["limit"] = which.limit
+    if which.names is None:
+        if any(which.prefix):
+            parameters["prefix"] = which.prefix
+        return Call(path, field, parameters)
+    return Call(path, field, parameters, tuple(which.names))
+
+
+def of_statistics(table: str, columns: Sequence[str], engine: str) -> Call[list[Object]]:
+    path, catalog = below(table, "/statistics")
+    return Call(path, "tableStats", {**catalog, "column": columns, "engine": engine})
+
+
+def of_partition_statistics(
+    table: str, names: Sequence[str], columns: Sequence[str], engine: str
+) -> Call[dict[str, list[Object]]]:
+    path, catalog = below(table, "/partition-statistics")
+    parameters: Parameters = {**catalog, "column": columns, "engine": engine}
+    return Call(path, "partStats", parameters, tuple(names))
+
+
+def of_aggregates(
+    table: str, names: Sequence[str], columns: Sequence[str], engine: str
+) -> Call[list[Object]]:
+    path, catalog = below(table, "/aggregate-statistics")
+    parameters: Parameters = {**catalog, "column": columns, "engine": engine}
+    return Call(path, "colStats", parameters, tuple(names))
+
+
+def of_constraints(table: str) -> Call[dict[str, list[Object]]]:
+    path, catalog = below(table, "/constraints")
+    return Call(path, None, catalog)
+
+
+def of_write_ids(tables: Sequence[str], txns: str) -> Call[Object]:
+    return Call("/v1/write-ids", None, {"txns": txns}, tuple(tables))
+
+
+CURRENT_EVENT: Call[int] = Call("/v1/current-event", "eventId")
+CATALOGS: Call[list[str]] = Call("/v1/catalogs", "names")

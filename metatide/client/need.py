@@ -1,0 +1,68 @@
+"""What a caller needs of an answer, and what it gets."""
+
+from dataclasses import dataclass, replace
+from typing import Generic, Literal, NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+Consistency = Literal["any", "at_least", "write_ids", "latest"]
+
+
+class Position(NamedTuple):
+    """How far an answer reflects the history of the metastore."""
+
+    epoch: int
+    event: int
+
+    def __str__(self) -> str:
+        return f"{self.epoch}:{self.event}"
+
+    @classmethod
+    def parse(cls, text: str) -> "Position":
+        epoch, event = text.split(":")
+        return cls(int(epoch), int(event))
+
+
+@dataclass(frozen=True)
+class Need:
+    """The requirement of a read; what isn't given is left to the server."""
+
+    consistency: Consistency | None = None
+    write_ids: str | None = None
+    table_id: int | None = None
+    accept_newer: bool = False
+    min_position: Position | None = None
+    max_wait_ms: int | None = None
+
+    def at_least(self, position: Position | None) -> "Need":
+        """The same, and at least this new."""
+        if position is None or (self.min_position is not None and self.min_position >= position):
+            return self
+        return replace(self, min_position=position)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        given = {
+            "Metatide-Consistency": self.consistency,
+            "Metatide-Write-Ids": self.write_ids,
+            "Metatide-Table-Id": self.table_id,
+            "Metatide-Accept-Newer": "true" if self.accept_newer else None,
+            "Metatide-Min-Position": self.min_position,
+            "Metatide-Max-Wait-Ms": self.max_wait_ms,
+        }
+        return {name: str(value) for name, value in given.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Answer(Generic[T]):
+    """A value, and on what grounds it was given."""
+
+    value: T
+    source: str
+    """`cache` or `database`."""
+    reason: str
+    position: Position
+    """All changes up to here are in it."""
+    detail: str = ""
+    next: str | None = None
+    """What the next page comes after; None when there is none."""

@@ -1,0 +1,223 @@
+"""Both clients, against a real server."""
+
+import asyncio
+import inspect
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hive.write_ids.lists import write_id_list
+from hive.write_ids.relations import equal
+from hive.write_ids.text import parse_write_id_list, print_write_id_list
+from metatide.client import (
+    AsyncClient,
+    Client,
+    Need,
+    NotFoundError,
+    Position,
+    ServerError,
+    Settings,
+    UnavailableError,
+    Which,
+)
+from metatide.client.snapshot import Snapshot, committed
+from query_api.database.fallback import FromDatabase
+from query_api.database.reads import CurrentEvent, GetWriteIds, Snapshots, TableSnapshot
+from query_api.http import Settings as ServerSettings
+from query_api.http.access import read_tokens
+from query_api.latest.log import LatestLog
+from query_api.reads import Read
+from state.records.actions import (
+    AllocateWriteIds,
+    CommitTxn,
+    CreateNames,
+    CreateTable,
+    PutName,
+    PutPartitions,
+)
+from tests.metatide.client.serving import serving
+from tests.query_api.http.asking import Nowhere
+from tests.query_api.shards import (
+    ORDERS,
+    ORDERS_ID,
+    SALES,
+    MemoryShard,
+    MemoryShards,
+    change,
+    database_image,
+    load_databases,
+    name_image,
+    partition_image,
+    table_image,
+)
+
+ANY = Need("any")
+DAYS = [f"2026-01-{day:02d}" for day in range(1, 11)]
+
+
+def warm() -> MemoryShards:
+    rows = tuple(partition_image(day) for day in DAYS)
+    return MemoryShards(
+        MemoryShard(
+            change(1, CreateNames(SALES)),
+            change(2, CreateTable(table_image()), PutName(SALES, name_image("orders"))),
+            change(3, AllocateWriteIds(ORDERS, (50,), (1,))),
+            change(4, PutPartitions(ORDERS, 1, rows, added=True)),
+            change(5, CommitTxn(50, None)),
+            *load_databases(5, database_image()),
+        )
+    )
+
+
+class Told(Nowhere):
+    """A database that tells write ids and the current event."""
+
+    def __init__(self) -> None:
+        super().__init__(LatestLog(0, 5, []))
+
+    async def answer(self, read: Read[object]) -> FromDatabase[object]:
+        if isinstance(read, GetWriteIds):
+            tables = [TableSnapshot(ORDERS, ORDERS_ID, write_id_list(1, table="sales.orders"))]
+            return FromDatabase(Snapshots(write_id_list(60), tables), 5)
+        if isinstance(read, CurrentEvent):
+            return FromDatabase(5, 5)
+        return await super().answer(read)
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with serving(warm(), Told()) as at:
+        yield at
+
+
+def test_every_read_of_a_table(url: str) -> None:
+    with Client(url) as client:
+        table = client.table("sales.orders", ANY)
+        assert table.value["tableName"] == "orders"
+        assert (table.source, table.reason, table.position) == ("cache", "fresh", Position(0, 5))
+        assert [one["id"] for one in client.tables(["hive.sales.orders"], ANY).value] == [ORDERS_ID]
+        partition = client.partition("sales.orders", f"ds={DAYS[0]}", ANY)
+        assert partition.value["values"] == [DAYS[0]]
+        page = client.partition_names("sales.orders", Which(limit=3), ANY)
+        assert page.value == [f"ds={day}" for day in DAYS[:3]]
+        rest = client.partition_names("sales.orders", Which(after=page.next or ""), ANY)
+        assert rest.value == [f"ds={day}" for day in DAYS[3:]]
+        some = Which(filter=f"ds > '{DAYS[7]}'")
+        assert len(client.partitions("sales.orders", some, ANY).value) == 2
+        assert client.partition_count("sales.orders", Which(prefix=[DAYS[1]]), ANY).value == 1
+        names = Which(names=[f"ds={DAYS[2]}"])
+        assert len(client.partitions("sales.orders", names, ANY).value) == 1
+        streamed = [one["values"][0] for one in client.stream_partitions("sales.orders", need=ANY)]
+        assert streamed == DAYS
+        assert client.statistics("sales.orders", need=ANY).value == []
+        assert client.partition_statistics("sales.orders", [f"ds={DAYS[0]}"], need=ANY).value == {}
+        assert client.aggregate_statistics("sales.orders", [], ["amount"], need=ANY).value == []
+        assert client.constraints("sales.orders", ANY).value["primaryKeys"] == []
+
+
+def test_reads_of_databases(url: str) -> None:
+    with Client(url) as client:
+        assert client.database("sales", ANY).value["name"] == "sales"
+        assert [one["name"] for one in client.databases("s*", need=ANY).value] == ["sales"]
+        names = client.table_names("hive.sales", "o*", ["MANAGED_TABLE"], need=ANY)
+        assert [one["tableName"] for one in names.value] == ["orders"]
+        assert client.functions("sales", need=ANY).value == []
+        assert client.current_event().value == 5
+
+
+def test_the_same_awaited(url: str) -> None:
+    async def run() -> None:
+        async with AsyncClient(url) as client:
+            assert (await client.table("sales.orders", ANY)).value["id"] == ORDERS_ID
+            rows = [one async for one in client.stream_partitions("sales.orders", need=ANY)]
+            assert len(rows) == len(DAYS)
+            reader = await client.snapshot(["sales.orders"])
+            assert (await reader.table("sales.orders")).reason == "fresh"
+            session = client.session()
+            await session.after_write()
+            assert session.position == Position(0, 5)
+
+    asyncio.run(run())
+
+
+def test_both_clients_have_the_same_calls() -> None:
+    def calls(kind: type) -> dict[str, list[str]]:
+        return {
+            name.replace("aclose", "close"): list(inspect.signature(found).parameters)
+            for name, found in inspect.getmembers(kind, inspect.isfunction)
+            if not name.startswith("__")
+        }
+
+    assert calls(Client) == calls(AsyncClient)
+
+
+def test_a_snapshot_reads_by_its_lists(url: str) -> None:
+    with Client(url) as client:
+        reader = client.snapshot(["sales.orders"])
+        assert reader.table("sales.orders").reason == "fresh"
+        own = reader.with_committed("sales.orders", 2)
+        with pytest.raises(UnavailableError, match="because of: behind") as refused:
+            own.partitions("sales.orders")
+        assert refused.value.retry_after_s == 1
+        with pytest.raises(ValueError, match="only a client made by snapshot"):
+            client.with_committed("sales.orders", 2)
+
+
+def test_a_session_carries_the_highest_position(url: str) -> None:
+    with Client(url) as client:
+        session = client.session()
+        session.table("sales.orders", ANY)
+        assert session.position == Position(0, 5)
+        assert client.position is None
+        session.seen(Position(0, 9))
+        with pytest.raises(UnavailableError, match="behind"):
+            session.table("sales.orders", Need("any", max_wait_ms=0))
+        assert client.table("sales.orders", ANY).source == "cache"
+
+
+def test_errors_say_what_the_server_said(url: str) -> None:
+    with Client(url) as client:
+        with pytest.raises(NotFoundError, match=r"no table hive\.sales\.never"):
+            client.table("sales.never", ANY)
+        with pytest.raises(ServerError, match="bad filter") as refused:
+            client.partitions("sales.orders", Which(filter="ds"), ANY)
+        assert refused.value.status == 400
+        with pytest.raises(ValueError, match=r"write db\.table"):
+            client.table("orders")
+
+
+def test_a_token_opens_the_door(tmp_path: Path) -> None:
+    file = tmp_path / "tokens"
+    file.write_text(f"read {sha256(b'secret').hexdigest()}")
+    with serving(warm(), settings=ServerSettings(tokens=read_tokens(file))) as at:
+        with Client(at) as client, pytest.raises(ServerError, match="send a token"):
+            client.table("sales.orders", ANY)
+        with Client(at, Settings(token="secret")) as client:
+            assert client.table("sales.orders", ANY).source == "cache"
+
+
+IDS = st.lists(st.integers(1, 12), unique=True)
+
+
+@given(st.integers(0, 10), IDS, IDS, st.integers(1, 14))
+def test_an_own_write_is_committed_and_nothing_else_changes(
+    hwm: int, open_ids: list[int], aborted_ids: list[int], own: int
+) -> None:
+    opened = [one for one in open_ids if one <= hwm and one not in aborted_ids]
+    aborted = [one for one in aborted_ids if one <= hwm and one != own]
+    before = write_id_list(hwm, opened, aborted, "d.t")
+    after = parse_write_id_list(committed(print_write_id_list(before), own))
+    expected = {one for one in range(1, hwm + 1) if before.is_valid(one)} | {own}
+    assert {one for one in range(1, 20) if after.is_valid(one)} == expected
+    if own <= hwm and own not in opened:
+        assert equal(before, after)
+
+
+def test_a_snapshot_knows_tables_by_their_full_names() -> None:
+    snapshot = Snapshot("", {"hive.sales.orders": "sales.orders:1:1::"}, {"hive.sales.orders": 7})
+    assert snapshot.need("Sales.Orders").table_id == 7
+    assert snapshot.need("sales.other") == Need()
