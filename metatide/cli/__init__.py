@@ -16,6 +16,7 @@ COMMANDS: dict[str, str] = {
     "doctor": "metatide.cli.doctor",
     "events": "metatide.cli.events",
     "fold": "metatide.cli.fold",
+    "get": "metatide.cli.get",
     "prewarm": "metatide.cli.prewarm",
     "rebuild": "metatide.cli.rebuild",
     "work": "metatide.cli.work",
