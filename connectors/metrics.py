@@ -18,7 +18,9 @@ class Metrics:
         )
         self.bytes = Counter("metatide_connect_bytes", "Bytes of these records.", registry=registry)
         self.position = Gauge(
-            "metatide_connect_position", "The last event that was published.", registry=registry
+            "metatide_connect_position",
+            "The last event that was handed over to the broker.",
+            registry=registry,
         )
         self.epoch = Gauge("metatide_connect_epoch", "The epoch it is of.", registry=registry)
         self.lag_events = Gauge(

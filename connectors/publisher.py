@@ -43,6 +43,7 @@ class Publisher:
         self._uptos = [upto or 0 for upto in tails.upto]
         self._metrics = metrics
         self._fault: str | None = None
+        self._sent_records = self._sent_bytes = 0
         self._producer: Producer = topic.producer(self._failed)
 
     @property
@@ -54,22 +55,24 @@ class Publisher:
         event_id: int,
         event_type: str,
         row_hash: bytes,
-        routed: Mapping[int, Sequence[AnyAction]],
+        routed: Mapping[int, tuple[AnyAction, ...]],
     ) -> bool:
         """What an event does to each shard that hasn't got it; False if that is too large."""
         parted: dict[int, list[bytes]] = {}
-        encoded: dict[tuple[int, ...], list[bytes]] = {}
+        encoded: dict[tuple[int, int], list[bytes]] = {}
         for shard, actions in routed.items():
             after = self._uptos[shard]
             if event_id > after:
                 # A transaction's end says the same to all shards that have come equally far.
-                same = (after, *map(id, actions))
-                if same not in encoded:
-                    change = Change(self.epoch, after, event_id, tuple(actions))
-                    encoded[same] = [encode(part) for part in _parts(change)]
-                parted[shard] = encoded[same]
-        if any(len(value) > VALUE_BYTES_MAX for values in encoded.values() for value in values):
-            return False
+                same = (after, id(actions))
+                values = encoded.get(same)
+                if values is None:
+                    change = Change(self.epoch, after, event_id, actions)
+                    values = encoded[same] = [encode(part) for part in _parts(change)]
+                parted[shard] = values
+        for values in encoded.values():
+            if max(map(len, values)) > VALUE_BYTES_MAX:
+                return False
         last = headers.write(Head(Kind.CHANGE, self.epoch, event_id, event_type, row_hash))
         for shard, values in parted.items():
             if len(values) > 1:
@@ -114,8 +117,17 @@ class Publisher:
         ]
         self._produce(self._dead_letter, 0, msgspec.json.encode(cut), written)
 
+    def serve(self) -> None:
+        """Notices what went wrong so far, and counts; waits for nothing."""
+        self._producer.poll(0)
+        self._metrics.records.inc(self._sent_records)
+        self._metrics.bytes.inc(self._sent_bytes)
+        self._sent_records = self._sent_bytes = 0
+        self._raise_fault()
+
     def flush(self, going_on: Callable[[], bool]) -> None:
         """Returns when the broker has everything, or when it is not to go on."""
+        self.serve()
         while self._producer.flush(_FLUSH_S) and going_on():
             self._raise_fault()
         self._raise_fault()
@@ -131,8 +143,8 @@ class Publisher:
 
     def _send(self, shard: int, value: bytes, written: Headers) -> None:
         self._produce(self._topic, shard, value, written)
-        self._metrics.records.inc()
-        self._metrics.bytes.inc(len(value))
+        self._sent_records += 1
+        self._sent_bytes += len(value)
 
     def _produce(self, topic: str, partition: int, value: bytes, written: Headers) -> None:
         while True:

@@ -1,6 +1,6 @@
 """The actions of an event, shard by shard."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from connectors.translate import Address, Addressed
 from hive.names import TableName
@@ -9,8 +9,12 @@ from state.records.objects import DatabaseName
 from state.records.routing import home_shard, table_shard
 
 
-def route(addressed: Iterable[Addressed], shards: int) -> dict[int, tuple[AnyAction, ...]]:
+def route(addressed: Sequence[Addressed], shards: int) -> dict[int, tuple[AnyAction, ...]]:
     """For each shard that an event concerns, what it does there, in the order given."""
+    if len(addressed) == 1:
+        # Most events: one action, which shards may share.
+        [(address, action)] = addressed
+        return dict.fromkeys(_shards_of(address, shards), (action,))
     routed: dict[int, list[AnyAction]] = {}
     for address, action in addressed:
         for shard in _shards_of(address, shards):

@@ -76,13 +76,17 @@ class Session:
         poll = self._source.poll(self._position, self._known.event_id)
         self._check(poll)
         before = self._position
-        self._publish(poll)
+        published = self._publish(poll)
         if self._position == before and poll.current > before:
             self._look_into_hole()
         self._report_progress()
         self._report_transactions()
-        self._publisher.flush(going_on)
-        self._measure(poll, looked_at, looked_before, self._position > before)
+        if self._position < poll.current and self._position > before:
+            # Far behind: the next rows are read while these are on their way.
+            self._publisher.serve()
+        else:
+            self._publisher.flush(going_on)
+        self._measure(poll, looked_at, looked_before, published)
         return self._position > before
 
     def _check(self, poll: Poll) -> None:
@@ -99,12 +103,15 @@ class Session:
         self._metrics.faults.labels("history").inc()
         raise HistoryEnded(other.why, current)
 
-    def _publish(self, poll: Poll) -> None:
-        """The rows up to the first one that is missing."""
+    def _publish(self, poll: Poll) -> int:
+        """The rows up to the first one that is missing; how many events they are."""
+        published = 0
         for event_id, rows in _by_id(poll.rows):
             if event_id != self._position + 1:
                 break
             self._publish_event(event_id, rows)
+            published += 1
+        return published
 
     def _publish_event(self, event_id: int, rows: list[NotificationRow]) -> None:
         if len(rows) > 1:
@@ -130,7 +137,6 @@ class Session:
         if event_id > self._known.event_id:
             self._known = Known(event_id, row_hash)
         self._hole_since = None
-        self._metrics.events.inc()
 
     def _meaning(self, row: NotificationRow) -> list[Addressed]:
         try:
@@ -209,13 +215,14 @@ class Session:
                 "metastore.event.listeners",
             )
 
-    def _measure(self, poll: Poll, looked_at: float, before: float, published: bool) -> None:
+    def _measure(self, poll: Poll, looked_at: float, before: float, read: int) -> None:
         now = time.monotonic()
         metrics = self._metrics
+        metrics.events.inc(read)
         metrics.position.set(self._position)
         lag = max(0, poll.current - self._position)
         metrics.lag_events.set(lag)
-        if published:
+        if read:
             metrics.publish_s.observe(now - before)
         if not lag:
             self._complete_at = looked_at

@@ -5,7 +5,7 @@ environment; a section is a TOML table. `key` says what it does and which option
 """
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -46,6 +46,33 @@ class Kafka(Section, frozen=True):
         int,
         key("Partitions of the topic when it is created; each is a shard.", ge=1, le=4096),
     ] = 16
+    security_protocol: Annotated[
+        Literal["plaintext", "ssl", "sasl_plaintext", "sasl_ssl"],
+        key("How the brokers are talked to; a broker that `metatide up` starts talks plaintext."),
+    ] = "plaintext"
+    sasl_mechanism: Annotated[
+        str | None, key("`PLAIN`, `SCRAM-SHA-256`, `SCRAM-SHA-512` or `OAUTHBEARER`.")
+    ] = None
+    sasl_username: Annotated[str | None, key("The user's name at the brokers.")] = None
+    sasl_password: Annotated[Secret | None, key("The user's password at the brokers.")] = None
+    ssl_ca_location: Annotated[
+        Path | None, key("Whose certificates are trusted; without it, the system's.")
+    ] = None
+    ssl_certificate_location: Annotated[
+        Path | None, key("The certificate that is shown to the brokers.")
+    ] = None
+    ssl_key_location: Annotated[Path | None, key("Its key.")] = None
+    ssl_key_password: Annotated[Secret | None, key("The password of that key.")] = None
+
+    @property
+    def security(self) -> dict[str, str]:
+        """TLS and SASL in librdkafka's words."""
+        return {
+            name.replace("_", "."): str(value)
+            for name in self.__struct_fields__
+            if name.startswith(("security_", "sasl_", "ssl_"))
+            and (value := getattr(self, name)) is not None
+        }
 
 
 class Database(Section, frozen=True):
@@ -110,6 +137,30 @@ class State(Section, frozen=True):
     ] = 256
 
 
+class Connect(Section, frozen=True):
+    """The connector, which reads the metastore's log into the topic."""
+
+    poll_interval_ms: Annotated[
+        int,
+        key(
+            "How often it looks for events while there are none.",
+            option="--poll-interval-ms",
+            ge=1,
+            le=60_000,
+        ),
+    ] = 20
+    host: Annotated[str, key("The address that /metrics and /healthz listen on.")] = "127.0.0.1"
+    port: Annotated[
+        int,
+        key(
+            "Their port; 0 takes a free one.",
+            option="--connect-port",
+            ge=0,
+            le=65535,
+        ),
+    ] = 0
+
+
 class Worker(Section, frozen=True):
     """A worker process: one member of a consumer group, with stores of its own."""
 
@@ -149,6 +200,19 @@ class Worker(Section, frozen=True):
     ] = 0
 
 
+class Images(Section, frozen=True):
+    """Copies of the shards, from which a worker without stores begins."""
+
+    url: Annotated[
+        str | None,
+        key("A directory, or a URL of an object store as fsspec has them.", option="--images"),
+    ] = None
+    every_s: Annotated[int, key("How often a worker makes one of each of its shards.", ge=1)] = (
+        3600
+    )
+    keep: Annotated[int, key("How many of each shard are kept.", ge=1)] = 3
+
+
 class Config(Section, frozen=True):
     """What no section holds."""
 
@@ -176,4 +240,6 @@ class Config(Section, frozen=True):
     http: Http = Http()
     thrift: Thrift = Thrift()
     state: State = State()
+    connect: Connect = Connect()
     worker: Worker = Worker()
+    images: Images = Images()

@@ -45,6 +45,35 @@ class Web(Service):
             return False
 
 
+class Connect(Service):
+    """The connector."""
+
+    name = "connect"
+    needs = ("kafka", "postgres")
+
+    def __init__(self, host: str, port: int, folder: Path, environment: Mapping[str, str]) -> None:
+        self._host = LOOPBACK if host == ANY else host
+        self._port = port
+        self._folder = folder
+        self._environment = environment
+
+    @property
+    def address(self) -> str:
+        return f"http://{self._host}:{self._port}"
+
+    def prepare(self) -> Launch:
+        argv = (sys.executable, "-m", "metatide", "connect", "--data-dir", str(self._folder))
+        return Launch(argv, self._environment)
+
+    def answers(self) -> bool:
+        """Also while it waits for a database without a metastore's tables, as it may for long."""
+        try:
+            httpx.get(f"{self.address}/healthz", timeout=_PROBE_TIMEOUT_S)
+        except httpx.TransportError:
+            return False
+        return True
+
+
 def services(effective: Effective, ports: Ports) -> list[Service]:
     """What runs for this configuration, in the order in which it is shown.
 
@@ -67,13 +96,16 @@ def services(effective: Effective, ports: Ports) -> list[Service]:
         metastore = MetastoreSettings(sa.make_url(url), config.data_dir / "warehouse")
         found.append(Metastore(config.data_dir / "metastore", ports, metastore))
     port = config.http.port or ports.take("http")
+    connect_port = config.connect.port or ports.take("connect")
     settings = as_environment(effective) | {
         "METATIDE_KAFKA_BOOTSTRAP_SERVERS": servers,
         "METATIDE_DATABASE_URL": url,
         "METATIDE_DATABASE_PASSWORD": "",
         "METATIDE_DATABASE_PASSWORD_FILE": "",
         "METATIDE_HTTP_PORT": str(port),
+        "METATIDE_CONNECT_PORT": str(connect_port),
     }
+    found.append(Connect(config.connect.host, connect_port, config.data_dir, settings))
     found.append(Web(config.http.host, port, config.data_dir, settings))
     return found
 

@@ -1,0 +1,296 @@
+"""The connector: events a second from a filled log to the topic, and how long a commit takes.
+
+It runs as a process of its own on one core; database, broker and this program share what is left.
+The baselines: the same rows only read by the driver, the same records only produced, and what an
+empty record takes from the producer to a waiting consumer.
+"""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Any, Final
+
+import psycopg
+from confluent_kafka import TopicPartition
+from sqlalchemy import URL
+
+from connectors import headers, tails
+from connectors import topic as events
+from connectors.kafka import Topic
+from metatide.demo.options import Limits, Size
+from metatide.demo.pace import Pace
+from metatide.demo.store import Store
+from metatide.demo.workload import Style, Workload
+from metatide.stack.kafka import Kafka
+from metatide.stack.ports import Ports
+from metatide.stack.postgres import Postgres, connect
+from tests.support.processes import open_folder, running
+
+EVENTS: Final = 100_000
+TRANSACTION_EVENTS: Final = 300_000
+SHARDS: Final = 16
+REPEATS: Final = 3
+PACED_EVENTS: Final = 4_000
+PACED_PER_S: Final = 200
+CORE: Final = 0
+
+
+def main() -> None:
+    with open_folder() as folder:
+        ports = Ports(folder / "ports.json")
+        postgres, kafka = Postgres(folder / "postgres", ports), Kafka(folder / "kafka", ports)
+        with running(postgres, folder / "log"), running(kafka, folder / "log"):
+            mix = database(postgres, "mix")
+            fill_mix(mix)
+            report("mix", mix, kafka, folder)
+            transactions = database(postgres, "transactions")
+            fill_transactions(transactions)
+            report("transactions", transactions, kafka, folder)
+            latency(database(postgres, "latency"), kafka, folder)
+
+
+def report(name: str, url: URL, kafka: Kafka, folder: Path) -> None:
+    """Throughput over a filled log, the middle of some runs."""
+    rates, core_rates = [], []
+    for number in range(REPEATS):
+        rate, core_rate = throughput(url, Topic(kafka.address, f"{name}_{number}", SHARDS), folder)
+        rates.append(rate)
+        core_rates.append(core_rate)
+    show(
+        f"connect/{name}",
+        events_per_s=round(median(rates)),
+        events_per_core_s=round(median(core_rates)),
+        raw_rows_read_per_s=round(read_rows(url)),
+        raw_records_produced_per_s=round(produce_records(kafka)),
+        repeats=REPEATS,
+    )
+
+
+def throughput(url: URL, topic: Topic, folder: Path) -> tuple[float, float]:
+    """Events a second from the first record to the last, and for each second of a processor."""
+    events.create(topic)
+    last = last_event(url)
+    with connector(url, topic, folder) as process:
+        until(lambda: sum(tails.offsets(topic)[1].values()) > 0)
+        begin = time.monotonic()
+        first = lowest(topic)
+        until(lambda: lowest(topic) >= last)
+        elapsed_s = time.monotonic() - begin
+        used_s = processor_s(process.pid)
+    return (last - first) / elapsed_s, last / used_s
+
+
+def lowest(topic: Topic) -> int:
+    return tails.find(topic).lowest
+
+
+def latency(url: URL, kafka: Kafka, folder: Path) -> None:
+    """From the return of a commit to a consumer that waits for the record, at an even pace."""
+    store = Store(url.render_as_string(hide_password=False))
+    del store
+    topic = Topic(kafka.address, "latency", SHARDS)
+    events.create(topic)
+    with connector(url, topic, folder):
+        until(lambda: sum(tails.offsets(topic)[1].values()) > 0)
+        committed, seen = paced(url, topic)
+    waited_ms = [(seen[event] - at) * 1000 for event, at in committed.items()]
+    raw = raw_latency_ms(kafka)
+    figures = {"commit_to_consumed_ms": waited_ms, "raw_produced_to_consumed_ms": raw}
+    for figure, values in figures.items():
+        cuts = quantiles(values, n=100)
+        show(f"connect/{figure}", p50=round(cuts[49], 1), p99=round(cuts[98], 1), n=len(values))
+
+
+def paced(url: URL, topic: Topic) -> tuple[dict[int, float], dict[int, float]]:
+    """Commits at an even pace; when each returned, and when its event was seen."""
+    committed: dict[int, float] = {}
+    seen: dict[int, float] = {}
+    ended = threading.Event()
+    reader = threading.Thread(target=watch, args=(topic, seen, ended))
+    reader.start()
+    with connect(url) as connection:
+        connection.autocommit = False
+        cursor = connection.cursor()
+        begin = time.monotonic() + 0.5
+        for number in range(1, PACED_EVENTS + 1):
+            time.sleep(max(0.0, begin + number / PACED_PER_S - time.monotonic()))
+            insert(cursor, number)
+            connection.commit()
+            committed[number] = time.monotonic()
+    until(lambda: len(seen) == PACED_EVENTS)
+    ended.set()
+    reader.join()
+    return committed, seen
+
+
+def watch(topic: Topic, seen: dict[int, float], ended: threading.Event) -> None:
+    consumer = topic.consumer()
+    ends = tails.offsets(topic)[1]
+    consumer.assign([TopicPartition(topic.name, shard, end) for shard, end in ends.items()])
+    while not ended.is_set():
+        message = consumer.poll(0.1)
+        if message is None or message.error() is not None:
+            continue
+        head = headers.read(message.headers())
+        if head is not None and head.kind is headers.Kind.CHANGE:
+            seen.setdefault(head.upto, time.monotonic())
+    consumer.close()
+
+
+def insert(cursor: psycopg.Cursor[Any], number: int) -> None:
+    cursor.execute('SELECT "NEXT_EVENT_ID" FROM "NOTIFICATION_SEQUENCE" FOR UPDATE')
+    cursor.execute(
+        'INSERT INTO "NOTIFICATION_LOG" ("NL_ID", "EVENT_ID", "EVENT_TIME", "EVENT_TYPE",'
+        ' "MESSAGE", "MESSAGE_FORMAT") VALUES (%s, %s, 0, %s, %s, %s)',
+        (number, number, "COMMIT_TXN", json.dumps({"txnid": number}), "json-0.2"),
+    )
+    cursor.execute('UPDATE "NOTIFICATION_SEQUENCE" SET "NEXT_EVENT_ID" = %s', (number + 1,))
+
+
+def raw_latency_ms(kafka: Kafka) -> list[float]:
+    topic = Topic(kafka.address, "raw_latency", 1)
+    events.create(topic)
+    producer, consumer = topic.producer(), topic.consumer()
+    consumer.assign([TopicPartition(topic.name, 0, 0)])
+    waited: list[float] = []
+    for _ in range(PACED_EVENTS // 10):
+        begin = time.monotonic()
+        producer.produce(topic.name, b"x", partition=0)
+        producer.flush()
+        while (message := consumer.poll(1.0)) is None or message.error() is not None:
+            pass
+        waited.append((time.monotonic() - begin) * 1000)
+        time.sleep(1 / PACED_PER_S)
+    consumer.close()
+    return waited
+
+
+def read_rows(url: URL) -> float:
+    """Rows a second that the driver brings, whole messages, in batches as the connector's."""
+    last, at = last_event(url), 0
+    with connect(url) as connection:
+        cursor = connection.cursor()
+        begin = time.monotonic()
+        while at < last:
+            cursor.execute(
+                'SELECT * FROM "NOTIFICATION_LOG" WHERE "EVENT_ID" > %s AND "EVENT_ID" <= %s',
+                (at, at + 2_000),
+            )
+            cursor.fetchall()
+            at += 2_000
+        return last / (time.monotonic() - begin)
+
+
+def produce_records(kafka: Kafka) -> float:
+    """Records a second of a hundred bytes with headers as ours, to all shards in turn."""
+    topic = Topic(kafka.address, "raw_produce", SHARDS)
+    events.create(topic)
+    producer = topic.producer()
+    written = headers.write(headers.Head(headers.Kind.CHANGE, 0, 1, "COMMIT_TXN", b"12345678"))
+    value = b"x" * 100
+    begin = time.monotonic()
+    for number in range(EVENTS):
+        producer.produce(topic.name, value, partition=number % SHARDS, headers=written)
+    producer.flush()
+    return EVENTS / (time.monotonic() - begin)
+
+
+@contextmanager
+def connector(url: URL, topic: Topic, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    environment = {
+        **os.environ,
+        "METATIDE_DATABASE_URL": url.render_as_string(hide_password=False),
+        "METATIDE_KAFKA_BOOTSTRAP_SERVERS": topic.servers,
+        "METATIDE_KAFKA_TOPIC": topic.name,
+        "METATIDE_KAFKA_PARTITIONS": str(topic.shards),
+        "METATIDE_DATA_DIR": str(folder),
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-m", "metatide", "connect"],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        preexec_fn=lambda: os.sched_setaffinity(0, {CORE}),
+    )
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def processor_s(pid: int) -> float:
+    """What a process used of all processors so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def database(postgres: Postgres, name: str) -> URL:
+    with connect(postgres.url("postgres")) as connection:
+        connection.execute(f'CREATE DATABASE "{name}" TEMPLATE template0')
+    return postgres.url(name)
+
+
+def fill_mix(url: URL) -> None:
+    """A log of the demo's mix, without the rows that it tells of."""
+    store = Store(url.render_as_string(hide_password=False))
+    size = Size(tables=200, partitions=4_000)
+    workload = Workload(store.ids, store.log_only, store.schema, size, Style())
+    pace = Pace(Limits(events=EVENTS))
+    pace.begin(0)
+    workload.prepare(pace)
+    workload.run(1, pace)
+
+
+def fill_transactions(url: URL) -> None:
+    """OPEN_TXN, ALLOC_WRITE_ID_EVENT, COMMIT_TXN, again and again."""
+    Store(url.render_as_string(hide_password=False))
+    columns = '"NL_ID", "EVENT_ID", "EVENT_TIME", "EVENT_TYPE", "DB_NAME", "TBL_NAME", "MESSAGE"'
+    with connect(url) as connection:
+        connection.execute(
+            f'INSERT INTO "NOTIFICATION_LOG" ({columns}, "MESSAGE_FORMAT") '
+            "SELECT n, n, 0, "
+            "(ARRAY['OPEN_TXN', 'ALLOC_WRITE_ID_EVENT', 'COMMIT_TXN'])[(n - 1) %% 3 + 1], "
+            "CASE (n - 1) %% 3 WHEN 1 THEN 'db' END, "
+            "CASE (n - 1) %% 3 WHEN 1 THEN 't' || t %% 500 END, "
+            "CASE (n - 1) %% 3 "
+            'WHEN 0 THEN format(\'{"fromTxnId":%%s,"toTxnId":%%s,"timestamp":0}\', t, t) '
+            'WHEN 1 THEN format(\'{"dbName":"db","tableName":"t%%s","txnIdList":[%%s],'
+            '"writeIdList":[%%s]}\', t %% 500, t, t / 500 + 1) '
+            'ELSE format(\'{"txnid":%%s,"writeIds":[%%s],"databases":["db"]}\', t, '
+            "t / 500 + 1) END, 'json-0.2' "
+            "FROM (SELECT n, (n - 1) / 3 AS t FROM generate_series(1, %s) AS n) AS numbered",
+            (TRANSACTION_EVENTS,),
+        )
+        connection.execute(
+            'UPDATE "NOTIFICATION_SEQUENCE" SET "NEXT_EVENT_ID" = %s', (TRANSACTION_EVENTS + 1,)
+        )
+
+
+def last_event(url: URL) -> int:
+    statement = 'SELECT "NEXT_EVENT_ID" FROM "NOTIFICATION_SEQUENCE"'
+    with connect(url) as connection:
+        [(next_id,)] = connection.execute(statement).fetchall()
+    assert isinstance(next_id, int)
+    return next_id - 1
+
+
+def until(what: Callable[[], bool]) -> None:
+    while not what():
+        time.sleep(0.05)
+
+
+def show(name: str, **figures: float) -> None:
+    memory_mib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
+    print(json.dumps({"name": name, **figures, "connector_mib_max": memory_mib}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
