@@ -40,6 +40,10 @@ class ClosedStoreError(MetatideError):
     """The store was closed before or while it was read."""
 
 
+class ImageError(InputError):
+    """An image that is torn, tampered with or lost, or a place where none can be kept."""
+
+
 class OtherStoreError(InputError):
     """A sound store, but not the one asked for: of another format, topic or shard."""
 

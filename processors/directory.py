@@ -59,6 +59,12 @@ class WorkerDirectory:
         shutil.rmtree(path, ignore_errors=True)
         return path
 
+    def scratch(self, shard: int) -> Path:
+        """A place for a copy of the store that is soon sent away."""
+        path = self.store(shard).with_suffix(".image")
+        shutil.rmtree(path, ignore_errors=True)
+        return path
+
     def swap_in(self, shard: int) -> None:
         """Puts the store that was built anew in the place of the old one, which is deleted.
 

@@ -38,6 +38,12 @@ class Metrics:
             ["shard"],
             registry=self.registry,
         )
+        self.image_made_s = Gauge(
+            "metatide_image_made_seconds",
+            "When the last image of a shard was made, as Unix time.",
+            ["shard"],
+            registry=self.registry,
+        )
         self.disk_bytes = Gauge(
             "metatide_store_bytes", "What the stores take on disk.", registry=self.registry
         )

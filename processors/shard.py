@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Event
 from typing import Final, NamedTuple
@@ -21,6 +20,7 @@ from processors.phases import Phase
 from processors.signals import Signals
 from processors.topic import Topic
 from processors.waiters import Waiters
+from state.image import Images, Manifest
 from state.store import MemoryBudget, Position, Snapshot, Store, set_aside
 from state.store.families import SHARD_FAMILIES
 
@@ -55,8 +55,7 @@ class Surroundings:
     signals: Signals
     metrics: Metrics
     follow: Follow
-    restore: Callable[[int], bool] | None = None
-    """Puts the newest image where a store is missing; whether there was one."""
+    images: Images | None = None
 
 
 class Shard:
@@ -74,6 +73,9 @@ class Shard:
         self.fault: str | None = None
         self.end = 0
         """Where the topic was last seen to end."""
+        self.lag_s = 0.0
+        """How long the oldest record of the last live batch took until it was readable."""
+        self.image_made_s: float | None = None
         self._around = around
         self._store: Store | None = None
         self._lifecycle = asyncio.Lock()
@@ -164,13 +166,38 @@ class Shard:
             if store is not None and store.position != self._flushed:
                 self._flushed = await asyncio.to_thread(store.flush)
 
+    async def make_image(self) -> Manifest | None:
+        """An image of what is there now; None where nothing is."""
+        images, store = self._around.images, self._store
+        if images is None or store is None:
+            return None
+        scratch = self._around.directory.scratch(self.number)
+        async with self._lifecycle:
+            # Closing waits until it is made, or the copy would be of a closed store.
+            manifest = await asyncio.shield(asyncio.to_thread(images.create, store, scratch))
+        self.image_made_s = manifest.made_s
+        return manifest
+
+    def _restore(self, images: Images | None) -> None:
+        """Begins from the newest image; without a good one, from the start of the topic."""
+        assert images is not None
+        directory = self._around.directory
+        try:
+            found = images.restore_newest(
+                self._around.topic.identity(self.number), directory.new(self.number)
+            )
+        except OSError as error:
+            log.warning("images can't be had now", shard=self.number, error=str(error))
+            return
+        if found is not None:
+            directory.swap_in(self.number)
+
     async def _open(self) -> None:
         around = self._around
         path = around.directory.store(self.number)
-        if around.restore is not None and not path.exists():
+        if around.images is not None and not path.exists():
             self.phase = Phase.RESTORING
-            restore = around.restore
-            await around.bulk.run(lambda: restore(self.number), self._stop)
+            await around.bulk.run(lambda: self._restore(around.images), self._stop)
         self.phase = Phase.OPENING
         self._store = await asyncio.to_thread(
             Store,
@@ -276,7 +303,8 @@ class Shard:
         metrics = self._around.metrics
         metrics.batch_records.observe(pending)
         metrics.fold_s.observe(time.perf_counter() - started)
-        metrics.lag_s.observe(max(0.0, time.time() - written_s))
+        self.lag_s = max(0.0, time.time() - written_s)
+        metrics.lag_s.observe(self.lag_s)
         if signals:
             self._around.signals.ask(self.number, self.position.epoch, signals)
 

@@ -18,6 +18,9 @@ class ShardStatus(Struct, frozen=True):
     event_id: int
     offset: int
     lag_records: int
+    lag_ms: int
+    """How long the last record took until it was readable."""
+    image_age_s: float | None
 
 
 class WorkerStatus(Struct, frozen=True):
@@ -62,4 +65,6 @@ def _shard_status(shard: Shard) -> ShardStatus:
         position.applied,
         position.offset,
         max(0, shard.end - position.offset),
+        round(shard.lag_s * 1000),
+        None if shard.image_made_s is None else round(time.time() - shard.image_made_s, 1),
     )

@@ -9,7 +9,7 @@ from typing import Final
 import structlog
 from msgspec import Struct
 
-from hive.errors import MachineError, TopicError
+from hive.errors import MachineError, MetatideError, TopicError
 from processors.bulk import Bulk
 from processors.directory import WorkerDirectory
 from processors.group import Group, Membership
@@ -18,6 +18,7 @@ from processors.metrics import Metrics
 from processors.shard import Record, Shard, Surroundings
 from processors.signals import Signals
 from processors.topic import Topic, TopicClient
+from state.image import Images
 from state.store import MemoryBudget, Snapshot
 
 WATCH_S: Final = 1.0
@@ -42,6 +43,9 @@ class WorkerSettings(Struct, frozen=True, kw_only=True):
     flush_s: float = 15
     memory_bytes: int = 256 << 20
     allowed: Allowed = Allowed()
+    images_url: str | None = None
+    images_every_s: float = 3600
+    images_keep: int = 3
 
 
 class Worker:
@@ -111,10 +115,13 @@ class Worker:
                 assigned=self._assign,
                 unsettled=self._unsettle,
             )
+            budget = MemoryBudget(settings.memory_bytes)
+            url = settings.images_url
             self._around = Surroundings(
                 topic=topic,
                 directory=self.directory,
-                budget=MemoryBudget(settings.memory_bytes),
+                budget=budget,
+                images=None if url is None else Images(url, budget),
                 bulk=bulk,
                 limits=self._limits,
                 signals=signals,
@@ -131,6 +138,7 @@ class Worker:
                         self._flush_stores(),
                         self._watch_arrival(),
                         self._watch_topic(topic),
+                        self._make_images(topic),
                     ):
                         tasks.create_task(work)
             finally:
@@ -207,6 +215,25 @@ class Worker:
                 with suppress(MachineError):
                     # What went wrong shows at the next commit, too, and is told there.
                     await shard.flush()
+
+    async def _make_images(self, topic: Topic) -> None:
+        """One after the other, in turns: it is no hurry, and each takes room on the disk."""
+        assert self._around is not None
+        images = self._around.images
+        while images is not None:
+            await asyncio.sleep(self.settings.images_every_s)
+            for number, shard in dict(self.shards).items():
+                if not shard.live:
+                    continue
+                try:
+                    manifest = await shard.make_image()
+                    identity = topic.identity(number)
+                    await asyncio.to_thread(images.prune, identity, self.settings.images_keep)
+                except (OSError, MetatideError) as error:
+                    log.error("an image wasn't made", shard=number, error=str(error))
+                    continue
+                if manifest is not None:
+                    self.metrics.image_made_s.labels(number).set(manifest.made_s)
 
     async def _watch_arrival(self) -> None:
         """Sends the live consumer to where it should be if it brings nothing for a while.

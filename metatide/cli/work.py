@@ -24,7 +24,7 @@ _SWITCH_S = 0.001
 
 
 @click.command()
-@configured("data_dir", "kafka.bootstrap_servers", "worker.name", "worker.port")
+@configured("data_dir", "kafka.bootstrap_servers", "worker.name", "worker.port", "images.url")
 def command(effective: Effective) -> None:
     """Run a worker until Ctrl-C: it folds its share of the topic, and answers for it.
 
@@ -74,6 +74,9 @@ def _settings(config: Config, port: int) -> WorkerSettings:
         address=f"{one.host}:{port}",
         session_timeout_s=one.session_timeout_s,
         flush_s=one.flush_s,
+        images_url=config.images.url,
+        images_every_s=config.images.every_s,
+        images_keep=config.images.keep,
         memory_bytes=config.state.memory_mib * MIB,
         allowed=Allowed(
             disk_bytes_max=one.disk_max_mib * MIB or None,

@@ -1,0 +1,111 @@
+"""`metatide status`: the workers of a group, and how far their shards are."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+import httpx
+import orjson
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+from rich.console import Console
+from rich.table import Table
+
+from hive.errors import InputError, MachineError
+from metatide.config import Effective, configured
+from processors.topic import QUIET, REQUEST_TIMEOUT_S
+
+_TIMEOUT_S = 10.0
+
+
+@click.command()
+@configured("kafka.bootstrap_servers")
+@click.option("--group", metavar="NAME", help="Another group than worker.group.")
+@click.option("--content", is_flag=True, help="Count tables and objects, too; takes a while.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, as it is when piped.")
+def command(effective: Effective, group: str | None, content: bool, as_json: bool) -> None:
+    """Show the workers of a group: their shards, positions and lags, and what is amiss.
+
+    Who the workers are is known to Kafka; each is asked for the rest.
+    """
+    servers = effective.config.kafka.bootstrap_servers
+    if servers is None:
+        raise InputError("Kafka knows the workers: say where it is (--kafka HOST:PORT)")
+    name = group or effective.config.worker.group
+    found = [_ask(client, address, content) for client, address in _members(servers, name)]
+    console = Console()
+    if as_json or not console.is_terminal:
+        click.echo(orjson.dumps({"group": name, "workers": found}, option=orjson.OPT_INDENT_2))
+        return
+    for worker in found:
+        _show(console, worker)
+    if not found:
+        console.print(f"group {name} has no members: start one (metatide work)")
+
+
+def _members(servers: str, group: str) -> Iterator[tuple[str, str]]:
+    """Names and addresses, which the members have told the group in their client ids."""
+    admin = AdminClient({"bootstrap.servers": servers}, logger=QUIET)
+    try:
+        [future] = admin.describe_consumer_groups(
+            [group], request_timeout=REQUEST_TIMEOUT_S
+        ).values()
+        description = future.result()
+    except KafkaException as error:
+        raise MachineError(f"Kafka at {servers} doesn't answer: {error.args[0].str()}") from error
+    for client_id in sorted(member.client_id for member in description.members):
+        name, _, address = client_id.partition("@")
+        yield name, address
+
+
+def _ask(name: str, address: str, content: bool) -> dict[str, Any]:
+    try:
+        with httpx.Client(base_url=f"http://{address}", timeout=_TIMEOUT_S) as client:
+            status: dict[str, Any] = client.get("/v1/status").raise_for_status().json()
+            for shard in status["shards"] if content else ():
+                answer = client.get(f"/v1/status/shards/{shard['shard']}", timeout=600)
+                shard["content"] = answer.json() if answer.is_success else None
+    except httpx.HTTPError as error:
+        return {"name": name, "address": address, "unreachable": str(error), "shards": []}
+    return status
+
+
+def _show(console: Console, worker: dict[str, Any]) -> None:
+    if "unreachable" in worker:
+        console.print(f"{worker['name']} ({worker['address']}) doesn't answer", style="red")
+        return
+    ready = "ready" if worker["ready"] else "not ready"
+    console.print(
+        f"{worker['name']} ({worker['address']}) {ready}, stores {worker['disk_bytes'] >> 20} MiB, "
+        f"memory {worker['memory_bytes'] >> 20} MiB, {worker['asks_waiting']} asks waiting"
+    )
+    names = ("shard", "phase", "position", "lag records", "lag ms", "image s", "fault")
+    table = Table(*names, box=None, pad_edge=False, header_style="bold")
+    for shard in worker["shards"]:
+        image = shard["image_age_s"]
+        table.add_row(
+            str(shard["shard"]),
+            shard["phase"],
+            f"{shard['epoch']}:{shard['event_id']}",
+            str(shard["lag_records"]),
+            str(shard["lag_ms"]),
+            "" if image is None else f"{image:.0f}",
+            shard["fault"] or "",
+        )
+    console.print(table)
+    for shard in worker["shards"]:
+        if shard.get("content"):
+            _show_content(console, shard["content"])
+
+
+def _show_content(console: Console, content: dict[str, Any]) -> None:
+    cold = ", ".join(f"{count} {why}" for why, count in content["tables_cold"].items())
+    objects = ", ".join(
+        f"{one['count']} {name} of {one['mean_bytes']:g} bytes"
+        for name, one in content["objects"].items()
+        if one["count"]
+    )
+    console.print(
+        f"shard {content['shard']}: {content['store_bytes'] >> 10} KiB; warm tables: "
+        f"{content['tables_warm']}; cold: {cold or 'none'}; {objects}"
+    )

@@ -1,0 +1,209 @@
+"""The images of all shards at one place."""
+
+import shutil
+import time
+from collections.abc import Iterator
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final
+from uuid import uuid4
+
+import fsspec
+import structlog
+
+from hive.errors import ColdShardError, ImageError, OtherStoreError
+from state import digest
+from state.image import manifest as manifests
+from state.image.manifest import File, Manifest
+from state.store import Identity, MemoryBudget, ReadOnlyStore, Store
+from state.store.families import SHARD_FAMILIES
+
+PIECE_BYTES: Final = 1 << 20
+# Files that no manifest names may belong to an image that is being made.
+YOUNG_S: Final = 3600.0
+_LEFT_OUT: Final = ("LOCK", "LOG")
+
+log = structlog.get_logger(__name__)
+
+
+class Images:
+    """A directory, or any URL that fsspec knows.
+
+    1. A file lies under its hash, so one that two images share is sent and kept once.
+    2. An image is there when its manifest is: that is put in its place last, in one step.
+    3. What doesn't match its manifest is refused.
+    """
+
+    def __init__(self, url: str, budget: MemoryBudget) -> None:
+        self._fs, self._root = _open(url)
+        self._budget = budget
+        self._hashes: dict[tuple[int, int, int], str] = {}
+
+    def create(self, store: Store, scratch: Path) -> Manifest:
+        """Makes an image of an open store; `scratch` is a new folder on the store's disk."""
+        try:
+            position = store.checkpoint(scratch)
+            with ReadOnlyStore(
+                scratch, store.identity, families=SHARD_FAMILIES, budget=self._budget
+            ) as copy:
+                exact = digest.exact(copy.snapshot())
+            manifest = Manifest(
+                identity=store.identity,
+                position=position,
+                exact=exact,
+                made_s=time.time(),
+                files=tuple(self._file(path) for path in _files(scratch)),
+            )
+            self._send(scratch, manifest)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+        return manifest
+
+    def of(self, identity: Identity) -> list[Manifest]:
+        """The images of a shard, the newest first; those that are no good are told and left out."""
+        found = []
+        for path in sorted(self._names(self._manifests(identity)), reverse=True):
+            try:
+                manifest = manifests.decode(self._fs.cat_file(path), path)
+            except ImageError as error:
+                log.warning("an image is no good", error=str(error))
+                continue
+            if manifest.identity == identity:
+                found.append(manifest)
+        return found
+
+    def restore(self, manifest: Manifest, path: Path) -> None:
+        """Builds the store of an image at a path where nothing is yet."""
+        assert not path.exists(), f"{path} is there already"
+        path.mkdir(parents=True)
+        try:
+            for one in manifest.files:
+                self._fetch(manifest, one, path / one.name)
+            self._check(manifest, path)
+        except BaseException:
+            shutil.rmtree(path, ignore_errors=True)
+            raise
+
+    def restore_newest(self, identity: Identity, path: Path) -> Manifest | None:
+        """Builds the newest good image of a shard; None where there is none."""
+        for manifest in self.of(identity):
+            try:
+                self.restore(manifest, path)
+            except ImageError as error:
+                log.warning("an image is no good", error=str(error))
+                continue
+            return manifest
+        return None
+
+    def prune(self, identity: Identity, keep: int) -> int:
+        """Deletes all but the newest images of a shard; how many files went."""
+        assert keep >= 1
+        kept = self.of(identity)[:keep]
+        names = {one.name for one in kept}
+        for path in self._names(self._manifests(identity)):
+            if kept and path.rpartition("/")[2] not in names:
+                self._fs.rm_file(path)
+        needed = {one.hash for manifest in kept for one in manifest.files}
+        gone = 0
+        for path in self._names(self._folder(identity, "files")):
+            if path.rpartition("/")[2] not in needed and self._age_s(path) > YOUNG_S:
+                self._fs.rm_file(path)
+                gone += 1
+        return gone
+
+    def _send(self, scratch: Path, manifest: Manifest) -> None:
+        files = self._folder(manifest.identity, "files")
+        self._fs.makedirs(files, exist_ok=True)
+        self._fs.makedirs(self._manifests(manifest.identity), exist_ok=True)
+        there = {path.rpartition("/")[2] for path in self._names(files)}
+        for one in manifest.files:
+            if one.hash not in there:
+                self._put(f"{files}/{one.hash}", scratch / one.name)
+        final = f"{self._manifests(manifest.identity)}/{manifest.name}"
+        aside = f"{self._folder(manifest.identity, 'files')}/{uuid4().hex}.new"
+        self._fs.pipe_file(aside, manifests.encode(manifest))
+        self._fs.mv(aside, final)
+
+    def _put(self, final: str, path: Path) -> None:
+        """A file that was sent in part never stands under its hash."""
+        aside = f"{final}.{uuid4().hex}.new"
+        self._fs.put_file(str(path), aside)
+        self._fs.mv(aside, final)
+
+    def _fetch(self, manifest: Manifest, file: File, path: Path) -> None:
+        source = f"{self._folder(manifest.identity, 'files')}/{file.hash}"
+        try:
+            self._fs.get_file(source, str(path))
+        except FileNotFoundError as error:
+            raise ImageError(
+                f"the image {manifest.name} of shard {manifest.identity.shard} lacks the file "
+                f"{file.name} ({source}): use another one"
+            ) from error
+        if path.stat().st_size != file.size or _hash(path) != file.hash:
+            raise ImageError(
+                f"the image {manifest.name} of shard {manifest.identity.shard} is damaged in the "
+                f"file {file.name} ({source}): use another one"
+            )
+
+    def _check(self, manifest: Manifest, path: Path) -> None:
+        """That the files make the store which the manifest says they are."""
+        try:
+            with ReadOnlyStore(
+                path, manifest.identity, families=SHARD_FAMILIES, budget=self._budget
+            ) as store:
+                if store.position != manifest.position:
+                    raise ImageError(
+                        f"the image {manifest.name} is at {store.position}, not at "
+                        f"{manifest.position}: it was tampered with"
+                    )
+        except (ColdShardError, OtherStoreError) as error:
+            raise ImageError(f"the image {manifest.name} makes no store: {error}") from error
+
+    def _file(self, path: Path) -> File:
+        stat = path.stat()
+        # A checkpoint links files that never change: one that was hashed before isn't read again.
+        key = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
+        found = self._hashes.get(key) if path.suffix == ".sst" else None
+        if found is None:
+            found = self._hashes[key] = _hash(path)
+        return File(path.name, stat.st_size, found)
+
+    def _folder(self, identity: Identity, name: str) -> str:
+        # Topic ids are base64, which may hold a slash.
+        topic = identity.topic_id.replace("/", "_")
+        return f"{self._root}/{topic}/{identity.shard}/{name}"
+
+    def _manifests(self, identity: Identity) -> str:
+        return self._folder(identity, "manifests")
+
+    def _names(self, folder: str) -> list[str]:
+        try:
+            found: list[str] = self._fs.ls(folder, detail=False, refresh=True)
+        except FileNotFoundError:
+            return []
+        return found
+
+    def _age_s(self, path: str) -> float:
+        modified: Any = self._fs.modified(path)
+        return time.time() - float(modified.timestamp())
+
+
+def _open(url: str) -> tuple[Any, str]:
+    try:
+        return fsspec.core.url_to_fs(url)  # type: ignore[no-any-return]
+    except (ValueError, ImportError) as error:
+        raise ImageError(f"images can't be kept at {url}: {error}") from error
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.iterdir()):
+        if path.is_file() and not path.name.startswith(_LEFT_OUT):
+            yield path
+
+
+def _hash(path: Path) -> str:
+    digest = blake2b(digest_size=32)
+    with path.open("rb") as stream:
+        while piece := stream.read(PIECE_BYTES):
+            digest.update(piece)
+    return digest.hexdigest()

@@ -1,0 +1,125 @@
+"""Workers that make images and begin from them; `metatide image` and `metatide status`."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from metatide.cli import root
+from metatide.cli.digest import _digests
+from processors.topic import Topic
+from state.records import AnyRecord
+from tests.processors.replay.test_replay import delete_before
+from tests.support.topics import TopicWriter, log_records, new_topic
+from tests.support.workers import WorkerProcess, workers
+
+SHARDS = 3
+
+
+@pytest.fixture(scope="module")
+def records() -> dict[int, list[AnyRecord]]:
+    return log_records("four-writers", SHARDS)
+
+
+@pytest.fixture
+def topic(kafka_broker: str) -> Topic:
+    return new_topic(kafka_broker, SHARDS)
+
+
+def write(topic: Topic, records: dict[int, list[AnyRecord]], start: int, end: int | None) -> None:
+    writer = TopicWriter(topic)
+    writer.records({shard: found[start:end] for shard, found in records.items()})
+    writer.flush()
+
+
+def run(topic: Topic, folder: Path, *arguments: str) -> list[Any]:
+    options = ["--kafka", topic.servers]
+    if arguments[0] == "image":
+        options += ["--data-dir", str(folder), "--worker-name", "one"]
+        options += ["--images", str(folder / "images")]
+    environment = {"METATIDE_KAFKA_TOPIC": topic.name}
+    result = CliRunner().invoke(root, [*arguments, *options], env=environment)
+    assert result.exit_code == 0, result.output
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def test_image_and_tail_are_what_a_replay_is(
+    topic: Topic, records: dict[int, list[AnyRecord]], tmp_path: Path
+) -> None:
+    """The tail begins behind what the topic still has: only the image can tell the rest."""
+    images = {"METATIDE_IMAGES_URL": str(tmp_path / "images")}
+    one, two = (WorkerProcess(topic, tmp_path, name, **images) for name in ("one", "two"))
+    ends = {shard: len(found) for shard, found in records.items()}
+    write(topic, records, 0, 300)
+    with workers(one):
+        one.until_at(dict.fromkeys(range(SHARDS), 300))
+        assert one.end() == 0
+        made = run(topic, tmp_path, "image", "create")
+        assert [line["offset"] for line in made] == [300] * SHARDS
+        for shard in range(SHARDS):
+            delete_before(topic, shard, 250)
+        write(topic, records, 300, None)
+        one.start()
+        one.until_at(ends)
+        assert one.end() == 0
+    with workers(two):
+        two.until_at(ends)
+        assert two.end() == 0
+    for shard in range(SHARDS):
+        assert _digests(one.directory.store(shard)) == _digests(two.directory.store(shard))
+
+
+def test_a_worker_makes_images_by_itself(
+    topic: Topic, records: dict[int, list[AnyRecord]], tmp_path: Path
+) -> None:
+    images = {
+        "METATIDE_IMAGES_URL": str(tmp_path / "images"),
+        "METATIDE_IMAGES_EVERY_S": "1",
+        "METATIDE_IMAGES_KEEP": "1",
+    }
+    worker = WorkerProcess(topic, tmp_path, "one", **images)
+    write(topic, records, 0, None)
+    ends = {shard: len(found) for shard, found in records.items()}
+    with workers(worker):
+        worker.until_at(ends)
+        worker.until(lambda status: all(one["image_age_s"] is not None for one in status["shards"]))
+        metrics = worker.get("/metrics")
+        assert metrics is not None
+        assert "metatide_image_made_seconds" in metrics.text
+        assert worker.end() == 0
+    listed = run(topic, tmp_path, "image", "list")
+    assert {line["shard"]: line["offset"] for line in listed} == ends
+    before = [_digests(worker.directory.store(shard)) for shard in range(SHARDS)]
+    shutil.rmtree(worker.directory.path / "shards")
+    assert len(run(topic, tmp_path, "image", "restore")) == SHARDS
+    assert [_digests(worker.directory.store(shard)) for shard in range(SHARDS)] == before
+    assert [line["files_deleted"] for line in run(topic, tmp_path, "image", "prune")] == [0] * 3
+
+
+def test_status_tells_of_all_members(
+    topic: Topic, records: dict[int, list[AnyRecord]], tmp_path: Path
+) -> None:
+    group = f"group-of-{topic.name}"
+    one, two = (
+        WorkerProcess(topic, tmp_path, name, METATIDE_WORKER_GROUP=group) for name in ("one", "two")
+    )
+    write(topic, records, 0, None)
+    with workers(one, two):
+        one.until(lambda status: status["ready"] and len(status["shards"]) < SHARDS)
+        two.until(lambda status: status["ready"] and len(status["shards"]) > 0)
+        arguments = ["status", "--kafka", topic.servers, "--group", group, "--content"]
+        result = CliRunner().invoke(root, arguments)
+        assert result.exit_code == 0, result.output
+        found = json.loads(result.stdout)
+    assert [worker["name"] for worker in found["workers"]] == ["one", "two"]
+    shards = [shard for worker in found["workers"] for shard in worker["shards"]]
+    assert sorted(shard["shard"] for shard in shards) == list(range(SHARDS))
+    for shard in shards:
+        assert shard["phase"] == "live"
+        assert shard["offset"] == len(records[shard["shard"]])
+        assert shard["lag_records"] == 0
+    assert sum(one["content"]["objects"]["partitions"]["count"] for one in shards) > 0
+    assert any(one["content"]["tables_cold"] for one in shards)

@@ -1,0 +1,226 @@
+"""Images in a directory and in memory: made, restored, refused, pruned."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import fsspec
+import pytest
+
+from hive.errors import ImageError, MetatideError
+from hive.names import TableName
+from processors.fold import Fold
+from state import digest
+from state.image import Images, repository
+from state.records import Change
+from state.records.actions import CreateTable, PutPartitions
+from state.records.objects import PartitionImage, TableImage
+from state.store import Identity, MemoryBudget, Position, Store
+from state.store.families import SHARD_FAMILIES
+
+BUDGET = MemoryBudget(32 << 20)
+IDENTITY = Identity(format_version=1, topic_id="a/b+c==", partitions=4, shard=2)
+TABLE = TableName("hive", "db", "t")
+
+
+def fold(store: Store, first: int, last: int) -> None:
+    txn = store.transaction()
+    fold = Fold(txn)
+    if first == 1:
+        image = TableImage(TABLE, 1, 0, managed=False, partitioned=True, data=b"table")
+        fold.apply(Change(0, 0, 1, (CreateTable(image),)))
+    for event in range(max(first, 2), last + 1):
+        one = PartitionImage((str(event),), 0, 1, os.urandom(100))
+        fold.apply(Change(0, event - 1, event, (PutPartitions(TABLE, 0, (one,), added=True),)))
+    fold.flush()
+    store.commit(txn, Position(0, last, last))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(tmp_path / "store", IDENTITY, families=SHARD_FAMILIES, budget=BUDGET) as store:
+        fold(store, 1, 500)
+        yield store
+
+
+@pytest.fixture(params=["directory", "object store"])
+def images(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Images]:
+    if request.param == "directory":
+        yield Images(str(tmp_path / "images"), BUDGET)
+    else:
+        yield Images("memory://images", BUDGET)
+        fsspec.filesystem("memory").store.clear()
+
+
+def files(images: Images) -> dict[str, bytes]:
+    return {path: images._fs.cat_file(path) for path in images._fs.find(images._root, refresh=True)}
+
+
+def exact(path: Path) -> tuple[str, Position]:
+    with Store(path, IDENTITY, families=SHARD_FAMILIES, budget=BUDGET) as store:
+        return digest.exact(store.snapshot()), store.position
+
+
+def test_what_is_restored_is_what_was_there(images: Images, store: Store, tmp_path: Path) -> None:
+    manifest = images.create(store, tmp_path / "scratch")
+    before = digest.exact(store.snapshot())
+    fold(store, 501, 600)
+    assert not (tmp_path / "scratch").exists()
+    assert images.restore_newest(IDENTITY, tmp_path / "restored") == manifest
+    assert exact(tmp_path / "restored") == (before, Position(0, 500, 500))
+    assert manifest.exact == before
+
+
+def test_the_newest_counts(images: Images, store: Store, tmp_path: Path) -> None:
+    for last in (600, 700):
+        images.create(store, tmp_path / "scratch")
+        fold(store, last - 99, last)
+    newest = images.create(store, tmp_path / "scratch")
+    assert [one.position.offset for one in images.of(IDENTITY)] == [700, 600, 500]
+    assert images.restore_newest(IDENTITY, tmp_path / "restored") == newest
+
+
+def test_files_that_are_there_are_not_sent_again(
+    images: Images, store: Store, tmp_path: Path
+) -> None:
+    first = images.create(store, tmp_path / "scratch")
+    fold(store, 501, 510)
+    second = images.create(store, tmp_path / "scratch")
+    tables = [
+        {one.hash for one in manifest.files if one.name.endswith(".sst")}
+        for manifest in (first, second)
+    ]
+    assert tables[0] & tables[1]
+    stored = [path for path in files(images) if "/files/" in path]
+    assert len(stored) == len({one.hash for one in (*first.files, *second.files)})
+
+
+def test_there_may_be_none(images: Images, tmp_path: Path) -> None:
+    assert images.of(IDENTITY) == []
+    assert images.restore_newest(IDENTITY, tmp_path / "restored") is None
+    assert images.prune(IDENTITY, 1) == 0
+
+
+def test_other_topics_have_others(images: Images, store: Store, tmp_path: Path) -> None:
+    images.create(store, tmp_path / "scratch")
+    other = Identity(format_version=1, topic_id="a_b+c==", partitions=4, shard=2)
+    assert images.of(other) == []
+    assert images.restore_newest(other, tmp_path / "restored") is None
+
+
+def cut(data: bytes) -> bytes:
+    return data[: len(data) // 2]
+
+
+def flip(data: bytes) -> bytes:
+    at = len(data) // 2
+    return data[:at] + bytes((data[at] ^ 1,)) + data[at + 1 :]
+
+
+@pytest.mark.parametrize("harm", [cut, flip, None], ids=["cut", "flipped", "deleted"])
+def test_a_damaged_file_is_refused_whichever_it_is(
+    images: Images, store: Store, tmp_path: Path, harm: Callable[[bytes], bytes] | None
+) -> None:
+    manifest = images.create(store, tmp_path / "scratch")
+    for path, data in files(images).items():
+        if "/files/" not in path or not data:
+            continue
+        if harm is None:
+            images._fs.rm_file(path)
+        else:
+            images._fs.pipe_file(path, harm(data))
+        with pytest.raises(ImageError):
+            images.restore(manifest, tmp_path / "restored")
+        assert not (tmp_path / "restored").exists()
+        images._fs.pipe_file(path, data)
+    images.restore(manifest, tmp_path / "restored")
+
+
+def test_a_torn_manifest_is_no_image_and_an_older_one_is_taken(
+    images: Images, store: Store, tmp_path: Path
+) -> None:
+    older = images.create(store, tmp_path / "scratch")
+    fold(store, 501, 510)
+    newer = images.create(store, tmp_path / "scratch")
+    [path] = [path for path in files(images) if path.endswith(newer.name)]
+    images._fs.pipe_file(path, cut(images._fs.cat_file(path)))
+    assert images.of(IDENTITY) == [older]
+    assert images.restore_newest(IDENTITY, tmp_path / "restored") == older
+
+
+def test_a_manifest_that_tells_another_position_is_refused(
+    images: Images, store: Store, tmp_path: Path
+) -> None:
+    manifest = images.create(store, tmp_path / "scratch")
+    [path] = [path for path in files(images) if path.endswith(manifest.name)]
+    data = images._fs.cat_file(path).replace(b"500", b"499")
+    images._fs.pipe_file(path, data)
+    assert images.restore_newest(IDENTITY, tmp_path / "restored") is None
+
+
+def test_a_manifest_cannot_name_a_place_elsewhere(
+    images: Images, store: Store, tmp_path: Path
+) -> None:
+    manifest = images.create(store, tmp_path / "scratch")
+    [path] = [path for path in files(images) if path.endswith(manifest.name)]
+    data = images._fs.cat_file(path).replace(b'"CURRENT"', b'"../CURRENT"')
+    images._fs.pipe_file(path, data)
+    assert images.of(IDENTITY) == []
+
+
+def test_without_a_manifest_there_is_no_image(
+    images: Images, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An upload that is cut off at any file leaves the images as they were."""
+    older = images.create(store, tmp_path / "scratch")
+    fold(store, 501, 2000)
+    mv = images._fs.mv
+    left = 0
+
+    def stop(*arguments: str) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise OSError("the network is gone")
+        mv(*arguments)
+
+    monkeypatch.setattr(images._fs, "mv", stop)
+    for allowed in (0, 1, 0):
+        left = allowed
+        with pytest.raises(OSError, match="the network is gone"):
+            images.create(store, tmp_path / "scratch")
+        assert images.of(IDENTITY) == [older]
+    left = 1000
+    images.create(store, tmp_path / "scratch")
+    assert len(images.of(IDENTITY)) == 2
+
+
+def test_pruning_keeps_what_the_kept_need(
+    images: Images, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for last in (600, 700, 800):
+        images.create(store, tmp_path / "scratch")
+        store.compact()
+        fold(store, last - 99, last)
+    newest = images.create(store, tmp_path / "scratch")
+    count = len(files(images))
+    assert images.prune(IDENTITY, 4) == 0
+    assert images.prune(IDENTITY, 1) == 0, "young files may belong to an image that is being made"
+    assert images.of(IDENTITY) == [newest]
+    monkeypatch.setattr(repository, "YOUNG_S", -1.0)
+    assert images.prune(IDENTITY, 1) > 0
+    assert len(files(images)) == len({one.hash for one in newest.files}) + 1 < count
+    assert images.restore_newest(IDENTITY, tmp_path / "restored") == newest
+
+
+def test_a_place_that_nobody_knows_is_refused() -> None:
+    with pytest.raises(MetatideError, match="nowhere"):
+        Images("nowhere://x", BUDGET)
+
+
+def test_a_failed_image_leaves_nothing(images: Images, store: Store, tmp_path: Path) -> None:
+    shutil.rmtree(tmp_path / "store")
+    with pytest.raises(MetatideError):
+        images.create(store, tmp_path / "scratch")
+    assert not (tmp_path / "scratch").exists()
