@@ -7,7 +7,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import Select, func, null, select
+from sqlalchemy import Select, exists, func, null, select
 
 from hive.names import TableName
 from hive.reader.details import Owner, has_id, read_details
@@ -73,8 +73,8 @@ def partition_values(snapshot: Snapshot, *values: str | None) -> tuple[Condition
     """The conditions for partitions whose first values are these; None stands for any value."""
     own, kept = snapshot.tables["PARTITIONS"].c, snapshot.tables["PARTITION_KEY_VALS"].c
     return tuple(
-        own.PART_ID.in_(
-            select(kept.PART_ID).where(kept.INTEGER_IDX == place, kept.PART_KEY_VAL == value)
+        exists().where(
+            kept.PART_ID == own.PART_ID, kept.INTEGER_IDX == place, kept.PART_KEY_VAL == value
         )
         for place, value in enumerate(values)
         if value is not None

@@ -7,12 +7,22 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from hive.reader.partitions import (
+    count_partitions,
+    partition_names,
+    partition_values,
+    read_partitions,
+)
 from hive.reader.snapshot import Snapshot, open_snapshot
+from hive.reader.tables import named, read_tables, stream_names
 from hive.schema import detect
+from hive.thrift.binary import decode
+from hive.thrift.structs import PARTITION
 from metatide.stack.database import make_engine
 from tests.hive.reader import script
 from tests.hive.reader.answers import expected, read_state
 from tests.support import hms_state
+from tests.support.idl import plain
 from tests.support.metastore import Instances
 
 DATABASES = [
@@ -87,6 +97,42 @@ def test_the_reader_gives_what_the_metastore_answers(
             for name, partitions in answered.items()
         }
     assert found == answered
+
+
+def test_some_partitions_are_found_as_the_metastore_finds_them(
+    instances: Instances, snapshot: Snapshot
+) -> None:
+    with instances.connect() as client:
+        answered = {
+            name: [
+                plain(one) for one in client.rpc.get_partitions_by_names("reader", "acid", [name])
+            ]
+            for name in client.rpc.get_partition_names("reader", "acid", -1)
+        }
+        in_us = client.rpc.get_partition_names_ps("reader", "acid", ["", "us"], -1)
+    assert len(answered) == 3
+    (table,) = read_tables(snapshot, *named(snapshot, "hive", "reader", "acid"))
+    part_name = snapshot.tables["PARTITIONS"].c.PART_NAME
+    for name, partitions in answered.items():
+        found = read_partitions(snapshot, table.name, table.id, part_name == name)
+        assert [plain(decode(PARTITION, one.data)) for one in found] == expected(partitions)
+        values = partition_values(snapshot, *found[0].values)
+        assert partition_names(snapshot, table.id, *values) == [name]
+    assert partition_names(snapshot, table.id) == list(answered)
+    assert partition_names(snapshot, table.id, limit=2) == list(answered)[:2]
+    of_us = partition_values(snapshot, None, "us")
+    assert partition_names(snapshot, table.id, *of_us) == list(in_us)
+    assert count_partitions(snapshot, table.id, *of_us) == len(in_us)
+    in_order = read_partitions(snapshot, table.name, table.id, limit=2)
+    assert [one.name for one in in_order] == list(answered)[:2]
+
+
+def test_names_are_listed_with_what_lists_show(snapshot: Snapshot) -> None:
+    pages = list(stream_names(snapshot, *named(snapshot, "hive", "reader")))
+    names = {one.table: one for page in pages for one in page}
+    assert list(names) == ["acid", "busy", "child", "external", "plain", "view"]
+    assert names["external"] == ("external", "EXTERNAL_TABLE", "hive", "outside")
+    assert names["view"] == ("view", "VIRTUAL_VIEW", "hive", None)
 
 
 def test_a_snapshot_is_of_one_event(instances: Instances, snapshot: Snapshot) -> None:
