@@ -10,7 +10,7 @@ from zlib import crc32
 from hive.events import kinds
 from hive.events.row import NotificationRow
 from hive.names import TableName, table_name
-from hive.thrift.view import PartitionView, TableView
+from hive.thrift.view import PartitionView
 from state.records import actions as a
 from state.records.objects import (
     ColumnStatisticsImage,
@@ -97,7 +97,7 @@ def _alter_table(event: kinds.AlterTable) -> Iterator[Addressed]:
     before = fingerprint(event.before_data) if event.write_id_known else None
     rewrites = event.columns_changed or event.location_changed or event.partition_keys_changed
     yield new, a.AlterTable(image, before, rewrites, event.truncate)
-    if _thin(event.before_data) != _thin(event.image.data):
+    if event.listed_changed:
         yield _put_name(new, event.image)
 
 
@@ -256,11 +256,6 @@ def _put_name(table: TableName, image: kinds.TableImage) -> Addressed:
     db = database_of(table)
     line = NameImage(table.table, image.table_type, image.owner or "", image.comment)
     return db, a.PutName(db, line)
-
-
-def _thin(data: bytes) -> tuple[str, str | None, str | None]:
-    view = TableView(data)
-    return view.table_type, view.owner, view.parameter("comment")
 
 
 def _db(event: kinds.DatabaseEvent) -> DatabaseName:

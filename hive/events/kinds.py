@@ -88,6 +88,8 @@ class AlterTable(TableEvent, frozen=True, tag=True, kw_only=True):
     columns_changed: bool
     location_changed: bool
     partition_keys_changed: bool
+    listed_changed: bool
+    """The type, the owner or the comment, which lists of tables show."""
     write_id_known: bool
 
     @property

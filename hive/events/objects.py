@@ -39,6 +39,11 @@ def table_image(value: dict[str, Any]) -> TableImage:
     )
 
 
+def listed(table: dict[str, Any]) -> tuple[str | None, ...]:
+    """What a list of tables shows of each: type, owner and comment."""
+    return text_of(table, "12"), text_of(table, "3"), stored.parameters(table).get("comment")
+
+
 def partition_image(value: dict[str, Any], write_id: int) -> PartitionImage:
     """The image of a partition as it is stored, written under a write id."""
     return PartitionImage(values_of(value), transcode_value(PARTITION, value), write_id)
