@@ -1,0 +1,281 @@
+"""What users do to tables of the toy metastore: each function is one kind of change."""
+
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from connectors.translate import EVERYWHERE, Addressed, database_of
+from hive.names import TableName
+from state.records import actions as a
+from state.records.objects import DatabaseImage, DatabaseName, FunctionImage, fingerprint
+from tests.model.content import Content, Table, TableRow, number_bytes, table_bytes, with_parameter
+from tests.model.metastore import DBS, TABLES, Metastore
+from tests.model.picks import Picks
+
+
+def writer(store: Metastore, picks: Picks, table: TableName, *, managed: bool) -> tuple[int, int]:
+    """An open transaction that has a write id of the table, and the id; zeros for none."""
+    open_txns = [txn for txn in store.now.open if txn not in store.now.read_only]
+    txn = picks.of([0, *open_txns]) if managed else 0
+    if not txn:
+        return 0, 0
+    if txn not in store.now.ids.get(table, {}):
+        store.allocate(table, [txn])
+    return txn, store.now.ids[table][txn]
+
+
+def save(store: Metastore, txn: int, text: str, table: Table, *actions: a.AnyAction) -> None:
+    """An event of one table, which is like this from now on."""
+    name = table.name
+    content = store.now.content
+    addressed: list[Addressed] = [(name, action) for action in actions]
+    if table.line != content.tables[name].line:
+        addressed.append((database_of(name), a.PutName(database_of(name), table.line)))
+    store.happen(
+        f"{text} {name.in_catalog}" + (f" by {txn}" if txn else ""),
+        *addressed,
+        content=replace(content, tables={**content.tables, name: table}),
+    )
+    if txn:
+        store.note_write(name, table.row.id, txn)
+
+
+def create_table(store: Metastore, picks: Picks) -> None:
+    content = store.now.content
+    free = [n for n in TABLES if n not in content.tables and database_of(n) in content.databases]
+    if not free:
+        return
+    name = picks.of(free)
+    managed, partitioned = picks.of([(True, True), (True, False), (False, True)])
+    txn, write_id = writer(store, picks, name, managed=managed)
+    row = TableRow(store.number(), managed, partitioned, write_id=write_id)
+    table = Table(name, row)
+    db = database_of(name)
+    store.happen(
+        f"create {name.in_catalog}" + (f" by {txn}" if txn else ""),
+        (name, a.CreateTable(table.image)),
+        (db, a.PutName(db, table.line)),
+        content=replace(content, tables={**content.tables, name: table}),
+    )
+    if txn:
+        store.note_write(name, row.id, txn)
+
+
+def drop_table(store: Metastore, picks: Picks) -> None:
+    if store.now.content.tables:
+        _drop_table(store, picks.of(list(store.now.content.tables)))
+
+
+def _drop_table(store: Metastore, name: TableName) -> None:
+    """The write ids of an external table outlive it."""
+    content = store.now.content
+    managed = content.tables[name].row.managed
+    db = database_of(name)
+    store.happen(
+        f"drop {name.in_catalog}",
+        (name, a.DropTable(name)),
+        (db, a.DropName(db, name.table)),
+        content=replace(content, tables=_without(content.tables, name)),
+        **(store.without_ids(name) if managed else {}),
+    )
+
+
+def rename_table(store: Metastore, picks: Picks) -> None:
+    """Everything moves; what becomes of statistics is nowhere said."""
+    content = store.now.content
+    free = [n for n in TABLES if n not in content.tables and database_of(n) in content.databases]
+    if not content.tables or not free:
+        return
+    old, new = picks.of(list(content.tables)), picks.of(free)
+    table = replace(content.tables[old], name=new)
+    if picks.below(2):
+        table = replace(table, statistics={})
+    ids: dict[str, Any] = {}
+    for kind in ("ids", "next_ids", "lives"):
+        known = getattr(store.now, kind)
+        ids[kind] = {new if name == old else name: known[name] for name in known if name != new}
+    store.happen(
+        f"rename {old.in_catalog} to {new.in_catalog}",
+        (old, a.RenameTable(old, table.image, a.Side.OLD)),
+        (new, a.RenameTable(old, table.image, a.Side.NEW)),
+        (database_of(old), a.DropName(database_of(old), old.table)),
+        (database_of(new), a.PutName(database_of(new), table.line)),
+        content=replace(content, tables={**_without(content.tables, old), new: table}),
+        **ids,
+    )
+
+
+def alter_table(store: Metastore, picks: Picks) -> None:
+    """By a writer that had read the table, or an earlier state of it."""
+    name = _table(store, picks)
+    if name is None:
+        return
+    current = store.now.content.tables[name]
+    txn, write_id = writer(store, picks, name, managed=current.row.managed)
+    read = picks.of(_earlier_rows(store, current))
+    changes = _table_changes(store, picks, write_id, read)
+    written, stored = read._replace(**changes), current.row._replace(**changes)
+    rewrites = written.columns != read.columns
+    truncates = not rewrites and picks.below(4) == 3
+    before: int | None = fingerprint(table_bytes(name, written if truncates else read))
+    if write_id and picks.below(4) == 3:
+        before, stored = None, stored._replace(write_id=current.row.write_id)
+    table = replace(current, row=stored)
+    if rewrites:
+        table = _rewritten(store, picks, table)
+    if truncates:
+        table = replace(table, statistics={})
+    image = msgspec.structs.replace(Table(name, written).image, write_id=write_id)
+    action = a.AlterTable(image, before, rewrites, truncates)
+    text = "truncate" if truncates else "rewrite" if rewrites else "alter"
+    stale = " (read before another's write)" if read != current.row else ""
+    save(store, txn, text + stale, table, action)
+
+
+def _earlier_rows(store: Metastore, table: Table) -> list[TableRow]:
+    """The row, and what it was before under this name and id."""
+    rows = [table.row]
+    for moment in reversed(store.history.moments[-12:]):
+        known = moment.content.tables.get(table.name)
+        if known is not None and known.row.id == table.row.id and known.row not in rows:
+            rows.append(known.row)
+    return rows
+
+
+def _table_changes(store: Metastore, picks: Picks, write_id: int, read: TableRow) -> dict[str, Any]:
+    number = store.number()
+    changes: dict[str, Any] = picks.of(
+        [
+            {"parameters": with_parameter(read.parameters, "x", number)},
+            {"parameters": with_parameter(read.parameters, "y", number)},
+            {"owner": f"o{number}"},
+            {"comment": f"c{number}"},
+            {"columns": number},
+        ]
+    )
+    return {**changes, "write_id": write_id} if write_id else changes
+
+
+def _rewritten(store: Metastore, picks: Picks, table: Table) -> Table:
+    """The columns changed: with CASCADE the partitions too, and statistics go."""
+    if picks.below(2):
+        partitions = {v: p._replace(columns=table.row.columns) for v, p in table.partitions.items()}
+        table = replace(table, partitions=partitions)
+    constraints = dict(table.constraints)
+    if constraints and picks.below(2):
+        constraints.popitem()
+    kept = {key: row for key, row in table.statistics.items() if key.column != "c"}
+    return replace(table, statistics=kept, constraints=constraints)
+
+
+def create_database(store: Metastore, picks: Picks) -> None:
+    free = [db for db in DBS if db not in store.now.content.databases]
+    if free:
+        db = picks.of(free)
+        _put_database(store, f"create database {db.db}", db, (db, a.CreateNames(db)))
+
+
+def alter_database(store: Metastore, picks: Picks) -> None:
+    if store.now.content.databases:
+        db = picks.of(list(store.now.content.databases))
+        _put_database(store, f"alter database {db.db}", db)
+
+
+def _put_database(store: Metastore, text: str, db: DatabaseName, *more: Addressed) -> None:
+    content = store.now.content
+    number = store.number()
+    image = DatabaseImage(db, number_bytes(number))
+    databases = {**content.databases, db: number}
+    store.happen(
+        text,
+        (EVERYWHERE, a.PutDatabase(image)),
+        *more,
+        content=replace(content, databases=databases),
+    )
+
+
+def drop_database(store: Metastore, picks: Picks) -> None:
+    """With an event for each thing that is in it, or with none."""
+    if not store.now.content.databases:
+        return
+    db = picks.of(list(store.now.content.databases))
+    if picks.below(2):
+        for function in store.now.content.functions_of(db):
+            _drop_function(store, db, function)
+        for table in store.now.content.tables_of(db):
+            _drop_table(store, table.name)
+    content = store.now.content
+    dropped = [name for name in TABLES if database_of(name) == db]
+    kept = Content(
+        {n: t for n, t in content.tables.items() if n not in dropped},
+        _without(content.databases, db),
+        {key: row for key, row in content.functions.items() if key[0] != db},
+    )
+    store.happen(
+        f"drop database {db.db}",
+        (EVERYWHERE, a.DropDatabase(db)),
+        content=kept,
+        **store.without_ids(*dropped),
+    )
+
+
+def create_function(store: Metastore, picks: Picks) -> None:
+    content = store.now.content
+    free = [
+        (db, name)
+        for db in content.databases
+        for name in "fg"
+        if (db, name) not in content.functions
+    ]
+    if not free:
+        return
+    db, name = picks.of(free)
+    number = store.number()
+    store.happen(
+        f"create function {db.db}.{name}",
+        (db, a.PutFunction(db, FunctionImage(name, number_bytes(number)))),
+        content=replace(content, functions={**content.functions, (db, name): number}),
+    )
+
+
+def drop_function(store: Metastore, picks: Picks) -> None:
+    if store.now.content.functions:
+        _drop_function(store, *picks.of(list(store.now.content.functions)))
+
+
+def _drop_function(store: Metastore, db: DatabaseName, name: str) -> None:
+    content = store.now.content
+    store.happen(
+        f"drop function {db.db}.{name}",
+        (db, a.DropFunction(db, name)),
+        content=replace(content, functions=_without(content.functions, (db, name))),
+    )
+
+
+def unreadable(store: Metastore, picks: Picks) -> None:
+    """An event of which a connector can make nothing: something happened, who knows what."""
+    name = _table(store, picks)
+    if name is None:
+        store.happen("something unreadable", (EVERYWHERE, a.Undecodable(None)))
+        return
+    table = store.now.content.tables[name]
+    row = table.row._replace(parameters=with_parameter((), "unread", store.number()))
+    changed = replace(table, row=row, statistics={}, partitions={})
+    everything = picks.below(4) == 3
+    content = store.now.content
+    action = a.Undecodable(None if everything else name)
+    store.happen(
+        f"something unreadable about {'anything' if everything else name.in_catalog}",
+        *([(EVERYWHERE, action)] if everything else [(name, action), (database_of(name), action)]),
+        content=replace(content, tables={**content.tables, name: changed}),
+    )
+
+
+def _table(store: Metastore, picks: Picks) -> TableName | None:
+    tables = list(store.now.content.tables)
+    return picks.of(tables) if tables else None
+
+
+def _without(mapping: Any, key: Any) -> dict[Any, Any]:
+    return {known: value for known, value in mapping.items() if known != key}

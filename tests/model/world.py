@@ -1,0 +1,266 @@
+"""A whole toy deployment: a metastore, connectors, loads, a topic and its folded shards.
+
+An example is a list of steps. A step is a name and a few small numbers, which choose among what
+there is to choose from when the step comes; one for which there is nothing to do does nothing.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from processors.fold import Fold
+from state.reading import ShardReader
+from state.records import (
+    AnyRecord,
+    LoadBegin,
+    OpenTransactions,
+    Pause,
+    ResetTable,
+    Scope,
+    ScopeKind,
+    SetLists,
+)
+from state.records.routing import table_shard
+from state.store import MemoryStore, Position
+from tests.model import changes, details, show
+from tests.model.loads import Load, places
+from tests.model.metastore import TABLES, History, Metastore
+from tests.model.picks import Picks
+from tests.model.topic import SHARDS, Publisher, Topic
+
+Check = Callable[["World", int], None]
+
+
+class Step(NamedTuple):
+    name: str
+    numbers: tuple[int, ...] = ()
+
+
+class Shard:
+    """The state of one shard, and what its fold has asked for."""
+
+    def __init__(self) -> None:
+        self.store = MemoryStore()
+        self.signals: dict[Scope, int] = {}
+
+    @property
+    def reader(self) -> ShardReader:
+        return ShardReader(self.store.snapshot())
+
+    def answer(self, scope: Scope) -> None:
+        """A load has begun since that was asked for; one of a table brings its write ids."""
+        self.signals.pop(scope, None)
+        if scope.kind is ScopeKind.TABLE:
+            self.signals.pop(Scope(ScopeKind.WRITE_IDS, scope.name), None)
+
+    def fold(self, *records: AnyRecord) -> None:
+        txn = self.store.transaction()
+        fold = Fold(txn)
+        for record in records:
+            if isinstance(record, LoadBegin):
+                self.answer(record.scope)
+            fold.apply(record)
+        for signal in fold.flush():
+            self.signals[signal.scope] = signal.floor
+        self.store.commit(txn, Position(epoch=fold.epoch, applied=fold.applied))
+
+
+class World:
+    """After each record, `check` sees what has become of its shard."""
+
+    def __init__(self, check: Check, *, names_ids: bool = True) -> None:
+        self.store = Metastore(names_ids=names_ids)
+        self.shards = [Shard() for _ in range(SHARDS)]
+        self.topic = Topic(self._deliver)
+        self.publishers = [Publisher(self.store, self.topic) for _ in range(2)]
+        self.loads: list[Load] = []
+        self._check = check
+        self._seen_open: list[OpenTransactions] = []
+        self._numbers = 0
+
+    def run(self, steps: Sequence[Step]) -> None:
+        """What goes wrong carries the whole story with it."""
+        try:
+            for name, numbers in steps:
+                STEPS[name](self, Picks(numbers))
+        except Exception as error:
+            error.add_note("\n".join(self.store.story))
+            raise
+
+    def history(self, epoch: int) -> History:
+        """What the database said in an epoch of the topic."""
+        return self.store.histories[self.topic.histories[epoch]]
+
+    def _deliver(self, shard: int, record: AnyRecord) -> None:
+        self.store.story.append(f"    shard {shard} ← {show.record(record)}")
+        self.shards[shard].fold(record)
+        self._check(self, shard)
+
+    def number(self) -> int:
+        self._numbers += 1
+        return self._numbers
+
+    @property
+    def _up_to_date(self) -> bool:
+        """Whether the newest epoch is of the database that is there now."""
+        return self.topic.histories[-1] == self.store.epoch
+
+    def publish(self, picks: Picks) -> None:
+        publisher = picks.of(self.publishers)
+        count = picks.of([1, 2, 4, 100])
+        killed = picks.below(8) == 7
+        records_max = picks.below(4) if killed else 1000
+        publisher.publish(count, blind=picks.below(8) == 7, records_max=records_max)
+
+    def resume(self, picks: Picks) -> None:
+        picks.of(self.publishers).resume()
+
+    def progress(self, picks: Picks) -> None:
+        picks.of(self.publishers).progress()
+
+    def begin_load(self, picks: Picks) -> Load | None:
+        if not self._up_to_date:
+            return None
+        shard, scope = picks.of(places())
+        load = self.new_load(shard, scope)
+        load.begin(self.topic)
+        self.loads.append(load)
+        return load
+
+    def new_load(self, shard: int, scope: Scope) -> Load:
+        return Load(f"L{self.number()}", self.topic.epoch, self.store.epoch, shard, scope)
+
+    def load(self, picks: Picks) -> None:
+        """A whole load, from one moment."""
+        load = self.begin_load(picks)
+        if load is not None:
+            self.loads.remove(load)
+            self.complete(load)
+
+    def complete(self, load: Load) -> None:
+        load.read(self.store.now, load.portions)
+        for number in range(load.portions):
+            load.send(self.topic, number)
+        load.end(self.topic)
+
+    def go_on_load(self, picks: Picks) -> None:
+        """One that has begun reads more, or sends what it has, or ends, or is given up."""
+        self.loads = [load for load in self.loads if load.history == self.store.epoch]
+        if not self.loads:
+            return
+        load = picks.of(self.loads)
+        if not load.read_all:
+            load.read(self.store.now, picks.of([100, 1, 2, 3]))
+            return
+        missing = [n for n in range(load.portions) if n not in load.sent]
+        what = picks.below(8)
+        if missing and what < 7:
+            for number in picks.some(missing) if what else missing:
+                load.send(self.topic, number)
+        elif load.sent and what == 6:
+            load.send(self.topic, picks.of(sorted(load.sent)))
+        else:
+            self.loads.remove(load)
+            if picks.below(8) < 7:
+                load.end(self.topic)
+
+    def see_open(self, picks: Picks) -> None:
+        """A connector reads which transactions are open; it publishes that when it comes to it."""
+        if self._up_to_date:
+            now = self.store.now
+            self._seen_open.append(OpenTransactions(self.topic.epoch, now.event, tuple(now.open)))
+
+    def tell_open(self, picks: Picks) -> None:
+        if not self._seen_open:
+            self.see_open(picks)
+        if self._seen_open:
+            record = self._seen_open.pop(0)
+            for shard in range(SHARDS):
+                self.topic.send(shard, record)
+
+    def repeat(self, picks: Picks) -> None:
+        """An old record of events comes again."""
+        shard = picks.below(SHARDS)
+        old = [r for r in self.topic.shards[shard][-20:] if type(r).__name__ == "Change"]
+        if old:
+            self.topic.send(shard, picks.of(old))
+
+    def reset_table(self, picks: Picks) -> None:
+        if self._up_to_date:
+            table = picks.of(TABLES)
+            record = ResetTable(self.topic.epoch, self.store.now.event, table)
+            self.topic.send(table_shard(table, SHARDS), record)
+
+    def set_lists(self, picks: Picks) -> None:
+        black = picks.of([(), ("a.s",), ("b.*",)])
+        white = picks.of([(), (), ("a.*",)])
+        record = SetLists(self.topic.epoch, self.number(), white, black)
+        for shard in range(SHARDS):
+            self.topic.send(shard, record)
+
+    def pause(self, picks: Picks) -> None:
+        record = Pause(self.topic.epoch, self.number(), picks.of([False, True]))
+        for shard in range(SHARDS):
+            self.topic.send(shard, record)
+
+    def clean_log(self, picks: Picks) -> None:
+        """The cleaner deletes the oldest events, read or not."""
+        kept = picks.of([0, 1, 5])
+        newest = max(self.store.retained_from, self.store.now.event + 1 - kept)
+        self.store.retained_from = newest
+
+    def restore(self, picks: Picks) -> None:
+        """The database is put back to an earlier event."""
+        history = self.store.history
+        lost = picks.of([0, 1, 2, 5, 10])
+        self.store.restore(max(history.base, self.store.now.event - lost))
+
+
+def _in_store(change: Callable[[Metastore, Picks], None]) -> Callable[[World, Picks], None]:
+    return lambda world, picks: change(world.store, picks)
+
+
+STEPS: Final[dict[str, Callable[[World, Picks], object]]] = {
+    "publish": World.publish,
+    "progress": World.progress,
+    "resume": World.resume,
+    "load": World.load,
+    "begin_load": World.begin_load,
+    "go_on_load": World.go_on_load,
+    "see_open": World.see_open,
+    "tell_open": World.tell_open,
+    "repeat": World.repeat,
+    "reset_table": World.reset_table,
+    "set_lists": World.set_lists,
+    "pause": World.pause,
+    "clean_log": World.clean_log,
+    "restore": World.restore,
+    **{
+        change.__name__: _in_store(change)
+        for change in (
+            changes.create_table,
+            changes.drop_table,
+            changes.rename_table,
+            changes.alter_table,
+            changes.create_database,
+            changes.alter_database,
+            changes.drop_database,
+            changes.create_function,
+            changes.drop_function,
+            changes.unreadable,
+            details.add_partitions,
+            details.alter_partition,
+            details.alter_partitions,
+            details.drop_partitions,
+            details.update_statistics,
+            details.delete_statistics,
+            details.add_constraint,
+            details.drop_constraint,
+            details.begin,
+            details.allocate,
+            details.allocate_again,
+            details.end,
+            details.purge,
+            details.restart_ids,
+        )
+    },
+}
