@@ -67,7 +67,7 @@ class OneShard:
     def snapshot(self) -> View:
         return self._store.snapshot()
 
-    async def complete_up_to(self, position: Reached, timeout_s: float) -> bool:
+    async def complete_up_to(self, epoch: int, event: int, timeout_s: float) -> bool:
         return False
 
     def shard(self, number: int) -> "OneShard":

@@ -19,11 +19,11 @@ class Shard(Protocol):
         """Of the last commit; it costs nothing to ask."""
         ...
 
-    def snapshot(self) -> View:
-        """Of this position or a later one."""
+    def snapshot(self) -> View | None:
+        """Of this position or a later one; None while nothing can be read."""
         ...
 
-    async def complete_up_to(self, position: Position, timeout_s: float) -> bool:
+    async def complete_up_to(self, epoch: int, event: int, timeout_s: float) -> bool:
         """Waits until the shard has folded all events up to there; False when the time is over."""
         ...
 
@@ -77,7 +77,11 @@ class Views:
         known = self._readers.get(number)
         if known is not None and known[0] is shard and known[1] == position:
             return known[2]
-        reader = ShardReader(shard.snapshot())
+        view = shard.snapshot()
+        if view is None:
+            self._readers.pop(number, None)
+            return None
+        reader = ShardReader(view)
         self._readers[number] = shard, position, reader
         return reader
 

@@ -59,7 +59,9 @@ def _never(facts: Facts, requirement: Requirement) -> Reason | None:
 
 
 def _check_ids(facts: Facts, requirement: Requirement) -> Reason:
-    """The check of the write-id list; tables without write ids give their current copy."""
+    """The check of the write-id list; without one, tables without write ids give their current
+    copy. Who brings a list knows the table as one that has them, so there it must be known too.
+    """
     if requirement.consistency is not Consistency.WRITE_IDS:
         return Reason.FRESH
     requested = requirement.write_ids
@@ -67,8 +69,6 @@ def _check_ids(facts: Facts, requirement: Requirement) -> Reason:
         return Reason.NO_LIST if facts.managed else Reason.FRESH
     if facts.table_id != requirement.table_id:
         return Reason.TABLE_ID
-    if not facts.managed:
-        return Reason.FRESH
     if facts.write_ids is None:
         return Reason.COLD
     if facts.pending:

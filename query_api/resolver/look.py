@@ -54,7 +54,9 @@ def _look_at_table(
     if detail is not None:
         floor = max(state.loads.floor, state.statistics_floor, reader.head.floor)
         return Facts(reached, Reason.COLD, detail, floor)
-    ids = reader.write_ids(target.name) if with_ids and state.managed else None
+    ids = reader.write_ids(target.name) if with_ids else None
+    # Ids that were loaded ahead of the events tell of writes that the objects may not reflect.
+    known = ids is not None and ids.reflects <= reader.head.applied
     return Facts(
         reached,
         floor=0 if ids is None else max(ids.cold_since, 0),
@@ -62,7 +64,7 @@ def _look_at_table(
         managed=state.managed,
         table_id=state.id if table is not None else 0,
         pending=ids is not None and state.is_pending(ids),
-        write_ids=None if ids is None else ids.snapshot(),
+        write_ids=ids.snapshot() if ids is not None and known else None,
     )
 
 
@@ -87,12 +89,8 @@ def _why_cold(
 
 
 def _is_sure(entry: Entry | None, loads: Loads, head: Head) -> bool:
-    """Whether an entry may be served although the rest isn't known: an event wrote it, at or after
-    the floor. What is not newer than the newest row of a load may be of a load that hasn't ended.
-    """
-    if entry is None or loads.open is not None:
-        return False
-    return entry.event >= max(loads.floor, head.floor) and entry.event > loads.newest_row
+    """Whether an entry may be served although the rest isn't known."""
+    return entry is not None and loads.tells_alone(entry.event, head.floor)
 
 
 def _is_silent(reader: ShardReader, target: Target, table: Entry | None) -> bool:

@@ -194,7 +194,7 @@ class Resolver:
         for one in judged:
             shard = self._views.source.shard(self._views.shard_of(one.target))
             if one.verdict.wait_for is not None and shard is not None and wait_s > 0:
-                waits.append(shard.complete_up_to(one.verdict.wait_for, wait_s))
+                waits.append(shard.complete_up_to(*one.verdict.wait_for, wait_s))
         if waits:
             await asyncio.gather(*waits)
         return self._look(targets, requirement, found)

@@ -8,7 +8,6 @@ from hive.names import TableName, table_name
 from hive.thrift.binary import encode
 from hive.thrift.structs import DATABASE, PARTITION, TABLE
 from processors.fold import Fold
-from query_api.positions import Position as Reached
 from state.kv import View
 from state.reading import ShardReader
 from state.records import (
@@ -177,9 +176,9 @@ class MemoryShard:
         async with self._moved:
             self._moved.notify_all()
 
-    async def complete_up_to(self, position: Reached, timeout_s: float) -> bool:
+    async def complete_up_to(self, epoch: int, event: int, timeout_s: float) -> bool:
         def is_there() -> bool:
-            return (self.position.epoch, self.position.applied) >= position
+            return (self.position.epoch, self.position.applied) >= (epoch, event)
 
         try:
             async with asyncio.timeout(timeout_s), self._moved:

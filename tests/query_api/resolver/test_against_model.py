@@ -1,0 +1,122 @@
+"""The resolver serves exactly what the model of the serving rules lets it serve."""
+
+from collections import Counter
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+
+from hive.write_ids.lists import write_id_list
+from query_api.positions import Position
+from query_api.reasons import Reason
+from query_api.requirement import Consistency, Requirement
+from query_api.resolver import look as look_module
+from query_api.resolver.decide import decide
+from query_api.resolver.look import look
+from query_api.targets import Kind, Target, of_catalog, of_database
+from state.reading import ShardReader
+from state.records.routing import home_shard, table_shard
+from tests.model import examples, quiet, serving
+from tests.model.metastore import DBS, TABLES
+from tests.model.serving import ANY, Asked, ByWriteIds
+from tests.model.topic import SHARDS
+from tests.model.world import STEPS, Step, World
+
+UNCHECKED = Requirement(Consistency.ANY, latest=False)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def objects_of_the_model() -> Iterator[None]:
+    """Its objects are numbers, in which nothing can be silent."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("table_is_silent", "is_replicated", "database_is_silent"):
+            patch.setattr(look_module, name, lambda _: False)
+        yield
+
+
+class Agreement:
+    """Compares each decision with the model's, and counts them."""
+
+    def __init__(self) -> None:
+        self.decided: Counter[bool] = Counter()
+
+    def __call__(self, world: World, shard: int) -> None:
+        reader = world.shards[shard].reader
+        for name in TABLES:
+            if table_shard(name, SHARDS) == shard:
+                self._check_table(reader, Target(Kind.TABLE, name))
+        for db in DBS:
+            if home_shard(db, SHARDS) == shard:
+                self._compare(
+                    reader, of_database(Kind.NAMES, db), ANY, serving.names(reader, db, ANY)
+                )
+        at_least = Asked(at_least=serving.Position(reader.head.epoch, reader.head.applied + 1))
+        databases = of_catalog(Kind.DATABASES, "hive")
+        for asked in (ANY, at_least):
+            self._compare(reader, databases, asked, serving.databases(reader, "hive", asked))
+
+    def _check_table(self, reader: ShardReader, target: Target) -> None:
+        name, row = target.name, reader.table(target.name)
+        state = reader.state(name)
+        table_id = 0 if state is None else state.id
+        cached = reader.write_ids(name).snapshot()
+        lists = [write_id_list(3), write_id_list(3, [2])] + ([cached] if cached else [])
+        checks = [
+            Asked(write_ids=ByWriteIds(ids, table_id or 1, new))
+            for ids in lists
+            for new in (False, True)
+        ]
+        for asked in (ANY, *(checks if row is not None else [])):
+            event = 0 if row is None else row.event
+            self._compare(reader, target, asked, serving.entry(reader, name, event, asked))
+            whole = serving.table(reader, name, asked)
+            for kind in (Kind.PARTITIONS, Kind.CONSTRAINTS):
+                self._compare(reader, Target(kind, name), asked, whole)
+            told = serving.statistics(reader, name, asked)
+            self._compare(reader, Target(Kind.STATISTICS, name), asked, told)
+            if serving.entry(reader, name, event, asked) is None:
+                for values, entry in reader.partitions(name):
+                    told = serving.entry(reader, name, entry.event, asked)
+                    self._compare(reader, Target(Kind.PARTITION, name, values), asked, told)
+
+    def _compare(
+        self, reader: ShardReader, target: Target, asked: Asked, refusal: serving.Reason | None
+    ) -> None:
+        need = UNCHECKED
+        if asked.at_least is not None:
+            need = Requirement(
+                Consistency.ANY, latest=False, min_position=Position(*asked.at_least)
+            )
+        if asked.write_ids is not None:
+            ids, table_id, newer = asked.write_ids
+            need = Requirement(Consistency.WRITE_IDS, False, ids, table_id, newer)
+        facts = look(reader, target, with_ids=asked.write_ids is not None)
+        verdict = decide(facts, need, None)
+        if verdict.reason in (Reason.SILENT_LOG, Reason.EXCLUDED):
+            return
+        self.decided[verdict.serves] += 1
+        assert verdict.serves == (refusal is None), (target, asked, verdict, refusal)
+
+
+@settings(max_examples=25, deadline=None)
+@given(examples.steps(60))
+def test_it_serves_what_the_model_serves(steps: list[Step]) -> None:
+    world = World(Agreement())
+    world.run(steps)
+    quiet.settle(world)
+
+
+def test_both_kinds_of_decisions_come_up() -> None:
+    agreement = Agreement()
+    random = Random(7)
+    calm = [name for name in STEPS if name not in ("pause", "restore", "set_lists", "clean_log")]
+    for _ in range(10):
+        steps = [
+            Step(random.choice(calm), tuple(random.randrange(100) for _ in range(8)))
+            for _ in range(60)
+        ]
+        world = World(agreement)
+        world.run(steps)
+        quiet.settle(world)
+    assert min(agreement.decided[True], agreement.decided[False]) > 100
