@@ -110,9 +110,11 @@ def trim(topic: Topic, keep_from: Mapping[int, int]) -> dict[int, int]:
                 f"records: give at most {kept}"
             )
     asked = [TopicPartition(topic.name, shard, offset) for shard, offset in keep_from.items()]
-    answers = topic.admin().delete_records(asked, operation_timeout=TIMEOUT_S)
+    # An answer comes only as long as the client is held.
+    admin = topic.admin()
+    answers = admin.delete_records(asked, operation_timeout=TIMEOUT_S)
     try:
-        return {at.partition: one.result().low_watermark for at, one in answers.items()}
+        return {at.partition: one.result(TIMEOUT_S).low_watermark for at, one in answers.items()}
     except KafkaException as error:
         raise MachineError(f"{topic.name} was not trimmed: {reason(error)}") from error
 

@@ -1,0 +1,143 @@
+"""The topic's commands, `metatide events`, and the connector's own process, on a real broker."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+from click.testing import CliRunner, Result
+
+from connectors import tails, topic
+from connectors.kafka import Topic
+from connectors.sql_source import SqlSource
+from metatide.cli import root
+from metatide.config import load
+from metatide.demo.store import Store
+from tests.connectors.running import connecting, new_topic, until
+from tests.metatide.demo import runs
+from tests.support.processes import die_with_parent
+
+
+def invoke(events: Topic, *arguments: str) -> Result:
+    environment = {
+        "METATIDE_KAFKA_BOOTSTRAP_SERVERS": events.servers,
+        "METATIDE_KAFKA_TOPIC": events.name,
+        "METATIDE_KAFKA_PARTITIONS": str(events.shards),
+    }
+    return CliRunner().invoke(root, list(arguments), env=environment)
+
+
+def test_a_topic_is_made_once_and_keeps_everything(kafka_broker: str) -> None:
+    events = new_topic(kafka_broker, 3)
+    assert json.loads(invoke(events, "topic", "create").stdout)["created"] is True
+    assert json.loads(invoke(events, "topic", "create").stdout)["created"] is False
+    shown = json.loads(invoke(events, "topic", "show").stdout)
+    assert shown["settings"] == topic.SETTINGS
+    assert [one["shard"] for one in shown["partitions"]] == [0, 1, 2]
+
+
+def test_another_number_of_partitions_is_refused(kafka_broker: str) -> None:
+    events = new_topic(kafka_broker, 3)
+    topic.create(events)
+    other = Topic(events.servers, events.name, 5)
+    for arguments in (["topic", "create"], ["topic", "show"], ["events"]):
+        error = invoke(other, *arguments).exception
+        assert "has 3 partitions, the configuration says 5" in str(error)
+
+
+def test_a_topic_that_is_not_there_is_said(kafka_broker: str) -> None:
+    assert "there is no topic" in str(invoke(new_topic(kafka_broker), "topic", "show").exception)
+
+
+def test_events_are_shown_and_the_oldest_trimmed(
+    new_database: Callable[[], str], kafka_broker: str
+) -> None:
+    store, events = Store(new_database()), new_topic(kafka_broker, 1)
+    runs.write(store, 400)
+    last = len(runs.rows(store))
+    with connecting(SqlSource(store.engine), events) as connector:
+        connector.until_position(last)
+    lines = invoke(events, "events", "--from", str(last)).stdout.splitlines()
+    assert all(f", {last}]" in line or "OpenTransactions" in line for line in lines)
+    everything = [
+        json.loads(line) for line in invoke(events, "events", "--json").stdout.split("\n") if line
+    ]
+    [created] = [one for one in everything if one["event"] == "CREATE_TABLE"][:1]
+    table = created["record"]["actions"][0]["table"]["name"].partition(".")[2]
+    ours = invoke(events, "events", "--table", table).stdout.splitlines()
+    assert 0 < len(ours) < len(everything)
+    assert all(table in line for line in ours)
+    end = tails.offsets(events)[1][0]
+    kept = end - tails.WINDOW_RECORDS
+    assert kept > 0
+    assert "must keep" in str(invoke(events, "topic", "trim", "--keep-from", f"0={end}").exception)
+    trimmed = invoke(events, "topic", "trim", "--keep-from", f"0={kept}")
+    assert json.loads(trimmed.stdout) == {"first": {"0": kept}}
+    assert tails.find(events).known.event_id == last
+
+
+@pytest.mark.parametrize("place", ["0", "x=1", "9=1"])
+def test_a_wrong_place_is_refused(kafka_broker: str, place: str) -> None:
+    events = new_topic(kafka_broker, 1)
+    topic.create(events)
+    assert invoke(events, "topic", "trim", "--keep-from", place).exit_code != 0
+
+
+def test_the_connector_tells_how_it_does(
+    new_database: Callable[[], str], kafka_broker: str, tmp_path: Path
+) -> None:
+    url, events = new_database(), new_topic(kafka_broker, 2)
+    runs.write(Store(url), 20)
+    environment = {
+        **os.environ,
+        "METATIDE_DATABASE_URL": url,
+        "METATIDE_KAFKA_BOOTSTRAP_SERVERS": events.servers,
+        "METATIDE_KAFKA_TOPIC": events.name,
+        "METATIDE_KAFKA_PARTITIONS": str(events.shards),
+        "METATIDE_DATA_DIR": str(tmp_path),
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-m", "metatide", "connect"],
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=die_with_parent(signal.SIGKILL),
+    )
+    assert process.stdout is not None
+    try:
+        found = re.search(r"http://\S+", process.stdout.readline())
+        assert found
+        address = found[0].removesuffix("/metrics")
+        until(lambda: httpx.get(f"{address}/healthz").is_success)
+        metrics = httpx.get(f"{address}/metrics").text
+        assert "metatide_connect_lag_events 0.0" in metrics
+        assert httpx.get(f"{address}/else").status_code == 404
+        process.terminate()
+        assert process.wait(30) == 0
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def test_kafkas_security_is_passed_through() -> None:
+    environ = {
+        "METATIDE_KAFKA_SECURITY_PROTOCOL": "sasl_ssl",
+        "METATIDE_KAFKA_SASL_MECHANISM": "PLAIN",
+        "METATIDE_KAFKA_SASL_USERNAME": "me",
+        "METATIDE_KAFKA_SASL_PASSWORD": "hush",
+        "METATIDE_KAFKA_SSL_CA_LOCATION": "/ca.pem",
+    }
+    assert load(environ=environ).config.kafka.security == {
+        "security.protocol": "sasl_ssl",
+        "sasl.mechanism": "PLAIN",
+        "sasl.username": "me",
+        "sasl.password": "hush",
+        "ssl.ca.location": "/ca.pem",
+    }
