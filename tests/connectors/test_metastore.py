@@ -1,0 +1,97 @@
+"""What a real metastore did, published and folded, is what that metastore answers."""
+
+import json
+from typing import Any
+
+import pytest
+
+from connectors.sql_source import SqlSource
+from hive.write_ids.text import parse_write_id_list
+from metatide.stack.database import make_engine
+from state.export import export
+from state.reading import ShardReader
+from tests.connectors.running import assert_unbroken, connecting, fold, new_topic, read
+from tests.metatide.cli.test_fold import COLD_KEYS, WITHOUT_EVENTS, stored, unordered
+from tests.support import hms_objects as objects
+from tests.support.hms_client import HmsClient
+from tests.support.hms_state import state
+from tests.support.metastore import Instances, MetastoreFactory
+
+pytestmark = pytest.mark.hive
+COLUMNS = {"id": "bigint", "v": "string"}
+KEYS = {"ds": "string"}
+
+
+def script(client: HmsClient, database: str) -> None:
+    """A little of everything, half of it on a transactional table."""
+    client.create_database(database)
+    managed = client.create_table(objects.table(database, "managed", COLUMNS, KEYS))
+    for number, finish in enumerate((client.commit, client.abort, client.commit)):
+        txn = client.open_transaction()
+        write_id = client.allocate_write_id(txn, database, "managed")
+        client.add_partitions(managed, [[f"2026-0{number + 1}-01"]], write_id=write_id)
+        finish(txn)
+    client.allocate_write_id(client.open_transaction(), database, "managed")
+    plain = client.create_table(
+        objects.table(database, "plain", COLUMNS, KEYS, transactional=False)
+    )
+    client.add_partitions(plain, [["a=b"], ["c"], ["d"]])
+    changed = client.partitions(database, "plain")[:2]
+    for partition in changed:
+        partition.parameters["note"] = "new"
+    client.alter_partitions(plain, changed)
+    client.rpc.drop_partition(database, "plain", ["d"], False)
+    client.update_statistics(plain, [objects.long_statistics("id", numNulls=3)])
+    client.update_statistics(plain, [objects.long_statistics("id", numDVs=7)], partition="ds=c")
+    client.add_not_null(plain, "id", f"{database}_id_is_there")
+    client.create_function(database, "f", "org.example.F")
+    client.create_table(objects.table(database, "gone", COLUMNS, transactional=False))
+    client.rpc.drop_table(database, "gone", False)
+
+
+@pytest.mark.parametrize("format_", ["json", "gzip"])
+def test_what_is_folded_is_what_the_metastore_answers(
+    metastore_factory: MetastoreFactory, kafka_broker: str, format_: Any
+) -> None:
+    running = metastore_factory(instances=2, message_format=format_)
+    compare(running, kafka_broker)
+
+
+@pytest.mark.mariadb
+def test_the_same_on_mariadb(mariadb_metastore: Instances, kafka_broker: str) -> None:
+    compare(mariadb_metastore, kafka_broker)
+
+
+def compare(running: Instances, broker: str) -> None:
+    topic = new_topic(broker, 1)
+    source = SqlSource(make_engine(running.database_url))
+    with (
+        running.connect(0) as one,
+        running.connect(len(running.addresses) - 1) as other,
+        connecting(source, topic) as connector,
+    ):
+        script(one, "shop")
+        script(other, "bank")
+        answered = state(one)
+        connector.until_position(answered["event_id"])
+    messages = read(topic)
+    assert assert_unbroken(messages, topic) >= answered["event_id"]
+    told = json.loads(json.dumps(export(ShardReader(fold(messages).snapshot()))))
+    for kind in answered.keys() - {"event_id"}:
+        cold = told["cold"].get(COLD_KEYS.get(kind, ""), {})
+        # Nobody asks for the write ids of a table that isn't transactional.
+        assert [name for name in cold if not name.endswith(".plain")] == [], kind
+        assert not cold or kind == "valid_write_ids", kind
+        expected = {
+            name: value
+            for name, value in answered[kind].items()
+            if name not in WITHOUT_EVENTS.get(kind, ())
+        }
+        if kind == "constraints":
+            expected = {name: unordered(kinds) for name, kinds in expected.items()}
+            told[kind] = {name: unordered(kinds) for name, kinds in told[kind].items()}
+        if kind == "valid_write_ids":
+            expected = {name: value for name, value in expected.items() if "managed" in name}
+            told[kind] = {name: value for name, value in told[kind].items() if "managed" in name}
+            assert all(parse_write_id_list(text) for text in told[kind].values())
+        assert told[kind] == stored(expected), kind
