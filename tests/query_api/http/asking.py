@@ -55,7 +55,10 @@ def ask(
     async def run() -> None:
         app = create_app(shards, database or Nowhere(), settings)
         transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
+        async with (
+            app.router.lifespan_context(app),
+            httpx.AsyncClient(transport=transport, base_url="http://here") as client,
+        ):
             await asking(client)
 
     asyncio.run(run())

@@ -1,0 +1,90 @@
+"""`latest` through HTTP, with a real database that goes on changing."""
+
+import asyncio
+
+import httpx
+import sqlalchemy as sa
+
+from hive.schema import Version, metadata
+from query_api.database import Primary
+from query_api.http import create_app
+from query_api.resolver.look import look
+from query_api.targets import Kind, Target
+from tests.query_api.folded import World, world
+from tests.query_api.http.asking import grounds
+from tests.query_api.shards import MemoryShards
+
+
+def append(world_: World, kind: str, db: str | None, table: str | None) -> int:
+    """Writes one more event, as the metastore does, and gives its id."""
+    tables = metadata(Version.V4_1).tables
+    sequence, log = tables["NOTIFICATION_SEQUENCE"], tables["NOTIFICATION_LOG"]
+    with world_.store.engine.begin() as connection:
+        event = connection.scalar(sa.select(sequence.c.NEXT_EVENT_ID).with_for_update())
+        assert event is not None
+        connection.execute(sa.update(sequence).values(NEXT_EVENT_ID=event + 1))
+        row = {
+            "NL_ID": 1_000_000 + event,
+            "EVENT_ID": event,
+            "EVENT_TIME": 1,
+            "EVENT_TYPE": kind,
+            "DB_NAME": db,
+            "TBL_NAME": table,
+            "MESSAGE": "{}",
+        }
+        connection.execute(sa.insert(log).values(row))
+    return int(event)
+
+
+def warm_tables(shards: MemoryShards) -> list[tuple[str, str]]:
+    """Databases and names of tables that are warm."""
+    found = []
+    for shard in shards.shards:
+        assert shard is not None
+        reader = shard.reader()
+        for name in reader.table_names():
+            if look(reader, Target(Kind.PARTITIONS, name), with_ids=False).refused is None:
+                found.append((name.db, name.table))
+    return found
+
+
+def test_latest_follows_the_database_and_not_the_cache(new_database: object) -> None:
+    assert callable(new_database)
+    made = world(new_database(), events=300, shards=2)
+    (db, one), (other_db, other), *_ = warm_tables(made.shards)
+
+    async def run() -> None:
+        primary = Primary(made.url, connections=2)
+        transport = httpx.ASGITransport(create_app(made.shards, primary))
+        async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
+
+            async def ask(db: str, table: str) -> httpx.Response:
+                return await client.get(f"/v1/databases/{db}/tables/{table}/partition-names")
+
+            fresh = await ask(db, one)
+            assert grounds(fresh) == ("cache", "fresh")
+            assert fresh.headers["metatide-position"] == f"0:{made.current}"
+            append(made, "COMMIT_TXN", None, None)
+            current = append(made, "INSERT", other_db, other)
+            untouched, touched = await asyncio.gather(ask(db, one), ask(other_db, other))
+            assert grounds(untouched) == ("cache", "fresh")
+            assert untouched.headers["metatide-position"] == f"0:{current}"
+            assert grounds(touched) == ("database", "behind")
+            assert touched.headers["metatide-position"] == f"0:{current}"
+            append(made, "SOMETHING_NEW", None, None)
+            assert grounds(await ask(db, one)) == ("database", "behind")
+            before = primary.index.reads
+            answers = await asyncio.gather(*(ask(db, one) for _ in range(50)))
+            assert {answer.status_code for answer in answers} == {200}
+            assert primary.index.reads - before == 1
+            assert primary.fallback.reads < 50
+            tables = metadata(Version.V4_1).tables
+            with made.store.engine.begin() as connection:
+                sequence = tables["NOTIFICATION_SEQUENCE"]
+                connection.execute(sa.update(sequence).values(NEXT_EVENT_ID=made.current))
+            assert grounds(await ask(db, one)) == ("database", "rewound")
+            anyway = f"/v1/databases/{db}/tables/{one}?consistency=any"
+            assert grounds(await client.get(anyway)) == ("database", "rewound")
+        await primary.close()
+
+    asyncio.run(run())
