@@ -13,6 +13,7 @@ from faust.types import TP
 from mode import Seconds
 from msgspec import Struct
 
+from processors.credentials import credentials
 from processors.shard import Record
 from processors.topic import Topic
 
@@ -125,6 +126,7 @@ class Group:
         app = faust.App(
             membership.group,
             broker=f"aiokafka://{self._topic.servers.replace(',', ';aiokafka://')}",
+            broker_credentials=credentials(self._topic.security),
             broker_client_id=f"{membership.name}@{membership.address}",
             canonical_url=f"http://{membership.address}",
             broker_session_timeout=timeout_s,

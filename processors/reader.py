@@ -41,7 +41,7 @@ class TopicReader:
         self._topic = topic
         self._consumer = Consumer(
             {
-                "bootstrap.servers": topic.servers,
+                **topic.client,
                 "group.id": "metatide-replay",
                 "enable.auto.commit": False,
                 "enable.auto.offset.store": False,
@@ -49,7 +49,6 @@ class TopicReader:
                 "fetch.wait.max.ms": 100,
                 "fetch.queue.backoff.ms": 10,
                 "queued.max.messages.kbytes": 2 * BYTES_MAX // 1024,
-                "reconnect.backoff.max.ms": 1000,
             },
             logger=QUIET,
         )

@@ -53,11 +53,10 @@ class Signals:
         self._waiting: dict[tuple[int, Scope], _Waiting] = {}
         self._producer = Producer(
             {
-                "bootstrap.servers": topic.servers,
+                **topic.client,
                 "enable.idempotence": True,
                 "queue.buffering.max.messages": 10_000,
                 "message.timeout.ms": 10_000,
-                "reconnect.backoff.max.ms": 1000,
             },
             logger=QUIET,
         )
@@ -120,7 +119,7 @@ class Signals:
 
     def _make_topic(self) -> None:
         """Asks are worth nothing after a while, so the topic may lose them."""
-        admin = AdminClient({"bootstrap.servers": self._topic.servers}, logger=QUIET)
+        admin = AdminClient(self._topic.client, logger=QUIET)
         if self._name in admin.list_topics(timeout=REQUEST_TIMEOUT_S).topics:
             return
         topic = NewTopic(self._name, 1, -1, config={"retention.ms": str(24 * 3600 * 1000)})

@@ -30,12 +30,24 @@ class Topic(Struct, frozen=True):
     name: str
     id: str
     partitions: int
+    security: Mapping[str, str] = {}
+    """TLS and SASL in librdkafka's words."""
+
+    @property
+    def client(self) -> dict[str, Any]:
+        """What every client of its brokers is set up with."""
+        return client_settings(self.servers, self.security)
 
     def identity(self, shard: int) -> Identity:
         """What the store of a shard is known by."""
         return Identity(
             format_version=STORE_FORMAT, topic_id=self.id, partitions=self.partitions, shard=shard
         )
+
+
+def client_settings(servers: str, security: Mapping[str, str]) -> dict[str, Any]:
+    """How brokers are reached, in librdkafka's words."""
+    return {"bootstrap.servers": servers, "reconnect.backoff.max.ms": "1000", **security}
 
 
 class Bounds(NamedTuple):
@@ -48,12 +60,11 @@ class Bounds(NamedTuple):
 class TopicClient:
     """Asks the brokers about a topic. Its calls block: in an event loop they belong in a thread."""
 
-    def __init__(self, servers: str, name: str) -> None:
+    def __init__(self, servers: str, name: str, security: Mapping[str, str] | None = None) -> None:
         self._servers = servers
         self._name = name
-        self._admin = AdminClient(
-            {"bootstrap.servers": servers, "reconnect.backoff.max.ms": 1000}, logger=QUIET
-        )
+        self._security = security or {}
+        self._admin = AdminClient(client_settings(servers, self._security), logger=QUIET)
 
     def describe(self) -> Topic:
         """Finds the topic, or says that it isn't there."""
@@ -64,7 +75,11 @@ class TopicClient:
         except KafkaException as error:
             raise self._error(error) from error
         return Topic(
-            self._servers, self._name, str(description.topic_id), len(description.partitions)
+            self._servers,
+            self._name,
+            str(description.topic_id),
+            len(description.partitions),
+            self._security,
         )
 
     def bounds(self, shards: Iterable[int]) -> Mapping[int, Bounds]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -36,6 +37,8 @@ class WorkerSettings(Struct, frozen=True, kw_only=True):
     topic: str
     path: Path
     """Its directory, which no other worker has."""
+    security: Mapping[str, str] = {}
+    """TLS and SASL in librdkafka's words."""
     name: str = "worker-1"
     group: str = "metatide"
     address: str = "127.0.0.1:0"
@@ -62,7 +65,7 @@ class Worker:
         self.shards: dict[int, Shard] = {}
         self.topic: Topic | None = None
         self.began_s = time.time()
-        self._client = TopicClient(settings.servers, settings.topic)
+        self._client = TopicClient(settings.servers, settings.topic, settings.security)
         self.directory = WorkerDirectory(settings.path)
         self._limits = Limits(settings.path / "shards", settings.allowed)
         self._tasks: dict[int, asyncio.Task[None]] = {}

@@ -9,8 +9,9 @@ import orjson
 
 from hive.errors import InputError
 from metatide.config import Config, Effective, configured
+from metatide.topic import find_topic
 from processors.directory import WorkerDirectory, worker_path
-from processors.topic import Topic, TopicClient
+from processors.topic import Topic
 from state.image import Images, Manifest
 from state.store import MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES
@@ -82,13 +83,10 @@ def prune(effective: Effective, shard: int | None, keep: int | None) -> None:
 
 
 def _open(config: Config) -> tuple[Topic, Images, MemoryBudget]:
-    if config.kafka.bootstrap_servers is None:
-        raise InputError("images belong to a topic: say where Kafka is (--kafka HOST:PORT)")
     if config.images.url is None:
         raise InputError("say where images are kept (--images URL)")
-    topic = TopicClient(config.kafka.bootstrap_servers, config.kafka.topic).describe()
     budget = MemoryBudget(config.state.memory_mib * MIB)
-    return topic, Images(config.images.url, budget), budget
+    return find_topic(config), Images(config.images.url, budget), budget
 
 
 def _directory(config: Config) -> WorkerDirectory:

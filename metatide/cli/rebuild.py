@@ -12,10 +12,10 @@ from rich.progress import Progress as Bars
 
 from hive.errors import InputError
 from metatide.config import Effective, configured
+from metatide.topic import find_topic
 from processors.directory import worker_path
 from processors.rebuild import rebuild_shards
 from processors.replay import Progress
-from processors.topic import TopicClient
 
 MIB = 1 << 20
 
@@ -38,10 +38,7 @@ def command(effective: Effective, engine: str, shards: tuple[int, ...]) -> None:
     """
     assert engine == "replay"
     config = effective.config
-    servers = config.kafka.bootstrap_servers
-    if servers is None:
-        raise InputError("rebuild reads the topic: say where Kafka is (--kafka HOST:PORT)")
-    topic = TopicClient(servers, config.kafka.topic).describe()
+    topic = find_topic(config)
     for shard in shards:
         if not 0 <= shard < topic.partitions:
             raise InputError(

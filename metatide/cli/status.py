@@ -7,19 +7,19 @@ import click
 import httpx
 import orjson
 from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
 from rich.console import Console
 from rich.table import Table
 
-from hive.errors import InputError, MachineError
+from connectors.kafka import TIMEOUT_S, Topic, reason
+from hive.errors import MachineError
 from metatide.config import Effective, configured
-from processors.topic import QUIET, REQUEST_TIMEOUT_S
+from metatide.kafka import events_topic
 
 _TIMEOUT_S = 10.0
 
 
 @click.command()
-@configured("kafka.bootstrap_servers")
+@configured("data_dir", "kafka.bootstrap_servers")
 @click.option("--group", metavar="NAME", help="Another group than worker.group.")
 @click.option("--content", is_flag=True, help="Count tables and objects, too; takes a while.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, as it is when piped.")
@@ -28,11 +28,9 @@ def command(effective: Effective, group: str | None, content: bool, as_json: boo
 
     Who the workers are is known to Kafka; each is asked for the rest.
     """
-    servers = effective.config.kafka.bootstrap_servers
-    if servers is None:
-        raise InputError("Kafka knows the workers: say where it is (--kafka HOST:PORT)")
+    topic = events_topic(effective.config)
     name = group or effective.config.worker.group
-    found = [_ask(client, address, content) for client, address in _members(servers, name)]
+    found = [_ask(client, address, content) for client, address in _members(topic, name)]
     console = Console()
     if as_json or not console.is_terminal:
         click.echo(orjson.dumps({"group": name, "workers": found}, option=orjson.OPT_INDENT_2))
@@ -43,16 +41,14 @@ def command(effective: Effective, group: str | None, content: bool, as_json: boo
         console.print(f"group {name} has no members: start one (metatide work)")
 
 
-def _members(servers: str, group: str) -> Iterator[tuple[str, str]]:
+def _members(topic: Topic, group: str) -> Iterator[tuple[str, str]]:
     """Names and addresses, which the members have told the group in their client ids."""
-    admin = AdminClient({"bootstrap.servers": servers}, logger=QUIET)
+    admin = topic.admin()
     try:
-        [future] = admin.describe_consumer_groups(
-            [group], request_timeout=REQUEST_TIMEOUT_S
-        ).values()
+        [future] = admin.describe_consumer_groups([group], request_timeout=TIMEOUT_S).values()
         description = future.result()
     except KafkaException as error:
-        raise MachineError(f"Kafka at {servers} doesn't answer: {error.args[0].str()}") from error
+        raise MachineError(f"Kafka at {topic.servers} doesn't answer: {reason(error)}") from error
     for client_id in sorted(member.client_id for member in description.members):
         name, _, address = client_id.partition("@")
         yield name, address

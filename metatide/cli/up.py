@@ -8,7 +8,9 @@ from metatide.stack import up
 
 
 @click.command()
-@configured("data_dir", "kafka.bootstrap_servers", "database.url", "metastore", "http.port")
+@configured(
+    "data_dir", "workers", "kafka.bootstrap_servers", "database.url", "metastore", "http.port"
+)
 def command(effective: Effective) -> None:
     """Run everything on this machine until Ctrl-C.
 

@@ -68,6 +68,7 @@ def _settings(config: Config, port: int) -> WorkerSettings:
     return WorkerSettings(
         servers=config.kafka.bootstrap_servers,
         topic=config.kafka.topic,
+        security=config.kafka.security,
         path=worker_path(config.data_dir, one.name),
         name=one.name,
         group=one.group,

@@ -207,9 +207,7 @@ class Images(Section, frozen=True):
         str | None,
         key("A directory, or a URL of an object store as fsspec has them.", option="--images"),
     ] = None
-    every_s: Annotated[int, key("How often a worker makes one of each of its shards.", ge=1)] = (
-        3600
-    )
+    every_s: Annotated[int, key("How often a worker makes one of each of its shards.", ge=1)] = 3600
     keep: Annotated[int, key("How many of each shard are kept.", ge=1)] = 3
 
 

@@ -74,6 +74,39 @@ class Connect(Service):
         return True
 
 
+class Worker(Service):
+    """One worker of several."""
+
+    needs = ("kafka",)
+
+    def __init__(
+        self, name: str, host: str, port: int, folder: Path, environment: Mapping[str, str]
+    ) -> None:
+        self.name = name
+        self._host = LOOPBACK if host == ANY else host
+        self._port = port
+        self._folder = folder
+        self._environment = dict(environment) | {
+            "METATIDE_WORKER_NAME": name,
+            "METATIDE_WORKER_PORT": str(port),
+        }
+
+    @property
+    def address(self) -> str:
+        return f"http://{self._host}:{self._port}"
+
+    def prepare(self) -> Launch:
+        argv = (sys.executable, "-m", "metatide", "work", "--data-dir", str(self._folder))
+        return Launch(argv, self._environment)
+
+    def answers(self) -> bool:
+        """Also while it waits for its topic, which a connector makes."""
+        try:
+            return httpx.get(f"{self.address}/healthz", timeout=_PROBE_TIMEOUT_S).is_success
+        except httpx.TransportError:
+            return False
+
+
 def services(effective: Effective, ports: Ports) -> list[Service]:
     """What runs for this configuration, in the order in which it is shown.
 
@@ -106,6 +139,10 @@ def services(effective: Effective, ports: Ports) -> list[Service]:
         "METATIDE_CONNECT_PORT": str(connect_port),
     }
     found.append(Connect(config.connect.host, connect_port, config.data_dir, settings))
+    for number in range(1, config.workers + 1):
+        name = f"worker-{number}"
+        host = config.worker.host
+        found.append(Worker(name, host, ports.take(name), config.data_dir, settings))
     found.append(Web(config.http.host, port, config.data_dir, settings))
     return found
 

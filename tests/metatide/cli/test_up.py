@@ -101,15 +101,16 @@ def test_the_password_is_kept_from_others_and_from_the_terminal(shared: Stack) -
     assert not any(password.read_text() in line for line in processes_on(shared.folder))
 
 
-@pytest.mark.parametrize("name", ["kafka", "postgres", "connect", "http"])
+@pytest.mark.parametrize("name", ["kafka", "postgres", "connect", "worker-1", "http"])
 def test_a_killed_process_is_back_by_itself(shared: Stack, name: str) -> None:
-    leave_a_mark(shared, f"before_{name}")
+    mark = f"before_{name}".replace("-", "_")
+    leave_a_mark(shared, mark)
     address = shared.entry(name).address
     shared.kill(name)
     assert shared.entry(name).address == address
     assert f"{name} was ended by SIGKILL; starting it again" in shared.output
     shared.until(lambda: f"{name} is back after" in shared.output)
-    find_the_mark(shared, f"before_{name}")
+    find_the_mark(shared, mark)
 
 
 def test_a_second_stack_on_the_same_folder_is_refused(shared: Stack) -> None:
@@ -125,7 +126,12 @@ def test_a_second_stack_on_the_same_folder_is_refused(shared: Stack) -> None:
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_it_ends_in_order(folder: Path, kafka_broker: str, how: signal.Signals) -> None:
     with stack(folder, "--kafka", kafka_broker) as running:
-        assert [one.name for one in running.state.processes] == ["postgres", "connect", "http"]
+        assert [one.name for one in running.state.processes] == [
+            "postgres",
+            "connect",
+            "worker-1",
+            "http",
+        ]
         assert running.end(how) == 0
         assert running.output.endswith("all ended\n")
     assert_nothing_left(folder)
@@ -150,7 +156,7 @@ def test_what_a_killed_run_left_is_ended_and_found_again(folder: Path) -> None:
     time.sleep(FRESH_S)
     assert httpx.get(f"{before.address}/readyz").status_code == 503
     with stack(folder) as running:
-        assert "ended what a killed run had left: http, connect, postgres, kafka" in running.output
+        assert "ended what a killed run had left: http, worker-1, connect, postgres, kafka" in running.output
         find_the_mark(running, "kept")
         after = running.state
         assert after.address == before.address
@@ -180,7 +186,7 @@ def test_a_database_of_yours_is_used_and_left_as_it_is(
 ) -> None:
     url = postgres_server.new_database()
     with stack(folder, "--kafka", kafka_broker, METATIDE_DATABASE_URL=url) as running:
-        assert [one.name for one in running.state.processes] == ["connect", "http"]
+        assert [one.name for one in running.state.processes] == ["connect", "worker-1", "http"]
         with psycopg.connect(url) as connection:
             tables = connection.execute("SELECT FROM pg_tables WHERE schemaname = 'public'")
             assert tables.fetchall() == []
@@ -193,6 +199,7 @@ def test_a_real_metastore_runs_on_the_database(folder: Path, kafka_broker: str) 
             "postgres",
             "metastore",
             "connect",
+            "worker-1",
             "http",
         ]
         with hms_client.connect(running.entry("metastore").address) as client:

@@ -1,0 +1,30 @@
+"""How Faust shows itself to the brokers."""
+
+import ssl
+from collections.abc import Mapping
+from typing import Any
+
+from faust.auth import SASLCredentials, SSLCredentials
+
+
+def credentials(security: Mapping[str, str]) -> Any:
+    """TLS and SASL in Faust's words, from librdkafka's; None for plain text."""
+    protocol = security.get("security.protocol", "plaintext").lower()
+    context = _context(security) if protocol.endswith("ssl") else None
+    if protocol.startswith("sasl"):
+        return SASLCredentials(
+            username=security.get("sasl.username"),
+            password=security.get("sasl.password"),
+            mechanism=security.get("sasl.mechanism", "PLAIN"),
+            ssl_context=context,
+        )
+    return None if context is None else SSLCredentials(context)
+
+
+def _context(security: Mapping[str, str]) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=security.get("ssl.ca.location"))
+    certificate = security.get("ssl.certificate.location")
+    if certificate is not None:
+        key, password = security.get("ssl.key.location"), security.get("ssl.key.password")
+        context.load_cert_chain(certificate, key, password)
+    return context
