@@ -60,7 +60,7 @@ def require_room(folder: Path, needed: int) -> None:
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise MachineError(
-            f"{folder} has {free // MIB} MiB free, but {needed // MIB} MiB are needed; "
+            f"{folder} has {free // MIB} MiB free, but {-(-needed // MIB)} MiB are needed; "
             "free some disk space and run this again"
         )
 

@@ -1,6 +1,7 @@
 """Ports that a stack keeps from one run to the next, so that clients find it again."""
 
 import random
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -17,8 +18,10 @@ class Ports:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        known = path.read_bytes() if path.exists() else b"{}"
-        self._ports = msgspec.json.decode(known, type=dict[str, int])
+        self._ports: dict[str, int] = {}
+        # A file that a crash of the machine emptied costs us the numbers, no more.
+        with suppress(FileNotFoundError, msgspec.DecodeError):
+            self._ports = msgspec.json.decode(path.read_bytes(), type=dict[str, int])
 
     def take(self, name: str) -> int:
         """The port of this name: the same as last time unless somebody else uses it now."""

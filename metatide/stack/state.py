@@ -41,7 +41,9 @@ class StateFile:
             aside.write_bytes(msgspec.json.format(msgspec.json.encode(state)) + b"\n")
             aside.replace(self._path)
         except OSError as error:
-            raise MachineError(f"cannot write {self._path}: {error.strerror}") from error
+            raise MachineError(
+                f"cannot write {self._path}: {error.strerror}; see to that and run this again"
+            ) from error
 
     def read(self) -> StackState | None:
         """None where no stack runs; what a crash tore apart counts as nothing."""

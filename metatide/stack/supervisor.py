@@ -1,6 +1,7 @@
 """Keeps the processes of a stack running, and ends them in order."""
 
 import asyncio
+import contextlib
 import signal
 import subprocess
 import time
@@ -139,7 +140,9 @@ class _Keeper:
             if process.poll() is None:
                 self._say(f"{self.service.name} does not end; killing it")
                 self._kill(process)
-        self._enter("stopped")
+        # Where a full disk refuses the note, the rest has to end all the same.
+        with contextlib.suppress(MachineError):
+            self._enter("stopped")
 
     async def _live(self, began: float) -> str:
         """Starts the process and stays with it until it ends; how it ended."""

@@ -26,6 +26,13 @@ def test_a_port_that_somebody_took_is_replaced(tmp_path: Path) -> None:
     assert Ports(tmp_path / "ports.json").take("a") == other
 
 
+@pytest.mark.parametrize("torn", ["", '{"a":2000', "[]"])
+def test_torn_notes_of_ports_are_written_anew(tmp_path: Path, torn: str) -> None:
+    (tmp_path / "ports.json").write_text(torn)
+    port = Ports(tmp_path / "ports.json").take("a")
+    assert Ports(tmp_path / "ports.json").take("a") == port
+
+
 def test_a_port_in_use_is_named_with_its_option() -> None:
     with socket.create_server((LOOPBACK, 0)) as server:
         port = server.getsockname()[1]

@@ -161,3 +161,16 @@ def test_a_machine_that_lacks_something_ends_the_run(tmp_path: Path) -> None:
 
     with pytest.raises(MachineError, match="no fuel"):
         Run(tmp_path, Lacking(tmp_path, "one"))(nothing)
+
+
+def test_a_full_disk_does_not_keep_processes_from_ending(tmp_path: Path) -> None:
+    class Full(Run):
+        def _changed(self, states: list[ProcessState]) -> None:
+            super()._changed(states)
+            if any(one.phase == "stopped" for one in states):
+                raise MachineError("no space left on the disk")
+
+    run = Full(tmp_path, Shell(tmp_path, "top", needs=("bottom",)), Shell(tmp_path, "bottom"))
+    run(nothing)
+    assert events(tmp_path) == ["+bottom", "+top", "-top", "-bottom"]
+    assert not any(psutil.pid_exists(one.pid or 0) for one in run.states.values())
