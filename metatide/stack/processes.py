@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 
 import httpx
 import sqlalchemy as sa
@@ -16,95 +15,43 @@ from metatide.stack.ports import Ports
 from metatide.stack.postgres import Postgres
 from metatide.stack.service import Launch, Service
 
-_PROBE_TIMEOUT_S = 2.0
+# Made once, without certificates: that takes longer than all else about a probe. A proxy that the
+# environment names could not reach us.
+_PROBE = httpx.Client(timeout=2.0, trust_env=False, verify=False)
 
 
-class Web(Service):
-    """The HTTP server."""
+class Ours(Service):
+    """A process of Metatide itself, run by `python -m`, which says over HTTP that it is alive."""
 
-    name = "http"
-
-    def __init__(self, host: str, port: int, folder: Path, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        name: str,
+        arguments: tuple[str, ...],
+        host: str,
+        port: int,
+        environment: Mapping[str, str],
+        needs: tuple[str, ...] = (),
+    ) -> None:
+        self.name = name
+        self.needs = needs
+        self._launch = Launch((sys.executable, "-m", *arguments), environment)
         self._host = LOOPBACK if host == ANY else host
         self._port = port
-        self._folder = folder
-        self._environment = environment
 
     @property
     def address(self) -> str:
         return f"http://{self._host}:{self._port}"
 
     def prepare(self) -> Launch:
-        argv = (sys.executable, "-m", "metatide.stack.web", str(self._folder))
-        return Launch(argv, self._environment)
+        return self._launch
 
     def answers(self) -> bool:
+        """Whatever the answer is: a process may wait for long for what others have to make."""
         try:
-            return httpx.get(f"{self.address}/healthz", timeout=_PROBE_TIMEOUT_S).is_success
-        except httpx.TransportError:
-            return False
-
-
-class Connect(Service):
-    """The connector."""
-
-    name = "connect"
-    needs = ("kafka", "postgres")
-
-    def __init__(self, host: str, port: int, folder: Path, environment: Mapping[str, str]) -> None:
-        self._host = LOOPBACK if host == ANY else host
-        self._port = port
-        self._folder = folder
-        self._environment = environment
-
-    @property
-    def address(self) -> str:
-        return f"http://{self._host}:{self._port}"
-
-    def prepare(self) -> Launch:
-        argv = (sys.executable, "-m", "metatide", "connect", "--data-dir", str(self._folder))
-        return Launch(argv, self._environment)
-
-    def answers(self) -> bool:
-        """Also while it waits for a database without a metastore's tables, as it may for long."""
-        try:
-            httpx.get(f"{self.address}/healthz", timeout=_PROBE_TIMEOUT_S)
+            _PROBE.get(f"{self.address}/healthz")
         except httpx.TransportError:
             return False
         return True
-
-
-class Worker(Service):
-    """One worker of several."""
-
-    needs = ("kafka",)
-
-    def __init__(
-        self, name: str, host: str, port: int, folder: Path, environment: Mapping[str, str]
-    ) -> None:
-        self.name = name
-        self._host = LOOPBACK if host == ANY else host
-        self._port = port
-        self._folder = folder
-        self._environment = dict(environment) | {
-            "METATIDE_WORKER_NAME": name,
-            "METATIDE_WORKER_PORT": str(port),
-        }
-
-    @property
-    def address(self) -> str:
-        return f"http://{self._host}:{self._port}"
-
-    def prepare(self) -> Launch:
-        argv = (sys.executable, "-m", "metatide", "work", "--data-dir", str(self._folder))
-        return Launch(argv, self._environment)
-
-    def answers(self) -> bool:
-        """Also while it waits for its topic, which a connector makes."""
-        try:
-            return httpx.get(f"{self.address}/healthz", timeout=_PROBE_TIMEOUT_S).is_success
-        except httpx.TransportError:
-            return False
 
 
 def services(effective: Effective, ports: Ports) -> list[Service]:
@@ -138,12 +85,19 @@ def services(effective: Effective, ports: Ports) -> list[Service]:
         "METATIDE_HTTP_PORT": str(port),
         "METATIDE_CONNECT_PORT": str(connect_port),
     }
-    found.append(Connect(config.connect.host, connect_port, config.data_dir, settings))
+    folder = str(config.data_dir)
+    connect = ("metatide", "connect", "--data-dir", folder)
+    host = config.connect.host
+    found.append(Ours("connect", connect, host, connect_port, settings, ("kafka", "postgres")))
+    work = ("metatide", "work", "--data-dir", folder)
     for number in range(1, config.workers + 1):
         name = f"worker-{number}"
+        worker_port = ports.take(name)
+        own = {"METATIDE_WORKER_NAME": name, "METATIDE_WORKER_PORT": str(worker_port)}
         host = config.worker.host
-        found.append(Worker(name, host, ports.take(name), config.data_dir, settings))
-    found.append(Web(config.http.host, port, config.data_dir, settings))
+        found.append(Ours(name, work, host, worker_port, settings | own, ("kafka",)))
+    web = ("metatide.stack.web", folder)
+    found.append(Ours("http", web, config.http.host, port, settings))
     return found
 
 

@@ -91,7 +91,7 @@ async def _supervise(
 
 
 async def _until_ready(address: str) -> None:
-    async with httpx.AsyncClient() as client:
+    async with httpx.AsyncClient(trust_env=False) as client:
         while True:
             try:
                 if (await client.get(f"{address}/readyz", timeout=10)).is_success:

@@ -32,7 +32,9 @@ def folder() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def shared() -> Iterator[Stack]:
-    with open_folder() as parent, stack(parent / "data") as running:
+    # A proxy for the world outside has nothing to do with processes of one machine.
+    proxies = {"HTTP_PROXY": "http://127.0.0.1:1", "ALL_PROXY": "http://127.0.0.1:1"}
+    with open_folder() as parent, stack(parent / "data", **proxies) as running:
         yield running
 
 
@@ -156,7 +158,8 @@ def test_what_a_killed_run_left_is_ended_and_found_again(folder: Path) -> None:
     time.sleep(FRESH_S)
     assert httpx.get(f"{before.address}/readyz").status_code == 503
     with stack(folder) as running:
-        assert "ended what a killed run had left: http, worker-1, connect, postgres, kafka" in running.output
+        left = "http, worker-1, connect, postgres, kafka"
+        assert f"ended what a killed run had left: {left}" in running.output
         find_the_mark(running, "kept")
         after = running.state
         assert after.address == before.address
