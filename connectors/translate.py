@@ -23,6 +23,7 @@ from state.records.objects import (
     PartitionImage,
     TableImage,
     fingerprint,
+    statistics_fields,
 )
 
 
@@ -246,7 +247,13 @@ def _columns(
 ) -> tuple[ColumnStatisticsImage, ...]:
     return tuple(
         ColumnStatisticsImage(
-            values, event.engine, column.name, event.write_id, event.last_analyzed, column.data
+            values,
+            event.engine,
+            column.name,
+            event.write_id,
+            event.last_analyzed,
+            column.data,
+            statistics_fields(column.data),
         )
         for column in event.columns
     )

@@ -18,7 +18,7 @@ from processors.worker import Worker
 
 
 def routes(worker: Worker) -> list[BaseRoute]:
-    """Health, metrics and status of a worker."""
+    """Health and status of a worker."""
 
     async def alive(_: Request) -> Response:
         return PlainTextResponse("ok\n")
@@ -26,9 +26,6 @@ def routes(worker: Worker) -> list[BaseRoute]:
     async def ready(_: Request) -> Response:
         status = worker_status(worker)
         return _json(status, 200 if status.ready else 503)
-
-    async def metrics(_: Request) -> Response:
-        return Response(worker.metrics.page(), media_type=CONTENT_TYPE_LATEST)
 
     async def status(_: Request) -> Response:
         return _json(worker_status(worker))
@@ -45,10 +42,18 @@ def routes(worker: Worker) -> list[BaseRoute]:
     return [
         Route("/healthz", alive),
         Route("/readyz", ready),
-        Route("/metrics", metrics),
         Route("/v1/status", status),
         Route("/v1/status/shards/{shard:int}", content),
     ]
+
+
+def metrics_route(worker: Worker) -> BaseRoute:
+    """The worker's own metrics, where no server of reads adds its own."""
+
+    async def metrics(_: Request) -> Response:
+        return Response(worker.metrics.page(), media_type=CONTENT_TYPE_LATEST)
+
+    return Route("/metrics", metrics)
 
 
 class Server(uvicorn.Server):
@@ -62,7 +67,7 @@ class Server(uvicorn.Server):
                 port=port,
                 access_log=False,
                 log_level="warning",
-                lifespan="off",
+                lifespan="auto",
                 timeout_graceful_shutdown=1,
             )
         )

@@ -13,6 +13,7 @@ from msgspec import Struct
 from hive.errors import MachineError, MetatideError, TopicError
 from processors.bulk import Bulk
 from processors.directory import WorkerDirectory
+from processors.fold import Signal
 from processors.group import Group, Membership
 from processors.limits import CHECK_EVERY_S, Allowed, Limits
 from processors.metrics import Metrics
@@ -20,6 +21,7 @@ from processors.shard import Record, Shard, Surroundings
 from processors.signals import Signals
 from processors.topic import Topic, TopicClient
 from state.image import Images
+from state.records import Scope
 from state.store import MemoryBudget, Snapshot
 
 WATCH_S: Final = 1.0
@@ -96,6 +98,12 @@ class Worker:
         """What a shard holds now; None where this worker can't tell."""
         found = self.shards.get(shard)
         return None if found is None else found.snapshot()
+
+    def ask(self, shard: int, scope: Scope, floor: int) -> None:
+        """Somebody reads what is cold in a shard of this worker."""
+        found = self.shards.get(shard)
+        if found is not None and self._signals is not None:
+            self._signals.ask(shard, found.position.epoch, [Signal(scope, floor)])
 
     async def run(self) -> None:
         """Until it is cancelled; all is flushed and closed then."""

@@ -18,6 +18,8 @@ class Doubt(StrEnum):
     TRUNCATED = "truncated"
     ENGINE_UNSAID = "engine_unsaid"
     """Statistics were deleted, and the log doesn't say those of which engine."""
+    MERGED = "merged"
+    """Statistics were written over some of which more was set, or of which nothing is known."""
     CONFLICT = "conflict"
     """Two writers changed an object at the same time: an event tells only what one of them saw."""
     UNDECODABLE = "undecodable"

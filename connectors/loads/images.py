@@ -18,6 +18,7 @@ from state.records.objects import (
     PartitionImage,
     TableImage,
     WriteIdsImage,
+    statistics_fields,
 )
 
 
@@ -43,7 +44,13 @@ def statistics_image(
 ) -> ColumnStatisticsImage:
     """They are as good as the write id of what they are of, which each update of them moves."""
     return ColumnStatisticsImage(
-        values, column.engine, column.column, write_id, column.last_analyzed, column.data
+        values,
+        column.engine,
+        column.column,
+        write_id,
+        column.last_analyzed,
+        column.data,
+        statistics_fields(column.data),
     )
 
 

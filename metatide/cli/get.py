@@ -136,11 +136,10 @@ def _running() -> str:
     state = StateFile(config.data_dir).read()
     if state is not None:
         for process in state.processes:
-            if process.name == "http":
-                address = process.address
-                return address if address.startswith("http") else f"http://{address}"
-    if config.http.port:
-        return f"http://{config.http.host}:{config.http.port}"
+            if process.name.startswith("worker-") and process.phase == "running":
+                return process.address
+    if config.worker.port:
+        return f"http://{config.worker.host}:{config.worker.port}"
     raise InputError("no server is known: run `metatide up`, or give --server URL")
 
 

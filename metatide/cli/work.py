@@ -8,14 +8,18 @@ import sys
 import click
 import structlog
 from starlette.applications import Starlette
+from starlette.routing import Mount
 
 from hive.errors import InputError, MetatideError
 from metatide.config import Config, Effective, configured
+from metatide.serving import WorkerShards
 from metatide.stack.machine import free_port
 from processors.directory import worker_path
 from processors.limits import Allowed
-from processors.web import Server, routes
+from processors.web import Server, metrics_route, routes
 from processors.worker import Worker, WorkerSettings
+from query_api.database import Primary
+from query_api.http import Check, create_app
 
 MIB = 1 << 20
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -24,12 +28,21 @@ _SWITCH_S = 0.001
 
 
 @click.command()
-@configured("data_dir", "kafka.bootstrap_servers", "worker.name", "worker.port", "images.url")
+@configured(
+    "data_dir",
+    "kafka.bootstrap_servers",
+    "database.url",
+    "worker.name",
+    "worker.port",
+    "images.url",
+)
 def command(effective: Effective) -> None:
     """Run a worker until Ctrl-C: it folds its share of the topic, and answers for it.
 
-    Workers of one group share the shards out among them. /readyz says whether all shards of this
-    one follow the topic, /v1/status how far they are, /metrics the same for Prometheus.
+    Workers of one group share the shards out among them. With a database (--database) it answers
+    reads under /v1, from its shards or from there; /v1/openapi.json describes them. /readyz says
+    whether all shards of this one follow the topic, /v1/status how far they are, /metrics the same
+    for Prometheus.
     """
     config = effective.config
     if config.kafka.bootstrap_servers is None:
@@ -46,7 +59,9 @@ def command(effective: Effective) -> None:
 async def _work(config: Config) -> None:
     port = config.worker.port or free_port()
     worker = Worker(_settings(config, port))
-    server = Server(Starlette(routes=routes(worker)), config.worker.host, port)
+    url = config.database.full_url
+    primary = None if url is None else Primary(url)
+    server = Server(_application(worker, primary), config.worker.host, port)
     working = asyncio.create_task(worker.run())
     loop = asyncio.get_running_loop()
     for number in _SIGNALS:
@@ -58,8 +73,23 @@ async def _work(config: Config) -> None:
         working.cancel()
         server.should_exit = True
         await asyncio.wait([working, serving])
+        if primary is not None:
+            await primary.close()
     if not working.cancelled():
         working.result()
+
+
+def _application(worker: Worker, primary: Primary | None) -> Starlette:
+    """Status for all; reads where there is a database that answers what the cache can't."""
+    if primary is None:
+        return Starlette(routes=[*routes(worker), metrics_route(worker)])
+    follows = Check("shards", lambda: None if worker.ready else "some don't follow the topic yet")
+    reads = create_app(
+        WorkerShards(worker), primary, checks=[follows], more_metrics=worker.metrics.page
+    )
+    return Starlette(
+        routes=[*routes(worker), Mount("/", reads)], lifespan=reads.router.lifespan_context
+    )
 
 
 def _settings(config: Config, port: int) -> WorkerSettings:

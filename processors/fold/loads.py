@@ -168,7 +168,8 @@ def _put_table_rows(work: Work, name: TableName, state: TableState, lo: int, row
     if lo >= state.statistics_floor:
         for column in rows.statistics:
             key, guard = statistics_key(name, column), statistics_guard(name, column.values)
-            put_row(work, key, lo, statistics_data(column), column.write_id, guard=guard)
+            data = statistics_data(column)
+            put_row(work, key, lo, data, column.write_id, column.fields, guard=guard)
     for constraint in rows.constraints:
         key = keys.constraint(name, constraint.name, constraint.kind)
         guard = keys.constraint_named(name, constraint.name)

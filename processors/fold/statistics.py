@@ -95,9 +95,29 @@ def _put_columns(
     columns: tuple[ColumnStatisticsImage, ...],
 ) -> None:
     state.detailed = True
+    known = state.statistics_cold(work.head.applied, work.head.floor) is None
     for image in columns:
         key = statistics_key(name, image)
-        put(work, state.loads, key, event, statistics_data(image), image.write_id)
+        if _is_whole(work, key, event, image, known):
+            data = statistics_data(image)
+            put(work, state.loads, key, event, data, image.write_id, image.fields)
+            continue
+        delete(work, state.loads, key, event)
+        if known or state.loads.open is not None:
+            work.doubt_statistics(name, state, event, Doubt.MERGED)
+
+
+def _is_whole(
+    work: Work, key: bytes, event: int, image: ColumnStatisticsImage, known: bool
+) -> bool:
+    """Whether the event tells all that is stored now: fields that it doesn't set stay as they
+    were, so what was before must be known, and must not have more of them."""
+    if not known:
+        return not image.fields
+    value = work.txn.get(key)
+    if value is None or not entries.is_live(value) or entries.event_of(value) >= event:
+        return True
+    return not entries.hash_of(value) & ~image.fields
 
 
 def _set_parameters(

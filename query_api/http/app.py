@@ -1,6 +1,6 @@
 """The application that an ASGI server runs."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from html import escape
 from typing import Final
@@ -56,16 +56,18 @@ def create_app(
     database: Database,
     settings: Settings | None = None,
     checks: Sequence[Check] = (),
+    more_metrics: Callable[[], bytes] = bytes,
 ) -> Starlette:
     """The application of a worker: what its shards or the database answer.
 
-    Whoever gives the database closes it.
+    `more_metrics` is a page that goes below the server's own. Whoever gives the database closes it.
     """
     views = Views(shards)
     service = Service(Resolver(views, database), views, settings or Settings())
 
     async def metrics(_: Request) -> Response:
-        return Response(service.metrics.page(), media_type=_PROMETHEUS)
+        page = service.metrics.page() + more_metrics()
+        return Response(page, media_type=_PROMETHEUS)
 
     async def openapi(_: Request) -> Response:
         return Response(DOCUMENT.read_bytes(), media_type="application/json")

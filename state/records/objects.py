@@ -9,11 +9,29 @@ from hashlib import blake2b
 import msgspec
 
 from hive.names import TableName
+from hive.thrift.binary import decode
+from hive.thrift.statistics import COLUMN_STATISTICS_DATA, COLUMN_STATISTICS_OBJ
+from hive.thrift.types import Struct
+
+_KIND_BITS = 16
 
 
 def fingerprint(data: bytes) -> int:
     """Tells an object's bytes from others without carrying them."""
     return int.from_bytes(blake2b(data, digest_size=8).digest())
+
+
+def statistics_fields(data: bytes) -> int:
+    """A bit for the kind of a ColumnStatisticsObj, and one for each field that is set in it."""
+    values = decode(COLUMN_STATISTICS_OBJ, data).get("statsData", {})
+    bits = 0
+    for kind in COLUMN_STATISTICS_DATA.fields:
+        found = values.get(kind.name)
+        if found is not None:
+            assert isinstance(kind.type, Struct)
+            bits |= 1 << _KIND_BITS + kind.id
+            bits |= sum(1 << field.id for field in kind.type.fields if field.name in found)
+    return bits
 
 
 class DatabaseName(msgspec.Struct, frozen=True, array_like=True):
@@ -58,6 +76,8 @@ class ColumnStatisticsImage(msgspec.Struct, frozen=True, array_like=True):
     """Seconds since 1970, a field of the description that all columns of one answer share."""
     data: bytes
     """A ColumnStatisticsObj."""
+    fields: int = 0
+    """Which of its fields are set: an update keeps those of before that it doesn't set."""
 
 
 class ConstraintKind(IntEnum):

@@ -29,6 +29,7 @@ REASONS = {
     "doubt: renamed",
     "doubt: conflict",
     "doubt: truncated",
+    "doubt: merged",
     "doubt: engine_unsaid",
     "never_loaded",
     "no load and no first write id yet",

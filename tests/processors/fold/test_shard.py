@@ -26,9 +26,15 @@ from state.records.actions import (
     DropPartitions,
     DropTable,
     PutPartitions,
+    PutPartitionStatistics,
     Undecodable,
 )
-from state.records.objects import PartitionImage, TableImage, fingerprint
+from state.records.objects import (
+    ColumnStatisticsImage,
+    PartitionImage,
+    TableImage,
+    fingerprint,
+)
 from state.records.parts import split
 from state.store import MemoryStore, Position
 from state.tables import TableState, decode
@@ -263,3 +269,25 @@ def test_a_transaction_that_outlives_its_table_asks_for_nothing(shard: Shard) ->
     )
     assert shard.fold(change(4, CommitTxn(5, None))) == []
     assert shard.state() is None
+
+
+def statistics(event: int, fields: int, data: bytes = b"s") -> Change:
+    column = ColumnStatisticsImage(("a",), "hive", "c", 0, 1, data, fields)
+    return change(event, PutPartitionStatistics(TABLE, 0, ("a",), (column,), {}))
+
+
+def test_statistics_that_leave_fields_of_the_old_ones_in_place_are_not_believed(
+    shard: Shard,
+) -> None:
+    shard.fold(change(1, CreateTable(image())), statistics(2, 0b110))
+    key = keys.partition_statistics(TABLE, ("a",), "hive", "c")
+    assert shard.store.snapshot().get(key) is not None
+    shard.fold(statistics(3, 0b111, b"more"))
+    assert entries.data_of(shard.store.snapshot().get(key) or b"").endswith(b"more")
+    assert shard.fold(statistics(4, 0b011)) == [SCOPE]
+    assert shard.store.snapshot().get(key) is None
+
+
+def test_statistics_over_unknown_ones_are_not_believed(shard: Shard) -> None:
+    shard.fold(change(1), statistics(2, 0b110))
+    assert shard.store.snapshot().get(keys.partition_statistics(TABLE, ("a",), "hive", "c")) is None
