@@ -36,11 +36,15 @@ def as_user(name: str | None) -> Credentials:
 
 
 def make_folder(folder: Path) -> Path:
-    """The folder, made with its parents where they are missing."""
+    """The folder, made with its parents where they are missing, for us to write in."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise MachineError(f"cannot make the folder {folder}: {error.strerror}") from error
+        raise MachineError(
+            f"cannot make the folder {folder}: {error.strerror}; see to that or choose another"
+        ) from error
+    if not os.access(folder, os.W_OK | os.X_OK, effective_ids=True):
+        raise MachineError(f"cannot write in the folder {folder}; allow it or choose another")
     return folder
 
 

@@ -59,7 +59,7 @@ def end_orphans(folder: Path) -> list[str]:
         process = _find(entry, folder)
         if process is None:
             continue
-        process.terminate()
+        process.send_signal(entry.stop_signal)
         try:
             process.wait(ORPHAN_TIMEOUT_S)
         except psutil.TimeoutExpired:

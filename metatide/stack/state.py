@@ -1,5 +1,6 @@
 """What the supervisor says of itself in a file of the data folder, for other processes to read."""
 
+import signal
 from pathlib import Path
 from typing import Literal
 
@@ -19,6 +20,7 @@ class ProcessState(msgspec.Struct):
     pid: int | None = None
     created: float | None = None
     restarts: int = 0
+    stop_signal: int = signal.SIGTERM
 
 
 class StackState(msgspec.Struct):

@@ -98,7 +98,7 @@ class _Keeper:
     def __init__(self, service: Service, log: LogFile, say: Say, supervisor: Supervisor) -> None:
         self.service = service
         self.log = log
-        self.state = ProcessState(service.name, service.address)
+        self.state = ProcessState(service.name, service.address, stop_signal=service.stop_signal)
         self.answered = asyncio.Event()
         self._say = say
         self._supervisor = supervisor

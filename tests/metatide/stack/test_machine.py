@@ -1,3 +1,5 @@
+import os
+import pwd
 import socket
 from pathlib import Path
 
@@ -8,6 +10,7 @@ from metatide.stack.java import find_java
 from metatide.stack.logs import LOG_BYTES_MAX, LogFile
 from metatide.stack.machine import LOOPBACK, folder_aside, make_folder, require_port, require_room
 from metatide.stack.ports import Ports
+from tests.support.processes import open_folder
 
 
 def test_ports_stay_the_same_from_run_to_run(tmp_path: Path) -> None:
@@ -51,6 +54,20 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(MachineError, match=r"cannot make the folder .*file/data"):
         make_folder(tmp_path / "file" / "data")
+
+
+def test_a_folder_that_we_may_not_write_in_is_named() -> None:
+    with open_folder() as folder:
+        folder.chmod(0o555)
+        root = os.geteuid() == 0
+        if root:
+            os.seteuid(pwd.getpwnam("nobody").pw_uid)
+        try:
+            with pytest.raises(MachineError, match=f"cannot write in the folder {folder}; "):
+                make_folder(folder)
+        finally:
+            if root:
+                os.seteuid(0)
 
 
 def test_a_log_cannot_grow_without_end(tmp_path: Path) -> None:

@@ -1,3 +1,4 @@
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,6 +40,21 @@ def test_an_orphan_is_ended(tmp_path: Path, sleeper: subprocess.Popen[bytes]) ->
     record(tmp_path, sleeper)
     assert end_orphans(tmp_path) == ["sleeper"]
     assert sleeper.poll() is not None
+
+
+def test_an_orphan_is_ended_as_it_wants_to_be(tmp_path: Path) -> None:
+    traps = "trap '' TERM; trap 'echo asked; exit' INT"
+    script = f"{traps}; echo up; while :; do sleep 0.05; done # {tmp_path}/x"
+    with subprocess.Popen(["bash", "-c", script], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"up\n"
+        created = psutil.Process(process.pid).create_time()
+        entry = ProcessState(
+            "sleeper", "nowhere", "running", process.pid, created, stop_signal=signal.SIGINT
+        )
+        StateFile(tmp_path).write(StackState(1, "nowhere", [entry]))
+        assert end_orphans(tmp_path) == ["sleeper"]
+        assert process.stdout.read() == b"asked\n"
 
 
 def test_an_older_process_of_the_same_number_is_left_alone(
