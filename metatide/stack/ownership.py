@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +15,7 @@ from metatide.stack.state import ProcessState, StateFile
 
 ORPHAN_TIMEOUT_S = 10.0
 _CREATED_TOLERANCE_S = 0.05
+_POLL_S = 0.02
 
 
 @contextmanager
@@ -60,13 +62,24 @@ def end_orphans(folder: Path) -> list[str]:
         if process is None:
             continue
         process.send_signal(entry.stop_signal)
-        try:
-            process.wait(ORPHAN_TIMEOUT_S)
-        except psutil.TimeoutExpired:
+        if not _wait(process, ORPHAN_TIMEOUT_S):
             process.kill()
-            process.wait()
+            _wait(process, ORPHAN_TIMEOUT_S)
         ended.append(entry.name)
     return ended
+
+
+def _wait(process: psutil.Process, timeout_s: float) -> bool:
+    """Whether it has ended; in containers nobody may ever take note of that."""
+    deadline = time.monotonic() + timeout_s
+    while time.monotonic() < deadline:
+        try:
+            if process.status() == psutil.STATUS_ZOMBIE:
+                return True
+        except psutil.NoSuchProcess:
+            return True
+        time.sleep(_POLL_S)
+    return False
 
 
 def _find(entry: ProcessState, folder: Path) -> psutil.Process | None:

@@ -1,5 +1,6 @@
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -55,6 +56,21 @@ def test_an_orphan_is_ended_as_it_wants_to_be(tmp_path: Path) -> None:
         StateFile(tmp_path).write(StackState(1, "nowhere", [entry]))
         assert end_orphans(tmp_path) == ["sleeper"]
         assert process.stdout.read() == b"asked\n"
+
+
+def test_an_orphan_whose_end_nobody_notes_is_not_waited_for(tmp_path: Path) -> None:
+    child = f"exec -a {tmp_path}/x sleep 60"
+    script = f"bash -c '{child}' & echo $!; exec sleep 60"
+    with subprocess.Popen(["bash", "-c", script], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        orphan = psutil.Process(int(parent.stdout.readline()))
+        while f"{tmp_path}/x" not in orphan.cmdline():
+            time.sleep(0.01)
+        entry = ProcessState("orphan", "nowhere", "running", orphan.pid, orphan.create_time())
+        StateFile(tmp_path).write(StackState(1, "nowhere", [entry]))
+        assert end_orphans(tmp_path) == ["orphan"]
+        assert orphan.status() == psutil.STATUS_ZOMBIE
+        parent.kill()
 
 
 def test_an_older_process_of_the_same_number_is_left_alone(
