@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from connectors.sql_source import SqlSource
+from hive.write_ids.relations import equal
 from hive.write_ids.text import parse_write_id_list
 from metatide.stack.database import make_engine
 from state.export import export
@@ -93,5 +94,9 @@ def compare(running: Instances, broker: str) -> None:
         if kind == "valid_write_ids":
             expected = {name: value for name, value in expected.items() if "managed" in name}
             told[kind] = {name: value for name, value in told[kind].items() if "managed" in name}
-            assert all(parse_write_id_list(text) for text in told[kind].values())
+            assert told[kind].keys() == expected.keys()
+            # A housekeeper may have forgotten aborted ids by now, which no event tells.
+            for name, text in expected.items():
+                assert equal(parse_write_id_list(text), parse_write_id_list(told[kind][name])), name
+            continue
         assert told[kind] == stored(expected), kind

@@ -115,14 +115,8 @@ def torment(faults: int, broker: MortalBroker, folder: Path, seed: int) -> None:
         assert _digests(path) == _digests(folder / f"fresh-{shard}")
 
 
-def test_after_some_faults_all_is_as_replayed(broker: MortalBroker, tmp_path: Path) -> None:
-    torment(6, broker, tmp_path, seed=1)
-
-
 @pytest.mark.torture
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("faults", [25, 100])
-def test_after_many_faults_all_is_as_replayed(
-    faults: int, broker: MortalBroker, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("faults", [6, 25, 100])
+def test_after_faults_all_is_as_replayed(faults: int, broker: MortalBroker, tmp_path: Path) -> None:
     torment(faults, broker, tmp_path, seed=2)
