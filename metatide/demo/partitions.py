@@ -55,8 +55,9 @@ def rename(actor: Actor, table: Table, write_id: int | None) -> None:
         return
     partition = table.partitions[table.partition_names.choice(actor.rng)]
     before = stored_partition(table, partition)
-    table.remove_partition(partition)
+    # While it is there still, so that the new name is another one.
     (target,) = actor.make.partitions(table, 1)
+    table.remove_partition(partition)
     partition.values, partition.name = target.values, target.name
     table.add_partition(partition)
     changes = _forget_statistics([partition])
