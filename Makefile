@@ -1,7 +1,7 @@
 # Every target makes what it needs: `make up` and `make test` are all that a newcomer has to know.
 .DEFAULT_GOAL := help
 PYTEST := .venv/bin/python -m pytest
-MORE := hive or mariadb or chromium
+MORE := hive or mariadb or chromium or spark
 
 .PHONY: help
 help: ## This list
@@ -20,7 +20,7 @@ test: setup ## The tests that need nothing from the system's package manager
 	@$(PYTEST) -m "not torture and not ($(MORE))"
 
 .PHONY: test-more
-test-more: setup ## What test-all adds: Hive's jars, MariaDB, Chromium
+test-more: setup ## What test-all adds: Hive's jars, MariaDB, Chromium, Spark
 	@$(PYTEST) -m "not torture and ($(MORE))"
 
 .PHONY: test-all

@@ -1,5 +1,7 @@
 """Every error that Metatide raises on purpose. The message says what, where, and what to do."""
 
+import re
+
 
 class MetatideError(Exception):
     """A failure with a message for a person; the command line prints it in one line."""
@@ -97,6 +99,22 @@ class PublishError(MachineError):
 
 class TopicError(MachineError):
     """The events topic can't be read now; it may be later."""
+
+
+class TaskError(MachineError):
+    """What went wrong in a Spark task.
+
+    Spark hands on no errors but the text of a traceback, so ours are marked in it.
+    """
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"«{what}»")
+
+    @staticmethod
+    def find(text: str) -> str | None:
+        """The message of the first one in a text."""
+        found = re.search(r"TaskError: «(.*?)»", text, re.DOTALL)
+        return None if found is None else " ".join(found[1].split())
 
 
 class OtherTopicError(InputError):

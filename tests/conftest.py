@@ -7,7 +7,12 @@ from hypothesis import settings
 
 from tests.support import kafka, postgres
 
-pytest_plugins = ["tests.support.no_skips", "tests.support.mariadb", "tests.support.metastore"]
+pytest_plugins = [
+    "tests.support.no_skips",
+    "tests.support.mariadb",
+    "tests.support.metastore",
+    "tests.support.spark",
+]
 
 # A deadline would assert a time, which on a busy machine says nothing about the code.
 settings.register_profile("metatide", deadline=None)

@@ -11,32 +11,34 @@ from rich.progress import BarColumn, MofNCompleteColumn, TaskProgressColumn, Tim
 from rich.progress import Progress as Bars
 
 from hive.errors import InputError
-from metatide.config import Effective, configured
+from metatide.config import Config, Effective, configured
+from metatide.spark.progress import showing_tasks
 from metatide.topic import find_topic
 from processors.directory import worker_path
 from processors.rebuild import rebuild_shards
 from processors.replay import Progress
+from processors.topic import Topic, TopicClient
 
 MIB = 1 << 20
 
 
 @click.command()
-@configured("data_dir", "kafka.bootstrap_servers", "worker.name")
+@configured("data_dir", "kafka.bootstrap_servers", "worker.name", "images.url", "spark.master")
 @click.option(
     "--engine",
-    type=click.Choice(["replay"]),
+    type=click.Choice(["replay", "spark"]),
     default="replay",
     show_default=True,
-    help="replay folds the topic from its beginning, one shard a core.",
+    help="replay builds the stores here, one shard a core; spark makes images, one shard a task.",
 )
 @click.option("--shard", "shards", type=int, multiple=True, metavar="N", help="This one only.")
 def command(effective: Effective, engine: str, shards: tuple[int, ...]) -> None:
     """Build the stores of a stopped worker anew from the topic.
 
-    Each new store is made beside the old one and takes its place when it is complete. Prints as
-    JSON how far each shard is.
+    Each new store is made beside the old one and takes its place when it is complete. With Spark,
+    executors build the shards and publish them as images (--images), from which workers begin;
+    stores of this machine stay as they are. Prints as JSON how far each shard is.
     """
-    assert engine == "replay"
     config = effective.config
     topic = find_topic(config)
     for shard in shards:
@@ -45,11 +47,17 @@ def command(effective: Effective, engine: str, shards: tuple[int, ...]) -> None:
                 f"there is no shard {shard}: topic {topic.name} has 0 to {topic.partitions - 1}"
             )
     wanted = sorted(set(shards)) or list(range(topic.partitions))
-    path = worker_path(config.data_dir, config.worker.name)
     began = time.monotonic()
-    with _bars(len(wanted)) as report:
-        found = rebuild_shards(topic, wanted, path, config.state.memory_mib * MIB, report)
-    lines = [
+    lines = (_on_spark if engine == "spark" else _here)(config, topic, wanted)
+    answer = {"seconds": round(time.monotonic() - began, 3), "shards": lines}
+    click.echo(orjson.dumps(answer, option=orjson.OPT_INDENT_2))
+
+
+def _here(config: Config, topic: Topic, shards: list[int]) -> list[dict[str, object]]:
+    path = worker_path(config.data_dir, config.worker.name)
+    with _bars(len(shards)) as report:
+        found = rebuild_shards(topic, shards, path, config.state.memory_mib * MIB, report)
+    return [
         {
             "shard": one.shard,
             "epoch": one.position.epoch,
@@ -58,8 +66,24 @@ def command(effective: Effective, engine: str, shards: tuple[int, ...]) -> None:
         }
         for one in found
     ]
-    answer = {"seconds": round(time.monotonic() - began, 3), "shards": lines}
-    click.echo(orjson.dumps(answer, option=orjson.OPT_INDENT_2))
+
+
+def _on_spark(config: Config, topic: Topic, shards: list[int]) -> list[dict[str, object]]:
+    # Spark takes half a second to import, which a replay doesn't need.
+    from metatide.spark.session import session
+    from processors.spark.build import Place, build_images
+
+    if config.images.url is None:
+        raise InputError("Spark builds images: say where they are kept (--images URL)")
+    bounds = TopicClient(topic.servers, topic.name, topic.security).bounds(shards)
+    ends = [(shard, bounds[shard].end) for shard in shards]
+    place = Place(config.images.url, config.state.memory_mib * MIB)
+    with (
+        session(config, f"rebuild {topic.name}") as spark,
+        showing_tasks(spark.sparkContext, len(shards)),
+    ):
+        found = build_images(spark.sparkContext, topic, ends, place)
+    return [one._asdict() for one in found]
 
 
 @contextmanager

@@ -211,6 +211,23 @@ class Images(Section, frozen=True):
     keep: Annotated[int, key("How many of each shard are kept.", ge=1)] = 3
 
 
+class Spark(Section, frozen=True):
+    """Where commands with `--engine spark` run. What Spark itself can be told, it reads from
+    `spark-defaults.conf` in SPARK_CONF_DIR."""
+
+    master: Annotated[
+        str,
+        key(
+            "`local[N,4]`: N cores of this machine, and four tries for each task; or the address "
+            "of a cluster, `spark://HOST:PORT`, `yarn`, `k8s://…`.",
+            option="--master",
+        ),
+    ] = "local[*,4]"
+    driver_memory_mib: Annotated[
+        int, key("Java's memory in the driver, which with `local` is all of it.", ge=512)
+    ] = 1024
+
+
 class Config(Section, frozen=True):
     """What no section holds."""
 
@@ -241,3 +258,4 @@ class Config(Section, frozen=True):
     connect: Connect = Connect()
     worker: Worker = Worker()
     images: Images = Images()
+    spark: Spark = Spark()

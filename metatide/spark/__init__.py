@@ -1,0 +1,1 @@
+"""Spark as the command line runs it: the session, what is sent to executors, and its faults."""

@@ -1,0 +1,117 @@
+"""A Spark session for one command: quiet, named, and with our code on its executors."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from hive.errors import MachineError, TaskError
+from metatide.config import Config
+from metatide.spark.shipped import archive
+from metatide.stack import jars
+from metatide.stack.java import find_java
+from metatide.stack.logs import LogFile
+from metatide.stack.machine import LOOPBACK
+
+_ERROR_CHARS_MAX = 300
+
+
+@contextmanager
+def session(config: Config, job: str, *, reads_kafka: bool = False) -> Iterator[SparkSession]:
+    """The session of the running program, or else one of our own until the end.
+
+    `job` is its name in Spark's pages; `reads_kafka` adds Spark's own source of Kafka records. What
+    goes wrong on an executor is raised here as an error of ours, in one line.
+    """
+    running = SparkSession.getActiveSession()
+    with _plain_errors():
+        if running is not None:
+            yield running
+        else:
+            with _own(config, job, reads_kafka=reads_kafka) as own:
+                yield own
+
+
+@contextmanager
+def _plain_errors() -> Iterator[None]:
+    try:
+        yield
+    except (Py4JError, PySparkException) as error:
+        text = str(error)
+        told = TaskError.find(text)
+        if told is None:
+            lines = [line.strip() for line in text.splitlines() if line.strip()]
+            cause = next((line for line in reversed(lines) if line.startswith("Caused by")), None)
+            told = (cause or " ".join(lines))[:_ERROR_CHARS_MAX]
+        raise MachineError(f"Spark: {told}") from error
+
+
+@contextmanager
+def _own(config: Config, job: str, *, reads_kafka: bool) -> Iterator[SparkSession]:
+    find_java()
+    master = config.spark.master
+    is_local = master.startswith("local")
+    # A machine of its own talks to nobody else; executors elsewhere need the driver's real name.
+    if is_local:
+        os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    settings = {
+        "spark.master": master,
+        "spark.app.name": f"Metatide: {job}",
+        "spark.driver.memory": f"{config.spark.driver_memory_mib}m",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "WARN",
+        "spark.sql.session.timeZone": "UTC",
+    }
+    if reads_kafka:
+        folder = jars.fetch("spark")
+        settings["spark.jars"] = ",".join(str(path) for path in sorted(folder.iterdir()))
+    conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
+    log = LogFile(config.data_dir / "spark" / "driver.log")
+    log.bound()
+    with log.open() as out, tempfile.TemporaryDirectory(prefix="metatide-spark-") as folder_name:
+        gateway = _launch(conf, out, log)
+        try:
+            context = SparkContext(conf=conf, gateway=gateway)
+            if not is_local:
+                context.addPyFile(str(archive(Path(folder_name) / "metatide.zip")))
+            yield SparkSession(context)
+        finally:
+            _stop(gateway)
+
+
+def _launch(conf: SparkConf, out: Any, log: LogFile) -> Any:
+    """Starts Java with all that it says going to the log: Spark says much before it listens to us.
+
+    Java ends with us, because it reads from a pipe of ours.
+    """
+    try:
+        return launch_gateway(  # type: ignore[no-untyped-call]
+            conf, {"stdout": out, "stderr": subprocess.STDOUT}
+        )
+    except PySparkException as error:
+        raise MachineError(f"Spark doesn't start{log.last_words()}") from error
+
+
+def _stop(gateway: Any) -> None:
+    active = SparkContext._active_spark_context  # noqa: SLF001
+    with suppress(Py4JError, OSError):
+        if active is not None:
+            active.stop()
+        gateway.shutdown()
+    # Another session of this process starts a Java of its own.
+    SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
+    process = getattr(gateway, "proc", None)
+    if process is not None:
+        process.stdin.close()
+        process.wait()

@@ -1,0 +1,1 @@
+"""The fold on Spark: shards built, kept fresh and reported on by executors."""

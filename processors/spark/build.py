@@ -1,0 +1,75 @@
+"""Shards built from the topic by executors, one task a shard, and published as images."""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from pyspark import SparkContext
+
+from processors.reader import TopicReader
+from processors.replay import replay
+from processors.spark.scratch import scratch
+from processors.spark.task import telling
+from processors.topic import Topic
+from state.image import Images
+from state.store import MemoryBudget, Store
+from state.store.families import SHARD_FAMILIES
+
+
+class Built(NamedTuple):
+    """An image that an executor made; all of a shard that the driver sees."""
+
+    shard: int
+    epoch: int
+    event: int
+    offset: int
+    image: str
+    bytes: int
+    exact: str
+
+
+class Place(NamedTuple):
+    """Where images go, and the memory that their making may take in each process."""
+
+    url: str
+    memory_bytes: int
+
+
+def build_images(
+    context: SparkContext, topic: Topic, ends: Sequence[tuple[int, int]], place: Place
+) -> list[Built]:
+    """One image for each (shard, offset to end at), from the whole topic.
+
+    A task that is tried again, or runs twice, ends at the same offset: it makes the same image, and
+    whichever manifest comes last names files that are all there.
+    """
+    context.setJobDescription(f"Metatide: build {len(ends)} shards of {topic.name}")
+    tasks = context.parallelize(ends, len(ends))
+    return tasks.map(partial(_build, topic, place)).collect()
+
+
+def _build(topic: Topic, place: Place, task: tuple[int, int]) -> Built:
+    shard, end = task
+    budget = MemoryBudget(place.memory_bytes)
+    with scratch() as folder:
+        path = folder / "store"
+        store = Store(path, topic.identity(shard), families=SHARD_FAMILIES, budget=budget)
+        with store, telling(store), TopicReader(topic) as reader:
+            replay(store, reader, end=end)
+            return publish(Images(place.url, budget), store, folder)
+
+
+def publish(images: Images, store: Store, folder: Path) -> Built:
+    """Makes an image of the store."""
+    manifest = images.create(store, folder / "image")
+    position = manifest.position
+    return Built(
+        manifest.identity.shard,
+        position.epoch,
+        position.applied,
+        position.offset,
+        manifest.name,
+        manifest.size,
+        manifest.exact,
+    )

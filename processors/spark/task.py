@@ -1,0 +1,20 @@
+"""What a task says when it fails."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from hive.errors import MetatideError, TaskError
+from state.store import Store
+
+
+@contextmanager
+def telling(store: Store) -> Iterator[None]:
+    """Says of what goes wrong with a store which shard it was, and after which event."""
+    try:
+        yield
+    except (MetatideError, OSError, AssertionError) as error:
+        position = store.position
+        raise TaskError(
+            f"shard {store.identity.shard}, after event {position.applied} "
+            f"(offset {position.offset}): {error}"
+        ) from error
