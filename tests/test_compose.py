@@ -20,6 +20,7 @@ ROOT = Path(__file__).parents[1]
 COMPOSE = ROOT / "compose"
 FILE = COMPOSE / "compose.yaml"
 SERVICES: Mapping[str, Any] = yaml.safe_load(FILE.read_text())["services"]
+OURS = [name for name, service in SERVICES.items() if service.get("build") == ".."]
 DOCKERFILES = sorted(
     path for path in (ROOT / "Dockerfile", *COMPOSE.rglob("Dockerfile")) if path.exists()
 )
@@ -85,8 +86,9 @@ def test_no_secret_is_written_down() -> None:
             assert value.startswith(("/run/secrets/", "$")), f"{path}: {name}"
 
 
-def test_metatide_runs_without_rights() -> None:
-    service = SERVICES["metatide"]
+@pytest.mark.parametrize("name", OURS)
+def test_ours_run_without_rights(name: str) -> None:
+    service = SERVICES[name]
     assert service["read_only"] is True
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
@@ -94,28 +96,38 @@ def test_metatide_runs_without_rights() -> None:
     assert users == ["10001:10001"]
 
 
-def test_metatide_is_given_a_command_and_settings_that_it_has(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("name", OURS)
+def test_ours_are_given_commands_and_settings_that_they_have(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    service = SERVICES["metatide"]
+    service = SERVICES[name]
     secret = tmp_path / "secret"
     secret.write_text("tide")
     dockerfile = (ROOT / "Dockerfile").read_text()
     environ = dict(re.findall(r"(METATIDE_\w+)=(\S+)", dockerfile)) | service["environment"]
     environ["METATIDE_DATABASE_PASSWORD_FILE"] = str(secret)
     config = load(environ=environ).config
-    assert (config.workers, config.database.password) == (2, "tide")
-
-    name, *arguments = service["command"]
-    command = root.get_command(click.Context(root), name)
-    assert command is not None
-    given = command.make_context(name, arguments).params
-    assert given["kafka_bootstrap_servers"].partition(":")[0] in SERVICES
-    assert re.fullmatch(r".*@(\w+):5432/.*", given["database_url"])
-    published = [port.rpartition(":")[2] for port in service["ports"]]
-    assert str(config.http.port) in published
-    assert config.http.host == "0.0.0.0"
+    assert config.database.password == "tide"
+    assert config.kafka.bootstrap_servers is not None
+    assert config.kafka.bootstrap_servers.partition(":")[0] in SERVICES
+    assert config.database.url is not None
+    assert re.fullmatch(r".*@(\w+):5432/.*", config.database.url)
+    assert config.upstream.url is not None
+    assert config.upstream.url.address[0] in SERVICES
+    (command,) = service["command"]
+    assert root.get_command(click.Context(root), command) is not None
+    is_worker = command == "work"
+    host, port = (
+        (config.worker.host, config.worker.port)
+        if is_worker
+        else (config.connect.host, config.connect.port)
+    )
+    # Workers tell each other where they are.
+    assert host == (name if is_worker else "0.0.0.0")
+    assert config.worker.name == name or not is_worker
+    assert service["ports"][0].endswith(f":{port}")
+    assert f"http://{name}:{port}/" in service["healthcheck"]["test"][-1]
 
 
 def test_the_dockerfile_copies_what_the_context_holds() -> None:
@@ -144,9 +156,13 @@ def test_the_metastore_writes_events_within_transactions() -> None:
 
 def test_prometheus_and_grafana_ask_services_that_are_there() -> None:
     prometheus = yaml.safe_load((COMPOSE / "prometheus" / "prometheus.yml").read_text())
-    for job in prometheus["scrape_configs"]:
-        for target in job["static_configs"][0]["targets"]:
-            host = target.partition(":")[0]
-            assert host == "127.0.0.1" or host in SERVICES
+    targets = {
+        target
+        for job in prometheus["scrape_configs"]
+        for target in job["static_configs"][0]["targets"]
+    }
+    ours = {f"{name}:{SERVICES[name]['ports'][0].rpartition(':')[2]}" for name in OURS}
+    assert targets == ours | {"127.0.0.1:9090"}
+    assert OURS == ["connector", "worker-1", "worker-2"]
     source = yaml.safe_load((COMPOSE / "grafana" / "datasources" / "prometheus.yml").read_text())
     assert source["datasources"][0]["url"] == "http://prometheus:9090"
