@@ -8,6 +8,7 @@ import msgspec
 
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
+from query_api.targets import Target
 from state.reading import ShardReader
 
 
@@ -46,6 +47,8 @@ class Unable(StrEnum):
     """A form of the request, a projection or an option, that only the metastore answers."""
     UNREADABLE = "unreadable"
     """The arguments aren't what this method takes."""
+    SHADOW = "shadow"
+    """The metastore answers, so that the cache's answer can be compared with it."""
     FAILED = "failed"
     """Answering failed."""
 
@@ -68,6 +71,9 @@ class Answer(msgspec.Struct, eq=False):
     """The one shard and snapshot that it was made of, if it depends on nothing else: while that
     shard stands still, the same method with the same arguments has the same result. Only for
     results that are bytes."""
+    latest_of: tuple[Target, ...] = ()
+    """With a moment: targets that nothing may have touched since, as the database must say each
+    time. That is so wherever `latest` was required; without it, no moment may be given then."""
 
 
 class Substitute(msgspec.Struct, eq=False):
@@ -101,3 +107,7 @@ class Methods(Protocol):
         ...
 
     async def answer(self, call: Call, /) -> Answer | Relay: ...
+
+    def instead(self, call: Call, /) -> Substitute | None:
+        """What to ask of a metastore that may have dropped this method."""
+        ...
