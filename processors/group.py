@@ -1,7 +1,7 @@
 """The live consumer: a Faust app, member of the group that shares the shards out."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,10 +14,11 @@ from mode import Seconds
 from msgspec import Struct
 
 from processors.credentials import credentials
+from processors.fetches import Transport
 from processors.shard import Record
 from processors.topic import Topic
 
-YIELD_RECORDS: Final = 50
+FETCH_RECORDS_MAX: Final = 500
 BACK_OFF_FIRST_S: Final = 0.25
 BACK_OFF_MAX_S: Final = 10.0
 PROVEN_S: Final = 30.0
@@ -47,7 +48,7 @@ class _NoTables(TableManager):
 class Group:
     """Keeps a Faust app running and passes on what it brings.
 
-    1. Offers every live record of the worker's shards, in the order of Faust.
+    1. Offers all live records of the worker's shards, in the order of Faust.
     2. Says which shards are this worker's, and when that may be changing.
     3. Faust's committed offsets are for lag tools: shards say where to go on, by `follow`.
     4. Where Faust crashes, as it does when a commit fails, another app takes its place.
@@ -58,7 +59,7 @@ class Group:
         topic: Topic,
         membership: Membership,
         *,
-        offer: Callable[[int, Record], None],
+        offer: Callable[[int, Sequence[Record]], None],
         assigned: Callable[[frozenset[int]], None],
         unsettled: Callable[[], None],
     ) -> None:
@@ -133,6 +134,7 @@ class Group:
             broker_heartbeat_interval=timeout_s / 4,
             broker_rebalance_timeout=timeout_s,
             broker_max_poll_interval=3600,
+            broker_max_poll_records=FETCH_RECORDS_MAX,
             # Where nothing is committed yet, bulk replay reads what there is.
             consumer_auto_offset_reset="latest",
             consumer_max_fetch_size=16 << 20,
@@ -145,6 +147,7 @@ class Group:
             store="memory://",
             TableManager=_NoTables,
         )
+        app.transport = Transport(app.conf.broker_consumer, app)
         topic = app.topic(self._topic.name, value_type=bytes, value_serializer="raw")
 
         async def fold(stream: Any) -> None:
@@ -156,15 +159,11 @@ class Group:
         return app
 
     async def _pass_on(self, events: AsyncIterator[Any]) -> None:
-        passed = 0
         async for event in events:
-            message = event.message
-            record = Record(message.offset, message.value or b"", message.timestamp)
-            self._offer(message.partition, record)
-            passed += 1
-            if passed % YIELD_RECORDS == 0:
-                # A full buffer is iterated without ever letting others run.
-                await asyncio.sleep(0)
+            found = [Record(one.offset, one.value or b"", one.timestamp) for one in event.value]
+            self._offer(event.message.partition, found)
+            # A full buffer is iterated without ever letting others run.
+            await asyncio.sleep(0)
 
     async def _revoked(self, *_: Any, **__: Any) -> None:
         self._unsettled()

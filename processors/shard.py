@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Event
 from typing import Final, NamedTuple
@@ -39,7 +40,7 @@ class Record(NamedTuple):
 
     offset: int
     value: bytes
-    written_s: float
+    written_ms: int
     """When the broker got it, as Unix time."""
 
 
@@ -111,21 +112,29 @@ class Shard:
             return position.epoch == epoch
         return await self._waiters.wait(epoch, event, timeout_s)
 
-    def offer(self, record: Record) -> None:
-        """Takes a live record if it is the next one."""
-        if self._tail is None or record.offset < self._tail:
-            return
-        if record.offset > self._tail:
-            # Before the consumer has gone where it was sent, it is expected to be elsewhere.
-            if not self._seeking:
+    def offer(self, records: Sequence[Record]) -> None:
+        """Takes the live records that come next."""
+        for record in records:
+            if self._tail is None:
+                break
+            if record.offset < self._tail:
+                continue
+            if record.offset > self._tail:
+                # Before the consumer has gone where it was sent, it is expected to be elsewhere.
+                if not self._seeking:
+                    self.unfollow()
+                break
+            if self._overfull:
                 self.unfollow()
-        elif len(self._arrived) >= ARRIVED_RECORDS_MAX or self._arrived_bytes >= ARRIVED_BYTES_MAX:
-            self.unfollow()
-        else:
+                break
             self._arrived.append(record)
             self._arrived_bytes += len(record.value)
             self._tail += 1
-            self._wake.set()
+        self._wake.set()
+
+    @property
+    def _overfull(self) -> bool:
+        return len(self._arrived) >= ARRIVED_RECORDS_MAX or self._arrived_bytes >= ARRIVED_BYTES_MAX
 
     def unfollow(self) -> None:
         """What comes next can't be told from the live consumer: it is read from the topic."""
@@ -292,7 +301,7 @@ class Shard:
 
     def _fold_slice(self, applier: Applier) -> None:
         arrived, started = self._arrived, time.perf_counter()
-        written_s = arrived[0].written_s
+        written_ms = arrived[0].written_ms
         while arrived and not applier.full and time.perf_counter() - started < SLICE_S:
             record = arrived.popleft()
             self._arrived_bytes -= len(record.value)
@@ -303,7 +312,7 @@ class Shard:
         metrics = self._around.metrics
         metrics.batch_records.observe(pending)
         metrics.fold_s.observe(time.perf_counter() - started)
-        self.lag_s = max(0.0, time.time() - written_s)
+        self.lag_s = max(0.0, time.time() - written_ms / 1000)
         metrics.lag_s.observe(self.lag_s)
         if signals:
             self._around.signals.ask(self.number, self.position.epoch, signals)

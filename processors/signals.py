@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import structlog
-from confluent_kafka import KafkaException, Producer
+from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
@@ -22,6 +22,7 @@ from state.records.objects import DatabaseName
 from state.store import Snapshot
 
 TICK_S: Final = 0.1
+MAKE_AGAIN_S: Final = 1.0
 AGAIN_FIRST_S: Final = 10.0
 AGAIN_MAX_S: Final = 600.0
 WAITING_MAX: Final = 100_000
@@ -81,7 +82,8 @@ class Signals:
 
     async def run(self) -> None:
         """Until it is cancelled."""
-        await asyncio.to_thread(self._make_topic)
+        while not await asyncio.to_thread(self._make_topic):
+            await asyncio.sleep(MAKE_AGAIN_S)
         while True:
             await asyncio.sleep(TICK_S)
             self._send_due()
@@ -117,16 +119,19 @@ class Signals:
             return
         self._metrics.asks.inc()
 
-    def _make_topic(self) -> None:
-        """Asks are worth nothing after a while, so the topic may lose them."""
+    def _make_topic(self) -> bool:
+        """Whether it is there. Asks are worth nothing after a while, so it may lose them."""
         admin = AdminClient(self._topic.client, logger=QUIET)
-        if self._name in admin.list_topics(timeout=REQUEST_TIMEOUT_S).topics:
-            return
         topic = NewTopic(self._name, 1, -1, config={"retention.ms": str(24 * 3600 * 1000)})
         try:
-            admin.create_topics([topic])[self._name].result()
+            if self._name not in admin.list_topics(timeout=REQUEST_TIMEOUT_S).topics:
+                admin.create_topics([topic])[self._name].result()
         except KafkaException as error:
-            log.info("the signals topic wasn't made", why=error.args[0].str())
+            why = error.args[0]
+            if why.code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                log.info("the signals topic wasn't made", why=why.str())
+                return False
+        return True
 
 
 def why_cold(reader: ShardReader, scope: Scope) -> Cold | None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -169,10 +169,10 @@ class Worker:
                     log.warning("waiting for the topic", why=said)
                 await asyncio.sleep(TOPIC_POLL_S)
 
-    def _offer(self, shard: int, record: Record) -> None:
+    def _offer(self, shard: int, records: Sequence[Record]) -> None:
         found = self.shards.get(shard)
         if found is not None:
-            found.offer(record)
+            found.offer(records)
 
     def _unsettle(self) -> None:
         """Until the group is settled, shards read the topic by themselves."""

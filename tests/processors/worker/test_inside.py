@@ -3,6 +3,7 @@
 import asyncio
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from hive.errors import RecordFormatError
 from hive.names import TableName
 from processors.limits import Allowed
 from processors.phases import Phase
+from processors.shard import Record
 from processors.topic import QUIET, Topic
 from processors.worker import Worker
 from state import keys
@@ -134,11 +136,12 @@ def test_what_does_not_follow_is_read_from_the_topic(topic: Topic, tmp_path: Pat
             shard = worker.shards[0]
             offer, lost = shard.offer, [3, 7, 8]
 
-            def lossy(record: object) -> None:
-                if lost and record.offset == lost[0]:  # type: ignore[attr-defined]
-                    del lost[0]
-                else:
-                    offer(record)  # type: ignore[arg-type]
+            def lossy(records: Sequence[Record]) -> None:
+                for record in records:
+                    if lost and record.offset == lost[0]:
+                        del lost[0]
+                    else:
+                        offer([record])
 
             shard.offer = lossy  # type: ignore[method-assign]
             write(topic, CREATED, *map(put, range(2, 50)))
