@@ -4,7 +4,6 @@ python -m benchmarks.prewarm [--tables N] [--partitions N] [--threads N]
 """
 
 import argparse
-import gc
 import json
 import multiprocessing
 import resource
@@ -16,6 +15,7 @@ from contextlib import ExitStack, contextmanager
 import sqlalchemy as sa
 
 from connectors import topic
+from connectors.collecting import collect_seldom
 from connectors.kafka import Topic
 from connectors.loads.loader import WORKERS, Loader
 from metatide.demo.bulk import fill
@@ -54,7 +54,7 @@ def main() -> None:
         assert filling.exitcode == 0
         with measured("select the same rows") as figures:
             figures["rows"] = bare(url)
-        gc.set_threshold(100_000)
+        collect_seldom()
         with measured("prewarm") as figures:
             loader = prewarm(url, broker, arguments.threads)
             figures["partitions"] = loader.progress.partitions

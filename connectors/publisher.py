@@ -26,6 +26,7 @@ _FULL_POLL_S = 0.1
 _FLUSH_S = 0.5
 _RESET_S_MAX = 60.0
 _NEVER_CUT_ACTIONS_MAX = 16
+_CUT = (PutPartitions, DropPartitions)
 
 
 class Publisher:
@@ -197,8 +198,9 @@ def _close(producer: Producer) -> None:
 def _parts(change: Change) -> list[Change]:
     """The change, cut where it is large; most are not, and to measure them costs."""
     actions = change.actions
-    if len(actions) <= _NEVER_CUT_ACTIONS_MAX and not any(
-        isinstance(action, PutPartitions | DropPartitions) for action in actions
-    ):
-        return [change]
-    return split(change)
+    if len(actions) > _NEVER_CUT_ACTIONS_MAX:
+        return split(change)
+    for action in actions:
+        if isinstance(action, _CUT):
+            return split(change)
+    return [change]

@@ -10,7 +10,6 @@ from zlib import crc32
 from hive.events import kinds
 from hive.events.row import NotificationRow
 from hive.names import TableName, table_name
-from hive.thrift.view import PartitionView
 from state.records import actions as a
 from state.records.objects import (
     ColumnStatisticsImage,
@@ -237,8 +236,7 @@ def _table(name: TableName, image: kinds.TableImage, write_id: int) -> TableImag
 
 
 def _partition(image: kinds.PartitionImage) -> PartitionImage:
-    columns = PartitionView(image.data).columns
-    return PartitionImage(image.values, image.write_id, columns_hash(columns), image.data)
+    return PartitionImage(image.values, image.write_id, columns_hash(image.columns), image.data)
 
 
 def _columns(

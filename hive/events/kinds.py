@@ -39,6 +39,8 @@ class PartitionImage(msgspec.Struct, frozen=True):
     values: tuple[str, ...]
     data: bytes
     write_id: int
+    columns: bytes | None
+    """The list of columns as it is in the bytes, to compare it with another."""
 
 
 class TableFacts(msgspec.Struct, frozen=True):

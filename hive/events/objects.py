@@ -3,14 +3,19 @@
 from functools import lru_cache
 from typing import Any
 
+import orjson
+
 from hive.events import stored
 from hive.events.kinds import ColumnImage, PartitionImage, TableFacts, TableImage
 from hive.names import TableName, table_name
 from hive.thrift.canonical import is_transactional
 from hive.thrift.structs import COLUMN_STATISTICS_OBJ, PARTITION, TABLE
 from hive.thrift.tjson import loads, transcode_value
+from hive.thrift.view import PartitionView
 
 _CACHED_TEXT_MAX = 16_384
+_REMEMBERED_MAX = 1_000
+_remembered_columns: dict[bytes, bytes | None] = {}
 
 
 def text_of(value: dict[str, Any], field: str) -> str | None:
@@ -46,7 +51,19 @@ def listed(table: dict[str, Any]) -> tuple[str | None, ...]:
 
 def partition_image(value: dict[str, Any], write_id: int) -> PartitionImage:
     """The image of a partition as it is stored, written under a write id."""
-    return PartitionImage(values_of(value), transcode_value(PARTITION, value), write_id)
+    data = transcode_value(PARTITION, value)
+    return PartitionImage(values_of(value), data, write_id, _columns(value, data))
+
+
+def _columns(partition: dict[str, Any], data: bytes) -> bytes | None:
+    """The columns in a partition's bytes. Partitions of one table mostly have the same, so what a
+    search found is remembered by their JSON."""
+    key = orjson.dumps(partition["6"]["rec"].get("1")) if "6" in partition else b""
+    if key not in _remembered_columns:
+        if len(_remembered_columns) >= _REMEMBERED_MAX:
+            _remembered_columns.clear()
+        _remembered_columns[key] = PartitionView(data).columns
+    return _remembered_columns[key]
 
 
 def values_of(partition: dict[str, Any]) -> tuple[str, ...]:

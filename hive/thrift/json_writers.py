@@ -42,11 +42,15 @@ def json_writer(type_: Type) -> Write:
     if isinstance(type_, Struct):
         if type_ is TABLE:
             return _table_writer()
-        return _descriptor_writer(type_) if type_ is STORAGE_DESCRIPTOR else _struct_writer(type_)
+        # By its name: that of a full ACID table is a variant.
+        if type_.name == STORAGE_DESCRIPTOR.name:
+            return _descriptor_writer(type_)
+        return _struct_writer(type_)
     if isinstance(type_, ListOf):
         return _list_writer(type_)
     if isinstance(type_, MapOf):
-        return _map_writer(type_)
+        texts = type_.key is string and type_.value is string
+        return _write_texts if texts else _map_writer(type_)
     if type_ is string:
         return write_string
     if type_ is binary:
@@ -96,18 +100,37 @@ def _map_writer(type_: MapOf) -> Write:
     of_lists, empty = isinstance(type_.key, ListOf), PACK_PAIRS.pack(*codes, 0)
 
     def write_map(value: list[Any], append: Append) -> None:
-        key_kind, value_kind, count, items = value
-        if count == 0 and not items:
+        items = _pairs(value, kinds)
+        if not items:
             append(empty)
             return
-        if count != len(items) or (key_kind, value_kind) != kinds:
-            raise ThriftError(f"{len(items)} of {key_kind}, {value_kind} where {count} of {kinds}")
-        append(PACK_PAIRS.pack(*codes, count))
+        append(PACK_PAIRS.pack(*codes, len(items)))
         for key in sorted(items, key=_elements) if of_lists else sorted(items):
             write_key(key, append)
             write_value(items[key], append)
 
     return write_map
+
+
+def _write_texts(value: list[Any], append: Append) -> None:
+    """A map of texts to texts: properties, of which there are so many that calls count."""
+    items = _pairs(value, ("str", "str"))
+    append(PACK_PAIRS.pack(STRING, STRING, len(items)))
+    if not items:
+        return
+    pack = PACK_I32.pack
+    for pair in sorted(items.items()):
+        for text in pair:
+            data = text.encode()
+            append(pack(len(data)) + data)
+
+
+def _pairs(value: list[Any], kinds: tuple[str, str]) -> Any:
+    """The items of a map that is what it says it is; an empty one may be of any types."""
+    key_kind, value_kind, count, items = value
+    if count != len(items) or (items and (key_kind, value_kind) != kinds):
+        raise ThriftError(f"{len(items)} of {key_kind}, {value_kind} where {count} of {kinds}")
+    return items
 
 
 def _elements(key: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -174,9 +197,9 @@ def _table_writer() -> Write:
 
 
 def _descriptor_writer(struct: Struct) -> Write:
-    """Partitions of one table share everything in their descriptors but the location. So what goes
-    before and after the location is remembered by its JSON, which is made and compared in a tenth
-    of the time that writing takes."""
+    """Partitions of one table, and its images in time, share everything in their descriptors but
+    the location. So what goes before and after the location is remembered by its JSON, which is
+    made and compared in a tenth of the time that writing takes."""
     write_all = _struct_writer(struct)
     remembered: dict[bytes, tuple[bytes, bytes]] = {}
 

@@ -8,6 +8,7 @@ import click
 import structlog
 
 from connectors import health
+from connectors.collecting import collect_seldom
 from connectors.connector import Connector, Status
 from connectors.loads.loader import Loader
 from connectors.loads.metrics import LoadMetrics
@@ -60,6 +61,7 @@ def command(effective: Effective) -> None:
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
+    collect_seldom()
     listening = health.serving(config.connect.host, config.connect.port, status, metrics.registry)
     with listening as (host, port):
         click.echo(f"publishing to {events.name}; http://{host}:{port}/metrics (Ctrl-C ends it)")
