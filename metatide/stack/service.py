@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Launch:
-    """How to start a process now. Its command line must hold the data folder, see `orphans`."""
+    """How to start a process now. Its command line must hold the data folder, see `ownership`."""
 
     argv: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)

@@ -125,7 +125,14 @@ def test_a_second_stack_on_the_same_folder_is_refused(shared: Stack) -> None:
     assert shared.ready()
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "how",
+    [
+        signal.SIGINT,
+        pytest.param(signal.SIGTERM, marks=pytest.mark.torture),
+        pytest.param(signal.SIGHUP, marks=pytest.mark.torture),
+    ],
+)
 def test_it_ends_in_order(folder: Path, kafka_broker: str, how: signal.Signals) -> None:
     with stack(folder, "--kafka", kafka_broker) as running:
         assert [one.name for one in running.state.processes] == [
@@ -173,7 +180,14 @@ def test_what_a_killed_run_left_is_ended_and_found_again(folder: Path) -> None:
     assert_nothing_left(folder)
 
 
-@pytest.mark.parametrize("after_s", [0.2, 0.8, 1.6])
+@pytest.mark.parametrize(
+    "after_s",
+    [
+        pytest.param(0.2, marks=pytest.mark.torture),
+        0.8,
+        pytest.param(1.6, marks=pytest.mark.torture),
+    ],
+)
 def test_a_first_start_cut_short_is_made_good(folder: Path, after_s: float) -> None:
     running = Stack(folder)
     running.until(lambda: "data in" in running.output)
