@@ -137,6 +137,10 @@ class UnansweredError(MachineError):
         self.retry_after_s = retry_after_s
 
 
+class UpstreamError(MachineError):
+    """No metastore behind the Thrift server answers, or one answers what can't be understood."""
+
+
 def _where(text: str, place: int) -> str:
     start = max(place - 30, 0)
     excerpt = text[start : place + 30]

@@ -1,0 +1,281 @@
+"""One client's connection: whole calls out of bytes, in their order, and bytes back."""
+
+import asyncio
+from collections import deque
+from collections.abc import Coroutine
+from time import monotonic
+from typing import Final, Protocol, cast
+
+import structlog
+
+from hive.errors import ThriftError
+from query_api.thrift import sasl
+from query_api.thrift.frames import Unframer, framed
+from query_api.thrift.scanner import Scanner
+from query_api.thrift.settings import ThriftSettings
+from query_api.thrift.wire import Fault, Message, refusal
+
+CALLS_IN_A_ROW: Final = 32
+"""After so many of one client the others get their turn."""
+PUT_OFF_BYTES_MAX: Final = 64 * 1024
+
+log = structlog.get_logger(__name__)
+
+
+class Budget:
+    """What all clients together have sent of calls that haven't begun."""
+
+    def __init__(self, bytes_max: int) -> None:
+        self.bytes_max = bytes_max
+        self.bytes = 0
+
+
+class Calls(Protocol):
+    """What is done with the calls of one client. Each ends with `Connection.done`, sooner or
+    later; the next begins then."""
+
+    def answered_at_once(self, data: bytes, /) -> bool:
+        """Whether these bytes were one call, and it was answered without being scanned."""
+        ...
+
+    def begin(self, message: Message, /) -> None: ...
+
+    def writable(self, writable: bool, /) -> None:
+        """Whether the client takes what it is sent."""
+
+    def close(self) -> None:
+        """The client is gone."""
+
+
+class Connection(asyncio.Protocol):
+    """The bytes of one client.
+
+    1. A call begins when the one before has ended, and when the client took its reply.
+    2. Until then little more is read.
+    3. What can't be understood ends the connection, with a reason where one can be sent.
+    """
+
+    def __init__(self, settings: ThriftSettings, budget: Budget) -> None:
+        self.calls: Calls | None = None
+        self.client_address = ""
+        self.ended: str | None = None
+        """Why, in a word, if it was ended from here."""
+        self._settings = settings
+        self._budget = budget
+        self._scanner = Scanner(settings.message_bytes_max)
+        self._unframer = Unframer() if settings.framed else None
+        self._transport: asyncio.Transport | None = None
+        self._partial: list[bytes] = []
+        self._put_off: deque[bytes] = deque()
+        self._buffered = 0
+        self._busy = False
+        self._blocked = False
+        self._scanning = False
+        self._goes_on = False
+        self._reading_paused = False
+        self._heard = False
+        self._stuck_since: float | None = None
+        self._writable = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    # What its calls use.
+
+    def write(self, data: bytes) -> None:
+        if self._transport is not None:
+            self._transport.write(data if self._unframer is None else framed(data))
+
+    async def writable(self) -> None:
+        """Waits until the client took what was written, or most of it."""
+        while self._blocked:
+            self._writable.clear()
+            await self._writable.wait()
+
+    @property
+    def is_blocked(self) -> bool:
+        return self._blocked
+
+    def run(self, work: Coroutine[None, None, None]) -> None:
+        """Goes on with a call in a task, which ends with the connection."""
+        self._busy = True
+        self._task = asyncio.get_running_loop().create_task(work)
+        self._task.add_done_callback(self._worked)
+
+    def done(self) -> None:
+        """The call has ended: the next may begin."""
+        self._busy = False
+        if not self._scanning:
+            self._go_on()
+
+    def again(self, data: bytes) -> None:
+        """Begins anew with a call that was to be answered at once."""
+        self._put_off.appendleft(data)
+        self._buffer(len(data))
+        self.done()
+
+    def end(self, kind: str, why: str, *, reply: bytes = b"") -> None:
+        """Ends the connection, after a last word if there is one."""
+        if self.ended is not None or self._transport is None:
+            return
+        self.ended = kind
+        log.info("a client's connection was ended", client=self.client_address, why=why)
+        if reply and not self._blocked:
+            self.write(reply)
+            self._transport.close()
+            self._stuck_since = monotonic()
+        else:
+            self._transport.abort()
+
+    def check(self, now: float) -> None:
+        """Called every few seconds: ends what makes no progress."""
+        since = self._stuck_since
+        if since is None or now - since < self._settings.message_timeout_s:
+            return
+        if self.ended is None:
+            self.end("slow", "it takes too long to send a call, or to take a reply")
+        elif self._transport is not None:
+            self._transport.abort()
+
+    # What the event loop calls.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        # uvloop's transports are of no common class.
+        self._transport = cast(asyncio.Transport, transport)
+        peer = transport.get_extra_info("peername")
+        self.client_address = f"{peer[0]}:{peer[1]}" if peer else ""
+
+    def data_received(self, data: bytes) -> None:
+        if self.ended is not None:
+            return
+        if not self._heard and self._refuses_sasl(data):
+            return
+        if self._unframer is not None:
+            try:
+                data = self._unframer.feed(data)
+            except ThriftError as error:
+                self.end("protocol", str(error))
+                return
+        assert self.calls is not None
+        if self._busy or self._blocked or self._put_off:
+            self._put_it_off(data)
+        elif self._partial or not self.calls.answered_at_once(data):
+            self._scan(data)
+
+    def pause_writing(self) -> None:
+        self._blocked = True
+        self._stuck_since = monotonic()
+        if self.calls is not None:
+            self.calls.writable(False)
+
+    def resume_writing(self) -> None:
+        self._blocked = False
+        self._stuck_since = monotonic() if self._partial else None
+        self._writable.set()
+        if self.calls is not None:
+            self.calls.writable(True)
+        if not self._busy:
+            self._go_on()
+
+    def connection_lost(self, _: Exception | None) -> None:
+        self._transport = None
+        self._blocked = False
+        self._writable.set()
+        self._buffer(-self._buffered)
+        self._partial.clear()
+        self._put_off.clear()
+        if self._task is not None:
+            self._task.cancel()
+        if self.calls is not None:
+            self.calls.close()
+
+    def _refuses_sasl(self, data: bytes) -> bool:
+        self._heard = True
+        if data[0] == sasl.START:
+            self.end("sasl", sasl.ADVICE, reply=sasl.refusal())
+            return True
+        return False
+
+    def _scan(self, data: bytes) -> None:
+        """Begins the calls in these bytes, as far as that is possible now."""
+        assert self.calls is not None
+        scanner, at, begun = self._scanner, 0, 0
+        self._scanning = True
+        try:
+            while at < len(data) and self.ended is None:
+                if self._busy or self._blocked or begun == CALLS_IN_A_ROW:
+                    self._put_off.appendleft(data[at:])
+                    self._buffer(len(data) - at)
+                    break
+                end = scanner.feed(data, at)
+                if end < 0:
+                    self._keep_partial(data[at:])
+                    break
+                message = self._whole(data, at, end)
+                at = end
+                begun += 1
+                self._busy = True
+                self.calls.begin(message)
+        except ThriftError as error:
+            self._refuse("protocol", str(error))
+        finally:
+            self._scanning = False
+        if self._put_off and not self._busy and not self._goes_on:
+            self._goes_on = True
+            asyncio.get_running_loop().call_soon(self._go_on)
+
+    def _whole(self, data: bytes, start: int, end: int) -> Message:
+        if self._partial:
+            self._partial.append(data[start:end])
+            whole = b"".join(self._partial)
+            self._partial.clear()
+            self._buffer(end - start - len(whole))
+            self._stuck_since = None
+        else:
+            whole = data[start:end]
+        scanner = self._scanner
+        return Message(whole, scanner.method, scanner.kind, scanner.sequence, scanner.body_at)
+
+    def _keep_partial(self, data: bytes) -> None:
+        if not self._partial:
+            self._stuck_since = monotonic()
+        self._partial.append(data)
+        self._buffer(len(data))
+
+    def _put_it_off(self, data: bytes) -> None:
+        self._put_off.append(data)
+        self._buffer(len(data))
+        if self._buffered > PUT_OFF_BYTES_MAX and not self._reading_paused:
+            assert self._transport is not None
+            self._transport.pause_reading()
+            self._reading_paused = True
+
+    def _buffer(self, size: int) -> None:
+        self._buffered += size
+        self._budget.bytes += size
+        if size > 0 and self._budget.bytes > self._budget.bytes_max:
+            self._refuse("limit", "all clients together sent too much: try again later")
+
+    def _go_on(self) -> None:
+        """Begins what was put off."""
+        self._goes_on = False
+        if self._put_off and not (self._busy or self._blocked or self.ended):
+            data = self._put_off.popleft()
+            self._buffer(-len(data))
+            self._scan(data)
+        if self._reading_paused and not self._put_off and self._transport is not None:
+            self._reading_paused = False
+            self._transport.resume_reading()
+
+    def _refuse(self, kind: str, why: str) -> None:
+        scanner = self._scanner
+        reply = b""
+        if scanner.body_at:
+            reply = refusal(scanner.method, scanner.sequence, Fault.PROTOCOL_ERROR, why)
+        self.end(kind, why, reply=reply)
+
+    def _worked(self, task: asyncio.Task[None]) -> None:
+        if task.cancelled():
+            return
+        error = task.exception()
+        if error is not None:
+            log.error("a call failed", client=self.client_address, exc_info=error)
+            self.end("failed", f"an unexpected fault: {error}")

@@ -1,0 +1,165 @@
+"""Asking the worker that holds a shard: by one method that only workers call."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+import structlog
+
+from hive.errors import ThriftError, UpstreamError
+from hive.thrift.binary import decode, encode
+from hive.thrift.types import Struct, binary, i64, string
+from query_api.positions import Position
+from query_api.reasons import Reason, Source
+from query_api.thrift.call import Answer, Call, Client
+from query_api.thrift.upstream import Address, Collected, Link, Upstreams, UpstreamSettings
+from query_api.thrift.wire import Kind, Message, header
+
+FORWARDED: Final = "metatide.forward"
+TIMEOUT_S: Final = 5.0
+LINKS_MAX: Final = 16
+"""To each other worker."""
+_CALL: Final = Struct(
+    "forward_args",
+    (1, "method", string),
+    (2, "arguments", binary),
+    (3, "epoch", i64),
+    (4, "event", i64),
+)
+_ANSWER: Final = Struct(
+    "forward_result",
+    (1, "result", binary),
+    (2, "source", string),
+    (3, "reason", string),
+    (4, "epoch", i64),
+    (5, "event", i64),
+)
+
+log = structlog.get_logger(__name__)
+
+
+def call_of(message: Message) -> Call:
+    """The call that another worker hands on."""
+    given = decode(_CALL, message.body)
+    try:
+        floor = Position(given["epoch"], given["event"]) if "epoch" in given else None
+        return Call(given["method"], given["arguments"], Client(), floor)
+    except KeyError as error:
+        raise ThriftError(f"a call that is handed on lacks its {error}") from error
+
+
+def told(message: Message, answer: Answer, result: bytes) -> bytes:
+    """The reply that carries an answer."""
+    return _reply(
+        message,
+        {
+            "result": result,
+            "source": answer.source,
+            "reason": answer.reason,
+            "epoch": answer.position.epoch,
+            "event": answer.position.event,
+        },
+    )
+
+
+def refused(message: Message) -> bytes:
+    """The reply where there is no answer."""
+    return _reply(message, {})
+
+
+def _reply(message: Message, fields: Mapping[str, Any]) -> bytes:
+    return header(Kind.REPLY, message.method, message.sequence) + encode(_ANSWER, fields)
+
+
+class _Peer(msgspec.Struct, eq=False):
+    upstreams: Upstreams
+    idle: list[Link]
+    links: int = 0
+
+
+class Peers:
+    """The other workers' Thrift servers."""
+
+    def __init__(
+        self, owner_of: Callable[[int], Awaitable[Address | None]], settings: UpstreamSettings
+    ) -> None:
+        """`settings` without addresses: how all of them are talked to."""
+        self._owner_of = owner_of
+        self._settings = settings
+        self._peers: dict[Address, _Peer] = {}
+
+    async def ask(self, shard: int, call: Call) -> Answer | None:
+        """The owner's answer; None where it has none, or nobody knows who it is."""
+        try:
+            async with asyncio.timeout(TIMEOUT_S):
+                address = await self._owner_of(shard)
+                if address is None:
+                    return None
+                return await self._ask(address, call)
+        except (UpstreamError, ThriftError, TimeoutError, OSError) as error:
+            log.warning("a shard's owner does not answer", shard=shard, error=str(error))
+            return None
+
+    def close(self) -> None:
+        for peer in self._peers.values():
+            for link in peer.idle:
+                link.close()
+        self._peers.clear()
+
+    async def _ask(self, address: Address, call: Call) -> Answer | None:
+        peer = self._peers.get(address)
+        if peer is None:
+            settings = msgspec.structs.replace(self._settings, addresses=(address,))
+            peer = self._peers[address] = _Peer(Upstreams(settings), [])
+        link = await _link(peer)
+        if link is None:
+            return None
+        try:
+            taker = Collected()
+            link.call(_message(call), taker)
+            reply = await taker.reply
+            answer = _answer(link, reply)
+        except BaseException:
+            peer.links -= 1
+            link.close()
+            raise
+        peer.idle.append(link)
+        return answer
+
+
+async def _link(peer: _Peer) -> Link | None:
+    while peer.idle:
+        link = peer.idle.pop()
+        if link.usable:
+            return link
+        peer.links -= 1
+    if peer.links >= LINKS_MAX:
+        return None
+    peer.links += 1
+    try:
+        return await peer.upstreams.open()
+    except BaseException:
+        peer.links -= 1
+        raise
+
+
+def _message(call: Call) -> bytes:
+    fields: dict[str, Any] = {"method": call.method, "arguments": call.arguments}
+    if call.min_position is not None:
+        fields |= {"epoch": call.min_position.epoch, "event": call.min_position.event}
+    return header(Kind.CALL, FORWARDED, b"\0\0\0\0") + encode(_CALL, fields)
+
+
+def _answer(link: Link, reply: bytes) -> Answer | None:
+    if link.reply_kind != Kind.REPLY:
+        raise UpstreamError("it doesn't take calls that are handed on")
+    found = decode(_ANSWER, reply[link.reply_body_at :])
+    if "result" not in found:
+        return None
+    try:
+        source, reason = Source(found["source"]), Reason(found["reason"])
+        position = Position(found["epoch"], found["event"])
+    except (KeyError, ValueError) as error:
+        raise UpstreamError(f"it answers what can't be read: {error}") from error
+    return Answer(found["result"], source, reason, position)

@@ -1,0 +1,42 @@
+"""The framed transport: lengths between the bytes."""
+
+from typing import Final
+
+from hive.errors import ThriftError
+from query_api.thrift.wire import I32
+
+FRAME_BYTES_MAX: Final = (1 << 31) - 1
+
+
+def framed(data: bytes) -> bytes:
+    """These bytes as one frame."""
+    return I32.pack(len(data)) + data
+
+
+class Unframer:
+    """Takes the lengths out of what comes; where frames begin and end tells nothing."""
+
+    def __init__(self) -> None:
+        self._left = 0
+        self._head = b""
+
+    def feed(self, data: bytes) -> bytes:
+        """What is within the frames."""
+        parts = []
+        at = 0
+        while at < len(data):
+            if self._left:
+                part = data[at : at + self._left]
+                parts.append(part)
+                self._left -= len(part)
+                at += len(part)
+                continue
+            missing = I32.size - len(self._head)
+            self._head += data[at : at + missing]
+            at += missing
+            if len(self._head) == I32.size:
+                (self._left,) = I32.unpack(self._head)
+                self._head = b""
+                if self._left < 0:
+                    raise ThriftError("a frame of a negative length: the transport isn't framed")
+        return b"".join(parts)

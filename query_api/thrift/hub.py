@@ -1,0 +1,27 @@
+"""What all connections of one server share."""
+
+import msgspec
+
+from query_api.resolver.resolver import Database
+from query_api.shards import Views
+from query_api.thrift.call import Methods
+from query_api.thrift.forwarding import Peers
+from query_api.thrift.kept import KeptReplies
+from query_api.thrift.metrics import Metrics
+from query_api.thrift.settings import ThriftSettings
+from query_api.thrift.shadow import Shadow
+from query_api.thrift.upstream import Upstreams
+
+
+class Hub(msgspec.Struct, frozen=True, eq=False):
+    """The parts of a server, as a call needs them."""
+
+    settings: ThriftSettings
+    methods: Methods
+    database: Database
+    views: Views
+    kept: KeptReplies
+    upstreams: Upstreams
+    peers: Peers
+    metrics: Metrics
+    shadow: Shadow

@@ -1,0 +1,80 @@
+"""Replies that are kept as long as the shard that they came from stands still.
+
+A call is known by its bytes, so that one that was asked before isn't even scanned.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final
+
+import msgspec
+
+from query_api.latest.log import LatestLog
+from query_api.positions import Position
+from query_api.reasons import Reason
+from query_api.shards import Views
+from query_api.targets import Target
+from query_api.thrift.metrics import MethodFigures
+from state.reading import ShardReader
+
+BYTES_MAX: Final = 64 * 1024 * 1024
+RESULT_BYTES_MAX: Final = 1024 * 1024
+_OVERHEAD_BYTES: Final = 500
+
+
+class Kept(msgspec.Struct, eq=False):
+    """A result, and what makes it true."""
+
+    shard: int
+    reader: ShardReader
+    latest_of: tuple[Target, ...]
+    """What the database is asked about each time; nothing but for `latest`."""
+    position: Position
+    reason: Reason
+    result: bytes
+    figures: MethodFigures
+
+    @property
+    def reached(self) -> Position:
+        return Position(self.reader.head.epoch, self.reader.head.applied)
+
+    def is_latest(self, found: LatestLog) -> bool:
+        """Whether nothing touched it up to what was current at the time of this read."""
+        reached = self.reached
+        return found.epoch == reached.epoch and all(
+            found.about(target, reached.event).blocked is None for target in self.latest_of
+        )
+
+
+class KeptReplies:
+    """A bounded number of bytes of results; the one that was kept longest ago goes first."""
+
+    def __init__(self, views: Views, is_rewound: Callable[[int], bool]) -> None:
+        self._views = views
+        self._is_rewound = is_rewound
+        self._kept: OrderedDict[bytes, Kept] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, call: bytes) -> Kept | None:
+        """What would be answered now."""
+        kept = self._kept.get(call)
+        if kept is None:
+            return None
+        if self._views.reader(kept.shard) is kept.reader:
+            return None if self._is_rewound(kept.position.epoch) else kept
+        self._drop(call)
+        return None
+
+    def put(self, call: bytes, kept: Kept) -> None:
+        if len(kept.result) > RESULT_BYTES_MAX:
+            return
+        self._drop(call)
+        self._kept[call] = kept
+        self._bytes += len(call) + len(kept.result) + _OVERHEAD_BYTES
+        while self._bytes > BYTES_MAX:
+            self._drop(next(iter(self._kept)))
+
+    def _drop(self, call: bytes) -> None:
+        dropped = self._kept.pop(call, None)
+        if dropped is not None:
+            self._bytes -= len(call) + len(dropped.result) + _OVERHEAD_BYTES

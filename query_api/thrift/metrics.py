@@ -1,0 +1,130 @@
+"""What the Thrift server counts, by method."""
+
+from bisect import bisect_left
+from collections import Counter as Counts
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+
+from query_api.reasons import Reason, Source
+from query_api.thrift.call import Why
+
+BOUNDS_S: Final = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1.0, 5.0)
+METHODS_MAX: Final = 400
+"""Methods that are counted by themselves: more than the interface has."""
+OTHERS: Final = "others"
+METASTORE: Final = "metastore"
+"""Who answered, where it was neither the cache nor the database."""
+
+
+class MethodFigures:
+    """What is counted of one method. One thread counts, so that a number needs no lock."""
+
+    def __init__(self) -> None:
+        self.answers: Counts[tuple[Source, Reason]] = Counts()
+        self.relayed: Counts[Why] = Counts()
+        self.shadowed: Counts[str] = Counts()
+        self._times = {who: _Times() for who in (*Source, METASTORE)}
+
+    def answered(self, source: Source, reason: Reason, seconds: float) -> None:
+        self.answers[source, reason] += 1
+        self._times[source].add(seconds)
+
+    def answered_by_metastore(self, why: Why, seconds: float) -> None:
+        self.relayed[why] += 1
+        self._times[METASTORE].add(seconds)
+
+    def times(self) -> Iterator[tuple[str, "_Times"]]:
+        return ((who, times) for who, times in self._times.items() if times.total_s)
+
+
+class _Times:
+    __slots__ = ("counts", "total_s")
+
+    def __init__(self) -> None:
+        self.counts = [0] * (len(BOUNDS_S) + 1)
+        self.total_s = 0.0
+
+    def add(self, seconds: float) -> None:
+        self.counts[bisect_left(BOUNDS_S, seconds)] += 1
+        self.total_s += seconds
+
+    def buckets(self) -> list[tuple[str, float]]:
+        """As Prometheus has them: each contains those below."""
+        found, sum_ = [], 0
+        for bound, count in zip((*map(str, BOUNDS_S), "+Inf"), self.counts, strict=True):
+            sum_ += count
+            found.append((bound, float(sum_)))
+        return found
+
+
+class Metrics:
+    """The figures of one server; a collector of a registry of its own."""
+
+    def __init__(self, connections: Callable[[], int]) -> None:
+        self._connections = connections
+        self._methods: dict[str, MethodFigures] = {}
+        self.refused: Counts[str] = Counts()
+        self._registry = CollectorRegistry()
+        self._registry.register(self)
+
+    def of(self, method: str) -> MethodFigures:
+        """Clients can call methods as they like: beyond a number, they are counted as one."""
+        found = self._methods.get(method)
+        if found is None:
+            if len(self._methods) >= METHODS_MAX and method != OTHERS:
+                return self.of(OTHERS)
+            found = self._methods[method] = MethodFigures()
+        return found
+
+    def page(self) -> bytes:
+        """In Prometheus' text format."""
+        return generate_latest(self._registry)
+
+    def collect(self) -> Iterator[Metric]:
+        hits = CounterMetricFamily(
+            "metatide_thrift_answers",
+            "Calls answered here, by who knew the answer, and why",
+            labels=("method", "source", "reason"),
+        )
+        relayed = CounterMetricFamily(
+            "metatide_thrift_relayed",
+            "Calls that a metastore answered, by why",
+            labels=("method", "reason"),
+        )
+        shadowed = CounterMetricFamily(
+            "metatide_thrift_shadowed",
+            "Calls in shadow mode, by how the cache's answer compared",
+            labels=("method", "outcome"),
+        )
+        seconds = HistogramMetricFamily(
+            "metatide_thrift_seconds",
+            "How long calls took, by who knew the answer",
+            labels=("method", "source"),
+        )
+        for method, figures in sorted(self._methods.items()):
+            for (source, reason), count in figures.answers.items():
+                hits.add_metric((method, source, reason), count)
+            for why, count in figures.relayed.items():
+                relayed.add_metric((method, why), count)
+            for outcome, count in figures.shadowed.items():
+                shadowed.add_metric((method, outcome), count)
+            for who, times in figures.times():
+                seconds.add_metric((method, who), times.buckets(), times.total_s)
+        yield from (hits, relayed, shadowed, seconds)
+        yield GaugeMetricFamily(
+            "metatide_thrift_connections", "Connections of clients", self._connections()
+        )
+        refused = CounterMetricFamily(
+            "metatide_thrift_refused", "Connections that were ended, by why", labels=("reason",)
+        )
+        for category, count in self.refused.items():
+            refused.add_metric((category,), count)
+        yield refused

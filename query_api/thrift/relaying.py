@@ -1,0 +1,106 @@
+"""A call on its way to a metastore and back."""
+
+from typing import Final, Protocol
+
+from hive.errors import ThriftError
+from query_api.thrift.call import Substitute, Why
+from query_api.thrift.kinds import is_read
+from query_api.thrift.upstream import Link
+from query_api.thrift.wire import Kind, Message, header
+
+COPY_BYTES_MAX: Final = 64 * 1024 * 1024
+"""A reply that must be had whole may be this long."""
+
+
+class Client(Protocol):
+    """The connection that the call came from."""
+
+    def pass_on(self, data: bytes, /) -> None:
+        """Writes some of the reply."""
+
+    def relayed(self, relaying: "Relaying", /) -> None:
+        """The reply was passed on."""
+
+    def unanswered(self, relaying: "Relaying", why: str, /) -> None:
+        """The connection to the metastore was lost before the reply's end."""
+
+
+class Relaying:
+    """Passes the bytes of a reply on as they come, and keeps a copy only for whom needs one."""
+
+    def __init__(
+        self,
+        client: Client,
+        message: Message,
+        why: Why,
+        *,
+        instead: Substitute | None = None,
+        copies: bool = False,
+    ) -> None:
+        self.message = message
+        self.why = why
+        self.tries = 0
+        self._client = client
+        self._instead = instead
+        self._copy: list[bytes] | None = [] if copies or instead is not None else None
+        self._copied = 0
+        self._begun = False
+        self._link: Link | None = None
+
+    @property
+    def may_try_again(self) -> bool:
+        """Whether the client can't tell that a connection was lost."""
+        return not self._begun and is_read(self.message.method)
+
+    @property
+    def result(self) -> bytes | None:
+        """The result struct; None where it wasn't copied, or there is an exception instead."""
+        assert self._link is not None
+        if self._copy is None or self._link.reply_kind != Kind.REPLY:
+            return None
+        return b"".join(self._copy)[self._link.reply_body_at :]
+
+    def begin(self, link: Link) -> None:
+        """Sends it."""
+        self.tries += 1
+        self._link = link
+        if self._copy is not None:
+            self._copy, self._copied = [], 0
+        message, other = self.message, self._instead
+        if other is None:
+            link.call(message.data, self)
+        else:
+            head = header(Kind.CALL, other.method, message.sequence)
+            link.call(head + other.arguments, self)
+
+    def piece(self, data: bytes) -> None:
+        if self._instead is None:
+            self._begun = True
+            self._client.pass_on(data)
+        if self._copy is not None:
+            self._copied += len(data)
+            self._copy.append(data)
+            if self._copied > COPY_BYTES_MAX:
+                self._copy = None
+
+    def whole(self) -> None:
+        if self._instead is not None:
+            try:
+                self._client.pass_on(self._translated(self._instead))
+            except ThriftError as error:
+                self.lost(str(error))
+                return
+        self._client.relayed(self)
+
+    def lost(self, why: str) -> None:
+        self._client.unanswered(self, why)
+
+    def _translated(self, instead: Substitute) -> bytes:
+        assert self._link is not None
+        if self._copy is None:
+            raise ThriftError(f"the metastore's reply is longer than {COPY_BYTES_MAX} bytes")
+        body = b"".join(self._copy)[self._link.reply_body_at :]
+        kind = Kind(self._link.reply_kind)
+        if kind is Kind.REPLY:
+            body = instead.translated(body)
+        return header(kind, self.message.method, self.message.sequence) + body

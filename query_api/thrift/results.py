@@ -1,0 +1,14 @@
+"""Results that come in chunks."""
+
+from collections.abc import AsyncIterable
+
+from query_api.thrift.call import Result
+
+
+async def whole(result: Result) -> bytes:
+    """All of it at once."""
+    if isinstance(result, bytes):
+        return result
+    if isinstance(result, AsyncIterable):
+        return b"".join([chunk async for chunk in result])
+    return b"".join(result)

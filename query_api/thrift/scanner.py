@@ -1,0 +1,205 @@
+"""Finding the end of a message by skipping through its bytes, in whatever pieces they come."""
+
+import re
+from struct import Struct
+from typing import Final
+
+from hive.errors import ThriftError
+from hive.thrift.wire import DEPTH_MAX
+from query_api.thrift.wire import NAME_BYTES_MAX, Kind
+
+_NAME: Final = re.compile(rb"[A-Za-z_][A-Za-z0-9_.:]*")
+_I32: Final = Struct("!i").unpack_from
+_U32: Final = Struct("!I").unpack_from
+_CODE_AND_I32: Final = Struct("!Bi").unpack_from
+_STOP, _STRING, _STRUCT, _MAP, _SET, _LIST = 0, 11, 12, 13, 14, 15
+_KINDS: Final = frozenset(int(kind) for kind in Kind)
+# By the code of a type: how many bytes a value takes; 0 where it says so itself, -1 for no type.
+_SIZES: Final = (-1, -1, 1, 1, 8, -1, 2, -1, 4, -1, 8, 0, 0, 0, 0, 0, *[-1] * 240)
+
+
+class _Items:
+    """What is left of a list, a set or a map."""
+
+    __slots__ = ("code", "left", "next_code")
+
+    def __init__(self, code: int, next_code: int, left: int) -> None:
+        self.code = code
+        self.next_code = next_code
+        self.left = left
+
+
+class Scanner:
+    """Scans one message after the other; of each it knows the header, and builds nothing.
+
+    1. A byte is looked at once.
+    2. What says that it will be longer or deeper than allowed is refused before it is there.
+    """
+
+    def __init__(self, bytes_max: int) -> None:
+        self._bytes_max = bytes_max
+        self._open: list[_Items | None] = []
+        self._rest = b""
+        self._offset = 0
+        self._seen = 0
+        self.method = ""
+        self.kind = 0
+        self.sequence = b""
+        self.body_at = 0
+        """Of the message; 0 until its header is there."""
+
+    @property
+    def idle(self) -> bool:
+        """Whether it is between two messages."""
+        return not self._seen
+
+    def feed(self, data: bytes, start: int = 0) -> int:
+        """Scans on from `start`: where in `data` the message ends, or -1 while it doesn't."""
+        came = len(data) - start
+        if not came:
+            return -1
+        if not self._seen:
+            self.body_at = 0
+            self._open.append(None)
+        kept = len(self._rest)
+        if kept:
+            data, base, at = self._rest + data[start:], self._offset, 0
+        else:
+            base, at = self._seen - start, start + self._offset - self._seen
+        if not self.body_at:
+            body_at = self._header(data, at)
+            if body_at:
+                self.body_at = body_at - at
+                at = body_at
+        if self.body_at:
+            at = self._skip(data, at, self._bytes_max - base)
+            if not self._open:
+                self._seen = self._offset = 0
+                self._rest = b""
+                return at - kept + start if kept else at
+        self._seen += came
+        self._offset = base + at
+        self._rest = data[at:]
+        if self._offset > self._bytes_max:
+            raise ThriftError(f"a message of more than {self._bytes_max} bytes")
+        return -1
+
+    def _header(self, data: bytes, at: int) -> int:
+        """Reads it, versioned or not; where it ends, or 0 while it isn't whole."""
+        if len(data) - at < 4:
+            return 0
+        word: int = _I32(data, at)[0]
+        versioned = word < 0
+        if versioned:
+            if word & 0xFFFFFF00 != 0x80010000:
+                raise ThriftError("no version of Thrift's binary protocol that is known")
+            if len(data) - at < 8:
+                return 0
+            at += 4
+            kind = word & 0xFF
+            word = _I32(data, at)[0]
+        if not 0 < word <= NAME_BYTES_MAX:
+            raise ThriftError(f"a method's name of {word} bytes: this is not Thrift's protocol")
+        name_at, end = at + 4, at + word + (8 if versioned else 9)
+        name = data[name_at : name_at + word]
+        if len(data) < end:
+            return 0
+        if _NAME.fullmatch(name) is None:
+            raise ThriftError("a method's name that can't be one: is the transport framed?")
+        if not versioned:
+            kind = data[name_at + word]
+        if kind not in _KINDS:
+            raise ThriftError(f"a message of the unknown kind {kind}")
+        self.method, self.kind, self.sequence = name.decode(), kind, data[end - 4 : end]
+        return end
+
+    def _skip(self, data: bytes, at: int, end_max: int) -> int:
+        """Goes on until nothing is open, or the next step needs bytes that aren't there."""
+        size, still_open = len(data), self._open
+        while still_open and at < size:
+            items = still_open[-1]
+            if items is None:
+                code = data[at]
+                if code == _STOP:
+                    at += 1
+                    still_open.pop()
+                    continue
+                after = at + 3
+            elif items.left:
+                code, after = items.code, at
+            else:
+                still_open.pop()
+                continue
+            fixed = _SIZES[code]
+            if fixed > 0:
+                at = after + fixed
+            elif code == _STRING and after <= size - 4:
+                at = after + 4 + _U32(data, after)[0]
+            else:
+                after = self._begin(data, code, after, end_max)
+                if not after:
+                    break
+                at = after
+            if items is not None:
+                items.left -= 1
+                items.code, items.next_code = items.next_code, items.code
+        return at
+
+    def _begin(self, data: bytes, code: int, at: int, end_max: int) -> int:
+        """Passes over the head of what holds values; 0 while it isn't whole."""
+        if code == _STRING:
+            return 0
+        if code == _STRUCT:
+            self._enter(None)
+            return at
+        if _SIZES[code] < 0:
+            raise ThriftError(f"no type has the code {code}")
+        return self._container(data, code, at, end_max)
+
+    def _container(self, data: bytes, code: int, at: int, end_max: int) -> int:
+        """Where its items begin, or end if all have one size; 0 while its head isn't whole."""
+        first: int
+        second: int
+        count: int
+        if code == _MAP:
+            if at + 6 > len(data):
+                return 0
+            first, (second, count) = data[at], _CODE_AND_I32(data, at + 1)
+            at += 6
+        else:
+            if at + 5 > len(data):
+                return 0
+            first, count = _CODE_AND_I32(data, at)
+            second = first
+            at += 5
+        if not 0 <= count <= end_max - at:
+            raise ThriftError(f"a list, set or map of {count} items")
+        if not count:
+            return at
+        sizes = _SIZES[first], _SIZES[second]
+        if min(sizes) < 0:
+            raise ThriftError(f"items of the unknown type {first} or {second}")
+        per_entry = sum(sizes) if code == _MAP else sizes[0]
+        if all(sizes):
+            return at + count * per_entry
+        left = 2 * count if code == _MAP else count
+        if first == second == _STRING:
+            left, at = _skip_texts(data, at, left)
+        if left:
+            self._enter(_Items(first, second, left))
+        return at
+
+    def _enter(self, items: _Items | None) -> None:
+        if len(self._open) > DEPTH_MAX:
+            raise ThriftError(f"more than {DEPTH_MAX} levels")
+        self._open.append(items)
+
+
+def _skip_texts(data: bytes, at: int, count: int) -> tuple[int, int]:
+    """How many of these texts don't begin in `data`, and where the others end."""
+    last = len(data) - 4
+    while count and at <= last:
+        # As if without a sign: what is negative lies far beyond the end.
+        at += 4 + _U32(data, at)[0]
+        count -= 1
+    return count, at

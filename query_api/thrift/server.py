@@ -1,0 +1,136 @@
+"""The server: listens, and gives each client its connection."""
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from time import monotonic
+from typing import Final
+
+import structlog
+
+from query_api.resolver.resolver import Database
+from query_api.shards import Views
+from query_api.thrift.call import Methods
+from query_api.thrift.calls import ClientCalls
+from query_api.thrift.connection import Budget, Connection
+from query_api.thrift.forwarding import Peers
+from query_api.thrift.hub import Hub
+from query_api.thrift.kept import KeptReplies
+from query_api.thrift.metrics import Metrics
+from query_api.thrift.settings import ThriftSettings
+from query_api.thrift.shadow import Difference, Shadow
+from query_api.thrift.upstream import Address, Upstreams, UpstreamSettings
+
+BACKLOG: Final = 1024
+CHECK_EVERY_S: Final = 2.0
+
+log = structlog.get_logger(__name__)
+
+
+async def _nobody(_: int) -> Address | None:
+    return None
+
+
+class ThriftServer:
+    """Speaks as a metastore does, in the running event loop."""
+
+    def __init__(
+        self,
+        methods: Methods,
+        views: Views,
+        database: Database,
+        settings: ThriftSettings | None = None,
+        upstream: UpstreamSettings | None = None,
+        *,
+        owner_of: Callable[[int], Awaitable[Address | None]] = _nobody,
+        peers: UpstreamSettings | None = None,
+    ) -> None:
+        """`owner_of` tells where another worker's server has a shard, `peers` how to talk to it."""
+        settings = settings or ThriftSettings()
+        self._connections: set[_Accepted] = set()
+        metrics = Metrics(lambda: len(self._connections))
+        upstreams = Upstreams(upstream or UpstreamSettings())
+        self._budget = Budget(settings.buffered_bytes_max)
+        self._hub = Hub(
+            settings,
+            methods,
+            database,
+            views,
+            KeptReplies(views, database.history.is_rewound),
+            upstreams,
+            Peers(owner_of, peers or UpstreamSettings(framed=settings.framed)),
+            metrics,
+            Shadow(methods, upstreams, metrics),
+        )
+        self._server: asyncio.Server | None = None
+        self._checking: asyncio.Task[None] | None = None
+
+    async def start(self, host: str, port: int) -> int:
+        """Listens from now on; the port."""
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(
+            self._accept, host, port, backlog=BACKLOG, ssl=self._hub.settings.tls
+        )
+        self._checking = asyncio.create_task(self._check())
+        bound: int = self._server.sockets[0].getsockname()[1]
+        return bound
+
+    async def close(self) -> None:
+        """Ends all connections."""
+        if self._server is not None:
+            self._server.close()
+        if self._checking is not None:
+            self._checking.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._checking
+        await self._hub.shadow.close()
+        self._hub.peers.close()
+        for connection in list(self._connections):
+            connection.end("closing", "the server ends")
+        # Connections hear of their end in the next turn of the event loop.
+        await asyncio.sleep(0)
+
+    @property
+    def differences(self) -> list[Difference]:
+        """What shadow mode found, the latest last."""
+        return list(self._hub.shadow.differences)
+
+    def metrics_page(self) -> bytes:
+        """In Prometheus' text format."""
+        return self._hub.metrics.page()
+
+    def _accept(self) -> "_Accepted":
+        return _Accepted(self._hub, self._budget, self._connections)
+
+    async def _check(self) -> None:
+        while True:
+            await asyncio.sleep(CHECK_EVERY_S)
+            now = monotonic()
+            for connection in list(self._connections):
+                connection.check(now)
+
+
+class _Accepted(Connection):
+    """A connection that the server counts."""
+
+    def __init__(self, hub: Hub, budget: Budget, all_of_them: set["_Accepted"]) -> None:
+        super().__init__(hub.settings, budget)
+        self._hub = hub
+        self._all = all_of_them
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        self.calls = ClientCalls(self._hub, self)
+        sock = transport.get_extra_info("socket")
+        if sock is not None:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        if len(self._all) >= self._hub.settings.connections_max:
+            self.end("connections", "there are too many connections")
+        self._all.add(self)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        super().connection_lost(error)
+        self._all.discard(self)
+        if self.ended is not None:
+            self._hub.metrics.refused[self.ended] += 1

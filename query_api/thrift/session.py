@@ -1,0 +1,54 @@
+"""What a client told its metastore about itself: each new connection must hear it again."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from hive.errors import ThriftError
+from hive.thrift.binary import decode, encode
+from hive.thrift.types import Struct, string, strings
+from query_api.thrift.call import Client
+from query_api.thrift.wire import STOP, Kind, Message, header
+
+SETTINGS_MAX: Final = 64
+SET_UGI: Final = "set_ugi"
+SET_META_CONF: Final = "setMetaConf"
+_UGI: Final = Struct("set_ugi_args", (1, "user_name", string), (2, "group_names", strings))
+_UGI_RESULT: Final = Struct("set_ugi_result", (0, "success", strings))
+_CONF: Final = Struct("setMetaConf_args", (1, "key", string), (2, "value", string))
+
+
+class Session:
+    """The calls that a connection to a metastore begins with."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._ugi: bytes | None = None
+        self._settings: dict[str, bytes] = {}
+
+    @property
+    def opening(self) -> Sequence[bytes]:
+        """Whole messages, in their order."""
+        return [*([] if self._ugi is None else [self._ugi]), *self._settings.values()]
+
+    def introduce(self, message: Message) -> bytes | None:
+        """Takes note of a `set_ugi`: the reply that the metastore would give, if that is known."""
+        try:
+            given = decode(_UGI, message.body)
+            groups = [*given.get("group_names", []), given["user_name"]]
+        except (ThriftError, KeyError):
+            return None
+        self._ugi = message.data
+        self._client.user = given["user_name"]
+        body = encode(_UGI_RESULT, {"success": groups})
+        return header(Kind.REPLY, message.method, message.sequence) + body
+
+    def set(self, message: Message, result: bytes) -> None:
+        """Takes note of a `setMetaConf` that the metastore answered with this result."""
+        if result != STOP:
+            return
+        try:
+            name = decode(_CONF, message.body).get("key", "")
+        except ThriftError:
+            return
+        if name in self._settings or len(self._settings) < SETTINGS_MAX:
+            self._settings[name] = message.data

@@ -1,0 +1,154 @@
+"""Shadow mode: what the cache would have said, held against what the metastore said."""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+import structlog
+
+from hive.errors import MetatideError
+from query_api.thrift.call import Answer, Call, Methods
+from query_api.thrift.metrics import Metrics
+from query_api.thrift.results import whole
+from query_api.thrift.upstream import Collected, Upstreams
+from query_api.thrift.values import Value, differences, parse, shown
+from query_api.thrift.wire import Kind, header
+
+AT_A_TIME: Final = 4
+WAITING_MAX: Final = 200
+ROUNDS: Final = 3
+"""The metastore changes between two questions: only what differs each time is a difference."""
+REMEMBERED: Final = 100
+PATHS_MAX: Final = 5
+
+log = structlog.get_logger(__name__)
+
+
+class Outcome:
+    """How a comparison ends; the names are those of the metric."""
+
+    EQUAL: Final = "equal"
+    REORDERED: Final = "reordered"
+    DIFFERENT: Final = "different"
+    MISS: Final = "miss"
+    FAILED: Final = "failed"
+    SKIPPED: Final = "skipped"
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """One call that the cache would have answered otherwise."""
+
+    at_s: float
+    method: str
+    arguments: str
+    position: str
+    places: list[tuple[str, str, str]]
+    """The way to a value by field ids, and what the cache and the metastore have there."""
+
+
+class Shadow:
+    """Compares after the client has its reply, and never in its way."""
+
+    def __init__(self, methods: Methods, upstreams: Upstreams, metrics: Metrics) -> None:
+        self.differences: deque[Difference] = deque(maxlen=REMEMBERED)
+        self._methods = methods
+        self._upstreams = upstreams
+        self._metrics = metrics
+        self._turn = asyncio.Semaphore(AT_A_TIME)
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def compare(self, call: Call, theirs: bytes | None, opening: Sequence[bytes]) -> None:
+        """`theirs` is the metastore's result, if it gave one that can be compared."""
+        if theirs is None or len(self._tasks) >= WAITING_MAX:
+            self._metrics.of(call.method).shadowed[Outcome.SKIPPED] += 1
+            return
+        task = asyncio.get_running_loop().create_task(self._compare(call, theirs, opening))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _compare(self, call: Call, theirs: bytes, opening: Sequence[bytes]) -> None:
+        async with self._turn:
+            try:
+                outcome = await self._outcome(call, theirs, opening)
+            except MetatideError as error:
+                log.info("a shadow's comparison failed", method=call.method, error=str(error))
+                outcome = Outcome.FAILED
+        self._metrics.of(call.method).shadowed[outcome] += 1
+
+    async def _outcome(self, call: Call, theirs: bytes, opening: Sequence[bytes]) -> str:
+        rounds = 1
+        while True:
+            answer = self._methods.answer_now(call) or await self._methods.answer(call)
+            if not isinstance(answer, Answer):
+                return Outcome.MISS
+            ours = await whole(answer.result)
+            if ours == theirs:
+                return Outcome.EQUAL
+            found = parse(ours), parse(theirs)
+            if _same(*found):
+                return Outcome.EQUAL
+            if _same(*map(_sorted, found)):
+                return Outcome.REORDERED
+            if rounds == ROUNDS:
+                self._note(call, answer, *found)
+                return Outcome.DIFFERENT
+            rounds += 1
+            theirs = await self._ask_again(call, opening)
+
+    async def _ask_again(self, call: Call, opening: Sequence[bytes]) -> bytes:
+        other = self._methods.instead(call)
+        method, arguments = call.method, call.arguments
+        if other is not None:
+            method, arguments = other.method, other.arguments
+        link = await self._upstreams.open(opening)
+        try:
+            taker = Collected()
+            link.call(header(Kind.CALL, method, b"\0\0\0\0") + arguments, taker)
+            result = (await taker.reply)[link.reply_body_at :]
+        finally:
+            link.close()
+        return result if other is None else other.translated(result)
+
+    def _note(self, call: Call, answer: Answer, ours: Value, theirs: Value) -> None:
+        places = [(path, shown(one), shown(other)) for path, one, other in _first(ours, theirs)]
+        found = Difference(
+            time.time(), call.method, shown(parse(call.arguments)), str(answer.position), places
+        )
+        self.differences.append(found)
+        log.warning(
+            "the cache would have said something else",
+            method=found.method,
+            arguments=found.arguments,
+            position=found.position,
+            places=places,
+        )
+
+
+def _first(ours: Value, theirs: Value) -> list[tuple[str, Value, Value]]:
+    found = []
+    for one in differences(ours, theirs):
+        found.append(one)
+        if len(found) == PATHS_MAX:
+            break
+    return found
+
+
+def _same(ours: Value, theirs: Value) -> bool:
+    """Of exceptions, which one it is: what they say is for people."""
+    if 0 in ours or 0 in theirs:
+        return bool(ours == theirs)
+    return bool(ours.keys() == theirs.keys())
+
+
+def _sorted(result: Value) -> Value:
+    """The result with its list in one order: of some, the metastore promises none."""
+    value = result.get(0)
+    return {**result, 0: sorted(value, key=repr)} if isinstance(value, list) else result

@@ -1,0 +1,69 @@
+"""Messages of the binary protocol: their headers, and what a server says by itself."""
+
+from enum import IntEnum
+from struct import Struct
+from typing import Final, NamedTuple
+
+NAME_BYTES_MAX: Final = 128
+"""No method of a metastore has a name half as long."""
+I32: Final = Struct("!i")
+VERSION: Final = b"\x80\x01\x00"
+REPLY_HEAD: Final = VERSION + b"\x02"
+STOP: Final = b"\x00"
+_TEXT_FIELD, _I32_FIELD = b"\x0b", b"\x08"
+
+
+class Kind(IntEnum):
+    """What a message is."""
+
+    CALL = 1
+    REPLY = 2
+    EXCEPTION = 3
+    ONEWAY = 4
+
+
+class Fault(IntEnum):
+    """The kinds of TApplicationException that are sent from here."""
+
+    UNKNOWN_METHOD = 1
+    INTERNAL_ERROR = 6
+    PROTOCOL_ERROR = 7
+
+
+class Message(NamedTuple):
+    """A whole message as it came."""
+
+    data: bytes
+    method: str
+    kind: int
+    sequence: bytes
+    """Four bytes, which come back with the reply."""
+    body_at: int
+
+    @property
+    def body(self) -> bytes:
+        """The struct: arguments or a result."""
+        return self.data[self.body_at :]
+
+
+def header(kind: Kind, method: str, sequence: bytes) -> bytes:
+    """What stands before a struct."""
+    name = method.encode()
+    return b"".join((VERSION, bytes((kind,)), I32.pack(len(name)), name, sequence))
+
+
+def refusal(method: str, sequence: bytes, fault: Fault, why: str) -> bytes:
+    """A whole message: the server's own exception."""
+    return header(Kind.EXCEPTION, method, sequence) + application_exception(fault, why)
+
+
+def application_exception(fault: Fault, why: str) -> bytes:
+    """A TApplicationException."""
+    text = why.encode()
+    return b"".join(
+        (
+            _TEXT_FIELD + b"\x00\x01" + I32.pack(len(text)) + text,
+            _I32_FIELD + b"\x00\x02" + I32.pack(fault),
+            STOP,
+        )
+    )
