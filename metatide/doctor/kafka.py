@@ -73,7 +73,7 @@ def topic(target: Target) -> Finding:
 
 def _client(target: Target) -> AdminClient:
     assert target.kafka is not None
-    return AdminClient({"bootstrap.servers": target.kafka}, logger=_LOG)
+    return AdminClient({"bootstrap.servers": target.kafka, **target.security}, logger=_LOG)
 
 
 def _settings(client: AdminClient, kind: ResourceType, name: str) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """What is examined: the parts that the configuration names, or those of a running stack."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
@@ -22,6 +22,8 @@ class Target:
     database_url: str | None
     upstream: tuple[str, int] | None
     needs_java: bool = True
+    security: Mapping[str, str] = field(default_factory=dict)
+    """How brokers of yours are talked to, in librdkafka's words."""
 
 
 def find_target(config: Config) -> Target:
@@ -40,6 +42,7 @@ def find_target(config: Config) -> Target:
         database_url=database_url,
         upstream=upstream.address if upstream else None,
         needs_java=config.kafka.bootstrap_servers is None or config.metastore,
+        security=config.kafka.security if config.kafka.bootstrap_servers else {},
     )
 
 

@@ -7,12 +7,13 @@ import socket
 import subprocess
 import uuid
 from base64 import urlsafe_b64encode
+from collections.abc import Mapping
 from pathlib import Path
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from hive.errors import MachineError
+from hive.errors import InputError, MachineError
 from metatide.stack import jars
 from metatide.stack.java import find_java
 from metatide.stack.machine import LOOPBACK, MIB, folder_aside, make_folder
@@ -45,10 +46,14 @@ rootLogger.appenderRef.out.ref = out
 class KafkaProbe:
     """Asks the brokers at HOST:PORT for their topics, as any client does."""
 
-    def __init__(self, address: str) -> None:
-        self._client = AdminClient(
-            {"bootstrap.servers": address, "reconnect.backoff.max.ms": 500}, logger=_LOG
-        )
+    def __init__(self, address: str, security: Mapping[str, str] | None = None) -> None:
+        settings: dict[str, str | int | float] = {"bootstrap.servers": address}
+        settings |= {"reconnect.backoff.max.ms": 500, **(security or {})}
+        try:
+            self._client = AdminClient(settings, logger=_LOG)
+        except KafkaException as error:
+            said = error.args[0].str()
+            raise InputError(f"the settings of [kafka] can't be used: {said}") from error
 
     def fault(self, timeout_s: float = PROBE_TIMEOUT_S) -> str | None:
         """Why they don't answer; None when they do."""

@@ -60,7 +60,7 @@ def _check(config: Config) -> None:
     servers = config.kafka.bootstrap_servers
     if servers is None:
         find_java()
-    elif (fault := KafkaProbe(servers).fault()) is not None:
+    elif (fault := KafkaProbe(servers, config.kafka.security).fault()) is not None:
         raise MachineError(f"no Kafka answers at {servers} ({fault}); start it or omit --kafka")
     url = config.database.full_url
     if url is None:

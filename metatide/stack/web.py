@@ -20,7 +20,7 @@ def checks(config: Config) -> list[Check]:
     assert address is not None
     assert url is not None
     return [
-        Check("Kafka", KafkaProbe(address).fault),
+        Check("Kafka", KafkaProbe(address, config.kafka.security).fault),
         Check("database", _database(make_engine(url))),
         Check("processes", _processes(config.data_dir)),
     ]

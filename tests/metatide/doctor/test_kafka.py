@@ -2,6 +2,7 @@
 
 import itertools
 import os
+from dataclasses import replace
 
 import pytest
 from confluent_kafka.admin import AdminClient
@@ -37,6 +38,15 @@ def test_a_broker_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch)
     assert finding.status is Status.FAILED
     assert finding.detail.startswith(f"{address} does not answer")
     assert kafka.reachable(target(None)).status is Status.FAILED
+
+
+def test_a_broker_is_talked_to_as_the_configuration_says(
+    kafka_broker: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kafka, "TIMEOUT_S", 2.0)
+    guarded = replace(target(kafka_broker), security={"security.protocol": "ssl"})
+    # It talks plaintext only.
+    assert kafka.reachable(guarded).status is Status.FAILED
 
 
 def test_a_topic_yet_to_come_is_not_checked(kafka_broker: str) -> None:
