@@ -67,6 +67,16 @@ def partition_name(keys: Sequence[str], values: Sequence[str | None]) -> str:
     )
 
 
+def partition_names(keys: Sequence[str], many: Sequence[Sequence[str]]) -> list[str]:
+    """`partition_name` of each, far faster than one by one where nothing needs an escape."""
+    plain = all(map(all, many)) and _UNSAFE.search(",".join(map("".join, many))) is None
+    if not plain or any(len(values) != len(keys) for values in many):
+        return [partition_name(keys, values) for values in many]
+    stems = (escape_path_part(key.lower()).replace("%", "%%") for key in keys)
+    form = "/".join(f"{stem}=%s" for stem in stems)
+    return [form % tuple(values) for values in many]
+
+
 def partition_values(name: str) -> tuple[str, ...]:
     """The raw values in a partition's name; a null value is `DEFAULT_PARTITION`."""
     return tuple(value for _, value in partition_items(name))

@@ -1,17 +1,112 @@
-"""A worker's shards as the server of reads sees them."""
+"""A worker's shards as the server of reads sees them, and the settings of that server."""
 
+import ssl
+
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+
+from hive.errors import InputError, MachineError, MetatideError
+from metatide.config import Config
+from metatide.doctor import Status, find_target
+from metatide.doctor.metastore import LISTENER, listener
 from processors.worker import Worker
+from query_api.database import Primary
+from query_api.http import Settings, Tls
+from query_api.http.access import OPEN, read_tokens
+from query_api.requirement import Consistency, Defaults
 from query_api.shards import Shard
 from state.records import Scope, ScopeKind
 from state.records.objects import DatabaseName
 from state.records.routing import home_shard, table_shard
 
+_NOT_TRANSACTIONAL = (
+    "the metastore's listener isn't transactional, so that nobody can tell which event is the "
+    f"last: end metastore.transactional.event.listeners with {LISTENER}, take it out of "
+    "metastore.event.listeners, and restart the metastores"
+)
+
+log = structlog.get_logger(__name__)
+
+
+def open_primary(config: Config) -> Primary | None:
+    """The database that answers what the cache can't; None where none is configured."""
+    url = config.database.full_url
+    if url is None:
+        return None
+    return Primary(
+        url,
+        connections=config.database.connections,
+        statement_timeout_ms=config.database.statement_timeout_s * 1000,
+    )
+
+
+def read_settings(config: Config, primary: Primary) -> Settings:
+    """How reads are answered; what contradicts itself or the metastore is refused."""
+    reads = config.reads
+    pairs = () if reads.tables is None else reads.tables.pairs
+    defaults = Defaults(
+        Consistency(reads.consistency),
+        tuple((pattern, Consistency(one)) for pattern, one in pairs),
+        Consistency(reads.floor),
+        _NOT_TRANSACTIONAL if _is_not_transactional(config, primary) else None,
+    )
+    path = reads.tokens_path
+    try:
+        tokens = OPEN if path is None else read_tokens(path)
+    except OSError as error:
+        raise InputError(f"reads.tokens_path: {path} can't be read: {error.strerror}") from error
+    return Settings(defaults, tokens, trusted=_trusted(config))
+
+
+def tls(config: Config) -> Tls | None:
+    """The certificate to answer with, once it was seen that it fits its key."""
+    reads = config.reads
+    if reads.tls_certificate is None and reads.tls_key is None:
+        return None
+    if reads.tls_certificate is None or reads.tls_key is None:
+        raise InputError("reads.tls_certificate and reads.tls_key go together: give both")
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(
+            reads.tls_certificate, reads.tls_key
+        )
+    except OSError as error:
+        raise InputError(
+            f"reads.tls_certificate {reads.tls_certificate} and reads.tls_key {reads.tls_key} "
+            f"can't be used: {error}"
+        ) from error
+    return Tls(reads.tls_certificate, reads.tls_key)
+
+
+def _trusted(config: Config) -> ssl.SSLContext | None:
+    if config.reads.tls_ca is None:
+        return None
+    try:
+        return ssl.create_default_context(cafile=config.reads.tls_ca)
+    except OSError as error:
+        raise InputError(f"reads.tls_ca: {config.reads.tls_ca} can't be used: {error}") from error
+
+
+def _is_not_transactional(config: Config, primary: Primary) -> bool:
+    """What the metastore says of itself and what its database proves; no answer proves nothing."""
+    target = find_target(config)
+    if target.upstream is not None:
+        try:
+            return listener(target).status is Status.FAILED
+        except MachineError as error:
+            log.info("the metastore's listener can't be looked at", error=str(error))
+    try:
+        return primary.has_unlogged_transactions()
+    except (SQLAlchemyError, MetatideError) as error:
+        log.info("the notification log can't be looked at", error=str(error).splitlines()[0])
+        return False
+
 
 class WorkerShards:
     """What the worker of this process holds, and where the rest is."""
 
-    def __init__(self, worker: Worker) -> None:
+    def __init__(self, worker: Worker, scheme: str = "http") -> None:
         self._worker = worker
+        self._scheme = scheme
 
     @property
     def count(self) -> int:
@@ -27,7 +122,7 @@ class WorkerShards:
         address = self._worker.owners().get(number)
         if address is None or address == self._worker.settings.address:
             return None
-        return f"http://{address}"
+        return f"{self._scheme}://{address}"
 
     def ask_for_load(self, scope: Scope, floor: int) -> None:
         number = self._shard_of(scope)

@@ -1,10 +1,11 @@
 """The objects that shards of the cache hold, each in one snapshot."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import takewhile
+from itertools import islice, takewhile
+from typing import Final
 
 from hive.filters.bounds import Span
-from hive.names import TableName
+from hive.names import TableName, partition_names
 from query_api.objects import ColumnFigures, ConstraintColumns, Values
 from query_api.targets import Kind, Target, of_catalog, of_database
 from state import entries, keys
@@ -12,6 +13,7 @@ from state.kv import after
 from state.reading import ColumnStatistics, NameLine, ShardReader
 from state.records.objects import DatabaseName
 
+_AT_ONCE: Final = 4096
 ReaderOf = Callable[[Target], ShardReader]
 """The snapshot in which a target was judged."""
 
@@ -36,14 +38,27 @@ class CachedObjects:
         self, table: TableName, prefix: Sequence[str], spans: Sequence[Span] | None
     ) -> Iterator[Values]:
         known = tuple(takewhile(bool, prefix))
-        view = self._of(table).view
         chosen = [(place, value) for place, value in enumerate(prefix) if value]
-        for start, end in _ranges(table, known, spans):
-            for key, value in view.scan(start, end):
-                if entries.is_live(value):
-                    values = keys.partition_values(key)
-                    if all(values[place] == value for place, value in chosen):
-                        yield values
+        for many in self._values(table, known, spans):
+            if len(chosen) > len(known):
+                many = [one for one in many if all(one[place] == value for place, value in chosen)]
+            yield from many
+
+    def partition_names(
+        self, table: TableName, columns: Sequence[str], prefix: Sequence[str]
+    ) -> list[str]:
+        return partition_names(columns, list(self.partition_values(table, prefix, None)))
+
+    def _values(
+        self, table: TableName, prefix: Values, spans: Sequence[Span] | None
+    ) -> Iterator[list[Values]]:
+        view, start_of_values = self._of(table).view, len(keys.of_table(keys.PARTITION, table))
+        for start, end in _ranges(table, prefix, spans):
+            found = view.scan(start, end)
+            while some := list(islice(found, _AT_ONCE)):
+                yield keys.split_many(
+                    [key[start_of_values:] for key, value in some if value[0] == entries.Mark.LIVE]
+                )
 
     def partition(self, table: TableName, values: Values) -> bytes | None:
         entry = self._of(table).partition(table, values)

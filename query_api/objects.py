@@ -47,6 +47,12 @@ class Objects(Protocol):
         """
         ...
 
+    def partition_names(
+        self, table: TableName, columns: Sequence[str], prefix: Sequence[str]
+    ) -> list[str]:
+        """The names of the partitions with these first values, in any order."""
+        ...
+
     def partition(self, table: TableName, values: Values) -> bytes | None: ...
 
     def partitions(self, table: TableName, values: Sequence[Values]) -> Iterable[bytes]:

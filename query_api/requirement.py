@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
 import msgspec
@@ -52,21 +53,35 @@ class Defaults(msgspec.Struct, frozen=True):
     """Hive's patterns over `db.table`; the first one that matches counts."""
     floor: Consistency = Consistency.ANY
     """`latest` makes every answer at least that."""
+    no_latest: str | None = None
+    """Why nobody may be told that an answer is the latest; None where it can be told."""
 
     def __post_init__(self) -> None:
+        for pattern, _ in self.tables:
+            compile_pattern(pattern)
         for consistency in (self.consistency, *(one for _, one in self.tables)):
             if consistency in (Consistency.AT_LEAST, Consistency.WRITE_IDS):
                 raise InputError(f"{consistency} can't be a default: write latest or any")
         if self.floor not in (Consistency.ANY, Consistency.LATEST):
             raise InputError(f"the floor is any or latest, not {self.floor}")
+        asked = (self.consistency, self.floor, *(one for _, one in self.tables))
+        if self.no_latest is not None and Consistency.LATEST in asked:
+            raise InputError(
+                f"latest can't be the default or the floor: {self.no_latest}; until then set "
+                "reads.consistency to any, and reads.tables and reads.floor to nothing else"
+            )
 
     def of(self, table: TableName | None) -> Consistency:
         """The consistency for a request without a list that doesn't name one."""
-        if table is not None:
-            for pattern, consistency in self.tables:
-                if compile_pattern(pattern).fullmatch(table.in_catalog):
-                    return consistency
-        return self.consistency
+        found = None
+        if table is not None and self.tables:
+            found = _by_pattern(self.tables, table.in_catalog)
+        return found or self.consistency
+
+
+@lru_cache(maxsize=16_384)
+def _by_pattern(tables: tuple[tuple[str, Consistency], ...], name: str) -> Consistency | None:
+    return next((one for pattern, one in tables if compile_pattern(pattern).fullmatch(name)), None)
 
 
 PARAMETERS: Final = (
@@ -92,9 +107,12 @@ def parse_requirement(
     checks_ids = consistency is Consistency.WRITE_IDS
     if checks_ids and table is None:
         raise InputError("consistency write_ids is for reads of one table: ask for latest")
+    latest = Consistency.LATEST in (consistency, defaults.floor)
+    if latest and defaults.no_latest is not None:
+        raise InputError(f"latest can't be had here: {defaults.no_latest}")
     return Requirement(
         consistency,
-        Consistency.LATEST in (consistency, defaults.floor),
+        latest,
         ids if checks_ids else None,
         table_id if checks_ids else 0,
         _flag(given, "accept_newer"),

@@ -85,6 +85,12 @@ class Views:
         self._readers[number] = shard, position, reader
         return reader
 
+    def own_reader(self, number: int) -> ShardReader | None:
+        """One that nobody shares, for another thread."""
+        shard = self.source.shard(number)
+        view = None if shard is None else shard.snapshot()
+        return None if view is None else ShardReader(view)
+
     @property
     def reached(self) -> Position:
         """The furthest of the shards that are here."""

@@ -22,7 +22,7 @@ order, and the keys below a prefix of texts are exactly those that begin with it
 Names end with two NULs where a list of unknown length ends (the dash).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from hive.names import TableName
@@ -73,6 +73,8 @@ OF_NAMES = (NAME, FUNCTION)
 
 _END = b"\x00\x01"
 _LIST_END = b"\x00\x00"
+_BETWEEN = b"\x00\x02"
+"""In no key: for splitting many at once."""
 
 
 def _text(text: str) -> bytes:
@@ -104,6 +106,15 @@ def _split(data: bytes) -> Iterator[str]:
 def split_texts(data: bytes) -> tuple[str, ...]:
     """The inverse of `texts`; the end of a list is passed over."""
     return tuple(_split(data))
+
+
+def split_many(many: Sequence[bytes]) -> list[tuple[str, ...]]:
+    """`split_texts` of each, at least one text in each; far faster than one by one."""
+    joined = _BETWEEN.join(many)
+    if not joined or b"\x00\xff" in joined or _LIST_END in joined:
+        return [split_texts(one) for one in many]
+    between, end = (_END + _BETWEEN).decode(), _END.decode()
+    return [tuple(one.split(end)) for one in joined.decode()[: -len(end)].split(between)]
 
 
 @lru_cache(maxsize=65_536)

@@ -30,7 +30,15 @@ def command(effective: Effective, group: str | None, content: bool, as_json: boo
     """
     topic = events_topic(effective.config)
     name = group or effective.config.worker.group
-    found = [_ask(client, address, content) for client, address in _members(topic, name)]
+    reads = effective.config.reads
+    scheme = "http" if reads.tls_certificate is None else "https"
+    with httpx.Client(
+        timeout=_TIMEOUT_S, trust_env=False, verify=str(reads.tls_ca) if reads.tls_ca else True
+    ) as client:
+        found = [
+            _ask(client, member, f"{scheme}://{address}", content)
+            for member, address in _members(topic, name)
+        ]
     console = Console()
     if as_json or not console.is_terminal:
         click.echo(orjson.dumps({"group": name, "workers": found}, option=orjson.OPT_INDENT_2))
@@ -54,13 +62,13 @@ def _members(topic: Topic, group: str) -> Iterator[tuple[str, str]]:
         yield name, address
 
 
-def _ask(name: str, address: str, content: bool) -> dict[str, Any]:
+def _ask(client: httpx.Client, name: str, address: str, content: bool) -> dict[str, Any]:
+    url = f"{address}/v1/status"
     try:
-        with httpx.Client(base_url=f"http://{address}", timeout=_TIMEOUT_S) as client:
-            status: dict[str, Any] = client.get("/v1/status").raise_for_status().json()
-            for shard in status["shards"] if content else ():
-                answer = client.get(f"/v1/status/shards/{shard['shard']}", timeout=600)
-                shard["content"] = answer.json() if answer.is_success else None
+        status: dict[str, Any] = client.get(url).raise_for_status().json()
+        for shard in status["shards"] if content else ():
+            answer = client.get(f"{url}/shards/{shard['shard']}", timeout=600)
+            shard["content"] = answer.json() if answer.is_success else None
     except httpx.HTTPError as error:
         return {"name": name, "address": address, "unreachable": str(error), "shards": []}
     return status

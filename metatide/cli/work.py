@@ -6,20 +6,20 @@ import signal
 import sys
 
 import click
-import structlog
+import uvloop
 from starlette.applications import Starlette
-from starlette.routing import Mount
 
 from hive.errors import InputError, MetatideError
+from metatide import logs
 from metatide.config import Config, Effective, configured
-from metatide.serving import WorkerShards
+from metatide.serving import WorkerShards, open_primary, read_settings, tls
 from metatide.stack.machine import free_port
 from processors.directory import worker_path
 from processors.limits import Allowed
-from processors.web import Server, metrics_route, routes
+from processors.web import metrics_route, routes
 from processors.worker import Worker, WorkerSettings
 from query_api.database import Primary
-from query_api.http import Check, create_app
+from query_api.http import Check, ReadServer, Settings, create_app
 
 MIB = 1 << 20
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -49,9 +49,9 @@ def command(effective: Effective) -> None:
         raise InputError("a worker reads the topic: say where Kafka is (--kafka HOST:PORT)")
     sys.setswitchinterval(_SWITCH_S)
     logging.getLogger().setLevel(logging.CRITICAL)
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+    logs.configure()
     try:
-        asyncio.run(_work(config))
+        uvloop.run(_work(config))
     except* MetatideError as errors:
         raise errors.exceptions[0] from None
 
@@ -59,9 +59,12 @@ def command(effective: Effective) -> None:
 async def _work(config: Config) -> None:
     port = config.worker.port or free_port()
     worker = Worker(_settings(config, port))
-    url = config.database.full_url
-    primary = None if url is None else Primary(url)
-    server = Server(_application(worker, primary), config.worker.host, port)
+    primary, certificate = open_primary(config), tls(config)
+    scheme = "http" if certificate is None else "https"
+    shards = WorkerShards(worker, scheme)
+    settings = None if primary is None else await asyncio.to_thread(read_settings, config, primary)
+    application = _application(worker, shards, primary, settings)
+    server = ReadServer(application, config.worker.host, port, certificate)
     working = asyncio.create_task(worker.run())
     loop = asyncio.get_running_loop()
     for number in _SIGNALS:
@@ -79,16 +82,20 @@ async def _work(config: Config) -> None:
         working.result()
 
 
-def _application(worker: Worker, primary: Primary | None) -> Starlette:
+def _application(
+    worker: Worker, shards: WorkerShards, primary: Primary | None, settings: Settings | None
+) -> Starlette:
     """Status for all; reads where there is a database that answers what the cache can't."""
     if primary is None:
         return Starlette(routes=[*routes(worker), metrics_route(worker)])
     follows = Check("shards", lambda: None if worker.ready else "some don't follow the topic yet")
-    reads = create_app(
-        WorkerShards(worker), primary, checks=[follows], more_metrics=worker.metrics.page
-    )
-    return Starlette(
-        routes=[*routes(worker), Mount("/", reads)], lifespan=reads.router.lifespan_context
+    return create_app(
+        shards,
+        primary,
+        settings,
+        checks=[follows],
+        more_metrics=worker.metrics.page,
+        more_routes=routes(worker),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from metatide.config.values import DatabaseUrl, Secret, Servers, ThriftUrl
+from metatide.config.values import Consistencies, DatabaseUrl, Secret, Servers, ThriftUrl
 from metatide.stack.paths import default_cache_dir, default_data_dir
 
 
@@ -89,6 +89,12 @@ class Database(Section, frozen=True):
     password: Annotated[
         Secret | None, key("The password, when the URL carries none or another.")
     ] = None
+    connections: Annotated[
+        int, key("How many reads each worker sends it at a time.", ge=1, le=500)
+    ] = 8
+    statement_timeout_s: Annotated[
+        int, key("A statement that takes longer is given up.", ge=1, le=3600)
+    ] = 20
 
     @property
     def full_url(self) -> str | None:
@@ -117,6 +123,41 @@ class Http(Section, frozen=True):
         int,
         key("The port to listen on; 0 takes a free one.", option="--http-port", ge=0, le=65535),
     ] = 0
+
+
+class Reads(Section, frozen=True):
+    """How workers answer reads; `worker.host` and `worker.port` say where."""
+
+    consistency: Annotated[
+        Literal["latest", "any"],
+        key("How fresh an answer is where the request doesn't say what it needs."),
+    ] = "latest"
+    tables: Annotated[
+        Consistencies | None,
+        key(
+            "The same for tables by Hive's patterns over `db.table`, as `logs.*=any,*.tmp_*=any`; "
+            "the first that matches counts."
+        ),
+    ] = None
+    floor: Annotated[
+        Literal["any", "latest"],
+        key("What every answer is at least, whatever the request says."),
+    ] = "any"
+    tokens_path: Annotated[
+        Path | None,
+        key(
+            "A file of who may ask: lines of `read` or `admin`, a blank, the SHA-256 of a token "
+            "in hex. Without it, everybody who reaches the port."
+        ),
+    ] = None
+    tls_certificate: Annotated[
+        Path | None, key("The certificate, with those up to its root, to answer over TLS.")
+    ] = None
+    tls_key: Annotated[Path | None, key("Its key.")] = None
+    tls_ca: Annotated[
+        Path | None,
+        key("Whose certificates a worker trusts of other workers; without it, the system's."),
+    ] = None
 
 
 class Thrift(Section, frozen=True):
@@ -253,6 +294,7 @@ class Config(Section, frozen=True):
     database: Database = Database()
     upstream: Upstream = Upstream()
     http: Http = Http()
+    reads: Reads = Reads()
     thrift: Thrift = Thrift()
     state: State = State()
     connect: Connect = Connect()

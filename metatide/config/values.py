@@ -101,3 +101,20 @@ class Servers(str):
         if not re.fullmatch(r"[^\s,:/@]+:\d{1,5}(,[^\s,:/@]+:\d{1,5})*", text):
             raise ValueError("expected HOST:PORT, or several with commas in between")
         return super().__new__(cls, text)
+
+
+class Consistencies(str):
+    """Consistencies by patterns of tables, with commas in between."""
+
+    __slots__ = ()
+
+    def __new__(cls, text: str) -> Self:
+        if not re.fullmatch(r"[^=,]+=(any|latest)(,[^=,]+=(any|latest))*", text):
+            raise ValueError("expected PATTERN=any or PATTERN=latest, with commas in between")
+        return super().__new__(cls, text)
+
+    @property
+    def pairs(self) -> tuple[tuple[str, str], ...]:
+        """Patterns with their consistencies, in order."""
+        found = (one.partition("=") for one in self.split(","))
+        return tuple((pattern.strip(), consistency) for pattern, _, consistency in found)

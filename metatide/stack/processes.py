@@ -31,8 +31,10 @@ class Ours(Service):
         port: int,
         environment: Mapping[str, str],
         needs: tuple[str, ...] = (),
+        scheme: str = "http",
     ) -> None:
         self.name = name
+        self._scheme = scheme
         self.needs = needs
         self._launch = Launch((sys.executable, "-m", *arguments), environment)
         self._host = LOOPBACK if host == ANY else host
@@ -40,7 +42,7 @@ class Ours(Service):
 
     @property
     def address(self) -> str:
-        return f"http://{self._host}:{self._port}"
+        return f"{self._scheme}://{self._host}:{self._port}"
 
     def prepare(self) -> Launch:
         return self._launch
@@ -90,12 +92,13 @@ def services(effective: Effective, ports: Ports) -> list[Service]:
     host = config.connect.host
     found.append(Ours("connect", connect, host, connect_port, settings, ("kafka", "postgres")))
     work = ("metatide", "work", "--data-dir", folder)
+    scheme = "http" if config.reads.tls_certificate is None else "https"
     for number in range(1, config.workers + 1):
         name = f"worker-{number}"
         worker_port = ports.take(name)
         own = {"METATIDE_WORKER_NAME": name, "METATIDE_WORKER_PORT": str(worker_port)}
         host = config.worker.host
-        found.append(Ours(name, work, host, worker_port, settings | own, ("kafka",)))
+        found.append(Ours(name, work, host, worker_port, settings | own, ("kafka",), scheme))
     web = ("metatide.stack.web", folder)
     found.append(Ours("http", web, config.http.host, port, settings))
     return found

@@ -59,6 +59,12 @@ class DatabaseObjects:
             for line in lines:
                 yield NameLine(line.table, self.event, line.type, line.owner, line.comment)
 
+    def partition_names(
+        self, table: TableName, columns: Sequence[str], prefix: Sequence[str]
+    ) -> list[str]:
+        found = self._table(table)
+        return [] if found is None else list(self._partition_names(found, prefix))
+
     def partition_values(
         self, table: TableName, prefix: Sequence[str], spans: Sequence[Span] | None
     ) -> Iterator[Values]:
@@ -67,10 +73,7 @@ class DatabaseObjects:
             # The one prefix that all spans share saves reading the others.
             if spans is not None and len(spans) == 1 and not any(prefix):
                 prefix = spans[0].prefix
-            wanted = [value or None for value in prefix]
-            conditions = stored_partitions.partition_values(self._snapshot, *wanted)
-            names = stored_partitions.partition_names(self._snapshot, found.id, *conditions)
-            yield from map(partition_values, names)
+            yield from map(partition_values, self._partition_names(found, prefix))
 
     def partition(self, table: TableName, values: Values) -> bytes | None:
         return next(iter(self.partitions(table, [values])), None)
@@ -136,6 +139,11 @@ class DatabaseObjects:
             name: valid_write_ids(txns, rows.given, rows.next, name.in_catalog)
             for name, rows in read_write_ids(self._snapshot, tables).items()
         }
+
+    def _partition_names(self, table: StoredTable, prefix: Sequence[str]) -> list[str]:
+        wanted = [value or None for value in prefix]
+        conditions = stored_partitions.partition_values(self._snapshot, *wanted)
+        return stored_partitions.partition_names(self._snapshot, table.id, *conditions)
 
     def _table(self, name: TableName) -> StoredTable | None:
         if name not in self._tables:

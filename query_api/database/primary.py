@@ -9,6 +9,7 @@ from hive.reader.snapshot import Snapshot, open_snapshot
 from hive.schema import Version, detect
 from query_api.database.engine import bounded_engine
 from query_api.database.fallback import Fallback, FromDatabase
+from query_api.database.listener import has_unlogged_transactions
 from query_api.latest.history import History
 from query_api.latest.index import LatestIndex
 from query_api.latest.log import LatestLog
@@ -52,6 +53,12 @@ class Primary:
         self._sequence.close()
         self.fallback.close()
         self._engine.dispose()
+
+    def has_unlogged_transactions(self) -> bool:
+        """Whether it proves that events aren't written in the transactions that they tell of."""
+        version = self._detected()
+        with self._engine.connect() as connection:
+            return has_unlogged_transactions(connection, version)
 
     @contextmanager
     def _snapshot(self) -> Iterator[Snapshot]:

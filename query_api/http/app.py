@@ -3,19 +3,19 @@
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from html import escape
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from query_api.http.endpoints import DOCUMENT, ENDPOINTS, Endpoint
+from query_api.http.from_kept import FromKept
 from query_api.http.health import Check, Health, Report
-from query_api.http.kept import FromKept
 from query_api.http.service import Service, Settings
 from query_api.resolver.resolver import Database, Resolver
 from query_api.shards import ShardSource, Views
@@ -57,10 +57,12 @@ def create_app(
     settings: Settings | None = None,
     checks: Sequence[Check] = (),
     more_metrics: Callable[[], bytes] = bytes,
+    more_routes: Sequence[BaseRoute] = (),
 ) -> Starlette:
     """The application of a worker: what its shards or the database answer.
 
-    `more_metrics` is a page that goes below the server's own. Whoever gives the database closes it.
+    `more_metrics` is a page that goes below the server's own, `more_routes` go before its own.
+    Whoever gives the database closes it.
     """
     views = Views(shards)
     service = Service(Resolver(views, database), views, settings or Settings())
@@ -73,15 +75,17 @@ def create_app(
         return Response(DOCUMENT.read_bytes(), media_type="application/json")
 
     @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        yield
+    async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
+        yield {"kept": service.kept}
         await service.close()
 
-    routes = [_route(endpoint, service) for endpoint in ENDPOINTS]
+    routes: list[BaseRoute] = [_route(endpoint, service) for endpoint in ENDPOINTS]
     routes += [Route("/metrics", metrics), Route("/v1/openapi.json", openapi)]
     return Starlette(
-        routes=[*routes, *_status_routes(Health(checks))],
-        middleware=[Middleware(FromKept, service.kept, service.settings.tokens)],
+        routes=[*more_routes, *routes, *_status_routes(Health(checks))],
+        middleware=[
+            Middleware(FromKept, service.kept, service.settings.tokens, database.after_now)
+        ],
         lifespan=lifespan,
     )
 

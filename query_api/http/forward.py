@@ -1,5 +1,6 @@
 """Handing a request on to the worker that owns the shard: once, and with little patience."""
 
+from ssl import SSLContext
 from typing import Final
 from urllib.parse import quote
 
@@ -21,13 +22,16 @@ log = structlog.get_logger(__name__)
 class Forwarder:
     """A client of the other workers."""
 
-    def __init__(self) -> None:
+    def __init__(self, trusted: SSLContext | None = None) -> None:
+        self._verify: SSLContext | bool = trusted or True
         self._client: httpx.AsyncClient | None = None
 
     async def forward(self, url: str, scope: Scope, body: bytes, send: Send) -> bool:
         """Relays the owner's answer; False when it has none."""
         if self._client is None:
-            self._client = httpx.AsyncClient(timeout=TIMEOUT, follow_redirects=False)
+            self._client = httpx.AsyncClient(
+                timeout=TIMEOUT, follow_redirects=False, trust_env=False, verify=self._verify
+            )
         path = scope.get("raw_path") or quote(scope["path"]).encode()
         query = scope["query_string"]
         target = (

@@ -1,24 +1,36 @@
 """Answers that are kept as long as the shard that they came from stands still.
 
 Between two commits of a shard the same question has the same answer, down to the bytes. So what
-decides is asked once: whether the shard has moved since. Answers that need the database each time
-(`latest`) are not kept.
+decides is asked once: whether the shard has moved since. For `latest` the database is asked as
+well, each time, whether anything touched what was read.
 """
 
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Final
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Scope
 
-from query_api.http.access import Role, Tokens
 from query_api.http.messages import JSON, Headers, compressed, etag_of, is_etag_in
+from query_api.latest.log import LatestLog
+from query_api.positions import Position
+from query_api.resolver.resolver import Moment
 from query_api.shards import Views
-from state.reading import ShardReader
+from query_api.targets import Target
 
 BYTES_MAX: Final = 64 * 1024 * 1024
 ANSWER_BYTES_MAX: Final = 1024 * 1024
+HEAD_BYTES_MAX: Final = 4096
+HEADS_MAX: Final = 16
+_FORMS_MAX: Final = 4
+_OVERHEAD_BYTES: Final = 2048
+_POSITION: Final = b"metatide-position"
+_EMPTY: Final = {"type": "http.response.body", "body": b""}
+_DECIDE_FRAMING: Final = frozenset(
+    (b"content-length", b"transfer-encoding", b"expect", b"upgrade", b"connection")
+)
 Key = tuple[str, bytes]
+Response = tuple[int, Headers, bytes]
 
 
 class Kept:
@@ -26,42 +38,47 @@ class Kept:
 
     def __init__(
         self,
-        shard: int,
-        reader: ShardReader,
+        moment: Moment,
+        latest_of: tuple[Target, ...],
         body: bytes,
         headers: Headers,
         count: Callable[[], None],
     ) -> None:
-        self.shard = shard
-        self.reader = reader
-        self.size = len(body)
+        """`latest_of` are the targets that the database is asked about; none but for `latest`."""
+        self.shard, self.reader = moment
+        self.latest_of = latest_of
+        self.size = len(body) + _OVERHEAD_BYTES
         self.count = count
         self.etag = etag_of(body)
+        self.heads: list[bytes] = []
         self._body = body
-        self._headers = headers
-        self._forms: dict[bytes | None, tuple[dict[str, Any], dict[str, Any]]] = {}
+        self._headers = [*headers, (b"etag", self.etag)]
+        self._forms: dict[bytes | None, Response] = {}
 
-    def messages(self, accepted: bytes | None) -> tuple[dict[str, Any], dict[str, Any]]:
-        """What is sent to a caller who takes these encodings."""
+    @property
+    def reached(self) -> Position:
+        return Position(self.reader.head.epoch, self.reader.head.applied)
+
+    def is_latest(self, found: LatestLog) -> bool:
+        """Whether nothing touched it up to what was current at the time of this read."""
+        reached = self.reached
+        return found.epoch == reached.epoch and all(
+            found.about(target, reached.event).blocked is None for target in self.latest_of
+        )
+
+    def response(self, known: bytes | None, accepted: bytes | None) -> Response:
+        """For a caller who has the answers of these ETags, and takes these encodings."""
+        if known is not None and is_etag_in(known, self.etag):
+            return 304, self._headers, b""
         found = self._forms.get(accepted)
         if found is None:
             body, headers = compressed(
-                accepted,
-                self._body,
-                [*self._headers, (b"content-type", JSON), (b"etag", self.etag)],
+                accepted, self._body, [*self._headers, (b"content-type", JSON)]
             )
-            headers.append((b"content-length", b"%d" % len(body)))
-            found = _start(200, headers), {"type": "http.response.body", "body": body}
+            found = 200, [*headers, (b"content-length", b"%d" % len(body))], body
             if len(self._forms) < _FORMS_MAX:
                 self._forms[accepted] = found
         return found
-
-    def not_modified(self) -> dict[str, Any]:
-        return _start(304, [*self._headers, (b"etag", self.etag)])
-
-
-_FORMS_MAX: Final = 4
-_EMPTY: Final = {"type": "http.response.body", "body": b""}
 
 
 class KeptAnswers:
@@ -71,15 +88,17 @@ class KeptAnswers:
         self._views = views
         self._is_rewound = is_rewound
         self._kept: OrderedDict[Key, Kept] = OrderedDict()
+        self._heads: dict[bytes, tuple[Key, Kept, Response]] = {}
         self._bytes = 0
 
     def get(self, key: Key) -> Kept | None:
-        """An answer that is what would be answered now."""
+        """An answer that is what would be answered now, but for what the database knows."""
         kept = self._kept.get(key)
         if kept is None:
             return None
         reader = kept.reader
         if self._views.reader(kept.shard) is reader and not self._is_rewound(reader.head.epoch):
+            self._kept.move_to_end(key)
             return kept
         self._drop(key)
         return None
@@ -89,7 +108,36 @@ class KeptAnswers:
             return
         self._drop(key)
         self._kept[key] = kept
-        self._bytes += kept.size
+        self._grow(kept.size)
+
+    def by_head(self, head: bytes) -> Response | None:
+        """The response to a request of exactly these bytes, if it is one of a kept answer."""
+        found = self._heads.get(head)
+        if found is None:
+            return None
+        key, kept, response = found
+        if self.get(key) is not kept:
+            return None
+        kept.count()
+        return response
+
+    def put_head(self, key: Key, kept: Kept, scope: Scope, response: Response) -> None:
+        """Remembers which bytes asked for this, where they are all that the answer depends on."""
+        head = scope.get("state", {}).get("head")
+        if head is None or kept.latest_of or len(kept.heads) >= HEADS_MAX:
+            return
+        if len(head) > HEAD_BYTES_MAX or scope["http_version"] != "1.1":
+            return
+        for name, value in scope["headers"]:
+            if name in _DECIDE_FRAMING and value.lower() != b"keep-alive":
+                return
+        kept.heads.append(head)
+        self._heads[head] = key, kept, response
+        kept.size += len(head) + _OVERHEAD_BYTES
+        self._grow(len(head) + _OVERHEAD_BYTES)
+
+    def _grow(self, size: int) -> None:
+        self._bytes += size
         while self._bytes > BYTES_MAX:
             self._drop(next(iter(self._kept)))
 
@@ -97,47 +145,15 @@ class KeptAnswers:
         dropped = self._kept.pop(key, None)
         if dropped is not None:
             self._bytes -= dropped.size
+            for head in dropped.heads:
+                self._heads.pop(head, None)
 
 
-class FromKept:
-    """Middleware before all routing: answers what is kept."""
-
-    def __init__(self, app: ASGIApp, kept: KeptAnswers, tokens: Tokens) -> None:
-        self._app = app
-        self._kept = kept
-        self._tokens = tokens
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        kept = None
-        if scope["type"] == "http" and scope["method"] == "GET":
-            kept = self._kept.get((scope["path"], scope["query_string"]))
-        if kept is None or not await self._send(kept, scope, send):
-            await self._app(scope, receive, send)
-
-    async def _send(self, kept: Kept, scope: Scope, send: Send) -> bool:
-        """False where headers ask for something else than the query alone would."""
-        known = accepted = authorization = None
-        for name, value in scope["headers"]:
-            if name == b"if-none-match":
-                known = value
-            elif name == b"accept-encoding":
-                accepted = value
-            elif name == b"authorization":
-                authorization = value
-            elif name[:9] == b"metatide-" or (name == b"accept" and b"ndjson" in value):
-                return False
-        if self._tokens.role_of(authorization) < Role.READ:
-            return False
-        kept.count()
-        if known is not None and is_etag_in(known, kept.etag):
-            await send(kept.not_modified())
-            await send(_EMPTY)
-            return True
-        start, body = kept.messages(accepted)
-        await send(start)
-        await send(body)
-        return True
-
-
-def _start(status: int, headers: Headers) -> dict[str, Any]:
-    return {"type": "http.response.start", "status": status, "headers": headers}
+def messages(response: Response, position: Position | None) -> tuple[dict[str, Any], ...]:
+    """What is sent; `position` stands in the place of the one that was kept."""
+    status, headers, body = response
+    if position is not None:
+        text = str(position).encode()
+        headers = [(name, text if name == _POSITION else value) for name, value in headers]
+    start = {"type": "http.response.start", "status": status, "headers": headers}
+    return start, {"type": "http.response.body", "body": body} if body else _EMPTY

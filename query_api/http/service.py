@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from functools import partial
+from ssl import SSLContext
 from time import perf_counter
 from typing import Any, Final
 
@@ -27,7 +28,7 @@ from query_api.http.messages import (
     status_of,
 )
 from query_api.http.metrics import Metrics
-from query_api.reads import Read
+from query_api.reads import Read, Rendered
 from query_api.requirement import PARAMETERS, Defaults, parse_requirement
 from query_api.resolver.resolver import Answer, Resolver
 from query_api.shards import Views
@@ -44,6 +45,8 @@ class Settings(msgspec.Struct, frozen=True):
 
     defaults: Defaults = Defaults()
     tokens: Tokens = OPEN
+    trusted: SSLContext | None = None
+    """Whose certificates are trusted of other workers; without it, the system's."""
     in_flight_max: int = 2_000
     timeout_s: float = 60.0
 
@@ -57,12 +60,13 @@ class Service:
         self._resolver = resolver
         self._views = views
         self.kept = KeptAnswers(views, resolver.is_rewound)
-        self._forwarder = Forwarder()
+        self._forwarder = Forwarder(settings.trusted)
         self._in_flight = 0
         self.metrics.in_flight.set_function(lambda: self._in_flight)
 
     async def close(self) -> None:
         await self._forwarder.close()
+        self._resolver.close()
 
     async def answer(self, endpoint: Endpoint, scope: Scope, receive: Receive, send: Send) -> None:
         """Limits, then the answer, then what went wrong instead."""
@@ -107,7 +111,9 @@ class Service:
         requirement = parse_requirement(asked, read.of_table, self.settings.defaults)
         if await self._forward(read, scope, body, send):
             return
-        answer: Answer[Any] = await self._resolver.answer(read, requirement)
+        asked_for = read if in_lines else Rendered(read, endpoint.encode)
+        told = scope.get("state", {}).get("told")
+        answer: Answer[Any] = await self._resolver.answer(asked_for, requirement, told)
         self.metrics.answered(
             answer.source, answer.reason, type(read).__name__, perf_counter() - start
         )
@@ -117,12 +123,12 @@ class Service:
         elif in_lines and endpoint.line is not None:
             await send_lines(send, map(endpoint.line, answer.value.items), headers)
         else:
-            encoded = endpoint.encode(answer.value)
             if answer.moment is not None and scope["method"] == "GET" and not in_headers:
                 count = partial(self.metrics.served_kept, answer.reason, type(read).__name__)
-                kept = Kept(*answer.moment, encoded, headers, count)
+                latest_of = read.targets if requirement.latest else ()
+                kept = Kept(answer.moment, latest_of, answer.value, headers, count)
                 self.kept.put((scope["path"], scope["query_string"]), kept)
-            await send_body(scope, send, encoded, headers)
+            await send_body(scope, send, answer.value, headers)
 
     async def _forward(self, read: Read[Any], scope: Scope, body: bytes, send: Send) -> bool:
         """To the one owner of all that is read, if that is another worker; once."""

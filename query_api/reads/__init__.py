@@ -7,7 +7,7 @@ from query_api.reads.partitions import (
     ListPartitionNames,
     ListPartitions,
 )
-from query_api.reads.read import Page, Read, Slice
+from query_api.reads.read import Page, Read, Rendered, Slice
 from query_api.reads.statistics import (
     AggregateStatistics,
     GetConstraints,
@@ -34,5 +34,6 @@ __all__ = [
     "ListTables",
     "Page",
     "Read",
+    "Rendered",
     "Slice",
 ]

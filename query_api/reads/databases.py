@@ -40,6 +40,10 @@ class ListDatabases(Read[Slice[Named]], frozen=True):
     def targets(self) -> tuple[Target, ...]:
         return (of_catalog(Kind.DATABASES, self.catalog),)
 
+    @property
+    def is_long(self) -> bool:
+        return True
+
     def answer(self, objects: Objects) -> Slice[Named]:
         matches = compile_pattern(self.pattern).fullmatch
         found = sorted(one for one in objects.databases(self.catalog) if matches(one[0]))
@@ -75,6 +79,10 @@ class ListFunctions(Read[Slice[Named]], frozen=True):
     @property
     def targets(self) -> tuple[Target, ...]:
         return (of_database(Kind.FUNCTIONS, self.db),)
+
+    @property
+    def is_long(self) -> bool:
+        return True
 
     def answer(self, objects: Objects) -> Slice[Named]:
         matches = compile_pattern(self.pattern).fullmatch

@@ -10,13 +10,13 @@ from hive.filters.bounds import bounds
 from hive.filters.meaning import PartitionKey
 from hive.filters.parser import parse_filter
 from hive.filters.predicate import predicate
-from hive.names import partition_name
+from hive.names import partition_name, partition_names
 from hive.thrift.binary import decode, encode
 from hive.thrift.canonical import ACID_PARTITION, is_full_acid
 from hive.thrift.structs import PARTITION, TABLE
 from hive.thrift.view import TableView
 from query_api.objects import Objects, Values
-from query_api.reads.read import Page, Slice, TableRead, cut, existing_table
+from query_api.reads.read import SHORT_MAX, Page, Slice, TableRead, cut, existing_table
 from query_api.targets import Kind, Target
 
 A = TypeVar("A")
@@ -63,24 +63,35 @@ class _Selection(TableRead[A], Generic[A], frozen=True):
     def targets(self) -> tuple[Target, ...]:
         return Target(Kind.TABLE, self.table), Target(Kind.PARTITIONS, self.table)
 
+    @property
+    def is_long(self) -> bool:
+        names = self.wanted.names
+        return names is None or len(names) > SHORT_MAX
+
     def _select(self, objects: Objects, table: bytes) -> list[tuple[str, Values]]:
         """Names and values, in the order of the names."""
-        wanted, keys = self.wanted, TableView(table).partition_keys
-        if len(wanted.prefix) > len(keys):
+        found = list(self._values(objects, table))
+        names = partition_names(TableView(table).partition_keys, found)
+        return sorted(zip(names, found, strict=True))
+
+    def _values(self, objects: Objects, table: bytes) -> Iterable[Values]:
+        wanted, keys = self.wanted, self._keys(table)
+        if wanted.names is not None:
+            return (values for values in dict.fromkeys(wanted.names) if len(values) == len(keys))
+        if wanted.filter is None:
+            return objects.partition_values(self.table, wanted.prefix, None)
+        expression, typed = parse_filter(wanted.filter), _typed_keys(table)
+        passes, spans = predicate(expression, typed), bounds(expression, typed)
+        return filter(passes, objects.partition_values(self.table, wanted.prefix, spans))
+
+    def _keys(self, table: bytes) -> Values:
+        keys = TableView(table).partition_keys
+        if len(self.wanted.prefix) > len(keys):
             raise InputError(
-                f"{len(wanted.prefix)} values are given, but {self.table} is partitioned by "
+                f"{len(self.wanted.prefix)} values are given, but {self.table} is partitioned by "
                 f"{len(keys)} columns"
             )
-        found: Iterable[Values]
-        if wanted.names is not None:
-            found = (values for values in dict.fromkeys(wanted.names) if len(values) == len(keys))
-        elif wanted.filter is None:
-            found = objects.partition_values(self.table, wanted.prefix, None)
-        else:
-            expression, typed = parse_filter(wanted.filter), _typed_keys(table)
-            passes, spans = predicate(expression, typed), bounds(expression, typed)
-            found = filter(passes, objects.partition_values(self.table, wanted.prefix, spans))
-        return sorted((partition_name(keys, values), values) for values in found)
+        return keys
 
 
 class ListPartitions(_Selection[Slice[bytes]], frozen=True):
@@ -103,7 +114,10 @@ class ListPartitionNames(_Selection[Slice[str]], frozen=True):
     page: Page = Page()
 
     def answer(self, objects: Objects) -> Slice[str]:
-        table = existing_table(objects, self.table)
+        table, wanted = existing_table(objects, self.table), self.wanted
+        if wanted.names is None and wanted.filter is None:
+            names = objects.partition_names(self.table, self._keys(table), wanted.prefix)
+            return cut(sorted(names), str, self.page)
         chosen = cut(self._select(objects, table), _name, self.page)
         return Slice([name for name, _ in chosen.items], chosen.next)
 
@@ -112,7 +126,7 @@ class CountPartitions(_Selection[int], frozen=True):
     """How many there are."""
 
     def answer(self, objects: Objects) -> int:
-        return len(self._select(objects, existing_table(objects, self.table)))
+        return sum(1 for _ in self._values(objects, existing_table(objects, self.table)))
 
 
 def _typed_keys(table: bytes) -> list[PartitionKey]:

@@ -14,6 +14,8 @@ from query_api.targets import Target
 
 A = TypeVar("A")
 T = TypeVar("T")
+SHORT_MAX = 100
+"""So many objects are read at once without anybody having to wait."""
 
 
 class Read(msgspec.Struct, Generic[A], frozen=True):
@@ -33,6 +35,11 @@ class Read(msgspec.Struct, Generic[A], frozen=True):
         """The table that it is about, if it is about one."""
         return None
 
+    @property
+    def is_long(self) -> bool:
+        """Whether it may take so long that others should not wait for it."""
+        return False
+
 
 class TableRead(Read[A], Generic[A], frozen=True):
     """A question about one table."""
@@ -42,6 +49,28 @@ class TableRead(Read[A], Generic[A], frozen=True):
     @property
     def of_table(self) -> TableName | None:
         return self.table
+
+
+class Rendered(Read[bytes], Generic[A], frozen=True):
+    """A read whose answer is written down where it is made."""
+
+    read: Read[A]
+    write: Callable[[A], bytes]
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return self.read.targets
+
+    def answer(self, objects: Objects) -> bytes:
+        return self.write(self.read.answer(objects))
+
+    @property
+    def of_table(self) -> TableName | None:
+        return self.read.of_table
+
+    @property
+    def is_long(self) -> bool:
+        return self.read.is_long
 
 
 class Page(msgspec.Struct, frozen=True):

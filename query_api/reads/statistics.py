@@ -9,7 +9,7 @@ from hive.thrift.binary import decode
 from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
 from hive.thrift.view import TableView
 from query_api.objects import ColumnFigures, ConstraintColumns, Objects, Values
-from query_api.reads.read import TableRead, existing_table
+from query_api.reads.read import SHORT_MAX, TableRead, existing_table
 from query_api.targets import Kind, Target
 
 DEFAULT_ENGINE = "hive"
@@ -48,6 +48,10 @@ class GetPartitionStatistics(TableRead[list[PartitionFigures]], frozen=True):
     def targets(self) -> tuple[Target, ...]:
         return Target(Kind.TABLE, self.table), Target(Kind.STATISTICS, self.table)
 
+    @property
+    def is_long(self) -> bool:
+        return len(self.partitions) > SHORT_MAX
+
     def answer(self, objects: Objects) -> list[PartitionFigures]:
         keys = TableView(existing_table(objects, self.table)).partition_keys
         wanted = [values for values in self.partitions if len(values) == len(keys)]
@@ -69,6 +73,10 @@ class AggregateStatistics(TableRead[dict[str, Aggregate]], frozen=True):
     @property
     def targets(self) -> tuple[Target, ...]:
         return Target(Kind.TABLE, self.table), Target(Kind.STATISTICS, self.table)
+
+    @property
+    def is_long(self) -> bool:
+        return len(self.partitions) > SHORT_MAX
 
     def answer(self, objects: Objects) -> dict[str, Aggregate]:
         existing_table(objects, self.table)

@@ -3,7 +3,7 @@
 from hive.names import TableName
 from hive.patterns import compile_pattern
 from query_api.objects import Objects
-from query_api.reads.read import Page, Read, Slice, TableRead, cut, existing_table
+from query_api.reads.read import SHORT_MAX, Page, Read, Slice, TableRead, cut, existing_table
 from query_api.targets import Kind, Target, of_database
 from state.reading import NameLine
 from state.records.objects import DatabaseName
@@ -29,6 +29,10 @@ class GetTables(Read[list[bytes]], frozen=True):
     def targets(self) -> tuple[Target, ...]:
         return tuple(Target(Kind.TABLE, name) for name in self.names)
 
+    @property
+    def is_long(self) -> bool:
+        return len(self.names) > SHORT_MAX
+
     def answer(self, objects: Objects) -> list[bytes]:
         return objects.tables(self.names)
 
@@ -45,6 +49,10 @@ class ListTables(Read[Slice[NameLine]], frozen=True):
     @property
     def targets(self) -> tuple[Target, ...]:
         return (of_database(Kind.NAMES, self.db),)
+
+    @property
+    def is_long(self) -> bool:
+        return True
 
     def answer(self, objects: Objects) -> Slice[NameLine]:
         matches = compile_pattern(self.pattern).fullmatch

@@ -1,7 +1,8 @@
 """Answers reads: from the cache where it may answer, else from the database."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
@@ -35,6 +36,8 @@ A = TypeVar("A")
 LATEST_WAIT_S: Final = 0.005
 """How long `latest` waits for a shard: the database answers sooner than most events come."""
 POSITION_WAIT_S: Final = 0.25
+LONG_READS: Final = 4
+"""So many reads that take long go on at a time, each in a thread."""
 _STORE_ERRORS: Final = (ClosedStoreError, ColdShardError)
 
 log = structlog.get_logger(__name__)
@@ -51,6 +54,13 @@ class Database(Protocol):
     async def after_now(self, reached: Position, /) -> LatestLog | None: ...
 
 
+class Moment(NamedTuple):
+    """One shard at one moment."""
+
+    shard: int
+    reader: ShardReader
+
+
 class Answer(NamedTuple, Generic[A]):
     """What is answered, and on what grounds."""
 
@@ -59,9 +69,9 @@ class Answer(NamedTuple, Generic[A]):
     reason: Reason
     position: Position
     detail: str = ""
-    moment: tuple[int, ShardReader] | None = None
-    """The one shard and snapshot that it was made of, if it depends on nothing else: the same
-    question has the same answer as long as the shard doesn't move."""
+    moment: Moment | None = None
+    """What it was made of, if it depends on nothing else: the same question has the same answer
+    as long as the shard doesn't move. `latest` depends on the database, too."""
 
 
 class Judged(NamedTuple):
@@ -73,11 +83,24 @@ class Judged(NamedTuple):
     reader: ShardReader | None
 
 
+class Miss(NamedTuple):
+    """Why the cache doesn't answer."""
+
+    reason: Reason
+    judged: Judged | None = None
+    """What stands in the way; None where a read needs nothing that is cached."""
+
+    @property
+    def detail(self) -> str:
+        return "" if self.judged is None else self.judged.facts.detail
+
+
 class Resolver:
     """Decides for each read who answers it.
 
     1. What it decides about a target and what it then reads of it come from one snapshot.
     2. Any failure of a store is a miss.
+    3. Reads that may take long don't hold up the others.
     """
 
     def __init__(self, views: Views, database: Database) -> None:
@@ -85,101 +108,152 @@ class Resolver:
         self._database = database
         self._history = database.history
         self._loads = Loads(views.source)
+        self._threads = ThreadPoolExecutor(LONG_READS, "reads")
+
+    def close(self) -> None:
+        """Ends its threads."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
     def is_rewound(self, epoch: int) -> bool:
         """Whether nothing of this epoch may be served."""
         return self._history.is_rewound(epoch)
 
-    async def answer(self, read: Read[A], requirement: Requirement) -> Answer[A]:
+    async def answer(
+        self, read: Read[A], requirement: Requirement, told: LatestLog | None = None
+    ) -> Answer[A]:
         """Raises InputError where the request makes no sense, UnansweredError where nobody can."""
-        miss = None
-        try:
-            judged = await self._judge(read.targets, requirement)
-            miss = _first_miss(judged)
-            if judged and miss is None:
-                answer = self._serve(read, judged)
-                return answer if requirement.latest else self._with_moment(answer, judged)
-        except _STORE_ERRORS as error:
-            log.warning("a store can't be read", error=str(error))
-            miss = _store_error(read.targets[0], str(error))
-        if miss is not None and miss.verdict.reason is Reason.NO_LIST:
-            raise InputError(
-                f"{miss.target.name} has write ids: pass write_ids and a positive table_id, "
-                "or ask for consistency latest"
-            )
-        return await self._ask_database(read, miss)
-
-    def _serve(self, read: Read[A], judged: Sequence[Judged]) -> Answer[A]:
-        readers = {one.target: one.reader for one in judged}
-        of_tables = {one.target.name: one.reader for one in judged if one.target.is_of_table}
-
-        def reader_of(target: Target) -> ShardReader:
-            found = readers.get(target) or of_tables.get(target.name)
-            assert found is not None, f"{target} was not judged"
+        found = await self.cached(read, requirement, told)
+        if isinstance(found, Answer):
             return found
+        if found.reason is Reason.NO_LIST and found.judged is not None:
+            raise InputError(
+                f"{found.judged.target.name} has write ids: pass write_ids and a positive "
+                "table_id, or ask for consistency latest"
+            )
+        return await self._ask_database(read, found)
 
-        position = min(one.verdict.position for one in judged)
-        reason = max((one.verdict.reason for one in judged), key=(Reason.FRESH, Reason.NEWER).index)
-        value: A | NoSuchObjectError
+    async def cached(
+        self, read: Read[A], requirement: Requirement, told: LatestLog | None = None
+    ) -> Answer[A] | Miss:
+        """What the cache answers, after waiting for it as long as that is worth it.
+
+        `told` is a read of the log for this request, if one was made already.
+        """
         try:
-            value = read.answer(CachedObjects(reader_of))
-        except NoSuchObjectError as missing:
-            value = missing
-        return Answer(value, Source.CACHE, reason, position)
+            judged, found = await self._judge(read.targets, requirement, told)
+            if _first_miss(judged) is not None or not judged or not read.is_long:
+                return self._settled(read, requirement, judged)
+            own = self._look(read.targets, requirement, found, own=True)
+            miss = _first_miss(own)
+            if miss is not None:
+                return Miss(miss.verdict.reason, miss)
+            return await self._serve_long(read, requirement, judged, own)
+        except _STORE_ERRORS as error:
+            return _unreadable(read, error)
 
-    def _with_moment(self, answer: Answer[A], judged: Sequence[Judged]) -> Answer[A]:
-        reader = judged[0].reader
-        assert reader is not None
-        if any(one.reader is not reader for one in judged):
-            return answer
-        if answer.position != Position(reader.head.epoch, reader.head.applied):
-            return answer
-        return answer._replace(moment=(self._views.shard_of(judged[0].target), reader))
+    def cached_now(self, read: Read[A], requirement: Requirement) -> Answer[A] | Miss | None:
+        """The same without waiting for anything; None where that tells nothing."""
+        if requirement.latest or read.is_long:
+            return None
+        try:
+            judged = self._look(read.targets, requirement, None)
+            return None if _worth_waiting(judged) else self._settled(read, requirement, judged)
+        except _STORE_ERRORS as error:
+            return _unreadable(read, error)
 
-    async def _ask_database(self, read: Read[A], miss: Judged | None) -> Answer[A]:
+    def want(self, miss: Miss) -> None:
+        """Somebody wants what was missed: if it is cold, it shall be loaded."""
+        if miss.judged is not None and miss.reason is Reason.COLD:
+            self._loads.ask(miss.judged.target, miss.judged.facts)
+
+    def shard_of(self, miss: Miss) -> int | None:
+        """The shard that would have answered."""
+        return None if miss.judged is None else self._views.shard_of(miss.judged.target)
+
+    def _settled(
+        self, read: Read[A], requirement: Requirement, judged: Sequence[Judged]
+    ) -> Answer[A] | Miss:
+        miss = _first_miss(judged)
+        if miss is not None:
+            return Miss(miss.verdict.reason, miss)
+        if not judged:
+            return Miss(Reason.DATABASE_ONLY)
+        moment = self._moment(requirement, judged, judged)
+        return _serve(read, judged)._replace(moment=moment)
+
+    async def _serve_long(
+        self,
+        read: Read[A],
+        requirement: Requirement,
+        judged: Sequence[Judged],
+        own: Sequence[Judged],
+    ) -> Answer[A]:
+        """In a thread, of snapshots of its own."""
+        moment = self._moment(requirement, judged, own)
+        loop = asyncio.get_running_loop()
+        answer = await loop.run_in_executor(self._threads, _serve, read, own)
+        return answer._replace(moment=moment)
+
+    def _moment(
+        self, requirement: Requirement, judged: Sequence[Judged], served: Sequence[Judged]
+    ) -> Moment | None:
+        """`served` was looked at after `judged`: in the same state, if the shard hasn't moved."""
+        reader, number = judged[0].reader, self._views.shard_of(judged[0].target)
+        if reader is None or any(one.reader is not reader for one in judged):
+            return None
+        head = Position(reader.head.epoch, reader.head.applied)
+        if not requirement.latest and any(one.verdict.position != head for one in served):
+            return None
+        return Moment(number, reader) if self._views.reader(number) is reader else None
+
+    async def _ask_database(self, read: Read[A], miss: Miss) -> Answer[A]:
         reached = self._views.reached
-        reason = Reason.DATABASE_ONLY if miss is None else miss.verdict.reason
-        detail = "" if miss is None else miss.facts.detail
         try:
             found = await self._database.answer(read)
         except UnansweredError as error:
             raise UnansweredError(
-                f"{error}; the cache does not because of: {reason}", error.retry_after_s
+                f"{error}; the cache does not because of: {miss.reason}", error.retry_after_s
             ) from error
         self._history.check_position(reached.epoch, reached.event, found.event)
-        exists = not isinstance(found.value, NoSuchObjectError)
-        if miss is not None and reason is Reason.COLD and exists:
-            self._loads.ask(miss.target, miss.facts)
+        if not isinstance(found.value, NoSuchObjectError):
+            self.want(miss)
         position = Position(reached.epoch, found.event)
-        return Answer(found.value, Source.DATABASE, reason, position, detail)
+        return Answer(found.value, Source.DATABASE, miss.reason, position, miss.detail)
 
-    async def _judge(self, targets: Sequence[Target], requirement: Requirement) -> list[Judged]:
+    async def _judge(
+        self, targets: Sequence[Target], requirement: Requirement, told: LatestLog | None
+    ) -> tuple[list[Judged], LatestLog | None]:
+        """Also what the database told for it, if it was asked."""
         judged = self._look(targets, requirement, None)
         if requirement.latest:
             if not all(one.verdict.serves or one.verdict.reason is Reason.UNREAD for one in judged):
-                return judged
-            return await self._judge_latest(targets, requirement, judged)
+                return judged, None
+            return await self._judge_latest(targets, requirement, judged, told)
         wait_s = _wait_s(requirement, POSITION_WAIT_S)
         if not _worth_waiting(judged):
-            return judged
+            return judged, None
         judged = await self._wait(targets, requirement, judged, wait_s, None)
-        if _worth_waiting(judged):
-            # What no event touched since is complete up to now, whatever the shard has folded.
-            found = await self._database.after_now(_lowest(judged))
-            judged = self._look(targets, requirement, found)
-        return judged
+        if not _worth_waiting(judged):
+            return judged, None
+        # What no event touched since is complete up to now, whatever the shard has folded.
+        found = await self._database.after_now(_lowest(judged))
+        return self._look(targets, requirement, found), found
 
     async def _judge_latest(
-        self, targets: Sequence[Target], requirement: Requirement, judged: Sequence[Judged]
-    ) -> list[Judged]:
+        self,
+        targets: Sequence[Target],
+        requirement: Requirement,
+        judged: Sequence[Judged],
+        told: LatestLog | None,
+    ) -> tuple[list[Judged], LatestLog | None]:
         if not judged:
-            return []
-        found = await self._database.after_now(_lowest(judged))
+            return [], None
+        found = told or await self._database.after_now(_lowest(judged))
         again = self._look(targets, requirement, found)
         if found is None or not _worth_waiting(again):
-            return again
+            return again, found
         wait_s = _wait_s(requirement, LATEST_WAIT_S)
-        return await self._wait(targets, requirement, again, wait_s, found)
+        return await self._wait(targets, requirement, again, wait_s, found), found
 
     async def _wait(
         self,
@@ -200,10 +274,16 @@ class Resolver:
         return self._look(targets, requirement, found)
 
     def _look(
-        self, targets: Sequence[Target], requirement: Requirement, found: LatestLog | None
+        self,
+        targets: Sequence[Target],
+        requirement: Requirement,
+        found: LatestLog | None,
+        *,
+        own: bool = False,
     ) -> list[Judged]:
-        """Judges all targets, those of one shard in one snapshot."""
-        sight = _Sight(self._views, self._history, requirement, found)
+        """Judges all targets, those of one shard in one snapshot; `own`: that nobody shares."""
+        reader_of = self._views.own_reader if own else self._views.reader
+        sight = _Sight(self._views, reader_of, self._history, requirement, found)
         return [sight.judge(target) for target in targets]
 
 
@@ -211,9 +291,15 @@ class _Sight:
     """One look at the shards: the newest snapshot of each, taken when it is first needed."""
 
     def __init__(
-        self, views: Views, history: History, requirement: Requirement, found: LatestLog | None
+        self,
+        views: Views,
+        reader_of: Callable[[int], ShardReader | None],
+        history: History,
+        requirement: Requirement,
+        found: LatestLog | None,
     ) -> None:
         self._views = views
+        self._reader_of = reader_of
         self._history = history
         self._requirement = requirement
         self._found = found
@@ -258,12 +344,36 @@ class _Sight:
 
     def _reader(self, shard: int) -> ShardReader | None:
         if shard not in self._readers:
-            self._readers[shard] = self._views.reader(shard)
+            self._readers[shard] = self._reader_of(shard)
         return self._readers[shard]
+
+
+def _serve(read: Read[A], judged: Sequence[Judged]) -> Answer[A]:
+    readers = {one.target: one.reader for one in judged}
+    of_tables = {one.target.name: one.reader for one in judged if one.target.is_of_table}
+
+    def reader_of(target: Target) -> ShardReader:
+        found = readers.get(target) or of_tables.get(target.name)
+        assert found is not None, f"{target} was not judged"
+        return found
+
+    position = min(one.verdict.position for one in judged)
+    reason = max((one.verdict.reason for one in judged), key=(Reason.FRESH, Reason.NEWER).index)
+    value: A | NoSuchObjectError
+    try:
+        value = read.answer(CachedObjects(reader_of))
+    except NoSuchObjectError as missing:
+        value = missing
+    return Answer(value, Source.CACHE, reason, position)
 
 
 def _first_miss(judged: Sequence[Judged]) -> Judged | None:
     return next((one for one in judged if not one.verdict.serves), None)
+
+
+def _unreadable(read: Read[Any], error: Exception) -> Miss:
+    log.warning("a store can't be read", error=str(error))
+    return Miss(Reason.STORE_ERROR, _store_error(read.targets[0], str(error)))
 
 
 def _store_error(target: Target, why: str) -> Judged:

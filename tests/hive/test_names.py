@@ -10,6 +10,7 @@ from hive.names import (
     parse_table_name,
     partition_items,
     partition_name,
+    partition_names,
     partition_values,
     table_name,
     unescape_path_part,
@@ -88,3 +89,9 @@ def test_what_names_no_partition_is_refused(name: str) -> None:
 def test_keys_and_values_must_be_as_many() -> None:
     with pytest.raises(NameFormatError, match="one value for each of the keys ds, hr"):
         partition_name(["ds", "hr"], ["1"])
+
+
+@given(st.lists(st.lists(st.text() | IDENTIFIERS, min_size=2, max_size=2), max_size=4))
+def test_many_names_are_those_of_each(many: list[list[str]]) -> None:
+    keys = ["ds", "100%"]
+    assert partition_names(keys, many) == [partition_name(keys, values) for values in many]

@@ -131,3 +131,12 @@ def test_any_text_is_read_or_refused(given_: dict[str, str]) -> None:
     else:
         assert requirement.write_ids is None or requirement.table_id > 0
     assert len(refusal) < 400
+
+
+def test_latest_is_refused_where_nobody_can_tell_it() -> None:
+    with pytest.raises(InputError, match=r"latest can't be the default .*: why; until then"):
+        Defaults(no_latest="why")
+    refusing = Defaults(Consistency.ANY, no_latest="why")
+    assert parse_with(refusing).consistency is Consistency.ANY
+    with pytest.raises(InputError, match="latest can't be had here: why"):
+        parse_with(refusing, consistency="latest")

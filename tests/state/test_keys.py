@@ -81,3 +81,9 @@ def test_a_databases_range_holds_its_tables(db: DatabaseName, table: TableName) 
 def test_kinds_are_one_byte_each_and_differ() -> None:
     assert len(set(keys.KINDS)) == len(keys.KINDS)
     assert all(len(kind) == 1 for kind in keys.KINDS)
+
+
+@given(st.lists(values, max_size=5))
+def test_many_keys_are_split_as_each_alone(rows: list[tuple[str, ...]]) -> None:
+    many = [keys.texts(row) for row in rows]
+    assert keys.split_many(many) == [keys.split_texts(one) for one in many] == rows

@@ -30,7 +30,7 @@ from query_api.database.reads import CurrentEvent, GetWriteIds, Snapshots, Table
 from query_api.http import Settings as ServerSettings
 from query_api.http.access import read_tokens
 from query_api.latest.log import LatestLog
-from query_api.reads import Read
+from query_api.reads import Read, Rendered
 from state.records.actions import (
     AllocateWriteIds,
     CommitTxn,
@@ -80,6 +80,9 @@ class Told(Nowhere):
         super().__init__(LatestLog(0, 5, []))
 
     async def answer(self, read: Read[object]) -> FromDatabase[object]:
+        if isinstance(read, Rendered):
+            found = await self.answer(read.read)
+            return found._replace(value=read.write(found.value))
         if isinstance(read, GetWriteIds):
             tables = [TableSnapshot(ORDERS, ORDERS_ID, write_id_list(1, table="sales.orders"))]
             return FromDatabase(Snapshots(write_id_list(60), tables), 5)

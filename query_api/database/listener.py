@@ -1,0 +1,38 @@
+"""Whether the metastore logs its events in the transactions that they tell of.
+
+Only a transactional listener hears of transactions. So where one began and the log, which goes
+back further than that, has no OPEN_TXN of about that time, the listener is another one.
+"""
+
+from typing import Final
+
+import sqlalchemy as sa
+
+from hive.schema import Version, metadata
+
+EVENTS_MAX: Final = 100_000
+"""How many of the newest events are looked at."""
+CLOCKS_S_MAX: Final = 300
+"""How far the clocks of the database and of the metastores may be apart."""
+_UNLOGGED_TYPES: Final = (1, 2)
+"""Of TXNS.TXN_TYPE: transactions of replication and read-only ones, which write no events."""
+
+
+def has_unlogged_transactions(connection: sa.Connection, version: Version) -> bool:
+    """Whether the database proves that the listener isn't transactional."""
+    tables = metadata(version).tables
+    log, txns = tables["NOTIFICATION_LOG"].c, tables["TXNS"].c
+    newest = sa.select(sa.func.max(log.EVENT_ID)).scalar_subquery()
+    recent = log.EVENT_ID > newest - EVENTS_MAX
+    oldest_s, opened_s = connection.execute(
+        sa.select(
+            sa.func.min(log.EVENT_TIME),
+            sa.func.max(sa.case((log.EVENT_TYPE == "OPEN_TXN", log.EVENT_TIME))),
+        ).where(recent)
+    ).one()
+    began_ms = connection.scalar(
+        sa.select(sa.func.max(txns.TXN_STARTED)).where(txns.TXN_TYPE.not_in(_UNLOGGED_TYPES))
+    )
+    if oldest_s is None or began_ms is None:
+        return False
+    return bool(began_ms / 1000 > max(oldest_s, opened_s or 0) + CLOCKS_S_MAX)

@@ -1,0 +1,65 @@
+"""Middleware before all routing: answers what is kept."""
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from query_api.http.access import Role, Tokens
+from query_api.http.kept import KeptAnswers, messages
+from query_api.latest.log import LatestLog
+from query_api.positions import Position
+
+AfterNow = Callable[[Position], Awaitable[LatestLog | None]]
+_ASKS_OTHERWISE: Final = b"metatide-"
+
+
+class FromKept:
+    """Answers from what is kept where the headers ask for nothing else than the query."""
+
+    def __init__(
+        self, app: ASGIApp, kept: KeptAnswers, tokens: Tokens, after_now: AfterNow
+    ) -> None:
+        self._app = app
+        self._kept = kept
+        self._tokens = tokens
+        self._after_now = after_now
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if (
+            scope["type"] != "http"
+            or scope["method"] != "GET"
+            or not await self._answers(scope, send)
+        ):
+            await self._app(scope, receive, send)
+
+    async def _answers(self, scope: Scope, send: Send) -> bool:
+        key = scope["path"], scope["query_string"]
+        kept = self._kept.get(key)
+        if kept is None:
+            return False
+        known = accepted = authorization = None
+        for name, value in scope["headers"]:
+            if name == b"if-none-match":
+                known = value
+            elif name == b"accept-encoding":
+                accepted = value
+            elif name == b"authorization":
+                authorization = value
+            elif name.startswith(_ASKS_OTHERWISE) or (name == b"accept" and b"ndjson" in value):
+                return False
+        if self._tokens.role_of(authorization) < Role.READ:
+            return False
+        position = None
+        if kept.latest_of:
+            found = await self._after_now(kept.reached)
+            if found is None or self._kept.get(key) is not kept or not kept.is_latest(found):
+                scope.setdefault("state", {})["told"] = found
+                return False
+            position = max(kept.reached, Position(found.epoch, found.current))
+        response = kept.response(known, accepted)
+        self._kept.put_head(key, kept, scope, response)
+        kept.count()
+        for message in messages(response, position):
+            await send(message)
+        return True

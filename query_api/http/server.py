@@ -1,0 +1,202 @@
+"""The server: uvicorn's, with limits on what one connection may take, and a short way for answers
+that are kept.
+
+The short way: a request whose bytes are exactly those of an earlier one gets what that one would
+get now. Nothing is parsed then, and no task is started. Whether a chunk is exactly one request is
+what the parser said of it when it came first; everything else goes the long way.
+"""
+
+import asyncio
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+from pathlib import Path
+from struct import pack
+from typing import Any, Final
+
+import msgspec
+import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.httptools_impl import (
+    STATUS_LINE,
+    HttpToolsProtocol,
+    RequestResponseCycle,
+)
+from uvicorn.server import ServerState
+
+from query_api.http.kept import KeptAnswers
+
+CONNECTIONS_MAX: Final = 10_000
+HEAD_BYTES_MAX: Final = 64 * 1024
+KEEP_ALIVE_S: Final = 60
+REQUEST_S_MAX: Final = 20
+"""All of a request must be there this long after its first byte, that after the connection."""
+STUCK_S_MAX: Final = 30
+"""A response of which nobody has taken anything for this long is given up."""
+SWEEP_S: Final = 1
+_TICKS_A_SECOND: Final = 10
+_NO_LINGERING: Final = pack("ii", 1, 0)
+
+
+class Tls(msgspec.Struct, frozen=True):
+    """A certificate, with those up to its root, and its key."""
+
+    certificate: Path
+    key: Path
+
+
+class ReadProtocol(HttpToolsProtocol):
+    """One connection."""
+
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self._kept: KeptAnswers | None = app_state.get("kept")
+        self._begun = self._completed = 0
+        self._head_bytes = 0
+        self._has_body = self._was_short = False
+        self._late_s = self._stuck_s = self._unsent = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if len(self.connections) > CONNECTIONS_MAX:
+            transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        begun = self._begun
+        is_between = begun == self._completed
+        if is_between and self._answer_shortly(data):
+            return
+        self._head_bytes += len(data)
+        super().data_received(data)
+        if self._begun == self._completed:
+            if is_between and self._begun == begun + 1 and not self._has_body:
+                self.scope["state"]["head"] = data
+        elif self._head_bytes > HEAD_BYTES_MAX:
+            self._refuse(431, f"a request's head has more than {HEAD_BYTES_MAX} bytes")
+
+    def on_message_begin(self) -> None:
+        self._begun += 1
+        self._has_body = False
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self._head_bytes = -sys.maxsize
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._has_body = True
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._completed += 1
+        self._head_bytes = 0
+        super().on_message_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        self._refuse(400, msg)
+
+    def timeout_keep_alive_handler(self) -> None:
+        if self._was_short:
+            self._was_short = False
+            self.timeout_keep_alive_task = self.loop.call_later(
+                self.timeout_keep_alive, self.timeout_keep_alive_handler
+            )
+        else:
+            super().timeout_keep_alive_handler()
+
+    def sweep(self) -> None:
+        """Once in a while: ends what takes too long."""
+        unsent = self.transport.get_write_buffer_size()
+        self._stuck_s = self._stuck_s + SWEEP_S if unsent and unsent == self._unsent else 0
+        self._unsent = unsent
+        is_late = not self._begun or self._begun != self._completed
+        self._late_s = self._late_s + SWEEP_S if is_late else 0
+        if self._stuck_s >= STUCK_S_MAX:
+            # Or the system would go on offering what it holds.
+            connected = self.transport.get_extra_info("socket")
+            connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGERING)
+            self.transport.abort()
+        elif self._late_s >= REQUEST_S_MAX and not self.transport.is_closing():
+            self._refuse(408, f"no whole request came within {REQUEST_S_MAX} s")
+
+    def _answer_shortly(self, data: bytes) -> bool:
+        if self._kept is None or self._is_answering():
+            return False
+        if self.flow.write_paused or self.transport.is_closing():
+            return False
+        response = self._kept.by_head(data)
+        if response is None:
+            return False
+        status, headers, body = response
+        parts = [STATUS_LINE[status]]
+        for name, value in (*self.server_state.default_headers, *headers):
+            parts += (name, b": ", value, b"\r\n")
+        parts += (b"\r\n", body)
+        self.transport.write(b"".join(parts))
+        self._was_short = True
+        return True
+
+    def _is_answering(self) -> bool:
+        cycle: RequestResponseCycle | None = self.cycle
+        return cycle is not None and not cycle.response_complete
+
+    def _refuse(self, status: int, detail: str) -> None:
+        """Says why and hangs up; where a response is under way, only the latter."""
+        if not self._is_answering():
+            body = msgspec.json.encode(
+                {
+                    "type": "about:blank",
+                    "title": HTTPStatus(status).phrase,
+                    "status": status,
+                    "detail": detail,
+                }
+            )
+            self.transport.write(
+                STATUS_LINE[status]
+                + b"content-type: application/problem+json\r\nconnection: close\r\n"
+                + b"content-length: %d\r\n\r\n" % len(body)
+                + body
+            )
+        self.transport.close()
+
+
+class ReadServer(uvicorn.Server):
+    """Serves an application in the running event loop; who runs the loop handles signals."""
+
+    def __init__(self, app: ASGIApp, host: str, port: int, tls: Tls | None = None) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                host=host,
+                port=port,
+                http=ReadProtocol,
+                ws="none",
+                access_log=False,
+                log_level="critical",
+                proxy_headers=False,
+                server_header=False,
+                timeout_keep_alive=KEEP_ALIVE_S,
+                timeout_graceful_shutdown=1,
+                ssl_certfile=None if tls is None else tls.certificate,
+                ssl_keyfile=None if tls is None else tls.key,
+            )
+        )
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+    async def on_tick(self, counter: int) -> bool:
+        if counter % (SWEEP_S * _TICKS_A_SECOND) == 0:
+            for connection in list(self.server_state.connections):
+                if isinstance(connection, ReadProtocol):
+                    connection.sweep()
+        return await super().on_tick(counter)

@@ -1,0 +1,103 @@
+"""What the configuration makes of the server of reads."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from hive.errors import InputError
+from hive.names import table_name
+from hive.schema import Version, create, metadata
+from metatide.config import load
+from metatide.serving import open_primary, read_settings, tls
+from metatide.stack.database import make_engine
+from metatide.stack.machine import free_port
+from query_api.http import Settings
+from query_api.requirement import Consistency
+
+
+def settings(tmp_path: Path, environ: Mapping[str, str]) -> Settings:
+    """With a database that doesn't answer."""
+    url = f"postgresql://nobody@127.0.0.1:{free_port()}/nothing"
+    named = {"METATIDE_DATABASE_URL": url, "METATIDE_DATA_DIR": str(tmp_path)}
+    config = load(environ={**named, **environ}).config
+    primary = open_primary(config)
+    assert primary is not None
+    try:
+        return read_settings(config, primary)
+    finally:
+        asyncio.run(primary.close())
+
+
+def test_reads_are_the_latest_and_open_to_all_unless_told(tmp_path: Path) -> None:
+    found = settings(tmp_path, {})
+    assert found.defaults.of(table_name(None, "logs", "web")) is Consistency.LATEST
+    assert found.defaults.no_latest is None
+    assert found.tokens.role_of(None)
+
+
+def test_the_first_pattern_that_matches_counts(tmp_path: Path) -> None:
+    reads = {
+        "METATIDE_READS_CONSISTENCY": "any",
+        "METATIDE_READS_TABLES": "logs.tmp_*=any, logs.*|*.ledger=latest",
+        "METATIDE_READS_FLOOR": "any",
+    }
+    defaults = settings(tmp_path, reads).defaults
+    told = {name: defaults.of(table_name(None, *name.split("."))) for name in NAMES}
+    assert told == dict(zip(NAMES, ("any", "latest", "latest", "any"), strict=True))
+    assert defaults.of(None) is Consistency.ANY
+
+
+NAMES = ("logs.tmp_1", "logs.web", "sales.ledger", "sales.orders")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "complaint"),
+    [
+        ("TABLES", "logs.*", "expected PATTERN=any or PATTERN=latest"),
+        ("CONSISTENCY", "at_least", "Invalid enum value"),
+        ("TOKENS_PATH", "/nowhere/tokens", "reads.tokens_path: /nowhere/tokens can't be read"),
+        ("TLS_CA", "/nowhere/ca.pem", "reads.tls_ca: /nowhere/ca.pem can't be used"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    tmp_path: Path, name: str, value: str, complaint: str
+) -> None:
+    with pytest.raises(InputError, match=complaint):
+        settings(tmp_path, {f"METATIDE_READS_{name}": value})
+
+
+def test_latest_is_refused_where_the_listener_is_not_transactional(
+    tmp_path: Path, new_database: Callable[[], str]
+) -> None:
+    url = new_database()
+    engine = make_engine(url)
+    create(engine, Version.V4_1)
+    tables, now_s = metadata(Version.V4_1).tables, int(time.time())
+    event = {"NL_ID": 1, "EVENT_ID": 1, "EVENT_TIME": now_s - 3600, "EVENT_TYPE": "CREATE_TABLE"}
+    txn = {"TXN_ID": 9, "TXN_STATE": "o", "TXN_STARTED": now_s * 1000, "TXN_USER": "u"}
+    with engine.begin() as connection:
+        connection.execute(tables["NOTIFICATION_LOG"].insert().values(event))
+        connection.execute(
+            tables["TXNS"].insert().values(TXN_LAST_HEARTBEAT=0, TXN_HOST="h", TXN_TYPE=0, **txn)
+        )
+    there = {"METATIDE_DATABASE_URL": url}
+    with pytest.raises(InputError, match=r"isn't transactional.*restart the metastores"):
+        settings(tmp_path, there)
+    told = settings(tmp_path, {**there, "METATIDE_READS_CONSISTENCY": "any"}).defaults.no_latest
+    assert told is not None
+
+
+def test_a_certificate_needs_its_key(tmp_path: Path) -> None:
+    config = load(environ={"METATIDE_READS_TLS_CERTIFICATE": "/nowhere/cert.pem"}).config
+    with pytest.raises(InputError, match="go together: give both"):
+        tls(config)
+    both = {
+        "METATIDE_READS_TLS_CERTIFICATE": "/nowhere/cert.pem",
+        "METATIDE_READS_TLS_KEY": "/nowhere/key.pem",
+    }
+    with pytest.raises(InputError, match="can't be used: "):
+        tls(load(environ=both).config)
+    assert tls(load(environ={}).config) is None

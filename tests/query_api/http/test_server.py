@@ -1,0 +1,187 @@
+"""What one connection gets, and what it may take, on a real server."""
+
+import json
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import httpx
+import pytest
+
+from query_api.http import server
+from query_api.latest.log import LatestLog
+from query_api.latest.touched import Touched
+from state.records.actions import PutPartitions
+from tests.metatide.client.serving import serving
+from tests.query_api.http.asking import Knowing, grounds
+from tests.query_api.http.test_answers import ANY, DAYS, TABLE, warm
+from tests.query_api.shards import ORDERS, change, partition_image
+
+_ESTABLISHED = 1
+NAMES = f"{TABLE}/partition-names?{ANY}"
+
+
+@contextmanager
+def connection(url: str) -> Iterator[socket.socket]:
+    parts = httpx.URL(url)
+    with socket.create_connection((parts.host, parts.port or 0), timeout=30) as opened:
+        yield opened
+
+
+def request(path: str, *headers: str) -> bytes:
+    return "\r\n".join([f"GET {path} HTTP/1.1", "Host: here", *headers, "", ""]).encode()
+
+
+def response(opened: socket.socket, count: int = 1) -> list[tuple[str, dict[str, str], bytes]]:
+    """Status line, headers and body of so many responses; fewer where the server hangs up."""
+    found: list[tuple[str, dict[str, str], bytes]] = []
+    data = b""
+    while len(found) < count:
+        head, end, rest = data.partition(b"\r\n\r\n")
+        lines = head.decode("latin-1").split("\r\n")
+        headers = {k.lower(): v for k, _, v in (line.partition(": ") for line in lines[1:])}
+        length = int(headers.get("content-length", 0))
+        if end and len(rest) >= length:
+            found.append((lines[0], headers, rest[:length]))
+            data = rest[length:]
+        elif more := opened.recv(1 << 16):
+            data += more
+        else:
+            break
+    return found
+
+
+def test_the_short_way_gives_what_the_long_one_gives() -> None:
+    shards = warm()
+    shard = shards.shard(0)
+    assert shard is not None
+    with serving(shards) as url, connection(url) as opened:
+        answers = []
+        for _ in range(5):
+            opened.sendall(request(NAMES))
+            answers += response(opened)
+        for status, headers, body in answers:
+            headers.pop("date")
+            assert (status, headers, body) == answers[0]
+        shard.fold([change(5, PutPartitions(ORDERS, 0, (partition_image("new"),), added=True))])
+        opened.sendall(request(NAMES))
+        [(_, headers, body)] = response(opened)
+        assert json.loads(body)["names"] == [*(f"ds={day}" for day in DAYS), "ds=new"]
+        assert headers["metatide-position"] == "0:5"
+        for _ in range(3):
+            opened.sendall(request(NAMES, f"If-None-Match: {headers['etag']}"))
+            [(status, known, body)] = response(opened)
+            assert (status, body) == ("HTTP/1.1 304 Not Modified", b"")
+            assert known["etag"] == headers["etag"]
+        told = httpx.get(f"{url}/metrics").text
+    assert 'read="ListPartitionNames",reason="fresh",source="cache"} 9.0' in told
+
+
+def test_what_is_cut_differently_or_asks_for_more_goes_the_long_way() -> None:
+    plain, other = request(NAMES), request(f"{TABLE}?{ANY}")
+    with serving(warm()) as url, connection(url) as opened:
+        for _ in range(3):
+            opened.sendall(plain)
+            [(_, _, names)] = response(opened)
+            opened.sendall(other)
+            [(_, _, table)] = response(opened)
+        opened.sendall(plain + other + plain)
+        assert [body for _, _, body in response(opened, 3)] == [names, table, names]
+        opened.sendall(plain[:20])
+        opened.sendall(plain[20:] + other)
+        assert [body for _, _, body in response(opened, 2)] == [names, table]
+        # A body that looks like a request is none.
+        posted = f"POST {NAMES} HTTP/1.1\r\nHost: here\r\nContent-Length: {len(plain)}\r\n\r\n"
+        opened.sendall(posted.encode())
+        opened.sendall(plain)
+        [(status, _, _)] = response(opened)
+        assert status == "HTTP/1.1 400 Bad Request"
+        opened.sendall(plain)
+        assert response(opened)[0][2] == names
+
+
+def test_a_connection_that_closes_itself_is_closed_each_time() -> None:
+    with serving(warm()) as url:
+        for _ in range(4):
+            with connection(url) as opened:
+                opened.sendall(request(NAMES, "Connection: close"))
+                assert len(response(opened)) == 1
+                assert opened.recv(1) == b""
+
+
+def test_a_head_without_end_and_bytes_that_are_no_request_are_refused() -> None:
+    with serving(warm()) as url:
+        for sent, status in (
+            (b"GET / HTTP/1.1\r\n" + b"X-Y: %s\r\n" % (b"z" * 1000) * 70, 431),
+            (b"\x16\x03\x01 nonsense\r\n\r\n", 400),
+        ):
+            with connection(url) as opened:
+                opened.sendall(sent)
+                [(line, headers, body)] = response(opened)
+                assert line.startswith(f"HTTP/1.1 {status} ")
+                assert headers["content-type"] == "application/problem+json"
+                assert json.loads(body)["status"] == status
+
+
+def test_who_sends_nothing_whole_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "REQUEST_S_MAX", 1)
+    with serving(warm()) as url, connection(url) as idle, connection(url) as slow:
+        slow.sendall(request(NAMES)[:-1])
+        for opened in (idle, slow):
+            [(status, _, body)] = response(opened)
+            assert status == "HTTP/1.1 408 Request Timeout"
+            assert "no whole request" in json.loads(body)["detail"]
+            assert opened.recv(1) == b""
+
+
+def test_who_takes_nothing_is_hung_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "STUCK_S_MAX", 2)
+    rows = tuple(partition_image(f"{day}-{'x' * 2000}") for day in range(3000))
+    shards = warm()
+    shard = shards.shard(0)
+    assert shard is not None
+    shard.fold([change(5, PutPartitions(ORDERS, 0, rows, added=True))])
+    with serving(shards) as url, connection(url) as opened:
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        opened.sendall(request(f"{TABLE}/partitions?{ANY}&limit=5000"))
+        deadline = time.monotonic() + 60
+        while opened.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == _ESTABLISHED:
+            assert time.monotonic() < deadline, "it is still waited for"
+            time.sleep(0.05)
+
+
+def test_too_many_connections_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "CONNECTIONS_MAX", 2)
+    with serving(warm()) as url, connection(url) as one, connection(url) as two:
+        for opened in (one, two):
+            opened.sendall(request(NAMES))
+            assert len(response(opened)) == 1
+        with connection(url) as three, suppress(ConnectionError):
+            three.sendall(request(NAMES))
+            assert response(three) == []
+        one.sendall(request(NAMES))
+        assert len(response(one)) == 1
+
+
+def test_latest_is_answered_from_what_is_kept() -> None:
+    database = Knowing(LatestLog(0, 9, [(number, Touched()) for number in range(5, 10)]))
+    with serving(warm(), database) as url, httpx.Client(base_url=url) as client:
+        for _ in range(4):
+            found = client.get(f"{TABLE}?consistency=latest")
+            assert (*grounds(found), found.headers["metatide-position"]) == (
+                "cache",
+                "fresh",
+                "0:9",
+            )
+        assert (
+            client.get(
+                f"{TABLE}?consistency=latest", headers={"If-None-Match": found.headers["etag"]}
+            ).status_code
+            == 304
+        )
+        database.log = LatestLog(0, 6, [(5, Touched()), (6, Touched(tables=(ORDERS,)))])
+        database.event = 6
+        assert grounds(client.get(f"{TABLE}?consistency=latest")) == ("database", "behind")
+        database.log = None
+        assert grounds(client.get(f"{TABLE}?consistency=latest")) == ("database", "unread")
