@@ -1,11 +1,9 @@
 """`metatide connect`: the connector."""
 
-import logging
 import signal
 from types import FrameType
 
 import click
-import structlog
 
 from connectors import health
 from connectors.collecting import collect_seldom
@@ -16,6 +14,7 @@ from connectors.metrics import Metrics
 from connectors.settings import Pace
 from connectors.sql_source import SqlSource
 from hive.errors import InputError
+from metatide import logs
 from metatide.config import Effective, configured
 from metatide.doctor import find_target
 from metatide.kafka import events_topic
@@ -39,7 +38,7 @@ def command(effective: Effective) -> None:
     takes those of a running `metatide up`. What workers miss, it loads from the database.
     /metrics and /healthz are served on --connect-port.
     """
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING))
+    logs.configure()
     config = effective.config
     url = find_target(config).database_url
     if url is None:
