@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer
+from confluent_kafka import Consumer, TopicPartition
 
 from hive.errors import RecordFormatError
 from hive.names import TableName
@@ -21,7 +21,7 @@ from state.records import Change, LoadBegin, LoadEnd, LoadRows, Rows, Scope, Sco
 from state.records.actions import CreateTable, PutPartitions, Undecodable
 from state.records.asks import decode_ask, signals_topic
 from state.records.objects import PartitionImage, TableImage
-from tests.processors.worker.inside import until, working
+from tests.processors.worker.inside import PATIENCE_S, until, working
 from tests.support.topics import TopicWriter, new_topic
 
 TABLE = TableName("hive", "db", "t")
@@ -53,21 +53,20 @@ def count(worker: Worker) -> int:
     return sum(1 for _ in snapshot.scan(prefix, prefix + b"\xff"))
 
 
-def asks(topic: Topic, wait_s: float) -> list[int]:
-    """The floors of all asks for loads."""
-    settings = {
-        "bootstrap.servers": topic.servers,
-        "group.id": os.urandom(4).hex(),
-        "auto.offset.reset": "earliest",
-    }
+def asks(topic: Topic) -> list[int]:
+    """The floors of all asks for loads so far."""
+    settings = {"bootstrap.servers": topic.servers, "group.id": "unused"}
     consumer = Consumer(settings, logger=QUIET)
-    consumer.subscribe([signals_topic(topic.name)])
-    deadline, found = time.monotonic() + wait_s, []
-    while time.monotonic() < deadline:
-        for message in consumer.consume(100, 0.1):
+    found = []
+    signals = consumer.list_topics(timeout=30).topics.get(signals_topic(topic.name))
+    for number in signals.partitions if signals else ():
+        partition = TopicPartition(signals_topic(topic.name), number, 0)
+        _, end = consumer.get_watermark_offsets(partition, timeout=30)
+        consumer.assign([partition])
+        for message in consumer.consume(end, 30) if end else ():
             value = message.value()
-            if message.error() is None and isinstance(value, bytes):
-                found.append(decode_ask(value).floor)
+            assert isinstance(value, bytes)
+            found.append(decode_ask(value).floor)
     consumer.close()
     return found
 
@@ -122,7 +121,7 @@ def test_live_records_pass_through_the_agent(topic: Topic, tmp_path: Path) -> No
             agent = next(iter(worker._group._app.agents.values()))
             await agent.stop()
             write(topic, put(2))
-            assert not await shard.complete_up_to(0, 2, 5)
+            assert not await shard.complete_up_to(0, 2, 1.5)
             assert shard.live
             worker._unsettle()
             assert await shard.complete_up_to(0, 2, 30), "without Faust it reads the topic itself"
@@ -174,11 +173,16 @@ def test_only_live_doubts_are_asked_about(topic: Topic, tmp_path: Path) -> None:
     async def run() -> None:
         write(topic, CREATED, Change(0, 1, 2, (Undecodable(TABLE),)))
         async with working(topic, tmp_path / "a"), working(topic, tmp_path / "b", group="b"):
-            assert await asyncio.to_thread(asks, topic, 3) == []
+            # Time for an ask that should not be.
+            await asyncio.sleep(1)
+            assert await asyncio.to_thread(asks, topic) == []
         async with working(topic, tmp_path / "a") as worker:
             write(topic, Change(0, 2, 3, (Undecodable(TABLE),)))
             assert await worker.shards[0].complete_up_to(0, 3, 30)
-            assert await asyncio.to_thread(asks, topic, 3) == [3]
+            async with asyncio.timeout(PATIENCE_S):
+                while not (asked := await asyncio.to_thread(asks, topic)):
+                    await asyncio.sleep(0.05)
+            assert asked == [3]
             assert worker.asks_waiting == 1
             write(
                 topic,
@@ -191,7 +195,8 @@ def test_only_live_doubts_are_asked_about(topic: Topic, tmp_path: Path) -> None:
             for waiting in worker._signals._waiting.values():
                 waiting.due_s = 0
             await until(lambda: worker.asks_waiting == 0)
-            assert await asyncio.to_thread(asks, topic, 2) == [3]
+            await asyncio.sleep(1)
+            assert await asyncio.to_thread(asks, topic) == [3]
 
     asyncio.run(run())
 
