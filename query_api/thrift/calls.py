@@ -344,6 +344,8 @@ class ClientCalls:
         self._connection.done()
 
     def unanswered(self, relaying: Relaying, why: str) -> None:
+        if self._link is not None:
+            self._hub.upstreams.avoid(self._link.address)
         self._link = None
         if relaying.may_try_again and relaying.tries <= self._hub.upstreams.count:
             self._connection.run(self._open_and_relay(relaying))

@@ -102,10 +102,10 @@ class Scanner:
             raise ThriftError(f"a method's name of {word} bytes: this is not Thrift's protocol")
         name_at, end = at + 4, at + word + (8 if versioned else 9)
         name = data[name_at : name_at + word]
+        if name and _NAME.fullmatch(name) is None:
+            raise ThriftError("a method's name that can't be one: is the transport framed?")
         if len(data) < end:
             return 0
-        if _NAME.fullmatch(name) is None:
-            raise ThriftError("a method's name that can't be one: is the transport framed?")
         if not versioned:
             kind = data[name_at + word]
         if kind not in _KINDS:
@@ -137,7 +137,7 @@ class Scanner:
                 at = after + 4 + _U32(data, after)[0]
             else:
                 after = self._begin(data, code, after, end_max)
-                if not after:
+                if after < 0:
                     break
                 at = after
             if items is not None:
@@ -146,9 +146,9 @@ class Scanner:
         return at
 
     def _begin(self, data: bytes, code: int, at: int, end_max: int) -> int:
-        """Passes over the head of what holds values; 0 while it isn't whole."""
+        """Passes over the head of what holds values; -1 while it isn't whole."""
         if code == _STRING:
-            return 0
+            return -1
         if code == _STRUCT:
             self._enter(None)
             return at
@@ -157,18 +157,18 @@ class Scanner:
         return self._container(data, code, at, end_max)
 
     def _container(self, data: bytes, code: int, at: int, end_max: int) -> int:
-        """Where its items begin, or end if all have one size; 0 while its head isn't whole."""
+        """Where its items begin, or end if all have one size; -1 while its head isn't whole."""
         first: int
         second: int
         count: int
         if code == _MAP:
             if at + 6 > len(data):
-                return 0
+                return -1
             first, (second, count) = data[at], _CODE_AND_I32(data, at + 1)
             at += 6
         else:
             if at + 5 > len(data):
-                return 0
+                return -1
             first, count = _CODE_AND_I32(data, at)
             second = first
             at += 5

@@ -47,7 +47,8 @@ class Taker(Protocol):
 class Link(asyncio.Protocol):
     """A connection to a metastore, for one call at a time."""
 
-    def __init__(self, is_framed: bool) -> None:
+    def __init__(self, address: Address, is_framed: bool) -> None:
+        self.address = address
         self._unframer = Unframer() if is_framed else None
         self._scanner = Scanner(FRAME_BYTES_MAX)
         self._taker: Taker | None = None
@@ -169,7 +170,7 @@ class Upstreams:
             except (OSError, TimeoutError, UpstreamError) as error:
                 why = str(error) or "no answer in time"
                 log.warning("a metastore doesn't answer", address=_shown(address), why=why)
-                self._failed[address] = monotonic() + AVOIDED_S
+                self.avoid(address)
                 failures.append(f"{_shown(address)}: {why}")
                 continue
             self._failed.pop(address, None)
@@ -177,6 +178,10 @@ class Upstreams:
         if not failures:
             raise UpstreamError("no metastore is named to relay to (upstream.url)")
         raise UpstreamError(f"no metastore answers: {'; '.join(failures)}")
+
+    def avoid(self, address: Address) -> None:
+        """Try the others first for a while."""
+        self._failed[address] = monotonic() + AVOIDED_S
 
     def _in_order(self) -> list[Address]:
         """Each of them once, those that failed lately at the end."""
@@ -189,7 +194,7 @@ class Upstreams:
         loop = asyncio.get_running_loop()
         host, port = address
         _, link = await loop.create_connection(
-            lambda: Link(self.settings.framed), host, port, ssl=self.settings.tls
+            lambda: Link(address, self.settings.framed), host, port, ssl=self.settings.tls
         )
         try:
             for message in opening:

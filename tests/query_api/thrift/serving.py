@@ -1,0 +1,236 @@
+"""A server over methods made for the test, clients that speak bytes, and metastores that listen."""
+
+import asyncio
+import struct
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from contextlib import asynccontextmanager
+from typing import Any, NamedTuple
+
+from query_api.latest.log import LatestLog
+from query_api.positions import Position
+from query_api.reasons import Reason, Source
+from query_api.shards import Views
+from query_api.thrift.call import Answer, Call, Relay, Substitute
+from query_api.thrift.frames import Unframer, framed
+from query_api.thrift.scanner import Scanner
+from query_api.thrift.server import ThriftServer
+from query_api.thrift.settings import ThriftSettings
+from query_api.thrift.upstream import Address, UpstreamSettings
+from tests.query_api.http.asking import Knowing
+from tests.query_api.shards import MemoryShard, MemoryShards
+from tests.query_api.thrift.structs import message, text
+
+HOST = "127.0.0.1"
+PATIENCE_S = 60.0
+
+
+def result(value: str) -> bytes:
+    """The result struct of a method that gives a text."""
+    return text(0, value) + b"\0"
+
+
+def answer(value: str | Iterable[bytes], event: int = 1, **more: Any) -> Answer:
+    found = result(value) if isinstance(value, str) else value
+    return Answer(found, Source.CACHE, Reason.FRESH, Position(0, event), **more)
+
+
+class Given:
+    """Methods as a test gives them: functions of the call, the asynchronous ones awaited."""
+
+    def __init__(self, **methods: Callable[[Call], Any]) -> None:
+        self._methods = methods
+        self.calls: list[Call] = []
+        self.substitutes: dict[str, Substitute] = {}
+
+    @property
+    def names(self) -> set[str]:
+        return set(self._methods)
+
+    def answer_now(self, call: Call) -> Answer | Relay | None:
+        self.calls.append(call)
+        found = self._methods[call.method](call)
+        if asyncio.iscoroutine(found):
+            found.close()
+            return None
+        assert isinstance(found, Answer | Relay)
+        return found
+
+    async def answer(self, call: Call) -> Answer | Relay:
+        found = self._methods[call.method](call)
+        answered: Answer | Relay = await found if asyncio.iscoroutine(found) else found
+        return answered
+
+    def instead(self, call: Call) -> Substitute | None:
+        return self.substitutes.get(call.method)
+
+
+class Reply(NamedTuple):
+    """A whole message that a client got."""
+
+    method: str
+    kind: int
+    sequence: int
+    body: bytes
+    data: bytes
+
+
+class Client:
+    """A connection as a client has it; None for a reply means that it was ended."""
+
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, is_framed: bool = False
+    ) -> None:
+        self.reader = reader
+        self.writer = writer
+        self._scanner = Scanner(1 << 30)
+        self._unframer = Unframer() if is_framed else None
+        self._rest = b""
+        self._sequence = 0
+
+    def send(self, data: bytes) -> None:
+        self.writer.write(data if self._unframer is None else framed(data))
+
+    async def call(self, method: str, body: bytes = b"\0", **more: Any) -> Reply | None:
+        self._sequence += 1
+        self.send(message(method, body, sequence=self._sequence, **more))
+        return await self.reply()
+
+    async def reply(self) -> Reply | None:
+        data = bytearray()
+        while True:
+            piece, self._rest = self._rest, b""
+            if not piece:
+                async with asyncio.timeout(PATIENCE_S):
+                    piece = await self.reader.read(1 << 16)
+                if not piece:
+                    return None
+                if self._unframer is not None:
+                    piece = self._unframer.feed(piece)
+            end = self._scanner.feed(piece)
+            data += piece if end < 0 else piece[:end]
+            if end >= 0:
+                self._rest = piece[end:]
+                scanner = self._scanner
+                sequence = struct.unpack("!i", scanner.sequence)[0]
+                whole = bytes(data)
+                body = whole[scanner.body_at :]
+                return Reply(scanner.method, scanner.kind, sequence, body, whole)
+
+    async def close(self) -> None:
+        self.writer.close()
+
+
+class Metastore:
+    """Listens where a metastore would, and says what it heard in its answers.
+
+    Enough of one to see who calls it when; what a real one says is seen in `test_metastore`.
+    """
+
+    def __init__(self, name: str = "m") -> None:
+        self.name = name
+        self.heard: list[str] = []
+        self.replies: dict[str, bytes | None] = {}
+        """By method; None ends the connection."""
+        self.connections = 0
+        self.address: Address = HOST, 0
+        self._server: asyncio.Server | None = None
+        self._writers: set[asyncio.StreamWriter] = set()
+
+    async def start(self) -> None:
+        self._server = await asyncio.start_server(self._serve, *self.address)
+        self.address = self._server.sockets[0].getsockname()
+
+    async def stop(self) -> None:
+        assert self._server is not None
+        self._server.close()
+        for writer in self._writers:
+            writer.transport.abort()
+        while self._writers:
+            await asyncio.sleep(0.001)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        self._writers.add(writer)
+        scanner, data = Scanner(1 << 30), b""
+        try:
+            while piece := await reader.read(1 << 16):
+                data += piece
+                if scanner.feed(piece) < 0:
+                    continue
+                self.heard.append(scanner.method)
+                reply = self.replies.get(scanner.method, result(f"{self.name}:{scanner.method}"))
+                if reply is None:
+                    break
+                (sequence,) = struct.unpack("!i", scanner.sequence)
+                if scanner.kind == 1:
+                    writer.write(message(scanner.method, reply, kind=2, sequence=sequence))
+                data = b""
+        except ConnectionResetError:
+            pass
+        finally:
+            writer.transport.abort()
+            self._writers.discard(writer)
+
+
+class Running(NamedTuple):
+    """A server, and what it stands on."""
+
+    server: ThriftServer
+    port: int
+    methods: Given
+    source: MemoryShards
+    database: Knowing
+    metastores: tuple[Metastore, ...]
+    clients: list[Client]
+    is_framed: bool
+
+    async def connect(self, **options: Any) -> Client:
+        reader, writer = await asyncio.open_connection(HOST, self.port, **options)
+        client = Client(reader, writer, self.is_framed)
+        self.clients.append(client)
+        return client
+
+    def metrics(self) -> str:
+        return self.server.metrics_page().decode()
+
+
+@asynccontextmanager
+async def serving(
+    *metastores: Metastore,
+    log: LatestLog | None = None,
+    more: dict[str, Any] | None = None,
+    upstream: UpstreamSettings | None = None,
+    settings: ThriftSettings | None = None,
+    **methods: Callable[[Call], Any],
+) -> AsyncIterator[Running]:
+    """A server with these metastores behind it, and these methods."""
+    given = Given(**methods)
+    source = MemoryShards(MemoryShard())
+    database = Knowing(log or LatestLog(0, 5, []))
+    for one in metastores:
+        await one.start()
+    upstream = upstream or UpstreamSettings(tuple(one.address for one in metastores))
+    settings = settings or ThriftSettings()
+    server = ThriftServer(given, Views(source), database, settings, upstream, **(more or {}))
+    port = await server.start(HOST, 0)
+    running = Running(server, port, given, source, database, metastores, [], settings.framed)
+    try:
+        yield running
+    finally:
+        for client in running.clients:
+            await client.close()
+        await server.close()
+        for one in metastores:
+            await one.stop()
+
+
+def run(test: Coroutine[Any, Any, None]) -> None:
+    """Runs a test in an event loop of its own."""
+    asyncio.run(test)
+
+
+async def until(what: Callable[[], bool]) -> None:
+    """Waits for something that comes about by itself."""
+    async with asyncio.timeout(PATIENCE_S):
+        while not what():
+            await asyncio.sleep(0.005)
