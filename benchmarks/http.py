@@ -1,8 +1,12 @@
-"""HTTP: a table from the cache, a 304, lists of partitions; beside each an empty handler.
+"""HTTP: a table from the cache, a 304, lists of partitions, `latest`; beside each an empty handler.
 
-One server process on one core serves keep-alive clients, which a process of their own drives. The
-baseline is an ASGI handler that answers with the same number of bytes and does nothing else, on
-the same server, in the same run.
+One server process serves keep-alive clients, which a process of their own drives. The baseline is
+an ASGI handler that answers with the same number of bytes and does nothing else, on the same
+server, in the same run. `cpu_s` is what 10,000 requests cost the server and the client: unlike
+requests a second it doesn't depend on what else the machine does.
+
+`latest` asks a PostgreSQL, in which meanwhile nothing happens or 200 events a second on other
+tables. The shard folds up to the current event every 50 ms.
 """
 
 import asyncio
@@ -13,22 +17,27 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic, perf_counter, sleep
 from typing import Any, Final
 
-import uvicorn
+import psutil
+import sqlalchemy as sa
+import uvloop
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hive.errors import UnansweredError
 from hive.names import table_name
+from hive.schema import Version, create, metadata
 from hive.thrift.binary import encode
 from hive.thrift.structs import PARTITION, TABLE
 from processors.fold import Fold
+from query_api.database import Primary, bounded_engine
 from query_api.database.fallback import FromDatabase
-from query_api.http import create_app
+from query_api.http import ReadServer, create_app
 from query_api.latest.history import History
 from query_api.latest.log import LatestLog
 from query_api.positions import Position as Reached
@@ -40,9 +49,14 @@ from state.records.actions import AnyAction, CreateTable, PutPartitions
 from state.records.objects import PartitionImage, TableImage
 from state.store import Identity, MemoryBudget, Position, Store
 from state.store.families import SHARD_FAMILIES
+from tests.support import postgres
 
 CLIENTS: Final = 32
+LATEST_CLIENTS: Final = 64
+EVENTS_PER_S: Final = 200
+FOLD_EVERY_S: Final = 0.05
 SECONDS: Final = 5.0
+ONCE: Final = 20
 SMALL_PARTITIONS: Final = 10_000
 LARGE_PARTITIONS: Final = 100_000
 CHUNK: Final = 1000
@@ -50,10 +64,11 @@ ORDERS = table_name(None, "sales", "orders")
 EVENTS = table_name(None, "sales", "events")
 PATH: Final = "/v1/databases/sales/tables/orders"
 ANY: Final = "consistency=any"
+LATEST: Final = "consistency=latest"
 
 
 class OneShard:
-    """A shard in a real store; nothing is folded while it is measured."""
+    """A shard in a real store."""
 
     count = 1
 
@@ -144,45 +159,79 @@ def fill(store: Store) -> None:
     store.flush()
 
 
-def with_empty(app: ASGIApp, size: int) -> ASGIApp:
-    """The application, and an empty handler at /empty."""
+def fold_up_to(store: Store, event: int) -> None:
+    """Nothing that concerns this shard happened up to there."""
+    before = store.position
+    if event > before.applied:
+        txn = store.transaction()
+        fold = Fold(txn)
+        fold.apply(Change(0, before.applied, event))
+        fold.flush()
+        store.commit(txn, Position(0, event, before.offset + 1))
+
+
+def with_empty(app: ASGIApp, size: int, primary: Primary | None) -> ASGIApp:
+    """The application, an empty handler at /empty, and at /reads how often the database was."""
     body = b"x" * size
-    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % size)]
 
     async def dispatch(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"] == "/empty":
-            await send({"type": "http.response.start", "status": 200, "headers": headers})
-            await send({"type": "http.response.body", "body": body})
-        else:
+        if scope["type"] != "http" or scope["path"] not in ("/empty", "/reads"):
             await app(scope, receive, send)
+            return
+        found = body
+        if scope["path"] == "/reads":
+            found = b"%d" % (0 if primary is None else primary.index.reads)
+        headers = [(b"content-length", b"%d" % len(found))]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": found})
 
     return dispatch
 
 
-def serve(folder: str, port: int) -> None:
+async def follow(store: Store, engine: sa.Engine) -> None:
+    """As a worker would: what happened is folded a little later."""
+    sequence = metadata(Version.V4_1).tables["NOTIFICATION_SEQUENCE"].c.NEXT_EVENT_ID
+
+    def current() -> int:
+        with engine.connect() as connection:
+            return int(connection.scalar(sa.select(sequence)) or 1) - 1
+
+    while True:
+        fold_up_to(store, await asyncio.to_thread(current))
+        await asyncio.sleep(FOLD_EVERY_S)
+
+
+async def run_server(store: Store, port: int, url: str) -> None:
+    primary = Primary(url) if url else None
+    app = create_app(OneShard(store), primary or NoDatabase())
+    if url:
+        engine = bounded_engine(url, connections=1, statement_timeout_ms=1000)
+        following = asyncio.create_task(follow(store, engine))
+    await ReadServer(with_empty(app, 2_500, primary), "127.0.0.1", port).serve()
+    if url:
+        following.cancel()
+
+
+def serve(folder: str, port: int, url: str) -> None:
     """The server process."""
     identity = Identity(format_version=1, topic_id="benchmark", partitions=1, shard=0)
     with Store(
         Path(folder), identity, families=SHARD_FAMILIES, budget=MemoryBudget(128 << 20)
     ) as store:
         fill(store)
-        app = with_empty(create_app(OneShard(store), NoDatabase()), 2_500)
-        config = uvicorn.Config(
-            app, port=port, access_log=False, log_level="warning", loop="uvloop", http="httptools"
-        )
-        asyncio.run(uvicorn.Server(config).serve())
+        uvloop.run(run_server(store, port, url))
 
 
 @contextmanager
-def server(port: int) -> Iterator[None]:
+def server(port: int, url: str = "") -> Iterator[psutil.Process]:
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "benchmarks.http", "serve", f"{folder}/store", str(port)]
-        process = subprocess.Popen(command)
+        arguments = ["serve", f"{folder}/store", str(port), url]
+        process = subprocess.Popen([sys.executable, "-m", "benchmarks.http", *arguments])
         try:
             _await_port(port, process)
-            yield
+            yield psutil.Process(process.pid)
         finally:
-            process.terminate()
+            process.kill()
             process.wait(30)
 
 
@@ -225,9 +274,18 @@ class Client:
         return perf_counter() - self._sent if self._received >= self._expected else None
 
 
-def measure(port: int, path: str, clients: int, headers: str = "") -> dict[str, float]:
+def cpu_s(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)
+
+
+def measure(
+    running: psutil.Process, port: int, path: str, clients: int, headers: str = ""
+) -> dict[str, Any]:
     request = f"GET {path} HTTP/1.1\r\nHost: here\r\n{headers}\r\n".encode()
     opened = [Client(port, request) for _ in range(clients)]
+    own = psutil.Process()
+    cpu_before = cpu_s(running), cpu_s(own)
     with selectors.DefaultSelector() as selector:
         for client in opened:
             selector.register(client.socket, selectors.EVENT_READ, client)
@@ -240,48 +298,143 @@ def measure(port: int, path: str, clients: int, headers: str = "") -> dict[str, 
                 if took is not None:
                     seconds.append(took)
                     key.data.ask()
+    spent = [cpu_s(one) - before for one, before in zip((running, own), cpu_before, strict=True)]
     for client in opened:
         client.socket.close()
     seconds.sort()
+    server_s, client_s = (round(10_000 * one / len(seconds), 2) for one in spent)
     return {
         "per_s": round(len(seconds) / SECONDS),
         "p50_ms": round(1000 * seconds[len(seconds) // 2], 3),
         "p99_ms": round(1000 * seconds[int(len(seconds) * 0.99)], 3),
+        "cpu_s": {"server": server_s, "client": client_s},
     }
 
 
-def etag(port: int, path: str) -> str:
+def get(port: int, path: str) -> tuple[str, bytes]:
+    """Head and the beginning of the body."""
     with socket.create_connection(("127.0.0.1", port)) as asking:
         asking.sendall(f"GET {path} HTTP/1.1\r\nHost: here\r\n\r\n".encode())
-        head = asking.recv(1 << 16).decode("latin-1")
+        head, _, body = asking.recv(1 << 16).partition(b"\r\n\r\n")
+    return head.decode("latin-1"), body
+
+
+def etag(port: int, path: str) -> str:
+    head, _ = get(port, path)
     return next(line[6:] for line in head.split("\r\n") if line.lower().startswith("etag: "))
 
 
-def main() -> None:
+def show(name: str, clients: int, figures: dict[str, Any], **more: Any) -> None:
+    line = {"name": name, "clients": clients, **figures, **more}
+    print(json.dumps({**line, "load_average": round(os.getloadavg()[0], 1)}), flush=True)
+
+
+def free_port() -> int:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    table = f"{PATH}?{ANY}"
+        return int(free.getsockname()[1])
+
+
+def measure_any() -> None:
+    port = free_port()
+    table, count = f"{PATH}?{ANY}", 0
     other = f"/v1/databases/sales/tables/events/partitions?{ANY}&filter=ds='d0042'&limit=1000"
     runs = [
         ("a table from the cache", table, CLIENTS, ""),
         ("a table that is known: 304", table, CLIENTS, None),
-        ("10,000 partition names", f"{PATH}/partition-names?{ANY}&limit=10000", 1, ""),
-        ("1,000 of 100,000 partitions by filter", other, 1, ""),
+        ("10,000 partition names, kept", f"{PATH}/partition-names?{ANY}&limit=10000", 1, ""),
+        ("1,000 of 100,000 partitions by filter, kept", other, 1, ""),
     ]
-    with server(port):
-        measure(port, "/empty", CLIENTS)
+    with server(port) as running:
+        measure(running, port, "/empty", CLIENTS)
         for name, path, clients, headers in runs:
             if headers is None:
                 headers = f"If-None-Match: {etag(port, path)}\r\n"
-            figures = measure(port, path, clients, headers)
-            baseline = measure(port, "/empty", clients)
-            line = {"name": name, "clients": clients, **figures, "empty_handler": baseline}
-            print(json.dumps({**line, "load_average": os.getloadavg()[0]}), flush=True)
+            figures = measure(running, port, path, clients, headers)
+            show(name, clients, figures, empty_handler=measure(running, port, "/empty", clients))
+        for name, path in (
+            ("10,000 partition names", f"{PATH}/partition-names?{ANY}&limit={{}}"),
+            (
+                "1,000 of 100,000 partitions by filter",
+                f"/v1/databases/sales/tables/events/partitions?{ANY}&filter=ds='d{{}}'&limit=1000",
+            ),
+        ):
+            took = []
+            cpu_before = cpu_s(running)
+            for number in range(ONCE):
+                count += 1
+                once = 10_000 + count if "names" in name else f"{number:04d}"
+                began = perf_counter()
+                read_all(port, path.format(once))
+                took.append(1000 * (perf_counter() - began))
+            took.sort()
+            spent = 1000 * (cpu_s(running) - cpu_before) / ONCE
+            figures = {"p50_ms": round(took[ONCE // 2], 1), "p99_ms": round(took[-1], 1)}
+            show(f"{name}, asked for the first time", 1, {**figures, "cpu_ms": round(spent, 1)})
+
+
+def read_all(port: int, path: str) -> None:
+    client = Client(port, f"GET {path} HTTP/1.1\r\nHost: here\r\n\r\n".encode())
+    client.ask()
+    while client.receive() is None:
+        pass
+    client.socket.close()
+
+
+def write_events(url: str, stop: threading.Event) -> None:
+    """Events on other tables, each in a transaction of its own, as a metastore writes them."""
+    engine = bounded_engine(url, connections=1, statement_timeout_ms=1000)
+    tables = metadata(Version.V4_1).tables
+    sequence, log = tables["NOTIFICATION_SEQUENCE"], tables["NOTIFICATION_LOG"]
+    number = 0
+    began = perf_counter()
+    while not stop.is_set():
+        number += 1
+        with engine.begin() as connection:
+            statement = sa.update(sequence).values(NEXT_EVENT_ID=sequence.c.NEXT_EVENT_ID + 1)
+            event = connection.scalar(statement.returning(sequence.c.NEXT_EVENT_ID)) - 1
+            row = {"NL_ID": event, "EVENT_ID": event, "EVENT_TIME": 1, "EVENT_TYPE": "INSERT"}
+            named = {"DB_NAME": "other", "TBL_NAME": f"t{event % 100}", "MESSAGE": "{}" * 500}
+            connection.execute(log.insert().values(**row, **named))
+        sleep(max(0.0, began + number / EVENTS_PER_S - perf_counter()))
+    engine.dispose()
+
+
+def measure_latest() -> None:
+    port, table = free_port(), f"{PATH}?{LATEST}"
+    with postgres.server() as database:
+        url = database.new_database()
+        engine = bounded_engine(url, connections=1, statement_timeout_ms=1000)
+        create(engine, Version.V4_1)
+        # The benchmark's own tables were events before.
+        sequence = metadata(Version.V4_1).tables["NOTIFICATION_SEQUENCE"]
+        with engine.begin() as connection:
+            connection.execute(sa.update(sequence).values(NEXT_EVENT_ID=1_000))
+        with server(port, url) as running:
+            sleep(1)
+            for name in ("latest, nothing happens", "latest, 200 events/s on other tables"):
+                stop = threading.Event()
+                writer = threading.Thread(target=write_events, args=(url, stop))
+                if "200" in name:
+                    writer.start()
+                before = int(get(port, "/reads")[1])
+                figures = measure(running, port, table, LATEST_CLIENTS)
+                reads = (int(get(port, "/reads")[1]) - before) / SECONDS
+                stop.set()
+                empty = measure(running, port, "/empty", LATEST_CLIENTS)
+                show(name, LATEST_CLIENTS, figures, statements_per_s=reads, empty_handler=empty)
+                if writer.ident is not None:
+                    writer.join()
+        engine.dispose()
+
+
+def main() -> None:
+    measure_any()
+    measure_latest()
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["serve"]:
-        serve(sys.argv[2], int(sys.argv[3]))
+        serve(sys.argv[2], int(sys.argv[3]), sys.argv[4])
     else:
         main()

@@ -15,7 +15,7 @@ from query_api.latest.log import LatestLog
 from query_api.latest.sequence import Tail
 from query_api.positions import Position
 
-INTERVAL_S: Final = 0.001
+INTERVAL_S: Final = 0.004
 """At most this often a read begins: who comes meanwhile shares the next one."""
 
 log = structlog.get_logger(__name__)
