@@ -2,7 +2,7 @@
 
 from enum import IntEnum
 from struct import Struct
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 _HEADER = Struct(">BQqI")
 HEADER_SIZE = _HEADER.size
@@ -14,6 +14,9 @@ class Mark(IntEnum):
     LIVE = 0
     TOMBSTONE = 1
     """It is gone; kept while a load is open that may still bring an older state of it."""
+
+
+_LIVE: Final = Mark.LIVE.value
 
 
 class Entry(NamedTuple):
@@ -30,7 +33,7 @@ class Entry(NamedTuple):
 
 def encode(event: int, data: bytes, write_id: int = 0, columns_hash: int = 0) -> bytes:
     """A live entry's value."""
-    return _HEADER.pack(Mark.LIVE, event, write_id, columns_hash) + data
+    return _HEADER.pack(_LIVE, event, write_id, columns_hash) + data
 
 
 def tombstone(event: int) -> bytes:
@@ -58,7 +61,7 @@ def hash_of(value: bytes) -> int:
 
 
 def is_live(value: bytes) -> bool:
-    return value[0] == Mark.LIVE
+    return value[0] == _LIVE
 
 
 def data_of(value: bytes) -> bytes:

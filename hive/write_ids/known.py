@@ -1,6 +1,7 @@
 """What is known of a table's write ids, read from the pages of its evolving list."""
 
 from collections.abc import Iterator
+from typing import Final
 
 from hive.write_ids.ids import Ids
 from hive.write_ids.lists import LONG_MAX, WriteIdList
@@ -22,6 +23,9 @@ from hive.write_ids.pages import (
 )
 from hive.write_ids.thrift_form import parse_bit_set
 
+_COLD: Final = {reason.value: reason for reason in Cold}
+"""The fold asks for it at every write; calling an enum takes several times as long."""
+
 
 class KnownWriteIds:
     """A reader's view. Each change of the list changes the bytes of its head."""
@@ -34,7 +38,7 @@ class KnownWriteIds:
     @property
     def cold(self) -> Cold | None:
         """Why nothing is known, or None if all is."""
-        return Cold(self._head.cold) if self._head.cold else None
+        return _COLD[self._head.cold] if self._head.cold else None
 
     @property
     def cold_since(self) -> int:

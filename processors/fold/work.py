@@ -49,6 +49,13 @@ class Cached(Generic[S]):
             self._known[key] = state
             return state
 
+    def touch(self, key: bytes) -> S | None:
+        """The state, to be changed."""
+        state = self.get(key)
+        if state is not None:
+            self._dirty.add(key)
+        return state
+
     def put(self, key: bytes, state: S | None) -> None:
         """Keeps a state to be written; None deletes it."""
         self._known[key] = state
@@ -93,11 +100,11 @@ class Work:
     def touch_table(self, name: TableName) -> TableState:
         """The state of a table, to be changed; of an unknown one, new."""
         key = keys.of_table(keys.TABLE_STATE, name)
-        state = self.tables.get(key)
+        state = self.tables.touch(key)
         if state is None:
             floor = self.head.lists_floor
             state = TableState(Loads(floor=floor), Loads(floor=floor))
-        self.tables.put(key, state)
+            self.tables.put(key, state)
         return state
 
     def forget_table(self, name: TableName) -> None:
