@@ -40,6 +40,8 @@ SHARDS: Final = 16
 REPEATS: Final = 3
 PACED_EVENTS: Final = 4_000
 PACED_PER_S: Final = 200
+SETTLED_S: Final = 3.0
+"""A new broker makes the topics of the first consumer group meanwhile, and answers nobody else."""
 CORE: Final = 0
 
 
@@ -119,7 +121,7 @@ def paced(url: URL, topic: Topic) -> tuple[dict[int, float], dict[int, float]]:
     with connect(url) as connection:
         connection.autocommit = False
         cursor = connection.cursor()
-        begin = time.monotonic() + 0.5
+        begin = time.monotonic() + SETTLED_S
         for number in range(1, PACED_EVENTS + 1):
             time.sleep(max(0.0, begin + number / PACED_PER_S - time.monotonic()))
             insert(cursor, number)

@@ -1,7 +1,8 @@
 """The records of a topic as a person, or a program, may read them."""
 
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import msgspec
@@ -35,6 +36,26 @@ def follow(
 ) -> Iterator[Shown]:
     """The records of the topic, each shard's in order; of a table, those that touch it."""
     shards = range(topic.shards) if table is None else [table_shard(table, topic.shards)]
+    for message in _messages(topic, shards, ever):
+        head, value = headers.read(message.headers()), message.value()
+        if head is None or value is None or head.upto < from_event:
+            continue
+        record = decode(value)
+        if table is None or touches(record, table):
+            yield Shown(message.partition(), message.offset(), head, record)
+
+
+def dead_letters(topic: Topic, *, from_event: int = 0, ever: bool = False) -> Iterator[bytes]:
+    """The rows of the log that were set aside, as JSON."""
+    letters = replace(topic, name=topic.dead_letter, shards=1)
+    for message in _messages(letters, [0], ever):
+        event_id = dict(message.headers() or ()).get("event_id", b"0")
+        if int(event_id) >= from_event:
+            yield message.value()
+
+
+def _messages(topic: Topic, shards: Sequence[int], ever: bool) -> Iterator[Any]:
+    """What the topic holds now, or with `ever` also what comes."""
     first, ends = tails.offsets(topic)
     left = {shard for shard in shards if first[shard] < ends[shard]}
     consumer = topic.consumer()
@@ -42,22 +63,16 @@ def follow(
         consumer.assign([TopicPartition(topic.name, shard, first[shard]) for shard in shards])
         while left or ever:
             for message in consumer.consume(_AT_ONCE, _WAIT_S):
-                shard, offset, error = message.partition(), message.offset(), message.error()
-                if error is not None:
-                    if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001
-                        left.discard(shard)
-                        continue
-                    raise PublishError(f"{topic.name} can't be read: {error.str()}")
+                error, shard, offset = message.error(), message.partition(), message.offset()
                 assert shard is not None
                 assert offset is not None
-                if not ever and offset >= ends[shard]:
-                    continue
-                head, value = headers.read(message.headers()), message.value()
-                if head is None or value is None or head.upto < from_event:
-                    continue
-                record = decode(value)
-                if table is None or touches(record, table):
-                    yield Shown(shard, offset, head, record)
+                if error is None:
+                    if ever or offset < ends[shard]:
+                        yield message
+                elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001
+                    left.discard(shard)
+                else:
+                    raise PublishError(f"{topic.name} can't be read: {error.str()}")
     finally:
         consumer.close()
 

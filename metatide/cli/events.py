@@ -1,10 +1,12 @@
 """`metatide events`: what is in the topic."""
 
 import sys
+from collections.abc import Iterator
 
 import click
 
 from connectors import show, topic
+from hive.errors import InputError
 from hive.names import parse_table_name
 from metatide.config import Effective, configured
 from metatide.kafka import events_topic
@@ -23,20 +25,36 @@ from metatide.kafka import events_topic
 @click.option("--follow", is_flag=True, help="Go on with what comes, until Ctrl-C.")
 @click.option("--table", metavar="DB.TABLE", help="What touches this table only.")
 @click.option("--json", "as_json", is_flag=True, help="Whole records, one JSON object a line.")
+@click.option(
+    "--dead-letters", is_flag=True, help="The rows of the log that can't be read, as JSON."
+)
 def command(
-    effective: Effective, from_event: int, follow: bool, table: str | None, as_json: bool
+    effective: Effective,
+    from_event: int,
+    follow: bool,
+    table: str | None,
+    as_json: bool,
+    dead_letters: bool,
 ) -> None:
     """Print the records of the events topic.
 
     A line has the shard and the offset, the interval of event ids that the record stands for, the
     event's type and what it does. The order is that of each shard.
     """
+    if dead_letters and table is not None:
+        raise InputError("--dead-letters shows all rows: leave out --table")
     events = events_topic(effective.config)
     topic.check(events)
     name = None if table is None else parse_table_name(table)
+    lines: Iterator[str | bytes]
+    if dead_letters:
+        lines = show.dead_letters(events, from_event=from_event, ever=follow)
+    else:
+        found = show.follow(events, from_event=from_event, table=name, ever=follow)
+        lines = map(show.as_json if as_json else show.as_line, found)
     try:
-        for shown in show.follow(events, from_event=from_event, table=name, ever=follow):
-            click.echo(show.as_json(shown) if as_json else show.as_line(shown))
+        for line in lines:
+            click.echo(line)
             if follow:
                 sys.stdout.flush()
     except (KeyboardInterrupt, BrokenPipeError):

@@ -7,6 +7,11 @@ from connectors import topic
 from hive.errors import InputError
 from metatide.config import Effective, configured
 from metatide.kafka import events_topic
+from metatide.topic import find_topic
+from state.image import Images
+from state.store import MemoryBudget
+
+MIB = 1 << 20
 
 
 @click.group("topic")
@@ -42,28 +47,34 @@ def show(effective: Effective) -> None:
 
 
 @command.command()
-@configured("data_dir", "kafka.bootstrap_servers")
-@click.option(
-    "--keep-from",
-    "keep_from",
-    multiple=True,
-    required=True,
-    metavar="SHARD=OFFSET",
-    help="The first offset of a shard that must stay; may be given for each shard.",
-)
-def trim(effective: Effective, keep_from: tuple[str, ...]) -> None:
-    """Delete the oldest records of shards.
+@configured("data_dir", "kafka.bootstrap_servers", "images.url")
+def trim(effective: Effective) -> None:
+    """Delete the records that no image needs any more.
 
-    Give the lowest offset that any image of a shard still has to be replayed from: a worker with
-    no image, or an older one, builds its shard from what is left and asks for loads. The last
-    records of a shard stay in any case, because they say how far it has come.
+    Of each shard goes what its oldest image holds: workers begin from an image and read the topic
+    from there on. A shard without an image can be built from nothing but the whole topic, so as
+    long as there is one nothing is deleted. The last records of a shard stay in any case, because
+    they say how far it has come.
     """
-    kept = topic.trim(events_topic(effective.config), dict(map(_place, keep_from)))
-    click.echo(orjson.dumps({"first": {str(shard): first for shard, first in kept.items()}}))
-
-
-def _place(text: str) -> tuple[int, int]:
-    shard, _, offset = text.partition("=")
-    if not (shard.isdecimal() and offset.isdecimal()):
-        raise InputError(f"--keep-from {text}: write SHARD=OFFSET, two numbers")
-    return int(shard), int(offset)
+    config = effective.config
+    if config.images.url is None:
+        raise InputError(
+            "say where images are kept (--images URL): without them only the whole topic can "
+            "rebuild a shard, so nothing of it may go"
+        )
+    found = find_topic(config)
+    images = Images(config.images.url, MemoryBudget(config.state.memory_mib * MIB))
+    needed = {
+        shard: min((one.position.offset for one in images.of(found.identity(shard))), default=None)
+        for shard in range(found.partitions)
+    }
+    without = [str(shard) for shard, offset in needed.items() if offset is None]
+    if without:
+        raise InputError(
+            f"no image of shard {', '.join(without)} of {found.name} is at {config.images.url}, "
+            "and only the whole topic can rebuild what has none: make one with `metatide image "
+            "create`, or let workers run with images.url, then trim"
+        )
+    keep_from = {shard: offset for shard, offset in needed.items() if offset is not None}
+    first = topic.trim(events_topic(config), keep_from)
+    click.echo(orjson.dumps({"first": {str(shard): offset for shard, offset in first.items()}}))

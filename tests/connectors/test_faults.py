@@ -7,10 +7,9 @@ import msgspec
 import pytest
 import sqlalchemy as sa
 import structlog
-from confluent_kafka import TopicPartition
 from structlog.testing import LogCapture
 
-from connectors import tails
+from connectors import show, tails
 from connectors.headers import Kind
 from connectors.kafka import RECORD_BYTES_MAX, Topic
 from connectors.settings import Pace
@@ -31,7 +30,6 @@ from tests.connectors.running import (
     fold,
     new_topic,
     read,
-    until,
 )
 from tests.metatide.demo import runs
 
@@ -326,6 +324,7 @@ def test_an_event_that_cannot_be_read_is_set_aside(
     assert {type(action) for action in actions} == {Undecodable}
     [letter] = dead_letters(topic)
     assert (letter.event_id, letter.tbl_name, letter.message) == (1, "t", '{"half')
+    assert list(show.dead_letters(topic, from_event=2)) == []
 
 
 def test_an_event_too_large_for_a_record_is_set_aside(
@@ -347,20 +346,7 @@ def test_an_event_too_large_for_a_record_is_set_aside(
 
 
 def dead_letters(topic: Topic) -> list[NotificationRow]:
-    consumer = topic.consumer()
-    consumer.assign([TopicPartition(topic.dead_letter, 0, 0)])
-    found: list[NotificationRow] = []
-
-    def letter() -> bool:
-        for message in consumer.consume(10, 0.1):
-            value = message.value()
-            if message.error() is None and value is not None:
-                found.append(msgspec.json.decode(value, type=NotificationRow))
-        return bool(found)
-
-    until(letter)
-    consumer.close()
-    return found
+    return [msgspec.json.decode(one, type=NotificationRow) for one in show.dead_letters(topic)]
 
 
 def test_a_database_without_a_metastore_is_waited_for(

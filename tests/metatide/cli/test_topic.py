@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import httpx
-import pytest
 from click.testing import CliRunner, Result
 
 from connectors import tails, topic
@@ -19,6 +18,9 @@ from connectors.sql_source import SqlSource
 from metatide.cli import root
 from metatide.config import load
 from metatide.demo.store import Store
+from processors.topic import TopicClient
+from state.image.manifest import Manifest, encode
+from state.store import Position
 from tests.connectors.running import connecting, new_topic, until
 from tests.metatide.demo import runs
 from tests.support.processes import die_with_parent
@@ -55,9 +57,7 @@ def test_a_topic_that_is_not_there_is_said(kafka_broker: str) -> None:
     assert "there is no topic" in str(invoke(new_topic(kafka_broker), "topic", "show").exception)
 
 
-def test_events_are_shown_and_the_oldest_trimmed(
-    new_database: Callable[[], str], kafka_broker: str
-) -> None:
+def test_events_are_shown(new_database: Callable[[], str], kafka_broker: str) -> None:
     store, events = Store(new_database()), new_topic(kafka_broker, 1)
     runs.write(store, 400)
     last = len(runs.rows(store))
@@ -73,20 +73,37 @@ def test_events_are_shown_and_the_oldest_trimmed(
     ours = invoke(events, "events", "--table", table).stdout.splitlines()
     assert 0 < len(ours) < len(everything)
     assert all(table in line for line in ours)
-    end = tails.offsets(events)[1][0]
-    kept = end - tails.WINDOW_RECORDS
-    assert kept > 0
-    assert "must keep" in str(invoke(events, "topic", "trim", "--keep-from", f"0={end}").exception)
-    trimmed = invoke(events, "topic", "trim", "--keep-from", f"0={kept}")
-    assert json.loads(trimmed.stdout) == {"first": {"0": kept}}
-    assert tails.find(events).known.event_id == last
 
 
-@pytest.mark.parametrize("place", ["0", "x=1", "9=1"])
-def test_a_wrong_place_is_refused(kafka_broker: str, place: str) -> None:
-    events = new_topic(kafka_broker, 1)
+def image(url: str, events: Topic, shard: int, offset: int) -> None:
+    """An image of nothing but its position."""
+    identity = TopicClient(events.servers, events.name).describe().identity(shard)
+    position = Position(0, 1, offset)
+    folder = Path(url) / identity.topic_id.replace("/", "_") / str(shard) / "manifests"
+    folder.mkdir(parents=True, exist_ok=True)
+    manifest = Manifest(identity=identity, position=position, exact="", made_s=0, files=())
+    (folder / manifest.name).write_bytes(encode(manifest))
+
+
+def test_what_no_image_needs_is_trimmed(kafka_broker: str, tmp_path: Path) -> None:
+    events, images = new_topic(kafka_broker, 2), str(tmp_path)
     topic.create(events)
-    assert invoke(events, "topic", "trim", "--keep-from", place).exit_code != 0
+    refused = invoke(events, "topic", "trim").exception
+    assert "say where images are kept" in str(refused)
+    producer = events.producer()
+    for number in range(1_000):
+        producer.produce(events.name, b"x", partition=number % 2)
+    producer.flush()
+    image(images, events, 0, 200)
+    image(images, events, 0, 100)
+    refused = invoke(events, "topic", "trim", "--images", images).exception
+    assert "no image of shard 1" in str(refused)
+    assert tails.offsets(events)[0] == {0: 0, 1: 0}
+    image(images, events, 1, 500)
+    kept = {"0": 100, "1": 500 - tails.WINDOW_RECORDS}
+    for _ in range(2):
+        trimmed = invoke(events, "topic", "trim", "--images", images)
+        assert json.loads(trimmed.stdout) == {"first": kept}
 
 
 def test_the_connector_tells_how_it_does(
