@@ -19,6 +19,8 @@ from processors.shard import Record
 from processors.topic import Topic
 
 FETCH_RECORDS_MAX: Final = 500
+# By a heartbeat members learn that they have to join again: the group waits for the last of them.
+HEARTBEAT_S: Final = 0.5
 BACK_OFF_FIRST_S: Final = 0.25
 BACK_OFF_MAX_S: Final = 10.0
 PROVEN_S: Final = 30.0
@@ -131,7 +133,7 @@ class Group:
             broker_client_id=f"{membership.name}@{membership.address}",
             canonical_url=f"http://{membership.address}",
             broker_session_timeout=timeout_s,
-            broker_heartbeat_interval=timeout_s / 4,
+            broker_heartbeat_interval=HEARTBEAT_S,
             broker_rebalance_timeout=timeout_s,
             broker_max_poll_interval=3600,
             broker_max_poll_records=FETCH_RECORDS_MAX,
@@ -144,6 +146,7 @@ class Group:
             web_enabled=False,
             topic_allow_declare=False,
             topic_disable_leader=True,
+            stream_wait_empty=False,
             store="memory://",
             TableManager=_NoTables,
         )

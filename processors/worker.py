@@ -71,11 +71,11 @@ class Worker:
         self.directory = WorkerDirectory(settings.path)
         self._limits = Limits(settings.path / "shards", settings.allowed)
         self._tasks: dict[int, asyncio.Task[None]] = {}
-        self._closing: set[asyncio.Task[None]] = set()
         self._group: Group | None = None
         self._signals: Signals | None = None
         self._around: Surroundings | None = None
         self._shared_out = False
+        self._ending = False
 
     @property
     def ready(self) -> bool:
@@ -150,10 +150,10 @@ class Worker:
                         self._watch_arrival(),
                         self._watch_topic(topic),
                         self._make_images(topic),
+                        self._hold_shards(),
                     ):
                         tasks.create_task(work)
             finally:
-                await self._close()
                 await asyncio.to_thread(bulk.close)
                 await asyncio.to_thread(signals.close)
 
@@ -181,6 +181,8 @@ class Worker:
             shard.unfollow()
 
     def _assign(self, assigned: frozenset[int]) -> None:
+        if self._ending:
+            return
         self._shared_out = True
         for number in self.shards.keys() - assigned:
             self._drop(number)
@@ -203,12 +205,17 @@ class Worker:
             await asyncio.wait([before])
         await shard.run()
 
-    async def _close(self) -> None:
-        for task in self._tasks.values():
-            task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks.values())
-        self.shards.clear()
+    async def _hold_shards(self) -> None:
+        """Until it is cancelled: they close while the group is left, which may take longer."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self._ending = True
+            for task in self._tasks.values():
+                task.cancel()
+            if self._tasks:
+                await asyncio.wait(self._tasks.values())
+            self.shards.clear()
 
     async def _watch_limits(self) -> None:
         while True:

@@ -12,6 +12,7 @@ from typing import TextIO
 
 from starlette.applications import Starlette
 
+from hive.errors import ClosedStoreError, ColdShardError
 from hive.names import TableName
 from metatide.cli.work import _settings
 from metatide.config import load
@@ -19,28 +20,37 @@ from processors.web import Server, routes
 from processors.worker import Worker
 from state.reading import ShardReader
 from state.records.routing import table_shard
+from state.store import Snapshot
 from tests.support.tables import digest_of
 
 READ_EVERY_S = 0.01
+
+
+def told(snapshot: Snapshot, table: TableName) -> tuple[int, int, str, str | None] | None:
+    """What a reader is told; None where the database would answer."""
+    reader = ShardReader(snapshot)
+    state, head = reader.state(table), reader.head
+    if state is None or state.loads.cold(head.applied, head.floor) is not None:
+        return None
+    position = snapshot.position
+    assert (position.epoch, position.applied) == (head.epoch, head.applied)
+    entry = reader.table(table)
+    partitions = {values[0]: one.data for values, one in reader.partitions(table)}
+    digest = None if entry is None else digest_of(entry.data, partitions)
+    return head.epoch, head.applied, table.table, digest
 
 
 def read(worker: Worker, table: TableName, out: TextIO) -> None:
     assert worker.topic is not None
     shard = table_shard(table, worker.topic.partitions)
     snapshot = worker.snapshot(shard)
-    if snapshot is None:
+    try:
+        answer = None if snapshot is None else told(snapshot, table)
+    except (ClosedStoreError, ColdShardError):
+        # The shard closes in the middle of it: the database would answer.
         return
-    reader = ShardReader(snapshot)
-    state = reader.state(table)
-    head = reader.head
-    if state is None or state.loads.cold(head.applied, head.floor) is not None:
-        return
-    position = snapshot.position
-    assert (position.epoch, position.applied) == (head.epoch, head.applied)
-    entry = reader.table(table)
-    partitions = {values[0]: one.data for values, one in reader.partitions(table)}
-    told = None if entry is None else digest_of(entry.data, partitions)
-    out.write(json.dumps([shard, head.epoch, head.applied, table.table, told]) + "\n")
+    if answer is not None:
+        out.write(json.dumps([shard, *answer]) + "\n")
 
 
 async def main() -> None:

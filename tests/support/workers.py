@@ -12,7 +12,8 @@ from typing import Any
 
 import httpx
 
-from metatide.stack.machine import LOOPBACK, free_port
+from metatide.stack.machine import LOOPBACK
+from metatide.stack.ports import Ports
 from processors.directory import WorkerDirectory, worker_path
 from processors.topic import Topic
 from tests.support.processes import die_with_parent
@@ -28,7 +29,8 @@ class WorkerProcess:
         self, topic: Topic, data_dir: Path, name: str, module: str = "metatide work", **env: str
     ) -> None:
         self.name = name
-        self.port = free_port()
+        # One that no connection takes while the worker is down.
+        self.port = Ports(data_dir / "ports.json").take(name)
         self.directory = WorkerDirectory(worker_path(data_dir, name))
         self.log = data_dir / f"{name}.log"
         self._command = [sys.executable, "-m", *module.split()]

@@ -1,4 +1,8 @@
-"""Faults while a workload goes on: no record is lost or reordered, and no read was ever wrong."""
+"""Faults while a workload goes on: no record is lost or reordered, and no read was ever wrong.
+
+Faults come every two seconds: before a group has settled after one, the next one hits. A stopped
+worker stays so for longer than its session, while others are hurt.
+"""
 
 import json
 import time
@@ -22,7 +26,7 @@ SHARDS = 12
 WORKERS = 3
 EVENTS_PER_S = 500
 TICK_S = 0.05
-FAULT_EVERY_S = 2.5
+FAULT_EVERY_S = 2.0
 BUDGET = MemoryBudget(64 << 20)
 
 
@@ -51,7 +55,7 @@ def work(metastore: Metastore, writer: TopicWriter, stop: Event) -> None:
 
 def until_settled(cluster: Cluster, ends: dict[int, int]) -> dict[int, Path]:
     """The store of each shard's owner, once all of them are at the end of the topic."""
-    deadline = time.monotonic() + 90
+    deadline = time.monotonic() + 240
     while True:
         found: dict[int, Path] = {}
         told = [(worker, worker.status()) for worker in cluster.workers]
@@ -90,19 +94,23 @@ def torment(faults: int, broker: MortalBroker, folder: Path, seed: int) -> None:
     try:
         for _ in range(WORKERS):
             cluster.add()
+        for worker in cluster.workers:
+            worker.until_ready()
         for number in range(faults):
             due = time.monotonic() + FAULT_EVERY_S
+            print(f"{number}: event {metastore.event}: {cluster.hurt()}", flush=True)
             while time.monotonic() < due:
                 time.sleep(0.05)
                 cluster.tend()
-            print(f"{number}: event {metastore.event}: {cluster.hurt()}", flush=True)
         stop.set()
         publishing.join()
         cluster.heal()
         ends = dict(TopicClient(broker.address, topic.name).ends(range(SHARDS)))
         stores = until_settled(cluster, ends)
+        broker.kill()
         for worker in cluster.workers:
-            assert worker.end() == 0
+            assert worker.end() == 0, "a worker ends well without brokers, too"
+        broker.start()
     finally:
         stop.set()
         publishing.join()
@@ -115,8 +123,13 @@ def torment(faults: int, broker: MortalBroker, folder: Path, seed: int) -> None:
         assert _digests(path) == _digests(folder / f"fresh-{shard}")
 
 
+@pytest.mark.timeout(900)
+def test_after_faults_all_is_as_replayed(broker: MortalBroker, tmp_path: Path) -> None:
+    torment(25, broker, tmp_path, seed=2)
+
+
 @pytest.mark.torture
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("faults", [6, 25, 100])
-def test_after_faults_all_is_as_replayed(faults: int, broker: MortalBroker, tmp_path: Path) -> None:
-    torment(faults, broker, tmp_path, seed=2)
+@pytest.mark.parametrize("seed", [3, 4])
+def test_after_many_faults(seed: int, broker: MortalBroker, tmp_path: Path) -> None:
+    torment(100, broker, tmp_path, seed)
