@@ -20,10 +20,9 @@ from hive.reader.constraints import read_constraints
 from hive.reader.databases import read_databases, read_functions
 from hive.reader.partitions import stream_partitions
 from hive.reader.rows.partitions import StoredPartition
-from hive.reader.rows.tables import StoredTable
 from hive.reader.snapshot import Snapshot, open_snapshot
 from hive.reader.statistics import OF_PARTITIONS, OF_TABLES, stream_statistics
-from hive.reader.tables import named, read_tables, stream_names
+from hive.reader.tables import Condition, named, read_tables, stream_names
 from hive.reader.write_ids import read_write_ids
 from hive.schema import Version, detect
 from state.records import Scope, ScopeKind
@@ -78,20 +77,46 @@ def load(
         one.begin()
     sink.flush()
     with open_snapshot(database.engine, database.version) as snapshot:
-        for one in loads.values():
-            one.read_at(snapshot.position)
-        elsewhere = _remote(snapshot, scopes)
-        here = {
-            scope: one
-            for scope, one in loads.items()
-            if (scope.name.catalog, scope.name.db) not in elsewhere
-        }
-        _read(snapshot, here, loaded)
+        here = read(snapshot, loads, loaded)
         position = snapshot.position
     for one in here.values():
         one.end()
     sink.flush()
     return Read(position, tuple(here.values()))
+
+
+def read(
+    snapshot: Snapshot, loads: dict[Scope, Load], loaded: Callable[[int], None] = lambda _: None
+) -> dict[Scope, Load]:
+    """Brings what the scopes hold; gives the loads that may end."""
+    for one in loads.values():
+        one.read_at(snapshot.position)
+    elsewhere = _remote(snapshot, loads)
+    here = {
+        scope: one
+        for scope, one in loads.items()
+        if (scope.name.catalog, scope.name.db) not in elsewhere
+    }
+    _read(snapshot, here, loaded)
+    return here
+
+
+def read_table_alone(snapshot: Snapshot, one: Load) -> None:
+    """Brings a table with all that hangs on it but its partitions."""
+    name = one.scope.name
+    _read_write_ids(snapshot, [(name, one)])
+    _read_tables(snapshot, {name: one})
+    one.flush()
+
+
+def read_stretch(
+    snapshot: Snapshot, one: Load, table: int, first: int, last: int, loaded: Callable[[int], None]
+) -> None:
+    """Brings the partitions of a table between two ids."""
+    ids = snapshot.tables["PARTITIONS"].c.PART_ID
+    name = {table: one.scope.name}
+    _read_partitions(snapshot, name, {table: one}, loaded, ids.between(first, last))
+    one.flush()
 
 
 def _remote(snapshot: Snapshot, scopes: Iterable[Scope]) -> set[tuple[str, str]]:
@@ -122,7 +147,10 @@ def _read(snapshot: Snapshot, loads: dict[Scope, Load], loaded: Callable[[int], 
     for one in of[ScopeKind.WRITE_IDS].values():
         one.flush()
     if of[ScopeKind.TABLE]:
-        _read_tables(snapshot, of[ScopeKind.TABLE], loaded)
+        names, by_id = _read_tables(snapshot, of[ScopeKind.TABLE])
+        _read_partitions(snapshot, names, by_id, loaded)
+        for one in of[ScopeKind.TABLE].values():
+            one.flush()
 
 
 def _read_names(snapshot: Snapshot, db: TableName, one: Load) -> None:
@@ -140,8 +168,9 @@ def _read_write_ids(snapshot: Snapshot, loads: Sequence[tuple[TableName, Load]])
 
 
 def _read_tables(
-    snapshot: Snapshot, loads: dict[TableName, Load], loaded: Callable[[int], None]
-) -> None:
+    snapshot: Snapshot, loads: dict[TableName, Load]
+) -> tuple[dict[int, TableName], dict[int, Load]]:
+    """Gives the partitioned ones, and the loads of all."""
     tbls, dbs = snapshot.tables["TBLS"].c, snapshot.tables["DBS"].c
     wanted = [(name.catalog, name.db, name.table) for name in loads]
     columns = tuple_(dbs.CTLG_NAME, dbs.NAME, tbls.TBL_NAME)
@@ -155,19 +184,17 @@ def _read_tables(
         for column in columns_:
             image = images.statistics_image(column, None, tables[column.owner].write_id)
             by_id[column.owner].add("statistics", [image])
-    _read_partitions(snapshot, tables, by_id, loaded)
-    for one in loads.values():
-        one.flush()
+    return {id_: table.name for id_, table in tables.items() if table.partition_keys}, by_id
 
 
 def _read_partitions(
     snapshot: Snapshot,
-    tables: dict[int, StoredTable],
+    names: dict[int, TableName],
     loads: dict[int, Load],
     loaded: Callable[[int], None],
+    *where: Condition,
 ) -> None:
-    names = {id_: table.name for id_, table in tables.items() if table.partition_keys}
-    for page in stream_partitions(snapshot, names) if names else ():
+    for page in stream_partitions(snapshot, names, *where) if names else ():
         owners: dict[int, tuple[Load, StoredPartition]] = {}
         for id_, partitions in page.items():
             loads[id_].add("partitions", map(images.partition_image, partitions))

@@ -17,16 +17,21 @@ ITEM_BYTES = 64
 class Load:
     """The load of one scope, on its way.
 
-    Begin must be acknowledged before the snapshot is opened: `begin` only sends it.
+    Begin must be acknowledged before the snapshot is opened: `begin` only sends it. Where several
+    read one load at the same time, each has a place among `places`, and the numbers of its chunks
+    from there on in steps of that: none needs to know how many the others have.
     """
 
-    def __init__(self, sink: Sink, epoch: int, id_: str, scope: Scope) -> None:
+    def __init__(
+        self, sink: Sink, epoch: int, id_: str, scope: Scope, place: int = 0, places: int = 1
+    ) -> None:
         self.scope = scope
         self.chunks = 0
         self.bytes = 0
         self._sink = sink
         self._epoch = epoch
         self._id = id_
+        self._place, self._places = place, places
         self._position: int | None = None
         self._kept: dict[str, list[Any]] = {}
         self._kept_bytes = 0
@@ -56,17 +61,27 @@ class Load:
             return
         assert self._position is not None
         rows = Rows(**{kind: tuple(images) for kind, images in self._kept.items()})
-        self._send(LoadRows(self._epoch, self._id, self.scope, self._position, self.chunks, rows))
+        number = self._place + self.chunks * self._places
+        self._send(LoadRows(self._epoch, self._id, self.scope, self._position, number, rows))
         self.chunks += 1
         self.bytes += self._kept_bytes
         self._kept, self._kept_bytes = {}, 0
 
-    def end(self) -> None:
-        """It has brought everything."""
+    def fill(self, chunks: int) -> None:
+        """Sends empty chunks until there are so many: of all places, the one with the most."""
+        assert self._position is not None
+        for number in range(self.chunks, chunks):
+            place = self._place + number * self._places
+            self._send(LoadRows(self._epoch, self._id, self.scope, self._position, place, Rows()))
+        self.chunks = max(self.chunks, chunks)
+
+    def end(self, hi: int | None = None) -> None:
+        """It has brought everything, as of one position, or of those from there to `hi`."""
         self.flush()
         assert self._position is not None
         at = self._position
-        self._send(LoadEnd(self._epoch, self._id, self.scope, at, at, self.chunks))
+        chunks = self.chunks * self._places
+        self._send(LoadEnd(self._epoch, self._id, self.scope, at, at if hi is None else hi, chunks))
 
     def _send(self, record: LoadBegin | LoadRows | LoadEnd) -> None:
         for shard in shards_of(self.scope, self._sink.shards):

@@ -1,7 +1,7 @@
 """Which loads a topic holds whole, so that an interrupted prewarm goes on where it ended."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from confluent_kafka import KafkaError, TopicPartition
@@ -18,15 +18,15 @@ _CONSUME_S = 1.0
 _SILENCE_S_MAX = 30.0
 
 
-def ended_scopes(topic: Topic, epoch: int) -> set[Scope]:
-    """The scopes of one shard whose last begun load has ended, in one epoch.
+def ended_scopes(topic: Topic, epoch: int, shards: Collection[int] | None = None) -> set[Scope]:
+    """The scopes of these shards, or of all, whose last begun load has ended, in one epoch.
 
     What has become doubtful since is no matter of a prewarm: workers ask for that. All of the
     topic is read, but nothing is decoded besides Begin and End.
     """
     begun: dict[Scope, str] = {}
     ended: set[Scope] = set()
-    for message in _messages(topic):
+    for message in _messages(topic, shards):
         head = headers.read(message.headers())
         if head is None or head.kind is not Kind.LOAD or head.epoch != epoch or head.event == ROWS:
             continue
@@ -42,10 +42,11 @@ def ended_scopes(topic: Topic, epoch: int) -> set[Scope]:
     return ended
 
 
-def _messages(topic: Topic) -> Iterator[Any]:
+def _messages(topic: Topic, shards: Collection[int] | None) -> Iterator[Any]:
     """What the topic holds now, each shard in its order."""
     first, ends = tails.offsets(topic)
-    reading = {shard for shard in ends if first[shard] < ends[shard]}
+    wanted = ends if shards is None else shards
+    reading = {shard for shard in wanted if first[shard] < ends[shard]}
     consumer = topic.consumer()
     consumer.assign([TopicPartition(topic.name, one, first[one]) for one in sorted(reading)])
     heard_at = time.monotonic()

@@ -37,18 +37,12 @@ class Progress:
         self.partitions = 0
         self._metrics = metrics
         self._lock = threading.Lock()
-        self._heard: Callable[[], None] = lambda: None
-
-    def listen(self, heard: Callable[[], None]) -> None:
-        """Somebody wants to know of every step."""
-        self._heard = heard
 
     def read(self, partitions: int) -> None:
         """A page came."""
         with self._lock:
             self.partitions += partitions
             self._metrics.partitions.inc(partitions)
-            self._heard()
 
     def ended(self, scopes: Sequence[Scope]) -> None:
         """Loads ended."""
@@ -56,7 +50,6 @@ class Progress:
             self.scopes += len(scopes)
             for scope in scopes:
                 self._metrics.loads.labels(scope.kind.value).inc()
-            self._heard()
 
 
 class Loader:

@@ -1,7 +1,7 @@
 """Partitions: some of a table in its order, or all of many tables page by page."""
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import groupby
 from operator import itemgetter
@@ -82,11 +82,13 @@ def partition_values(snapshot: Snapshot, *values: str | None) -> tuple[Condition
 
 
 def stream_partitions(
-    snapshot: Snapshot, tables: Mapping[int, TableName]
+    snapshot: Snapshot, tables: Mapping[int, TableName], *where: Condition
 ) -> Iterator[dict[int, list[StoredPartition]]]:
-    """All partitions of these tables (names by ids) in pages: by table, in the order of the ids."""
+    """All partitions of these tables (names by ids) that fulfil conditions on PARTITIONS, in
+    pages: by table, in the order of the ids."""
     storages = Storages()
-    ids = partition_ids(snapshot, *tables)
+    snapshot.prefer_indexes()
+    ids = partition_ids(snapshot, tables, *where)
     statement = _page_statement(snapshot.version)
     for start in range(0, len(ids), PAGE):
         page = ids[start : start + PAGE].tolist()
@@ -100,12 +102,12 @@ def stream_partitions(
         }
 
 
-def partition_ids(snapshot: Snapshot, *tables: int) -> "array[int]":
-    """The ids of all partitions of these tables, in the order of the tables' ids."""
+def partition_ids(snapshot: Snapshot, tables: Collection[int], *where: Condition) -> "array[int]":
+    """The ids of partitions of these tables, in the order of the tables' ids."""
     partitions = snapshot.tables["PARTITIONS"].c
     statement = (
         select(partitions.PART_ID)
-        .where(has_id(partitions.TBL_ID, "tables"))
+        .where(has_id(partitions.TBL_ID, "tables"), *where)
         .order_by(partitions.TBL_ID, partitions.PART_ID)
     )
     ids = array("q")

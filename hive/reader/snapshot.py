@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Executable, MetaData, Table, select
+from sqlalchemy import Connection, Engine, Executable, MetaData, Table, func, select
 
 from hive.schema import Version, metadata
 
@@ -38,6 +38,19 @@ class Snapshot:
         """The tables of the schema, for conditions on them."""
         return self.metadata.tables
 
+    def export(self) -> str | None:
+        """A name by which other transactions join this moment for as long as this one is open;
+        None where the database knows no such thing."""
+        if self._connection.dialect.name != "postgresql":
+            return None
+        return str(self.rows(select(func.pg_export_snapshot()))[0][0])
+
+    def prefer_indexes(self) -> None:
+        """What is read page by page is found by its ids, though to read all of a table once
+        would be less work for one page."""
+        if self._connection.dialect.name == "postgresql":
+            self._connection.exec_driver_sql("SET LOCAL random_page_cost = 1")
+
     def rows(self, statement: Executable, parameters: Parameters | None = None) -> Sequence[Row]:
         """The whole answer, as plain tuples with values as the driver gives them."""
         result = self._connection.execute(statement, parameters)
@@ -58,7 +71,15 @@ class Snapshot:
 
 
 @contextmanager
-def open_snapshot(engine: Engine, version: Version) -> Iterator[Snapshot]:
-    """A snapshot in a transaction of its own, which nothing is written in."""
+def open_snapshot(
+    engine: Engine, version: Version, exported: str | None = None
+) -> Iterator[Snapshot]:
+    """A snapshot in a transaction of its own, which nothing is written in.
+
+    With the name of an exported one, of the same moment as that.
+    """
     with engine.connect().execution_options(isolation_level="REPEATABLE READ") as connection:
+        if exported is not None:
+            assert "'" not in exported
+            connection.exec_driver_sql(f"SET TRANSACTION SNAPSHOT '{exported}'")
         yield Snapshot(connection, version)

@@ -1,34 +1,47 @@
 """`metatide prewarm`: everything in the metastore's database, loaded once."""
 
-import gc
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from sqlalchemy.exc import SQLAlchemyError
 
 from connectors import tails, topic
+from connectors.collecting import collect_seldom
 from connectors.kafka import Topic
+from connectors.loads.batch import Database, find_database, unreadable
 from connectors.loads.ended import ended_scopes
 from connectors.loads.lists import Lists
 from connectors.loads.loader import WORKERS, Loader
-from connectors.loads.plan import Planned
+from connectors.loads.plan import Planned, everything
 from hive.errors import InputError, MachineError
-from metatide.config import Effective, configured
+from hive.reader.snapshot import open_snapshot
+from hive.schema import Version
+from metatide.config import Config, Effective, configured
 from metatide.demo.report import reporting
 from metatide.doctor import find_target
 from metatide.kafka import events_topic
+from metatide.spark.progress import ticking
 from metatide.stack.database import make_engine
 
 _LOOK_S = 0.05
-_COLLECT_AFTER = 100_000
-"""Rows come and go by the thousand and none is in a circle: to look for those costs a fifth."""
+SPARK_PARTITIONS_MIN = 250_000
+"""With less, Spark would take longer to start than it saves."""
 
 
 @click.command()
-@configured("data_dir", "kafka.bootstrap_servers", "database.url")
+@configured("data_dir", "kafka.bootstrap_servers", "database.url", "spark.master")
+@click.option(
+    "--engine",
+    type=click.Choice(["auto", "local", "spark"]),
+    default="auto",
+    show_default=True,
+    help=f"local reads here; auto is spark from {SPARK_PARTITIONS_MIN:,} partitions on.",
+)
 @click.option("--tables", multiple=True, metavar="PATTERN", help="Load these only: db.table, *, |.")
 @click.option("--except", "but", multiple=True, metavar="PATTERN", help="Don't load these.")
 @click.option(
@@ -36,17 +49,20 @@ _COLLECT_AFTER = 100_000
     type=click.IntRange(1, 32),
     default=WORKERS,
     show_default=True,
-    help="How many read at a time, each on a connection of its own.",
+    help="How many read at a time with local, each on a connection of its own.",
 )
 @click.option("--again", is_flag=True, help="Load what the topic holds already, too.")
 def command(
     effective: Effective,
+    engine: str,
     tables: tuple[str, ...],
     but: tuple[str, ...],
     threads: int,
     again: bool,
 ) -> None:
     """Load the metastore's tables into the topic, before anybody asks for them.
+
+    Executors of Spark read the database and write the topic by themselves, see docs/spark.md.
 
     It may be interrupted: what was loaded isn't loaded again. Tables become warm when the
     connector has published the events up to the moment at which they were read.
@@ -62,15 +78,32 @@ def command(
             f"an epoch has begun in some shards of {events.name} only: run `metatide connect`, "
             "which ends that, then prewarm"
         )
-    loader = Loader(make_engine(url), events, lists=Lists(tables, but), workers=threads)
+    lists = Lists(tables, but)
+    database = find_database(make_engine(url))
+    planned = _plan(database, lists)
+    partitions = sum(one.partitions for one in planned)
+    if engine == "spark" or (engine == "auto" and partitions >= SPARK_PARTITIONS_MIN):
+        reach = (url, database.version, events, found.epoch)
+        _load_on_spark(effective.config, reach, planned, again=again)
+        return
     held = set() if again else ended_scopes(events, found.epoch)
-    planned = loader.plan(held.__contains__)
-    with _showing(loader, planned):
+    due = [one for one in planned if one.scope not in held]
+    loader = Loader(database.engine, events, lists=lists, workers=threads)
+    loader.add(due)
+    with _showing(loader.progress, due):
         _load(loader, events, found.epoch)
 
 
+def _plan(database: Database, lists: Lists) -> list[Planned]:
+    try:
+        with open_snapshot(*database) as snapshot:
+            return everything(snapshot, lists)
+    except SQLAlchemyError as error:
+        raise unreadable(error) from error
+
+
 def _load(loader: Loader, events: Topic, epoch: int) -> None:
-    gc.set_threshold(_COLLECT_AFTER)
+    collect_seldom()
     loader.start(epoch, asks=False)
     try:
         while not loader.idle:
@@ -84,12 +117,40 @@ def _load(loader: Loader, events: Topic, epoch: int) -> None:
         loader.stop()
 
 
+def _load_on_spark(
+    config: Config, reach: tuple[str, Version, Topic, int], planned: list[Planned], *, again: bool
+) -> None:
+    # Spark takes half a second to import, which loading here doesn't need.
+    from connectors.loads.spark import prewarm
+    from connectors.loads.spark.work import Reach
+    from metatide.spark.session import session
+
+    _, _, events, epoch = reach
+    with session(config, f"prewarm {events.name}") as spark:
+        context = spark.sparkContext
+        held = set() if again else prewarm.ended_on_spark(context, events, epoch)
+        due = [one for one in planned if one.scope not in held]
+        progress = prewarm.Progress(context)
+        with _showing(progress, due):
+            prewarm.prewarm(context, Reach(make_engine, *reach), due, progress)
+
+
+class _Counts(Protocol):
+    """How much has come."""
+
+    @property
+    def scopes(self) -> int: ...
+
+    @property
+    def partitions(self) -> int: ...
+
+
 @contextmanager
-def _showing(loader: Loader, planned: list[Planned]) -> Iterator[None]:
+def _showing(counts: _Counts, planned: list[Planned]) -> Iterator[None]:
     """Bars on a terminal; JSON lines when piped."""
     console = Console()
     if not console.is_terminal:
-        with reporting("partitions", lambda: loader.progress.partitions):
+        with reporting("partitions", lambda: counts.partitions):
             yield
         return
     columns = (
@@ -98,14 +159,13 @@ def _showing(loader: Loader, planned: list[Planned]) -> Iterator[None]:
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=console) as bars:
+    with Progress(*columns, console=console) as bars, ticking(_LOOK_S) as ticks:
         scopes = bars.add_task("loads", total=len(planned))
         partitions = bars.add_task("partitions", total=sum(one.partitions for one in planned))
 
+        @ticks
         def show() -> None:
-            bars.update(scopes, completed=loader.progress.scopes)
-            bars.update(partitions, completed=loader.progress.partitions)
+            bars.update(scopes, completed=counts.scopes)
+            bars.update(partitions, completed=counts.partitions)
 
-        loader.progress.listen(show)
         yield
-        show()

@@ -1,7 +1,7 @@
-"""How far the tasks of a Spark job are, on a terminal."""
+"""How far a command is, on a terminal."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,30 @@ if TYPE_CHECKING:
 
 _LOOK_S = 0.2
 
+Show = Callable[[], None]
+
+
+@contextmanager
+def ticking(every_s: float) -> Iterator[Callable[[Show], None]]:
+    """Gives what to call with a function that is to run every so often, and once at the end."""
+    shows: list[Show] = []
+    ended = threading.Event()
+
+    def run() -> None:
+        while not ended.wait(every_s):
+            for show in shows:
+                show()
+
+    thread = threading.Thread(target=run, name="progress", daemon=True)
+    thread.start()
+    try:
+        yield shows.append
+    finally:
+        ended.set()
+        thread.join()
+        for show in shows:
+            show()
+
 
 @contextmanager
 def showing_tasks(context: "SparkContext", tasks: int) -> Iterator[None]:
@@ -22,21 +46,10 @@ def showing_tasks(context: "SparkContext", tasks: int) -> Iterator[None]:
         yield
         return
     columns = (TextColumn("tasks"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    ended = threading.Event()
-    with Progress(*columns, console=console, transient=True) as bars:
+    with Progress(*columns, console=console, transient=True) as bars, ticking(_LOOK_S) as ticks:
         bar = bars.add_task("", total=tasks)
-
-        def watch() -> None:
-            while not ended.wait(_LOOK_S):
-                bars.update(bar, completed=_done(context))
-
-        thread = threading.Thread(target=watch, name="progress", daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            ended.set()
-            thread.join()
+        ticks(lambda: bars.update(bar, completed=_done(context)))
+        yield
 
 
 def _done(context: "SparkContext") -> int:

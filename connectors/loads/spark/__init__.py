@@ -1,0 +1,1 @@
+"""Loads on Spark: executors read the metastore's database and write the topic."""

@@ -1,0 +1,124 @@
+"""What executors do: they read the database and write the topic.
+
+A load is the work of one try. A task that Spark runs again, because its executor died, brings
+nothing, and its loads begin anew under other ids: what a first try wrote and what a second one
+reads could differ in where chunks are cut, and chunks that are repeated are ignored.
+"""
+
+import gc
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+
+from pyspark import TaskContext
+from sqlalchemy import Engine
+from sqlalchemy.exc import SQLAlchemyError
+
+from connectors.kafka import Topic
+from connectors.loads.batch import read, read_stretch, read_table_alone, unreadable
+from connectors.loads.chunks import Load
+from connectors.loads.ended import ended_scopes
+from connectors.loads.kafka_sink import KafkaSink
+from connectors.loads.metrics import LoadMetrics
+from connectors.loads.spark.work import Ending, Part, Reach, Told, Whole
+from hive.errors import MetatideError
+from hive.reader.snapshot import Snapshot, open_snapshot
+from state.records import Scope
+
+_COLLECT_AFTER = 100_000
+"""Rows come and go by the thousand and none is in a circle: to look for those costs a fifth."""
+
+
+def find_ended(topic: Topic, epoch: int, shard: int) -> set[Scope]:
+    """What a shard holds whole."""
+    return ended_scopes(topic, epoch, [shard])
+
+
+def begin(reach: Reach, loads: Iterable[tuple[Scope, str]]) -> Iterator[None]:
+    """Returns when the brokers have every Begin."""
+    with _sink(reach) as sink:
+        for scope, load in loads:
+            Load(sink, reach.epoch, load, scope).begin()
+        sink.flush()
+    yield from ()
+
+
+def load(reach: Reach, progress: Callable[[int], None], work: Whole | Part) -> Told:
+    """Brings what there is to bring. What goes wrong is told: nothing of it counts then."""
+    context = TaskContext.get()
+    if context is not None and context.attemptNumber() > 0:
+        return Told(work, 0, 0, (), "an executor was lost")
+    gc.set_threshold(_COLLECT_AFTER)
+    try:
+        with _sink(reach) as sink:
+            if isinstance(work, Whole):
+                return _load_whole(reach, sink, progress, work)
+            return _load_part(reach, sink, progress, work)
+    except SQLAlchemyError as error:
+        return Told(work, 0, 0, (), str(unreadable(error)))
+    except MetatideError as error:
+        return Told(work, 0, 0, (), str(error))
+
+
+def end(reach: Reach, endings: Iterable[Ending]) -> Iterator[None]:
+    """Fills up what is missing to equal numbers of chunks, and ends the loads."""
+    with _sink(reach) as sink:
+        for one in endings:
+            most = max(one.chunks)
+            for place, chunks in enumerate(one.chunks):
+                part = Load(sink, reach.epoch, one.load, one.scope, place, len(one.chunks))
+                part.read_at(one.lo)
+                part.chunks = chunks
+                part.fill(most)
+            part.end(one.hi)
+        sink.flush()
+    yield from ()
+
+
+def _load_whole(
+    reach: Reach, sink: KafkaSink, progress: Callable[[int], None], work: Whole
+) -> Told:
+    loads = {scope: Load(sink, reach.epoch, load, scope) for scope, load in work.loads}
+    with _snapshot(reach) as snapshot:
+        here = read(snapshot, loads, progress)
+        position = snapshot.position
+    for one in here.values():
+        one.end()
+    sink.flush()
+    return Told(work, position, sum(one.chunks for one in here.values()), tuple(here))
+
+
+def _load_part(reach: Reach, sink: KafkaSink, progress: Callable[[int], None], work: Part) -> Told:
+    one = Load(sink, reach.epoch, work.load, work.scope, work.place, work.places)
+    one.read_at(work.position)
+    with _snapshot(reach) as snapshot:
+        assert reach.exported is None or snapshot.position == work.position
+        if work.place == 0:
+            read_table_alone(snapshot, one)
+        read_stretch(snapshot, one, work.table, work.first, work.last, progress)
+        position = snapshot.position
+    sink.flush()
+    return Told(work, position, one.chunks, ())
+
+
+@contextmanager
+def _snapshot(reach: Reach) -> Iterator[Snapshot]:
+    with open_snapshot(
+        _engine(reach.make_engine, reach.url), reach.version, reach.exported
+    ) as snapshot:
+        yield snapshot
+
+
+@lru_cache(maxsize=1)
+def _engine(make: Callable[[str], Engine], url: str) -> Engine:
+    """One for all tasks of a process: it knows the statements that it has compiled."""
+    return make(url)
+
+
+@contextmanager
+def _sink(reach: Reach) -> Iterator[KafkaSink]:
+    sink = KafkaSink(reach.topic, reach.epoch, LoadMetrics(), lambda: True)
+    try:
+        yield sink
+    finally:
+        sink.close()

@@ -1,0 +1,294 @@
+"""A prewarm on Spark, on a real broker and real databases, while writers work."""
+
+import json
+import random
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import sqlalchemy as sa
+from click.testing import CliRunner
+
+from connectors import topic
+from connectors.kafka import Topic
+from connectors.loads.batch import Database, load
+from connectors.loads.kafka_sink import KafkaSink
+from connectors.loads.lists import Lists
+from connectors.loads.plan import Planned, everything
+from hive.names import TableName
+from hive.reader.snapshot import Snapshot, open_snapshot
+from metatide.cli import root
+from metatide.demo import mix
+from metatide.demo.bulk import fill
+from metatide.demo.options import Limits, Size
+from metatide.demo.pace import Pace
+from metatide.demo.store import Store
+from metatide.demo.workload import Style, Workload
+from metatide.stack.database import make_engine
+from state.records import LoadBegin, LoadEnd, LoadRows, Scope, ScopeKind
+from tests.connectors.loads.topic import SHARDS, Log, contents, differences
+from tests.connectors.loads.topic import Topic as Folded
+from tests.connectors.running import read
+from tests.support.spark import USES_SPARK
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = USES_SPARK
+TABLES, PARTITIONS = 12, 600
+STRETCH = 200
+"""A table with more is read in parts."""
+
+
+@pytest.fixture(scope="module")
+def store(new_database: Callable[[], str]) -> Iterator[Store]:
+    store = filled(new_database())
+    yield store
+    store.engine.dispose()
+
+
+def filled(url: str) -> Store:
+    store = Store(url)
+    size = Size(TABLES, PARTITIONS, storage_descriptors=9)
+    for _ in fill(Workload(store.ids, store.session, store.schema, size, Style())):
+        pass
+    return store
+
+
+@pytest.fixture
+def events(kafka_broker: str, monkeypatch: pytest.MonkeyPatch) -> Topic:
+    from connectors.loads.spark import work
+
+    monkeypatch.setattr(work, "BATCH_PARTITIONS_MAX", STRETCH)
+    made = Topic(kafka_broker, f"spark-{uuid.uuid4().hex[:8]}", SHARDS)
+    topic.create(made)
+    return made
+
+
+def plan(store: Store) -> list[Planned]:
+    with open_snapshot(store.engine, store.schema) as snapshot:
+        return everything(snapshot, Lists())
+
+
+def prewarm(
+    spark: "SparkSession", store: Store, events: Topic, count: Callable[[int], None] | None = None
+) -> list[Planned]:
+    from connectors.loads.spark.prewarm import Progress
+    from connectors.loads.spark.prewarm import prewarm as run
+    from connectors.loads.spark.work import Reach
+
+    planned = plan(store)
+    progress = Progress(spark.sparkContext)
+    if count is not None:
+        progress.count = Counting(count)  # type: ignore[assignment]
+    url = store.engine.url.render_as_string(hide_password=False)
+    plain = url.replace("+psycopg", "").replace("+pymysql", "")
+    reach = Reach(make_engine, plain, store.schema, events, 0)
+    run(spark.sparkContext, reach, planned, progress)
+    assert progress.scopes == len(planned)
+    return planned
+
+
+class Counting:
+    """In the place of an accumulator: a function that tasks call."""
+
+    def __init__(self, add: Callable[[int], None]) -> None:
+        self.add = add
+        self.value = 0
+
+
+def folded(events: Topic) -> Folded:
+    found = Folded(0)
+    for message in read(events):
+        found.put(message.shard, message.record)
+    return found
+
+
+def ends(events: Topic) -> list[LoadEnd]:
+    return [one.record for one in read(events) if isinstance(one.record, LoadEnd)]
+
+
+def test_it_is_what_loads_here_are_and_no_row_passes_the_driver(
+    spark: "SparkSession", store: Store, events: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = Rows(monkeypatch)
+    planned = prewarm(spark, store, events)
+    parts = sum(1 for one in read(events) if isinstance(one.record, LoadRows))
+    assert rows.seen < 3 * TABLES + 2 * PARTITIONS // STRETCH + 20 < PARTITIONS
+    assert parts > len(planned)
+    found = ends(events)
+    assert all(end.lo == end.hi for end in found)
+    assert len({end.lo for end in found}) == 1
+    local = Folded(0)
+    load(Database(store.engine, store.schema), local, 0, [one.scope for one in planned])
+    assert None not in contents(folded(events)).values()
+    assert contents(folded(events)) == contents(local)
+
+
+class Rows:
+    """Counts what this process reads from the database, and refuses that it writes the topic."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.seen = 0
+        whole, stream = Snapshot.rows, Snapshot.stream
+
+        def rows(snapshot: Snapshot, *arguments: Any) -> Any:
+            found = whole(snapshot, *arguments)
+            self.seen += len(found)
+            return found
+
+        def streamed(snapshot: Snapshot, *arguments: Any) -> Any:
+            for found in stream(snapshot, *arguments):
+                self.seen += len(found)
+                yield found
+
+        def send(*_: Any) -> None:
+            raise AssertionError("the driver writes the topic")
+
+        monkeypatch.setattr(Snapshot, "rows", rows)
+        monkeypatch.setattr(Snapshot, "stream", streamed)
+        monkeypatch.setattr(KafkaSink, "send", send)
+
+
+def test_the_loads_of_a_lost_executor_begin_anew(
+    spark: "SparkSession", store: Store, events: Topic, tmp_path: Path
+) -> None:
+    died = tmp_path / "died"
+
+    def dying(_: int) -> None:
+        import os
+
+        try:
+            died.touch(exist_ok=False)
+        except FileExistsError:
+            return
+        os._exit(1)
+
+    planned = prewarm(spark, store, events, dying)
+    assert died.exists()
+    local = Folded(0)
+    load(Database(store.engine, store.schema), local, 0, [one.scope for one in planned])
+    assert contents(folded(events)) == contents(local)
+
+
+def test_tables_that_change_meanwhile_end_as_the_database_has_them(
+    spark: "SparkSession", new_database: Callable[[], str], events: Topic
+) -> None:
+    changing(spark, filled(new_database()), events)
+    assert all(end.lo == end.hi for end in ends(events))
+
+
+@pytest.mark.mariadb
+def test_without_a_shared_snapshot_too(
+    spark: "SparkSession", new_mariadb_database: Callable[[], str], events: Topic
+) -> None:
+    changing(spark, filled(new_mariadb_database()), events)
+    found = ends(events)
+    assert any(end.lo < end.hi for end in found)
+
+
+def changing(spark: "SparkSession", store: Store, events: Topic) -> None:
+    """Writers work all the time; the log comes among the loads wherever chance puts it."""
+    log = Log(store.engine, store.schema)
+    size = Size(TABLES, 40, storage_descriptors=4)
+    workload = Workload(store.ids, store.session, store.schema, size, Style(seed=7))
+    workload.prepare(Pace(Limits()))
+    begun_at = log.position()
+    ended = threading.Event()
+
+    def write() -> None:
+        actor = workload.actor(1)
+        steps = mix.steps(actor)
+        while not ended.is_set():
+            next(steps)
+        actor.sink.close()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        prewarm(spark, store, events)
+    finally:
+        ended.set()
+        writer.join()
+    position = log.position()
+    assert position > begun_at
+    rows = [row for row in log.after(begun_at) if row.event_id <= position]
+    for seed in range(3):
+        check(store, events, begun_at, rows, position, random.Random(seed))
+    log.close()
+    store.engine.dispose()
+
+
+def check(
+    store: Store, events: Topic, begun_at: int, rows: list[Any], position: int, rng: random.Random
+) -> None:
+    records = sorted(read(events), key=lambda one: not isinstance(one.record, LoadBegin))
+    begins = sum(isinstance(one.record, LoadBegin) for one in records)
+    lo = min(end.lo for end in ends(events))
+    merged = Folded(begun_at)
+    # What happens after the snapshot is published after every Begin: these are acknowledged before.
+    chosen = sorted(rng.choices(range(len(records) + 1), k=len(rows)))
+    cuts = [
+        cut if row.event_id <= lo else max(cut, begins)
+        for cut, row in zip(chosen, rows, strict=True)
+    ]
+    done = 0
+    for place, message in enumerate(records):
+        while done < len(rows) and cuts[done] <= place:
+            merged.publish([rows[done]])
+            done += 1
+        merged.put(message.shard, message.record)
+    merged.publish(rows[done:], position)
+    fresh = Folded(position)
+    database = Database(store.engine, store.schema)
+    load(database, fresh, 0, [one.scope for one in plan(store)])
+    cold = cold_scopes(merged)
+    assert len(cold) < len(contents(fresh))
+    assert differences(merged, fresh) - {label_of(scope) for scope in cold} == set()
+    load(database, merged, 0, sorted(cold, key=str))
+    assert differences(merged, fresh) == set()
+
+
+def cold_scopes(folded: Folded) -> set[Scope]:
+    """What events during the loads cast doubt on: workers ask for loads of these."""
+    found = set()
+    for reader in folded.readers():
+        applied, floor = reader.head.applied, reader.head.floor
+        for db in reader.database_names():
+            loads = reader.names_loads(db)
+            if loads is None or loads.cold(applied, floor):
+                found.add(Scope(ScopeKind.NAMES, TableName(db.catalog, db.db, "")))
+        for name in reader.table_names():
+            state = reader.state(name)
+            assert state is not None
+            if state.loads.cold(applied, floor) or state.statistics_cold(applied, floor):
+                found.add(Scope(ScopeKind.TABLE, name))
+    return found
+
+
+def label_of(scope: Scope) -> str:
+    name = scope.name
+    return f"table {name}" if scope.kind is ScopeKind.TABLE else f"names {name.catalog}.{name.db}"
+
+
+def test_the_command_goes_on_where_another_ended(
+    spark: "SparkSession", store: Store, events: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("METATIDE_KAFKA_TOPIC", events.name)
+    monkeypatch.setenv("METATIDE_KAFKA_PARTITIONS", str(events.shards))
+    url = sa.make_url(store.engine.url).set(drivername="postgresql")
+    monkeypatch.setenv("METATIDE_DATABASE_URL", url.render_as_string(hide_password=False))
+
+    def run(*options: str) -> int:
+        arguments = ["prewarm", "--kafka", events.servers, "--engine", "spark", *options]
+        result = CliRunner().invoke(root, arguments)
+        assert result.exit_code == 0, result.output
+        return int(json.loads(result.stdout.splitlines()[-1])["partitions"])
+
+    first = run("--tables", "*_0.*")
+    assert 0 < first < PARTITIONS
+    assert first + run() == PARTITIONS
+    assert run() == 0
