@@ -1,37 +1,12 @@
 """`metatide get`: ask a server, as a table on a terminal and as JSON in a pipe."""
 
-import functools
-import os
-import sys
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from typing import Any
 
 import click
-import httpx
-import orjson
-from rich.console import Console
-from rich.table import Table
 
-from hive.errors import InputError, MachineError
-from metatide.client import (
-    Answer,
-    Client,
-    Need,
-    NotFoundError,
-    Position,
-    ServerError,
-    Settings,
-    UnavailableError,
-    Which,
-)
-from metatide.config import load
-from metatide.stack.state import StateFile
-
-T = TypeVar("T")
-Rows = Callable[[Any], Iterable[tuple[str, ...]]]
-
-_TOKEN = "METATIDE_TOKEN"
-_CONSISTENCIES = ("any", "at_least", "write_ids", "latest")
+from metatide.cli.asking import Rows, Show, asking, cell
+from metatide.client import Client, Need, Which
 
 
 @click.group("get")
@@ -43,106 +18,6 @@ def command() -> None:
     """
 
 
-def asking(function: Callable[..., None]) -> Callable[..., None]:
-    """Gives a command the options that all have, and a client."""
-
-    @functools.wraps(function)
-    def asked(
-        server: str | None,
-        consistency: Any,
-        min_position: str | None,
-        write_ids: str | None,
-        table_id: int | None,
-        explain: bool,
-        as_json: bool,
-        **rest: Any,
-    ) -> None:
-        need = Need(consistency, write_ids, table_id, min_position=_position(min_position))
-        settings = Settings(token=os.environ.get(_TOKEN))
-        url = server or _running()
-        show = Show(explain=explain, as_json=as_json or not sys.stdout.isatty())
-        try:
-            with Client(url, settings) as client:
-                function(client=client, need=need, show=show, **rest)
-        except (NotFoundError, ServerError) as error:
-            kind = MachineError if isinstance(error, UnavailableError) else InputError
-            raise kind(str(error)) from error
-        except httpx.HTTPError as error:
-            raise MachineError(f"{url} does not answer: {error}") from error
-
-    options = [
-        click.option(
-            "--server",
-            metavar="URL",
-            envvar="METATIDE_SERVER",
-            show_envvar=True,
-            help="The server; by default the one that `metatide up` runs.",
-        ),
-        click.option(
-            "--consistency", type=click.Choice(_CONSISTENCIES), help="How fresh the answer must be."
-        ),
-        click.option("--min-position", metavar="EPOCH:EVENT", help="At least this new."),
-        click.option("--write-ids", metavar="LIST", help="The write-id list to read by."),
-        click.option(
-            "--table-id", type=int, metavar="ID", help="The table's id, with --write-ids."
-        ),
-        click.option(
-            "--explain",
-            is_flag=True,
-            help="Say on stderr who answered, and why the cache did or didn't.",
-        ),
-        click.option("--json", "as_json", is_flag=True, help="JSON on a terminal too."),
-    ]
-    return functools.reduce(lambda wrapped, option: option(wrapped), reversed(options), asked)
-
-
-class Show:
-    """Writes answers for whoever reads them."""
-
-    def __init__(self, *, explain: bool, as_json: bool) -> None:
-        self._explain = explain
-        self._as_json = as_json
-
-    def __call__(self, answer: Answer[T], headings: tuple[str, ...], rows: Rows) -> None:
-        if self._as_json:
-            click.echo(orjson.dumps(answer.value, option=orjson.OPT_INDENT_2))
-        else:
-            table = Table(*headings, box=None, header_style="bold", pad_edge=False)
-            for row in rows(answer.value):
-                table.add_row(*row)
-            Console().print(table)
-        if answer.next is not None:
-            click.echo(f"more follow: --after {answer.next!r}", err=True)
-        if self._explain:
-            click.echo(_explanation(answer), err=True)
-
-
-def _explanation(answer: Answer[T]) -> str:
-    detail = f" ({answer.detail})" if answer.detail else ""
-    return f"{answer.source}, because of: {answer.reason}{detail}; complete up to {answer.position}"
-
-
-def _position(text: str | None) -> Position | None:
-    if text is None:
-        return None
-    try:
-        return Position.parse(text)
-    except ValueError:
-        raise InputError(f"bad position {text!r}: write EPOCH:EVENT, as 0:1234") from None
-
-
-def _running() -> str:
-    config = load().config
-    state = StateFile(config.data_dir).read()
-    if state is not None:
-        for process in state.processes:
-            if process.name.startswith("worker-") and process.phase == "running":
-                return process.address
-    if config.worker.port:
-        return f"http://{config.worker.host}:{config.worker.port}"
-    raise InputError("no server is known: run `metatide up`, or give --server URL")
-
-
 @command.command()
 @click.argument("name", metavar="DB.TABLE")
 @asking
@@ -152,7 +27,7 @@ def table(client: Client, need: Need, show: Show, name: str) -> None:
 
 
 @command.command()
-@click.argument("db")
+@click.argument("db", metavar="DB")
 @click.option("--pattern", default="*", help="Hive's pattern: * and |.")
 @click.option("--type", "types", multiple=True, help="Of this type only; may be repeated.")
 @click.option("--after", default="", help="The page after this name.")
@@ -166,18 +41,67 @@ def tables(
     types: tuple[str, ...],
     after: str,
 ) -> None:
-    """The tables of a database."""
-    answer = client.table_names(db, pattern, types, after, need)
-    show(answer, ("table", "type", "owner"), _columns("tableName", "tableType", "ownerName"))
+    """The tables of a database, or of all that match Hive's pattern."""
+    if "*" in db or "|" in db:
+        answer = client.table_metadata(db, pattern, types, after, need=need)
+        columns = "dbName", "tableName", "tableType", "ownerName"
+        show(answer, ("database", "table", "type", "owner"), _columns(*columns))
+    else:
+        answer = client.table_names(db, pattern, types, after, need)
+        show(answer, ("table", "type", "owner"), _columns("tableName", "tableType", "ownerName"))
+
+
+@command.command()
+@asking
+def catalogs(client: Client, need: Need, show: Show) -> None:
+    """All catalogs."""
+    show(client.catalogs(need), ("catalog",), _lines)
+
+
+@command.command()
+@click.argument("db", metavar="DB")
+@asking
+def database(client: Client, need: Need, show: Show, db: str) -> None:
+    """A database."""
+    show(client.database(db, need), ("field", "value"), _fields)
 
 
 @command.command()
 @click.option("--pattern", default="*", help="Hive's pattern: * and |.")
+@click.option("--catalog", default="", help="Of this catalog; hive by default.")
 @asking
-def databases(client: Client, need: Need, show: Show, pattern: str) -> None:
+def databases(client: Client, need: Need, show: Show, pattern: str, catalog: str) -> None:
     """All databases."""
-    answer = client.databases(pattern, need=need)
+    answer = client.databases(pattern, catalog, need)
     show(answer, ("database", "location"), _columns("name", "locationUri"))
+
+
+@command.command()
+@click.argument("db", metavar="DB")
+@click.option("--pattern", default="*", help="Hive's pattern: * and |.")
+@asking
+def functions(client: Client, need: Need, show: Show, db: str, pattern: str) -> None:
+    """The functions of a database."""
+    answer = client.functions(db, pattern, need)
+    show(answer, ("function", "class"), _columns("functionName", "className"))
+
+
+@command.command()
+@click.argument("db", metavar="DB")
+@click.argument("name", metavar="FUNCTION")
+@asking
+def function(client: Client, need: Need, show: Show, db: str, name: str) -> None:
+    """A function."""
+    show(client.function(db, name, need), ("field", "value"), _fields)
+
+
+@command.command()
+@click.argument("name", metavar="DB.TABLE")
+@click.argument("partition", metavar="PARTITION")
+@asking
+def partition(client: Client, need: Need, show: Show, name: str, partition: str) -> None:
+    """A partition by its name, as ds=2026-01-01/hr=7."""
+    show(client.partition(name, partition, need), ("field", "value"), _fields)
 
 
 @command.command()
@@ -188,6 +112,7 @@ def databases(client: Client, need: Need, show: Show, pattern: str) -> None:
 @click.option("--after", default="", help="The page after this name.")
 @click.option("--limit", type=click.IntRange(min=1), help="How many at most.")
 @click.option("--whole", is_flag=True, help="Whole partitions, not only their names.")
+@click.option("--count", is_flag=True, help="Only how many there are.")
 @asking
 def partitions(
     client: Client,
@@ -200,10 +125,13 @@ def partitions(
     after: str,
     limit: int | None,
     whole: bool,
+    count: bool,
 ) -> None:
     """The partitions of a table."""
     which = Which(filter_, prefix, names or None, after, limit)
-    if whole:
+    if count:
+        show(client.partition_count(name, which, need), ("partitions",), _one)
+    elif whole:
         show(client.partitions(name, which, need), ("values", "location"), _partition_rows)
     else:
         show(client.partition_names(name, which, need), ("partition",), _lines)
@@ -212,11 +140,38 @@ def partitions(
 @command.command()
 @click.argument("name", metavar="DB.TABLE")
 @click.option("--column", "columns", multiple=True, help="This column only; may be repeated.")
+@click.option("--partition", "names", multiple=True, help="Of this partition; may be repeated.")
+@click.option("--as-one", is_flag=True, help="Of all these partitions together, as one figure.")
+@click.option("--engine", default="", help="The engine that computed them; hive by default.")
 @asking
-def statistics(client: Client, need: Need, show: Show, name: str, columns: tuple[str, ...]) -> None:
-    """The statistics of a table's columns."""
-    answer = client.statistics(name, columns, need=need)
-    show(answer, ("column", "type", "statistics"), _columns("colName", "colType", "statsData"))
+def statistics(
+    client: Client,
+    need: Need,
+    show: Show,
+    name: str,
+    columns: tuple[str, ...],
+    names: tuple[str, ...],
+    as_one: bool,
+    engine: str,
+) -> None:
+    """The statistics of columns of a table or of its partitions."""
+    figures = "colName", "colType", "statsData"
+    headings = "column", "type", "statistics"
+    if as_one:
+        answer = client.aggregate_statistics(name, names, columns, engine, need)
+        show(answer, headings, _columns(*figures))
+    elif names:
+        show(
+            client.partition_statistics(name, names, columns, engine, need),
+            ("partition", *headings),
+            lambda value: (
+                (partition, *cells)
+                for partition, found in value.items()
+                for cells in _columns(*figures)(found)
+            ),
+        )
+    else:
+        show(client.statistics(name, columns, engine, need), headings, _columns(*figures))
 
 
 @command.command()
@@ -231,15 +186,32 @@ def constraints(client: Client, need: Need, show: Show, name: str) -> None:
 @asking
 def event(client: Client, need: Need, show: Show) -> None:
     """The id of the last event of the metastore."""
-    show(client.current_event(need), ("event",), lambda value: [(str(value),)])
+    show(client.current_event(need), ("event",), _one)
+
+
+@command.command("write-ids")
+@click.argument("names", metavar="DB.TABLE...", nargs=-1, required=True)
+@click.option("--txns", default="", help="A ValidTxnList; by default that of a new reader.")
+@asking
+def write_ids(client: Client, need: Need, show: Show, names: tuple[str, ...], txns: str) -> None:
+    """The write-id lists and ids of tables, of one moment: what a reader passes on."""
+    show(
+        client.write_ids(names, txns, need),
+        ("table", "id", "write ids"),
+        lambda value: _columns("fullTableName", "id", "validWriteIdList")(value["tables"]),
+    )
 
 
 def _fields(value: dict[str, Any]) -> Iterable[tuple[str, ...]]:
-    return ((name, _cell(one)) for name, one in value.items())
+    return ((name, cell(one)) for name, one in value.items())
 
 
 def _columns(*fields: str) -> Rows:
-    return lambda value: (tuple(_cell(one.get(field)) for field in fields) for one in value)
+    return lambda value: (tuple(cell(one.get(field)) for field in fields) for one in value)
+
+
+def _one(value: int) -> Iterable[tuple[str, ...]]:
+    return [(str(value),)]
 
 
 def _lines(value: list[str]) -> Iterable[tuple[str, ...]]:
@@ -247,16 +219,10 @@ def _lines(value: list[str]) -> Iterable[tuple[str, ...]]:
 
 
 def _partition_rows(value: list[dict[str, Any]]) -> Iterable[tuple[str, ...]]:
-    return ((", ".join(one["values"]), _cell(one["sd"].get("location"))) for one in value)
+    return ((", ".join(one["values"]), cell(one["sd"].get("location"))) for one in value)
 
 
 def _constraint_rows(value: dict[str, list[dict[str, Any]]]) -> Iterable[tuple[str, ...]]:
     for kind, found in value.items():
         for one in found:
-            yield kind, _cell(one.get("column_name") or one.get("fkcolumn_name"))
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else orjson.dumps(value).decode()
+            yield kind, cell(one.get("column_name") or one.get("fkcolumn_name"))

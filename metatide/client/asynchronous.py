@@ -68,6 +68,19 @@ class AsyncClient(Bound):
         """The tables of a database as lists show them."""
         return await self._run(calls.of_names(db, pattern, types, after), None, need)
 
+    async def table_metadata(
+        self,
+        databases: str = "*",
+        pattern: str = "*",
+        types: Sequence[str] = (),
+        after: str = "",
+        catalog: str = "",
+        need: Need | None = None,
+    ) -> Answer[list[Object]]:
+        """The tables of several databases as lists show them."""
+        call = calls.of_names_of_all(databases, catalog, pattern, types, after)
+        return await self._run(call, None, need)
+
     async def database(self, db: str, need: Need | None = None) -> Answer[Object]:
         """One database."""
         return await self._run(calls.of_database(db), None, need)
@@ -87,6 +100,10 @@ class AsyncClient(Bound):
     ) -> Answer[list[Object]]:
         """The functions of a database."""
         return await self._run(calls.of_functions(db, pattern), None, need)
+
+    async def function(self, db: str, function: str, need: Need | None = None) -> Answer[Object]:
+        """One function."""
+        return await self._run(calls.of_function(db, function), None, need)
 
     async def partition(self, table: str, name: str, need: Need | None = None) -> Answer[Object]:
         """One partition by its name, as `ds=2026-01-01/hr=7`."""
@@ -151,6 +168,12 @@ class AsyncClient(Bound):
     ) -> Answer[dict[str, list[Object]]]:
         """The constraints of a table."""
         return await self._run(calls.of_constraints(table), table, need)
+
+    async def write_ids(
+        self, tables: Sequence[str], txns: str = "", need: Need | None = None
+    ) -> Answer[Object]:
+        """Write-id lists and ids of tables, of one moment: what a reader passes on."""
+        return await self._run(calls.of_write_ids(tables, txns), None, need)
 
     async def current_event(self, need: Need | None = None) -> Answer[int]:
         """The id of the last event of the metastore."""

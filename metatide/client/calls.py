@@ -103,6 +103,19 @@ def of_names(db: str, pattern: str, types: Sequence[str], after: str) -> Call[li
     return Call(f"/v1/databases/{quote(name, safe='')}/tables", "tables", parameters)
 
 
+def of_names_of_all(
+    databases: str, catalog: str, pattern: str, types: Sequence[str], after: str
+) -> Call[list[Object]]:
+    parameters: Parameters = {"catalog": catalog, "database": databases, "pattern": pattern}
+    return Call("/v1/table-metadata", "tables", {**parameters, "type": types, "after": after})
+
+
+def of_function(db: str, function: str) -> Call[Object]:
+    catalog, _, name = db.rpartition(".")
+    path = f"/v1/databases/{quote(name, safe='')}/functions/{quote(function, safe='')}"
+    return Call(path, None, {"catalog": catalog})
+
+
 def of_databases(pattern: str, catalog: str) -> Call[list[Object]]:
     return Call("/v1/databases", "databases", {"pattern": pattern, "catalog": catalog})
 

@@ -16,6 +16,7 @@ from query_api.objects import ColumnFigures, ConstraintColumns
 from query_api.reads import Slice
 from query_api.reads.databases import Named
 from query_api.reads.statistics import PartitionFigures
+from query_api.reads.tables import TableLine
 from state.export import CONSTRAINTS
 from state.reading import NameLine
 
@@ -59,16 +60,12 @@ def tables(answer: Iterable[bytes]) -> bytes:
 
 def table_lines(answer: Slice[NameLine]) -> bytes:
     """TableMeta of each."""
-    return _page(
-        "tables",
-        answer,
-        lambda line: {
-            "tableName": line.table,
-            "tableType": line.type,
-            "ownerName": line.owner,
-            "comments": line.comment,
-        },
-    )
+    return _page("tables", answer, _table_line)
+
+
+def table_lines_of_all(answer: Slice[TableLine]) -> bytes:
+    """TableMeta of each, with its database."""
+    return _page("tables", answer, lambda one: {"dbName": one.db, **_table_line(one.line)})
 
 
 def databases(answer: Slice[Named]) -> bytes:
@@ -150,6 +147,15 @@ def write_ids(answer: Snapshots) -> bytes:
             ],
         }
     )
+
+
+def _table_line(line: NameLine) -> dict[str, Any]:
+    return {
+        "tableName": line.table,
+        "tableType": line.type,
+        "ownerName": line.owner,
+        "comments": line.comment,
+    }
 
 
 def _columns(figures: Iterable[ColumnFigures]) -> list[dict[str, Any]]:

@@ -26,6 +26,7 @@ from query_api.reads import (
     ListPartitionNames,
     ListPartitions,
     ListTables,
+    ListTablesOfAll,
     Page,
     Read,
 )
@@ -73,6 +74,18 @@ def _wanted(given: Given) -> Wanted:
 def _tables(given: Given) -> Read[Any]:
     types = given.many("type")
     return ListTables(given.db, given.one("pattern", "*"), types, given.page(NAMES, NAMES_MAX))
+
+
+def _tables_of_all(given: Given) -> Read[Any]:
+    names = tuple(one.lower() for one in given.names("name")) if given.has_names("name") else None
+    return ListTablesOfAll(
+        given.catalog,
+        given.one("database", "*"),
+        given.one("pattern", "*"),
+        given.many("type"),
+        names,
+        given.page(NAMES, NAMES_MAX),
+    )
 
 
 def _partition_statistics(given: Given) -> Read[Any]:
@@ -184,6 +197,15 @@ ENDPOINTS: Final = (
         encode.tables,
         ("name",),
         "tables:Table",
+        has_body=True,
+    ),
+    Endpoint(
+        "/v1/table-metadata",
+        "The tables of several databases as lists show them",
+        _tables_of_all,
+        encode.table_lines_of_all,
+        (*_CATALOG, "database", "pattern", "type", "name", *_PAGE),
+        "tables",
         has_body=True,
     ),
     Endpoint(

@@ -1,5 +1,6 @@
 """Handing a request on to the worker that owns the shard: once, and with little patience."""
 
+from collections.abc import Mapping, Sequence
 from ssl import SSLContext
 from typing import Final
 from urllib.parse import quote
@@ -28,23 +29,17 @@ class Forwarder:
 
     async def forward(self, url: str, scope: Scope, body: bytes, send: Send) -> bool:
         """Relays the owner's answer; False when it has none."""
-        if self._client is None:
-            self._client = httpx.AsyncClient(
-                timeout=TIMEOUT, follow_redirects=False, trust_env=False, verify=self._verify
-            )
         path = scope.get("raw_path") or quote(scope["path"]).encode()
         query = scope["query_string"]
         target = (
             url.rstrip("/") + path.decode("ascii") + ("?" + query.decode("ascii") if query else "")
         )
         headers = [(name, value) for name, value in scope["headers"] if name not in _DROPPED]
-        request = self._client.build_request(
+        request = self._to_owners.build_request(
             scope["method"], target, headers=[*headers, (FORWARDED, b"1")], content=body
         )
-        try:
-            response = await self._client.send(request, stream=True)
-        except httpx.HTTPError as error:
-            log.warning("a shard's owner does not answer", url=url, error=str(error))
+        response = await self._send(request, stream=True)
+        if response is None:
             return False
         try:
             if response.status_code >= 500:
@@ -53,6 +48,34 @@ class Forwarder:
         finally:
             await response.aclose()
         return True
+
+    async def ask(
+        self,
+        url: str,
+        parameters: Mapping[str, str | Sequence[str]],
+        headers: Headers,
+        body: bytes,
+    ) -> httpx.Response | None:
+        """The whole answer of an owner to a POST; None when it has none."""
+        request = self._to_owners.build_request(
+            "POST", url, params=parameters, headers=[*headers, (FORWARDED, b"1")], content=body
+        )
+        return await self._send(request, stream=False)
+
+    @property
+    def _to_owners(self) -> httpx.AsyncClient:
+        if self._client is None:
+            self._client = httpx.AsyncClient(
+                timeout=TIMEOUT, follow_redirects=False, trust_env=False, verify=self._verify
+            )
+        return self._client
+
+    async def _send(self, request: httpx.Request, *, stream: bool) -> httpx.Response | None:
+        try:
+            return await self._to_owners.send(request, stream=stream)
+        except httpx.HTTPError as error:
+            log.warning("a shard's owner does not answer", url=str(request.url), error=str(error))
+            return None
 
     async def close(self) -> None:
         if self._client is not None:

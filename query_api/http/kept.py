@@ -45,7 +45,7 @@ class Kept:
         count: Callable[[], None],
     ) -> None:
         """`latest_of` are the targets that the database is asked about; none but for `latest`."""
-        self.shard, self.reader = moment
+        self.shard, self.reader, _ = moment
         self.latest_of = latest_of
         self.size = len(body) + _OVERHEAD_BYTES
         self.count = count

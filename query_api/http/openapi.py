@@ -60,6 +60,7 @@ _PARAMETERS: Final[dict[str, tuple[str, dict[str, Any], Any]]] = {
     ),
     "catalog": ("The catalog; hive when it is not given.", _TEXT, "hive"),
     "pattern": ("Hive's pattern: * for any characters, | between alternatives.", _TEXT, "ord*"),
+    "database": ("Hive's pattern of databases.", _TEXT, "sales*"),
     "type": ("A table type; may be repeated.", _TEXT, "MANAGED_TABLE"),
     "after": ("The page after this name, as the field next of the page before gave it.", _TEXT, ""),
     "limit": ("How many at most.", {"type": "integer", "minimum": 1}, 100),

@@ -28,6 +28,7 @@ from query_api.http.messages import (
     status_of,
 )
 from query_api.http.metrics import Metrics
+from query_api.http.parts import Parts
 from query_api.reads import Read, Rendered
 from query_api.requirement import PARAMETERS, Defaults, parse_requirement
 from query_api.resolver.resolver import Answer, Resolver
@@ -61,6 +62,7 @@ class Service:
         self._views = views
         self.kept = KeptAnswers(views, resolver.is_rewound)
         self._forwarder = Forwarder(settings.trusted)
+        self._parts = Parts(resolver, views, self._forwarder)
         self._in_flight = 0
         self.metrics.in_flight.set_function(lambda: self._in_flight)
 
@@ -111,9 +113,13 @@ class Service:
         requirement = parse_requirement(asked, read.of_table, self.settings.defaults)
         if await self._forward(read, scope, body, send):
             return
-        asked_for = read if in_lines else Rendered(read, endpoint.encode)
-        told = scope.get("state", {}).get("told")
-        answer: Answer[Any] = await self._resolver.answer(asked_for, requirement, told)
+        answer: Answer[Any] | None = None
+        if header(scope, FORWARDED) is None:
+            answer = await self._parts.answer(read, requirement, _to_owner(asked, scope))
+        if answer is None:
+            asked_for = read if in_lines else Rendered(read, endpoint.encode)
+            told = scope.get("state", {}).get("told")
+            answer = await self._resolver.answer(asked_for, requirement, told)
         self.metrics.answered(
             answer.source, answer.reason, type(read).__name__, perf_counter() - start
         )
@@ -125,7 +131,7 @@ class Service:
         else:
             if answer.moment is not None and scope["method"] == "GET" and not in_headers:
                 count = partial(self.metrics.served_kept, answer.reason, type(read).__name__)
-                latest_of = read.targets if requirement.latest else ()
+                latest_of = answer.moment.targets if requirement.latest else ()
                 kept = Kept(answer.moment, latest_of, answer.value, headers, count)
                 self.kept.put((scope["path"], scope["query_string"]), kept)
             await send_body(scope, send, answer.value, headers)
@@ -167,6 +173,16 @@ def _in_headers(scope: Scope) -> Mapping[str, str]:
         for name, value in scope["headers"]
         if name in _HEADERS
     }
+
+
+def _to_owner(asked: Mapping[str, str], scope: Scope) -> Headers:
+    """The headers of a part of a request."""
+    headers = [
+        (f"metatide-{name.replace('_', '-')}".encode(), value.encode("latin-1", "replace"))
+        for name, value in asked.items()
+    ]
+    authorization = header(scope, b"authorization")
+    return headers if authorization is None else [*headers, (b"authorization", authorization)]
 
 
 async def _body(scope: Scope, receive: Receive) -> bytes:

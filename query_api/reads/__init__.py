@@ -7,14 +7,14 @@ from query_api.reads.partitions import (
     ListPartitionNames,
     ListPartitions,
 )
-from query_api.reads.read import Page, Read, Rendered, Slice
+from query_api.reads.read import Page, Read, Rendered, Slice, cut
 from query_api.reads.statistics import (
     AggregateStatistics,
     GetConstraints,
     GetPartitionStatistics,
     GetTableStatistics,
 )
-from query_api.reads.tables import GetTable, GetTables, ListTables
+from query_api.reads.tables import GetTable, GetTables, ListTables, ListTablesOfAll
 
 __all__ = [
     "AggregateStatistics",
@@ -32,8 +32,10 @@ __all__ = [
     "ListPartitionNames",
     "ListPartitions",
     "ListTables",
+    "ListTablesOfAll",
     "Page",
     "Read",
     "Rendered",
     "Slice",
+    "cut",
 ]

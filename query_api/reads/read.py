@@ -26,6 +26,10 @@ class Read(msgspec.Struct, Generic[A], frozen=True):
     def targets(self) -> tuple[Target, ...]:
         """All of them must be servable."""
 
+    def further(self, objects: Objects) -> tuple[Target, ...]:
+        """Targets that only the others tell; they must be servable, too."""
+        return ()
+
     @abstractmethod
     def answer(self, objects: Objects) -> A:
         """Raises NoSuchObjectError where that is the answer."""
@@ -60,6 +64,9 @@ class Rendered(Read[bytes], Generic[A], frozen=True):
     @property
     def targets(self) -> tuple[Target, ...]:
         return self.read.targets
+
+    def further(self, objects: Objects) -> tuple[Target, ...]:
+        return self.read.further(objects)
 
     def answer(self, objects: Objects) -> bytes:
         return self.write(self.read.answer(objects))

@@ -1,10 +1,12 @@
 """Reads of tables and of their names."""
 
+from typing import NamedTuple
+
 from hive.names import TableName
 from hive.patterns import compile_pattern
 from query_api.objects import Objects
 from query_api.reads.read import SHORT_MAX, Page, Read, Slice, TableRead, cut, existing_table
-from query_api.targets import Kind, Target, of_database
+from query_api.targets import Kind, Target, of_catalog, of_database
 from state.reading import NameLine
 from state.records.objects import DatabaseName
 
@@ -63,6 +65,58 @@ class ListTables(Read[Slice[NameLine]], frozen=True):
         ]
         lines.sort(key=_name)
         return cut(lines, _name, self.page)
+
+
+class TableLine(NamedTuple):
+    """A table in a list over databases."""
+
+    db: str
+    line: NameLine
+
+
+class ListTablesOfAll(Read[Slice[TableLine]], frozen=True):
+    """The tables of several databases of a catalog as lists show them."""
+
+    catalog: str
+    databases: str = "*"
+    pattern: str = "*"
+    types: tuple[str, ...] = ()
+    only: tuple[str, ...] | None = None
+    """The names of databases, where not all that match are meant."""
+    page: Page = Page()
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return (of_catalog(Kind.DATABASES, self.catalog),)
+
+    @property
+    def is_long(self) -> bool:
+        return True
+
+    def further(self, objects: Objects) -> tuple[Target, ...]:
+        return tuple(of_database(Kind.NAMES, db) for db in self.chosen(objects))
+
+    def chosen(self, objects: Objects) -> list[DatabaseName]:
+        """The databases that are asked for and exist."""
+        matches = compile_pattern(self.databases).fullmatch
+        return [
+            DatabaseName(self.catalog, name)
+            for name, _ in objects.databases(self.catalog)
+            if matches(name) and (self.only is None or name in self.only)
+        ]
+
+    def answer(self, objects: Objects) -> Slice[TableLine]:
+        lines = []
+        for db in self.chosen(objects):
+            found = ListTables(db, self.pattern, self.types).answer(objects)
+            lines += [TableLine(db.db, line) for line in found.items]
+        lines.sort(key=in_database)
+        return cut(lines, in_database, self.page)
+
+
+def in_database(line: TableLine) -> str:
+    """`db.table`."""
+    return f"{line.db}.{line.line.table}"
 
 
 def _name(line: NameLine) -> str:

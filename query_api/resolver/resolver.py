@@ -59,6 +59,8 @@ class Moment(NamedTuple):
 
     shard: int
     reader: ShardReader
+    targets: tuple[Target, ...]
+    """What was read of it."""
 
 
 class Answer(NamedTuple, Generic[A]):
@@ -140,10 +142,10 @@ class Resolver:
         `told` is a read of the log for this request, if one was made already.
         """
         try:
-            judged, found = await self._judge(read.targets, requirement, told)
+            judged, found = await self._judge(read, requirement, told)
             if _first_miss(judged) is not None or not judged or not read.is_long:
                 return self._settled(read, requirement, judged)
-            own = self._look(read.targets, requirement, found, own=True)
+            own = self._look(read, requirement, found, own=True)
             miss = _first_miss(own)
             if miss is not None:
                 return Miss(miss.verdict.reason, miss)
@@ -156,7 +158,7 @@ class Resolver:
         if requirement.latest or read.is_long:
             return None
         try:
-            judged = self._look(read.targets, requirement, None)
+            judged = self._look(read, requirement, None)
             return None if _worth_waiting(judged) else self._settled(read, requirement, judged)
         except _STORE_ERRORS as error:
             return _unreadable(read, error)
@@ -204,7 +206,9 @@ class Resolver:
         head = Position(reader.head.epoch, reader.head.applied)
         if not requirement.latest and any(one.verdict.position != head for one in served):
             return None
-        return Moment(number, reader) if self._views.reader(number) is reader else None
+        if self._views.reader(number) is not reader:
+            return None
+        return Moment(number, reader, tuple(one.target for one in judged))
 
     async def _ask_database(self, read: Read[A], miss: Miss) -> Answer[A]:
         reached = self._views.reached
@@ -221,27 +225,27 @@ class Resolver:
         return Answer(found.value, Source.DATABASE, miss.reason, position, miss.detail)
 
     async def _judge(
-        self, targets: Sequence[Target], requirement: Requirement, told: LatestLog | None
+        self, read: Read[Any], requirement: Requirement, told: LatestLog | None
     ) -> tuple[list[Judged], LatestLog | None]:
         """Also what the database told for it, if it was asked."""
-        judged = self._look(targets, requirement, None)
+        judged = self._look(read, requirement, None)
         if requirement.latest:
-            if not all(one.verdict.serves or one.verdict.reason is Reason.UNREAD for one in judged):
+            if not all(map(_may_serve, judged)):
                 return judged, None
-            return await self._judge_latest(targets, requirement, judged, told)
+            return await self._judge_latest(read, requirement, judged, told)
         wait_s = _wait_s(requirement, POSITION_WAIT_S)
         if not _worth_waiting(judged):
             return judged, None
-        judged = await self._wait(targets, requirement, judged, wait_s, None)
+        judged = await self._wait(read, requirement, judged, wait_s, None)
         if not _worth_waiting(judged):
             return judged, None
         # What no event touched since is complete up to now, whatever the shard has folded.
         found = await self._database.after_now(_lowest(judged))
-        return self._look(targets, requirement, found), found
+        return self._look(read, requirement, found), found
 
     async def _judge_latest(
         self,
-        targets: Sequence[Target],
+        read: Read[Any],
         requirement: Requirement,
         judged: Sequence[Judged],
         told: LatestLog | None,
@@ -249,15 +253,15 @@ class Resolver:
         if not judged:
             return [], None
         found = told or await self._database.after_now(_lowest(judged))
-        again = self._look(targets, requirement, found)
+        again = self._look(read, requirement, found)
         if found is None or not _worth_waiting(again):
             return again, found
         wait_s = _wait_s(requirement, LATEST_WAIT_S)
-        return await self._wait(targets, requirement, again, wait_s, found), found
+        return await self._wait(read, requirement, again, wait_s, found), found
 
     async def _wait(
         self,
-        targets: Sequence[Target],
+        read: Read[Any],
         requirement: Requirement,
         judged: Sequence[Judged],
         wait_s: float,
@@ -271,11 +275,11 @@ class Resolver:
                 waits.append(shard.complete_up_to(*one.verdict.wait_for, wait_s))
         if waits:
             await asyncio.gather(*waits)
-        return self._look(targets, requirement, found)
+        return self._look(read, requirement, found)
 
     def _look(
         self,
-        targets: Sequence[Target],
+        read: Read[Any],
         requirement: Requirement,
         found: LatestLog | None,
         *,
@@ -284,7 +288,11 @@ class Resolver:
         """Judges all targets, those of one shard in one snapshot; `own`: that nobody shares."""
         reader_of = self._views.own_reader if own else self._views.reader
         sight = _Sight(self._views, reader_of, self._history, requirement, found)
-        return [sight.judge(target) for target in targets]
+        judged = [sight.judge(target) for target in read.targets]
+        if judged and all(map(_may_serve, judged)):
+            further = read.further(CachedObjects(_reader_of(judged)))
+            judged += [sight.judge(target) for target in further]
+        return judged
 
 
 class _Sight:
@@ -348,7 +356,7 @@ class _Sight:
         return self._readers[shard]
 
 
-def _serve(read: Read[A], judged: Sequence[Judged]) -> Answer[A]:
+def _reader_of(judged: Sequence[Judged]) -> Callable[[Target], ShardReader]:
     readers = {one.target: one.reader for one in judged}
     of_tables = {one.target.name: one.reader for one in judged if one.target.is_of_table}
 
@@ -357,14 +365,23 @@ def _serve(read: Read[A], judged: Sequence[Judged]) -> Answer[A]:
         assert found is not None, f"{target} was not judged"
         return found
 
+    return reader_of
+
+
+def _serve(read: Read[A], judged: Sequence[Judged]) -> Answer[A]:
     position = min(one.verdict.position for one in judged)
     reason = max((one.verdict.reason for one in judged), key=(Reason.FRESH, Reason.NEWER).index)
     value: A | NoSuchObjectError
     try:
-        value = read.answer(CachedObjects(reader_of))
+        value = read.answer(CachedObjects(_reader_of(judged)))
     except NoSuchObjectError as missing:
         value = missing
     return Answer(value, Source.CACHE, reason, position)
+
+
+def _may_serve(judged: Judged) -> bool:
+    """Whether all but what only the database can tell speaks for it."""
+    return judged.verdict.serves or judged.verdict.reason is Reason.UNREAD
 
 
 def _first_miss(judged: Sequence[Judged]) -> Judged | None:

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
@@ -19,7 +20,13 @@ DEMO = ("demo", "run", "--events", "120", "--tables", "4", "--partitions", "20",
 def running(kafka_broker: str) -> Iterator[Stack]:
     with (
         open_folder() as parent,
-        stack(parent / "data", "--kafka", kafka_broker, METATIDE_KAFKA_TOPIC="serving") as up,
+        stack(
+            parent / "data",
+            *("--kafka", kafka_broker, "--workers", "2"),
+            METATIDE_KAFKA_TOPIC="serving",
+            METATIDE_READS_CONSISTENCY="any",
+            METATIDE_READS_TABLES="*=latest",
+        ) as up,
     ):
         up.until_ready()
         metatide(up, *DEMO)
@@ -34,14 +41,46 @@ def metatide(up: Stack, *arguments: str) -> str:
     ).stdout
 
 
+def all_tables(up: Stack) -> list[str]:
+    """Of all databases."""
+    found = json.loads(metatide(up, "get", "tables", "*", "--consistency", "latest"))
+    names = [f"{one['dbName']}.{one['tableName']}" for one in found]
+    assert names, "the demo made no table"
+    return names
+
+
 def a_table(up: Stack) -> str:
     """The path of one."""
-    databases = json.loads(metatide(up, "get", "databases", "--consistency", "latest"))
-    for db in (one["name"] for one in databases):
-        tables = json.loads(metatide(up, "get", "tables", db, "--consistency", "latest"))
-        if tables:
-            return f"/v1/databases/{db}/tables/{tables[0]['tableName']}"
-    raise AssertionError("the demo made no table")
+    db, _, table = all_tables(up)[0].partition(".")
+    return f"/v1/databases/{db}/tables/{table}"
+
+
+def test_each_of_two_workers_answers_for_all_from_the_cache(running: Stack) -> None:
+    names = all_tables(running)
+    urls = [running.entry(f"worker-{number}").address for number in (1, 2)]
+
+    def ask(url: str, path: str, **more: Any) -> httpx.Response:
+        method = "POST" if more else "GET"
+        answer = httpx.request(method, f"{url}{path}", timeout=30, **more)
+        assert answer.status_code == 200, answer.text
+        return answer
+
+    def are_cached() -> bool:
+        answers = [
+            answer
+            for url in urls
+            for answer in (
+                ask(url, "/v1/tables?consistency=latest", json={"names": names}),
+                ask(url, "/v1/table-metadata?consistency=latest"),
+                *(ask(url, "/v1/databases/{}/tables/{}".format(*n.split("."))) for n in names),
+            )
+        ]
+        half = len(answers) // 2
+        assert [one.text for one in answers[:half]] == [one.text for one in answers[half:]]
+        assert len(answers[0].json()["tables"]) == len(answers[1].json()["tables"]) == len(names)
+        return {one.headers["Metatide-Source"] for one in answers} == {"cache"}
+
+    running.until(are_cached)
 
 
 def test_what_was_written_is_answered_from_the_cache_as_the_database_has_it(

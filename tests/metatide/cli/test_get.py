@@ -1,6 +1,7 @@
 """`metatide get` against a real server."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import orjson
 import pytest
@@ -40,6 +41,25 @@ def test_in_a_pipe_it_is_json(url: str) -> None:
     assert orjson.loads(get(url, "statistics", "sales.orders").stdout) == []
     assert orjson.loads(get(url, "constraints", "sales.orders").stdout)["primaryKeys"] == []
     assert orjson.loads(get(url, "event").stdout) == 5
+
+
+def test_every_read_has_a_command(url: str) -> None:
+    def json(*arguments: str) -> Any:
+        return orjson.loads(get(url, *arguments).stdout)
+
+    one = f"ds={DAYS[0]}"
+    assert json("partition", "sales.orders", one)["values"] == [DAYS[0]]
+    assert json("partitions", "sales.orders", "--count") == len(DAYS)
+    assert json("partitions", "sales.orders", "--prefix", DAYS[1]) == [f"ds={DAYS[1]}"]
+    assert json("tables", "s*|x")[0]["dbName"] == "sales"
+    assert json("database", "sales")["name"] == "sales"
+    assert json("functions", "sales") == []
+    assert json("statistics", "sales.orders", "--partition", one) == {}
+    together = ("--partition", one, "--column", "amount", "--as-one")
+    assert json("statistics", "sales.orders", *together) == []
+    told = json("write-ids", "sales.orders")["tables"][0]
+    assert told["fullTableName"] == "hive.sales.orders"
+    assert json("catalogs") == ["hive"]
 
 
 def test_it_explains_who_answered(url: str) -> None:

@@ -26,7 +26,13 @@ from metatide.client import (
 )
 from metatide.client.snapshot import Snapshot, committed
 from query_api.database.fallback import FromDatabase
-from query_api.database.reads import CurrentEvent, GetWriteIds, Snapshots, TableSnapshot
+from query_api.database.reads import (
+    CurrentEvent,
+    GetWriteIds,
+    ListCatalogs,
+    Snapshots,
+    TableSnapshot,
+)
 from query_api.http import Settings as ServerSettings
 from query_api.http.access import read_tokens
 from query_api.latest.log import LatestLog
@@ -88,6 +94,8 @@ class Told(Nowhere):
             return FromDatabase(Snapshots(write_id_list(60), tables), 5)
         if isinstance(read, CurrentEvent):
             return FromDatabase(5, 5)
+        if isinstance(read, ListCatalogs):
+            return FromDatabase(["hive"], 5)
         return await super().answer(read)
 
 

@@ -3,12 +3,25 @@
 import httpx
 import pytest
 
+from hive.names import TableName, table_name
 from metatide.stack.machine import free_port
 from query_api.latest.log import LatestLog
+from state.records import AnyRecord
+from state.records.actions import AnyAction, CreateNames, CreateTable, PutName
+from state.records.objects import DatabaseName
+from state.records.routing import home_shard, table_shard
 from tests.metatide.client.serving import serving
 from tests.query_api.http.asking import Knowing, ask, grounds
 from tests.query_api.http.test_answers import ANY, TABLE, warm
-from tests.query_api.shards import MemoryShards
+from tests.query_api.shards import (
+    MemoryShard,
+    MemoryShards,
+    change,
+    database_image,
+    load_databases,
+    name_image,
+    table_image,
+)
 
 
 def elsewhere(url: str) -> MemoryShards:
@@ -54,3 +67,84 @@ def test_what_was_forwarded_is_not_forwarded_again() -> None:
         response = httpx.get(f"{url}{TABLE}?{ANY}")
     assert response.status_code == 503
     assert "not_owned" in response.json()["detail"]
+
+
+def two() -> tuple[MemoryShards, MemoryShards]:
+    """Two workers, each with one of two shards of the same databases and tables."""
+    sources = []
+    for mine in (0, 1):
+        shards = MemoryShards(None, None)
+        shards.shards[mine] = MemoryShard(
+            *(
+                change(event, CreateNames(db), after=0)
+                for event, db in enumerate(DBS, 1)
+                if home_shard(db, 2) == mine
+            ),
+            *(
+                record
+                for event, name in enumerate(TABLES, 10)
+                for record in folded(event, name, mine)
+            ),
+            change(20 + mine, after=0),
+            *load_databases(4, *map(database_image, DBS)),
+        )
+        sources.append(shards)
+    one, other = sources
+    return one, other
+
+
+DBS = [DatabaseName("hive", name) for name in ("alpha", "beta", "gamma", "delta")]
+TABLES = [table_name(None, db.db, f"t{number}") for db in DBS for number in range(2)]
+
+
+def folded(event: int, name: TableName, shard: int) -> list[AnyRecord]:
+    home = DatabaseName(name.catalog, name.db)
+    actions: list[AnyAction] = []
+    if table_shard(name, 2) == shard:
+        actions.append(CreateTable(table_image(name, managed=False)))
+    if home_shard(home, 2) == shard:
+        actions.append(PutName(home, name_image(name.table)))
+    return [change(event, *actions, after=0)] if actions else []
+
+
+def test_what_several_workers_hold_is_put_together() -> None:
+    one, other = two()
+    names = [name.in_catalog for name in reversed(TABLES)]
+
+    async def asking(client: httpx.AsyncClient) -> None:
+        tables = await client.post(f"/v1/tables?{ANY}", json={"names": names})
+
+        assert grounds(tables) == ("cache", "fresh")
+        assert tables.headers["metatide-position"] == "0:20"
+        found = [f"{one['dbName']}.{one['tableName']}" for one in tables.json()["tables"]]
+        assert found == names
+        lines, after = [], ""
+        while after is not None:
+            query = f"/v1/table-metadata?{ANY}&database=*a&pattern=t*&limit=3&after={after}"
+            page = await client.get(query)
+            assert grounds(page) == ("cache", "fresh")
+            assert page.headers["metatide-position"] == "0:20"
+            lines += [f"{one['dbName']}.{one['tableName']}" for one in page.json()["tables"]]
+            after = page.json()["next"]
+        assert lines == sorted(names)
+        only = await client.get(f"/v1/table-metadata?{ANY}&database=*a&name=beta")
+        assert {line["dbName"] for line in only.json()["tables"]} == {"beta"}
+
+    with serving(other) as url:
+        one.urls[1] = url
+        ask(one, asking)
+
+
+def test_a_part_that_nobody_has_leaves_all_of_it_to_the_database() -> None:
+    one, _ = two()
+    one.urls[1] = f"http://127.0.0.1:{free_port()}"
+    database = Knowing(LatestLog(0, 30, []))
+
+    async def asking(client: httpx.AsyncClient) -> None:
+        names = [name.in_catalog for name in TABLES]
+        tables = await client.post(f"/v1/tables?{ANY}", json={"names": names})
+
+        assert grounds(tables) == ("database", "not_owned")
+
+    ask(one, asking, database=database)
+    assert database.asked

@@ -1,0 +1,184 @@
+"""Reads of what several workers hold: a part from each, put together again.
+
+The answer is as complete as the least complete part.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from hive.errors import NoSuchObjectError
+from hive.names import DEFAULT_CATALOG, TableName, parse_table_name, table_name
+from query_api.http import encode
+from query_api.http.forward import Forwarder
+from query_api.http.messages import Headers
+from query_api.positions import Position, parse_position
+from query_api.reads import GetTables, ListDatabases, ListTablesOfAll, Read, Rendered, cut
+from query_api.reasons import SERVING, Reason, Source
+from query_api.requirement import Requirement
+from query_api.resolver.resolver import Answer, Resolver
+from query_api.shards import Views
+from query_api.targets import Kind, Target, of_database
+from state.records.objects import DatabaseName
+
+Splittable = GetTables | ListTablesOfAll
+OWNERS_MAX: Final = 64
+
+
+class Part(NamedTuple):
+    """What one worker said."""
+
+    source: Source
+    reason: Reason
+    position: Position
+    detail: str
+    items: list[msgspec.Raw]
+
+
+class _Line(msgspec.Struct, rename="camel"):
+    """What tells one table of a list from the others."""
+
+    table_name: str
+    db_name: str
+    cat_name: str | None = None
+
+
+class _Body(msgspec.Struct):
+    tables: list[msgspec.Raw]
+
+
+_decode_body: Final = msgspec.json.Decoder(_Body).decode
+_decode_line: Final = msgspec.json.Decoder(_Line).decode
+
+
+class Parts:
+    """Asks the owners of what is read, each once."""
+
+    def __init__(self, resolver: Resolver, views: Views, forwarder: Forwarder) -> None:
+        self._resolver = resolver
+        self._views = views
+        self._forwarder = forwarder
+
+    async def answer(
+        self, read: Read[Any], requirement: Requirement, headers: Headers
+    ) -> Answer[bytes] | None:
+        """None where it isn't made of parts of several workers, or one of them has none."""
+        if not isinstance(read, GetTables | ListTablesOfAll):
+            return None
+        first = None
+        target_of: Callable[[str], Target] = _of_table
+        if isinstance(read, GetTables):
+            names = list(map(str, read.names))
+        else:
+            listing = ListDatabases(read.catalog, read.databases)
+            if self._owner(*listing.targets) is not None:
+                return None
+            first = await self._resolver.answer(listing, requirement)
+            assert not isinstance(first.value, NoSuchObjectError)
+            listed = (name for name, _ in first.value.items)
+            names = [name for name in listed if read.only is None or name in read.only]
+            target_of = _of_names(read.catalog)
+        owners: dict[str | None, list[str]] = {}
+        for name in names:
+            owners.setdefault(self._owner(target_of(name)), []).append(name)
+        if not owners.keys() - {None} or len(owners) > OWNERS_MAX:
+            return None
+        parts = await asyncio.gather(
+            *(
+                self._here(read, requirement, some)
+                if url is None
+                else self._there(read, url, headers, some)
+                for url, some in owners.items()
+            )
+        )
+        whole = [part for part in parts if part is not None]
+        if len(whole) != len(parts):
+            return None
+        if first is not None:
+            whole.append(Part(first.source, first.reason, first.position, first.detail, []))
+        return _together(read, whole)
+
+    def _owner(self, target: Target) -> str | None:
+        """Another worker that holds it; None where it is here, or nobody's."""
+        source, number = self._views.source, self._views.shard_of(target)
+        return None if source.shard(number) is not None else source.owner_url(number)
+
+    async def _here(self, read: Splittable, requirement: Requirement, names: Sequence[str]) -> Part:
+        part: Rendered[Any]
+        if isinstance(read, GetTables):
+            part = Rendered(GetTables(tuple(map(parse_table_name, names))), encode.tables)
+        else:
+            own = msgspec.structs.replace(read, only=tuple(names))
+            part = Rendered(own, encode.table_lines_of_all)
+        answer = await self._resolver.answer(part, requirement)
+        assert isinstance(answer.value, bytes)
+        items = _decode_body(answer.value).tables
+        return Part(answer.source, answer.reason, answer.position, answer.detail, items)
+
+    async def _there(
+        self, read: Splittable, url: str, headers: Headers, names: Sequence[str]
+    ) -> Part | None:
+        path = "/v1/tables"
+        parameters: Mapping[str, str | Sequence[str]] = {}
+        if isinstance(read, ListTablesOfAll):
+            path = "/v1/table-metadata"
+            parameters = _parameters(read)
+        body = msgspec.json.encode({"names": names})
+        response = await self._forwarder.ask(url + path, parameters, headers, body)
+        if response is None or response.status_code != 200:
+            return None
+        told = response.headers
+        return Part(
+            Source(told["metatide-source"]),
+            Reason(told["metatide-reason"]),
+            parse_position(told["metatide-position"]),
+            told.get("metatide-detail", ""),
+            _decode_body(response.content).tables,
+        )
+
+
+def _together(read: Splittable, parts: Sequence[Part]) -> Answer[bytes]:
+    worst = min(parts, key=lambda part: (part.reason in SERVING, part.reason is Reason.FRESH))
+    items = [item for part in parts for item in part.items]
+    if isinstance(read, GetTables):
+        by_name = {_name_of(item): item for item in items}
+        found = [by_name[name] for name in read.names if name in by_name]
+        value = msgspec.json.encode({"tables": found})
+    else:
+        sorted_items = sorted(((_name_of(item).in_catalog, item) for item in items), key=_first)
+        page = cut(sorted_items, _first, read.page)
+        tables = [item for _, item in page.items]
+        value = msgspec.json.encode({"tables": tables, "next": page.next})
+    position = min(part.position for part in parts)
+    return Answer(value, worst.source, worst.reason, position, worst.detail)
+
+
+def _first(item: tuple[str, msgspec.Raw]) -> str:
+    return item[0]
+
+
+def _name_of(item: msgspec.Raw) -> TableName:
+    line = _decode_line(item)
+    return table_name(line.cat_name, line.db_name, line.table_name)
+
+
+def _of_table(name: str) -> Target:
+    return Target(Kind.TABLE, parse_table_name(name))
+
+
+def _of_names(catalog: str) -> Callable[[str], Target]:
+    return lambda name: of_database(Kind.NAMES, DatabaseName(catalog, name))
+
+
+def _parameters(read: ListTablesOfAll) -> Mapping[str, str | Sequence[str]]:
+    found: dict[str, str | Sequence[str]] = {
+        "catalog": read.catalog or DEFAULT_CATALOG,
+        "pattern": read.pattern,
+        "type": read.types,
+        "after": read.page.after,
+    }
+    if read.page.limit is not None:
+        found["limit"] = str(read.page.limit)
+    return {name: value for name, value in found.items() if value}
