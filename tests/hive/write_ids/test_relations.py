@@ -52,6 +52,13 @@ def test_all_pairs_of_lists_with_aborted_ids_up_to_four_agree_with_sets() -> Non
         check(requested, cached)
 
 
+@pytest.mark.torture
+def test_all_pairs_of_lists_with_aborted_ids_up_to_six_agree_with_sets() -> None:
+    lists = list(small_lists(6, with_aborted=True))
+    for requested, cached in product(lists, lists):
+        check(requested, cached)
+
+
 @pytest.mark.parametrize("hwm", [5, 6])
 def test_every_long_list_with_aborted_ids_against_some_others(hwm: int) -> None:
     some = SMALL[::7]
