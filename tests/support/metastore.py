@@ -94,3 +94,11 @@ def metastore(new_database: Callable[[], str]) -> Iterator[Instances]:
     """One metastore for all tests that keep to databases with names of their own."""
     with _factory(new_database) as factory:
         yield factory()
+
+
+@pytest.fixture(scope="session")
+def text_metastore(new_database: Callable[[], str]) -> Iterator[Instances]:
+    """One that takes the text of filters for what Hive sends as serialized expressions."""
+    proxy = "org.apache.hadoop.hive.metastore.MsckPartitionExpressionProxy"
+    with _factory(new_database) as factory:
+        yield factory(properties={"metastore.expression.proxy": proxy})

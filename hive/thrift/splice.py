@@ -1,0 +1,103 @@
+"""Changes to an object's canonical bytes that leave the rest of them as they are."""
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from hive.errors import ThriftError
+from hive.thrift.binary import decode, encode
+from hive.thrift.canonical import ACID_PARTITION
+from hive.thrift.structs import PARTITION, TABLE
+from hive.thrift.types import I32, LIST, MAP, STOP, STRING, STRUCT, Struct
+from hive.thrift.wire import FIELD, PACK_I32, PACK_PAIRS, packing_error, skip
+
+_NO_BUCKETS: Final = PACK_I32.pack(-1)
+_NO_MAP: Final = PACK_PAIRS.pack(STRING, STRING, 0)
+_NO_STRUCTS: Final = bytes((STRUCT, 0, 0, 0, 0))
+_DESCRIPTOR_OF: Final = {PARTITION: 6, TABLE: 7}
+_COLUMNS, _BUCKETS = 1, 6
+_NO_SKEW: Final = (
+    FIELD.pack(LIST, 1)
+    + bytes((STRING, 0, 0, 0, 0))
+    + FIELD.pack(LIST, 2)
+    + bytes((LIST, 0, 0, 0, 0))
+    + FIELD.pack(MAP, 3)
+    + PACK_PAIRS.pack(LIST, STRING, 0)
+    + b"\0"
+)
+
+
+class _Span(NamedTuple):
+    """A field: where its header, its value and what comes after it begin."""
+
+    id: int
+    code: int
+    start: int
+    value: int
+    end: int
+
+
+def _fields(data: bytes, at: int) -> Iterator[_Span]:
+    try:
+        while data[at] != STOP:
+            code, id_ = FIELD.unpack_from(data, at)
+            end = skip(data, at + FIELD.size, code)
+            yield _Span(id_, code, at, at + FIELD.size, end)
+            at = end
+    except (IndexError, packing_error):
+        raise ThriftError(f"a struct ends beyond all {len(data)} bytes") from None
+
+
+def _field(data: bytes, at: int, id_: int, code: int) -> _Span | None:
+    for field in _fields(data, at):
+        if field.id >= id_:
+            return field if (field.id, field.code) == (id_, code) else None
+    return None
+
+
+def without_buckets(struct: Struct, data: bytes) -> bytes:
+    """A table or a partition whose buckets, if it has some, aren't shown."""
+    descriptor = _field(data, 0, _DESCRIPTOR_OF[struct], STRUCT)
+    buckets = descriptor and _field(data, descriptor.value, _BUCKETS, I32)
+    if not buckets or PACK_I32.unpack_from(data, buckets.value)[0] <= 0:
+        return data
+    return data[: buckets.value] + _NO_BUCKETS + data[buckets.end :]
+
+
+def without_columns(partition: bytes) -> bytes:
+    """A partition whose descriptor has no columns."""
+    descriptor = _field(partition, 0, _DESCRIPTOR_OF[PARTITION], STRUCT)
+    columns = descriptor and _field(partition, descriptor.value, _COLUMNS, LIST)
+    if not columns:
+        return partition
+    return partition[: columns.value] + _NO_STRUCTS + partition[columns.end :]
+
+
+@lru_cache(maxsize=16_384)
+def acid_partition(data: bytes) -> bytes:
+    """A partition of a full ACID table as reads other than those by names give it."""
+    descriptor = _field(data, 0, _DESCRIPTOR_OF[PARTITION], STRUCT)
+    if descriptor is None:
+        return encode(ACID_PARTITION, decode(PARTITION, data))
+    parts = [data[: descriptor.value]]
+    for field in _fields(data, descriptor.value):
+        parts.append(data[field.start : field.value])
+        match field.id:
+            case 7:
+                parts.append(_plain_serde(data, field.value))
+            case 9:
+                parts.append(_NO_STRUCTS)
+            case 10:
+                parts.append(_NO_MAP)
+            case 11:
+                parts.append(_NO_SKEW)
+            case _:
+                parts.append(data[field.value : field.end])
+    parts.append(data[descriptor.end - 1 :])
+    return b"".join(parts)
+
+
+def _plain_serde(data: bytes, at: int) -> bytes:
+    """A serde's name and library, and no parameters."""
+    kept = [data[field.start : field.end] for field in _fields(data, at) if field.id < 3]
+    return b"".join([*kept, FIELD.pack(MAP, 3), _NO_MAP, b"\0"])

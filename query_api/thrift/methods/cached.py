@@ -1,0 +1,186 @@
+"""The methods of the metastore that the cache answers, from arguments to result structs."""
+
+from collections.abc import Set
+from functools import lru_cache
+from struct import Struct as Packing
+from typing import Any, Final
+
+from hive.errors import InputError, ThriftError
+from hive.thrift.binary import decode
+from hive.thrift.types import I64
+from query_api.positions import Position
+from query_api.reads.read import Read
+from query_api.reasons import Reason, Source
+from query_api.requirement import Consistency, Defaults, Requirement
+from query_api.resolver.resolver import Answer as Served
+from query_api.resolver.resolver import Database, Miss, Resolver
+from query_api.shards import Views
+from query_api.targets import Target
+from query_api.thrift.call import Answer, Call, Relay, Substitute, Unable
+from query_api.thrift.methods.asked import Asked, Understood
+from query_api.thrift.methods.dropped import substitute
+from query_api.thrift.methods.interface import Method, methods
+from query_api.thrift.methods.outcome import STRUCT_ALONE, Outcome, result
+
+_CURRENT_EVENT: Final = "get_current_notificationEventId"
+_REMEMBERED: Final = 8192
+_REMEMBERED_BYTES_MAX: Final = 2048
+_EVENT: Final = Packing("!bhqb").pack
+
+
+class CachedMethods:
+    """Answers calls where the cache may.
+
+    What a call asks for is worked out once for equal arguments; what it is answered, each time.
+    """
+
+    def __init__(
+        self,
+        resolver: Resolver,
+        views: Views,
+        database: Database,
+        defaults: Defaults,
+        warehouse: str = "",
+    ) -> None:
+        """`warehouse`: the metastore's for managed tables; unknown, it answers for databases."""
+        self._resolver = resolver
+        self._views = views
+        self._database = database
+        self._defaults = defaults
+        self._methods = methods(warehouse)
+        self._remembered = lru_cache(_REMEMBERED)(self._understand)
+
+    def set_warehouse(self, warehouse: str) -> None:
+        """For a metastore that could not be asked at the start."""
+        self._methods = methods(warehouse)
+        self._remembered.cache_clear()
+
+    @property
+    def names(self) -> Set[str]:
+        return self._methods.keys() | {_CURRENT_EVENT}
+
+    def answer_now(self, call: Call) -> Answer | Relay | None:
+        method = self._methods.get(call.method)
+        if method is None:
+            return None
+        asked = self._understood(call)
+        if isinstance(asked, Unable):
+            return Relay(asked)
+        requirement = self._requirement(asked, call.min_position)
+        chain = _Chain(method, requirement)
+        read: Read[Outcome] | None = asked.read
+        try:
+            while read is not None:
+                found = self._resolver.cached_now(read, requirement)
+                if found is None:
+                    return None
+                if isinstance(found, Miss):
+                    return self._missed(found)
+                read = chain.follow(read, found)
+        except InputError:
+            return Relay(Unable.FORM)
+        return chain.outcome
+
+    async def answer(self, call: Call) -> Answer | Relay:
+        if call.method == _CURRENT_EVENT:
+            return await self._current_event()
+        asked = self._understood(call)
+        if isinstance(asked, Unable):
+            return Relay(asked)
+        requirement = self._requirement(asked, call.min_position)
+        chain = _Chain(self._methods[call.method], requirement)
+        read: Read[Outcome] | None = asked.read
+        try:
+            while read is not None:
+                found = await self._resolver.cached(read, requirement)
+                if isinstance(found, Miss):
+                    return self._missed(found)
+                read = chain.follow(read, found)
+        except InputError:
+            return Relay(Unable.FORM)
+        return chain.outcome
+
+    def instead(self, call: Call) -> Substitute | None:
+        try:
+            return substitute(call)
+        except InputError:
+            return None
+
+    def _understood(self, call: Call) -> Understood:
+        if len(call.arguments) > _REMEMBERED_BYTES_MAX:
+            return self._understand(call.method, call.arguments)
+        return self._remembered(call.method, call.arguments)
+
+    def _understand(self, name: str, arguments: bytes) -> Understood:
+        method = self._methods[name]
+        try:
+            return method.understand(decode(method.arguments, arguments))
+        except (ThriftError, KeyError):
+            return Unable.UNREADABLE
+        except InputError:
+            return Unable.FORM
+
+    def _requirement(self, asked: Asked, min_position: Position | None) -> Requirement:
+        consistency = Consistency.WRITE_IDS
+        if asked.write_ids is None:
+            consistency = self._defaults.of(asked.read.of_table)
+        return Requirement(
+            consistency,
+            Consistency.LATEST in (consistency, self._defaults.floor),
+            asked.write_ids,
+            asked.table_id,
+            min_position=min_position,
+        )
+
+    def _missed(self, miss: Miss) -> Relay:
+        self._resolver.want(miss)
+        elsewhere = miss.reason is Reason.NOT_OWNED
+        return Relay(miss.reason, self._resolver.shard_of(miss) if elsewhere else None)
+
+    async def _current_event(self) -> Answer | Relay:
+        found = await self._database.after_now(self._views.reached)
+        if found is None:
+            return Relay(Reason.UNREAD)
+        event = STRUCT_ALONE.before + _EVENT(I64, 1, found.current, 0) + STRUCT_ALONE.after
+        position = Position(found.epoch, found.current)
+        return Answer(event, Source.DATABASE, Reason.DATABASE_ONLY, position)
+
+
+class _Chain:
+    """Reads that lead from one to the next, until one has the answer."""
+
+    def __init__(self, method: Method, requirement: Requirement) -> None:
+        self._method = method
+        self._latest = requirement.latest
+        self._served: list[Served[Outcome]] = []
+        self._targets: list[Target] = []
+        self.outcome: Answer | Relay = Relay(Unable.FAILED)
+
+    def follow(self, read: Read[Any], served: Served[Outcome]) -> Read[Outcome] | None:
+        """Takes what a read was served; the read that shall follow, or None with the outcome."""
+        self._served.append(served)
+        self._targets += read.targets
+        value = served.value
+        if isinstance(value, Read):
+            return value
+        if isinstance(value, Unable):
+            self.outcome = Relay(value)
+        elif isinstance(value, InputError):
+            self.outcome = Relay(Unable.FORM)
+        else:
+            self.outcome = self._answer(result(self._method.shape, self._method.exceptions, value))
+        return None
+
+    def _answer(self, data: Any) -> Answer:
+        moment = self._served[0].moment
+        if not isinstance(data, bytes) or any(one.moment != moment for one in self._served):
+            moment = None
+        latest_of = tuple(dict.fromkeys(self._targets)) if self._latest and moment else ()
+        return Answer(
+            data,
+            Source.CACHE,
+            max((one.reason for one in self._served), key=(Reason.FRESH, Reason.NEWER).index),
+            min(one.position for one in self._served),
+            moment,
+            latest_of,
+        )

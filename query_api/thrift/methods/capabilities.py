@@ -1,0 +1,142 @@
+"""What the metastore's default transformer shows of a table to clients of some capabilities.
+
+A table says then which access the client has, and what it lacks for more; to a client that doesn't
+know buckets as Hive makes them now, some tables and partitions seem to have none.
+
+| table | may read and write who can | may read | else |
+|---|---|---|---|
+| external, no buckets | EXTREAD, EXTWRITE | EXTREAD | nothing |
+| external, buckets | HIVEBUCKET2 | everybody, without the buckets | |
+| managed, no write ids | everybody | | |
+| insert-only | HIVEMANAGEDINSERTWRITE or CONNECTORWRITE | …READ | nothing |
+| full ACID | HIVEFULLACIDWRITE or CONNECTORWRITE | …READ | nothing |
+| view | | HIVESQL or CONNECTORREAD | nothing |
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from hive.thrift.binary import extended
+from hive.thrift.splice import without_buckets
+from hive.thrift.structs import TABLE
+from query_api.thrift.call import Unable
+from query_api.thrift.methods.facts import TableFacts
+
+_ALL = "MANAGERAWMETADATA"
+_UNMODIFIED = "ACCEPTS_UNMODIFIED_METADATA"
+KNOWN: Final = frozenset(
+    (
+        "ACCEPTS_UNMODIFIED_METADATA",
+        "CONNECTORREAD",
+        "CONNECTORWRITE",
+        "EXTERNAL_TABLES_ONLY",
+        "EXTREAD",
+        "EXTWRITE",
+        "HIVEBUCKET2",
+        "HIVECACHEINVALIDATE",
+        "HIVEFULLACIDREAD",
+        "HIVEFULLACIDWRITE",
+        "HIVEMANAGEDINSERTREAD",
+        "HIVEMANAGEDINSERTWRITE",
+        "HIVEMANAGESTATS",
+        "HIVEMQT",
+        "HIVEONLYMQTWRITE",
+        "HIVESQL",
+        "ICEBERG",
+        "MANAGERAWMETADATA",
+        "MANAGE_RAW_METADATA",
+        "SPARKSQL",
+    )
+)
+"""Of words that aren't among them nobody knows what they would change."""
+
+_NONE, _READ_ONLY, _READ_WRITE = 1, 2, 8
+_MANAGED_WRITE = ("HIVEMANAGESTATS", "HIVECACHEINVALIDATE", "CONNECTORWRITE")
+
+
+class _View(NamedTuple):
+    """What is added to a table, and whether its buckets are hidden."""
+
+    access: int | None
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    hides_buckets: bool = False
+
+
+def table_for(capabilities: Sequence[str], table: bytes, facts: TableFacts) -> bytes | Unable:
+    """The table as a client sees it; none means one that says nothing of capabilities."""
+    if not capabilities or _ALL in capabilities or not facts.in_default_catalog:
+        return table
+    if facts.asks_for is not None or not KNOWN.issuperset(capabilities):
+        return Unable.CAPABILITIES
+    return _seen(frozenset(capabilities), table, facts)
+
+
+def partitions_lack_buckets(capabilities: Sequence[str], facts: TableFacts) -> bool | Unable:
+    """Whether the partitions of a table seem to have no buckets to a client."""
+    if not capabilities or _ALL in capabilities or not facts.in_default_catalog:
+        return False
+    if facts.asks_for is not None or not KNOWN.issuperset(capabilities):
+        return Unable.CAPABILITIES
+    if {"MANAGE_RAW_METADATA", "HIVEBUCKET2", _UNMODIFIED}.intersection(capabilities):
+        return False
+    plain = facts.type == "MANAGED_TABLE" and facts.transactional_text in ("", "false")
+    return plain or facts.type == "EXTERNAL_TABLE"
+
+
+@lru_cache(maxsize=4096)
+def _seen(capabilities: frozenset[str], table: bytes, facts: TableFacts) -> bytes | Unable:
+    view = _view(capabilities, facts)
+    if isinstance(view, Unable):
+        return view
+    if view.hides_buckets:
+        table = without_buckets(TABLE, table)
+    fields = {
+        "accessType": view.access,
+        "requiredReadCapabilities": list(view.reads) or None,
+        "requiredWriteCapabilities": list(view.writes) or None,
+    }
+    told = {name: value for name, value in fields.items() if value is not None}
+    return extended(TABLE, table, **told)
+
+
+def _view(capabilities: frozenset[str], facts: TableFacts) -> _View | Unable:
+    match facts.type:
+        case "EXTERNAL_TABLE":
+            return _bucketed(capabilities) if facts.buckets > 0 else _external(capabilities)
+        case "MANAGED_TABLE" if facts.transactional:
+            kind = "MANAGEDINSERT" if facts.insert_only else "FULLACID"
+            return _transactional(capabilities, kind)
+        case "MANAGED_TABLE":
+            return _View(_READ_WRITE if facts.transactional_text in ("", "false") else None)
+        case "VIRTUAL_VIEW":
+            readers = ("HIVESQL", "CONNECTORREAD")
+            can_read = bool(capabilities.intersection(readers))
+            return _View(_READ_ONLY) if can_read else _View(_NONE, readers)
+    return Unable.CAPABILITIES
+
+
+def _bucketed(capabilities: frozenset[str]) -> _View:
+    if "HIVEBUCKET2" in capabilities:
+        return _View(_READ_WRITE)
+    hides = _UNMODIFIED not in capabilities
+    return _View(_READ_ONLY, writes=("HIVEBUCKET2",), hides_buckets=hides)
+
+
+def _external(capabilities: frozenset[str]) -> _View:
+    if "EXTREAD" not in capabilities:
+        return _View(_NONE, ("EXTREAD",), ("EXTWRITE",))
+    if "EXTWRITE" not in capabilities:
+        return _View(_READ_ONLY, writes=("EXTWRITE",))
+    return _View(_READ_WRITE)
+
+
+def _transactional(capabilities: frozenset[str], kind: str) -> _View:
+    read, write = f"HIVE{kind}READ", f"HIVE{kind}WRITE"
+    writes = (write, *_MANAGED_WRITE)
+    if capabilities.intersection((write, "CONNECTORWRITE")):
+        return _View(_READ_WRITE)
+    if capabilities.intersection((read, "CONNECTORREAD")):
+        return _View(_READ_ONLY, writes=writes)
+    return _View(_NONE, ("CONNECTORREAD", read), writes)

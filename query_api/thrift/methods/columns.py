@@ -1,0 +1,78 @@
+"""Calls that give the columns of a table."""
+
+from typing import Final
+
+from hive.names import TableName
+from query_api.objects import Objects
+from query_api.thrift.call import Unable
+from query_api.thrift.methods import names
+from query_api.thrift.methods.asked import (
+    Arguments,
+    Asked,
+    Understood,
+    of_request,
+    refuse_unknown,
+)
+from query_api.thrift.methods.facts import columns, columns_and_keys, library
+from query_api.thrift.methods.outcome import Outcome, Raised
+from query_api.thrift.methods.table_method import TableMethod
+
+_IN_THE_METASTORE: Final = frozenset(
+    (
+        "org.apache.hadoop.hive.ql.io.orc.OrcSerde",
+        "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe",
+        "org.apache.hadoop.hive.serde2.MetadataTypedColumnsetSerDe",
+        "org.apache.hadoop.hive.serde2.OpenCSVSerde",
+        "org.apache.hadoop.hive.serde2.columnar.ColumnarSerDe",
+        "org.apache.hadoop.hive.serde2.columnar.LazyBinaryColumnarSerDe",
+        "org.apache.hadoop.hive.serde2.lazy.LazySimpleSerDe",
+        "org.apache.hadoop.hive.serde2.lazybinary.LazyBinarySerDe",
+        "org.apache.iceberg.mr.hive.HiveIcebergSerDe",
+    )
+)
+"""Serdes that know no other columns than the stored ones, by the metastore's own defaults."""
+
+
+class Columns(TableMethod, frozen=True, kw_only=True):
+    """The columns of a table, with those that it is partitioned by or without."""
+
+    with_keys: bool
+
+    def of(self, table: bytes, objects: Objects) -> Outcome:
+        found = library(table)
+        if found is not None and found not in _IN_THE_METASTORE:
+            return Unable.FORM
+        return columns_and_keys(table) if self.with_keys else columns(table)
+
+
+def get_fields(given: Arguments) -> Understood:
+    return _old(given, with_keys=False)
+
+
+def get_schema(given: Arguments) -> Understood:
+    return _old(given, with_keys=True)
+
+
+def get_fields_req(given: Arguments) -> Understood:
+    return _new(given, with_keys=False)
+
+
+def get_schema_req(given: Arguments) -> Understood:
+    return _new(given, with_keys=True)
+
+
+def _old(given: Arguments, *, with_keys: bool) -> Understood:
+    refuse_unknown(given, "environment_context")
+    return Asked(_columns(names.table(given), with_keys=with_keys))
+
+
+def _new(given: Arguments, *, with_keys: bool) -> Understood:
+    request = given["req"]
+    refuse_unknown(request, "envContext")
+    table = names.table_in_catalog(request)
+    return of_request(_columns(table, with_keys=with_keys), request, table)
+
+
+def _columns(table: TableName, *, with_keys: bool) -> Columns:
+    missing = Raised("UnknownTableException", f"{table} table not found")
+    return Columns(table, missing=missing, with_keys=with_keys)

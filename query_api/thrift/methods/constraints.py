@@ -1,0 +1,134 @@
+"""Calls that give the constraints of a table, of one kind or all."""
+
+from collections.abc import Sequence
+from typing import ClassVar, Final
+
+from hive.errors import InputError
+from hive.names import TableName
+from hive.thrift.types import LIST
+from hive.thrift.view import View
+from hive.thrift.wire import FIELD
+from query_api.objects import Objects
+from query_api.targets import Kind
+from query_api.thrift.call import Unable
+from query_api.thrift.methods import names
+from query_api.thrift.methods.asked import (
+    Arguments,
+    Understood,
+    of_request,
+    refuse_unknown,
+)
+from query_api.thrift.methods.outcome import Outcome, structs
+from query_api.thrift.methods.table_method import TableMethod
+from state.records.objects import ConstraintKind
+
+_ALL: Final = (
+    ConstraintKind.PRIMARY_KEY,
+    ConstraintKind.FOREIGN_KEY,
+    ConstraintKind.UNIQUE,
+    ConstraintKind.NOT_NULL,
+    ConstraintKind.DEFAULT,
+    ConstraintKind.CHECK,
+)
+"""In the order of the fields of the answer that has them all."""
+
+
+class Constraints(TableMethod, frozen=True, kw_only=True):
+    """Of one kind; foreign keys are their child's."""
+
+    needs: ClassVar[tuple[Kind, ...]] = (Kind.CONSTRAINTS,)
+    kind: ConstraintKind
+    parent: tuple[str, str] | None = None
+    """Only foreign keys of this table, a database and a name."""
+
+    def of(self, table: bytes, objects: Objects) -> Outcome:
+        found = columns_of(objects, self.table)[self.kind]
+        if self.parent is not None:
+            found = [one for one in found if _parent(one) == self.parent]
+        return structs(found)
+
+
+class AllConstraints(TableMethod, frozen=True, kw_only=True):
+    """Of all kinds."""
+
+    needs: ClassVar[tuple[Kind, ...]] = (Kind.CONSTRAINTS,)
+
+    def of(self, table: bytes, objects: Objects) -> Outcome:
+        found = columns_of(objects, self.table)
+        return all_kinds([found[kind] for kind in _ALL])
+
+
+def get_primary_keys(given: Arguments) -> Understood:
+    return _of_kind(given, ConstraintKind.PRIMARY_KEY)
+
+
+def get_unique_constraints(given: Arguments) -> Understood:
+    return _of_kind(given, ConstraintKind.UNIQUE)
+
+
+def get_not_null_constraints(given: Arguments) -> Understood:
+    return _of_kind(given, ConstraintKind.NOT_NULL)
+
+
+def get_default_constraints(given: Arguments) -> Understood:
+    return _of_kind(given, ConstraintKind.DEFAULT)
+
+
+def get_check_constraints(given: Arguments) -> Understood:
+    return _of_kind(given, ConstraintKind.CHECK)
+
+
+def get_foreign_keys(given: Arguments) -> Understood:
+    """All children of a parent are nowhere together."""
+    request = given["request"]
+    refuse_unknown(request)
+    if not request.get("foreign_tbl_name"):
+        return Unable.FORM
+    table = names.table_in_catalog(request, "foreign_db_name", "foreign_tbl_name")
+    parent = request.get("parent_db_name"), request.get("parent_tbl_name")
+    if (parent[0] is None) != (parent[1] is None):
+        raise InputError("half a name of a parent")
+    read = Constraints(
+        table,
+        missing=structs([]),
+        kind=ConstraintKind.FOREIGN_KEY,
+        parent=None if parent[0] is None else (parent[0].lower(), parent[1].lower()),
+    )
+    return of_request(read, request, table, "tableId")
+
+
+def get_all_table_constraints(given: Arguments) -> Understood:
+    request = given["request"]
+    refuse_unknown(request)
+    table = names.table_in_catalog(request)
+    read = AllConstraints(table, missing=all_kinds([[] for _ in _ALL]))
+    return of_request(read, request, table, "tableId")
+
+
+def columns_of(objects: Objects, table: TableName) -> dict[ConstraintKind, list[bytes]]:
+    """The structs of the columns of a table's constraints, by kind."""
+    found: dict[ConstraintKind, list[bytes]] = {kind: [] for kind in ConstraintKind}
+    for one in sorted(objects.constraints(table), key=lambda one: one.name):
+        found[one.kind] += one.columns
+    return found
+
+
+def all_kinds(lists: Sequence[Sequence[bytes]]) -> bytes:
+    """A SQLAllTableConstraints."""
+    fields = (
+        FIELD.pack(LIST, number) + structs(columns) for number, columns in enumerate(lists, 1)
+    )
+    return b"".join([*fields, b"\0"])
+
+
+def _of_kind(given: Arguments, kind: ConstraintKind) -> Understood:
+    request = given["request"]
+    refuse_unknown(request)
+    table = names.table_in_catalog(request, "db_name", "tbl_name")
+    read = Constraints(table, missing=structs([]), kind=kind)
+    return of_request(read, request, table, "tableId")
+
+
+def _parent(foreign_key: bytes) -> tuple[str, str]:
+    view = View(foreign_key)
+    return view.text(1) or "", view.text(2) or ""

@@ -1,0 +1,155 @@
+"""Calls that give databases, and names of databases and tables."""
+
+import re
+from typing import Final
+from urllib.parse import unquote, urlsplit
+
+from hive.errors import InputError
+from hive.names import DEFAULT_CATALOG
+from hive.patterns import compile_pattern
+from hive.thrift.view import View
+from query_api.objects import Objects
+from query_api.reads.read import Read
+from query_api.targets import Kind, Target, of_catalog, of_database
+from query_api.thrift.call import Unable
+from query_api.thrift.methods import names
+from query_api.thrift.methods.asked import Arguments, Asked, Understood, refuse_unknown
+from query_api.thrift.methods.facts import is_remote
+from query_api.thrift.methods.outcome import Outcome, Raised, texts
+from state.records.objects import DatabaseName
+
+TABLE_TYPES: Final = frozenset(
+    ("MANAGED_TABLE", "EXTERNAL_TABLE", "VIRTUAL_VIEW", "MATERIALIZED_VIEW")
+)
+_PLAIN: Final = re.compile(r"[\w*|]+", re.ASCII)
+"""What means the same in Hive's patterns and in ours."""
+_LOCATION = 3
+
+
+class GetDatabase(Read[Outcome], frozen=True):
+    """One database. The metastore shows those in its warehouse for managed tables elsewhere."""
+
+    db: DatabaseName
+    warehouse: str
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return (of_database(Kind.DATABASE, self.db),)
+
+    def answer(self, objects: Objects) -> Outcome:
+        data = objects.database(self.db)
+        if data is None:
+            return Raised("NoSuchObjectException", f"database {self.db.catalog}.{self.db.db}")
+        if self.db.catalog == DEFAULT_CATALOG and self._is_shown_elsewhere(data):
+            return Unable.FORM
+        return data
+
+    def _is_shown_elsewhere(self, data: bytes) -> bool:
+        if not self.warehouse:
+            return True
+        root, location = _path(self.warehouse), _path(View(data).text(_LOCATION) or "")
+        return f"{location}/".startswith(f"{root}/")
+
+
+class ListDatabases(Read[Outcome], frozen=True):
+    """The names of the databases of a catalog."""
+
+    catalog: str
+    pattern: str
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return (of_catalog(Kind.DATABASES, self.catalog),)
+
+    def answer(self, objects: Objects) -> Outcome:
+        matches = compile_pattern(self.pattern).fullmatch
+        return texts(sorted(name for name, _ in objects.databases(self.catalog) if matches(name)))
+
+
+class ListTables(Read[Outcome], frozen=True):
+    """The names of the tables of a database."""
+
+    db: DatabaseName
+    pattern: str
+    type: str | None = None
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return of_database(Kind.NAMES, self.db), of_database(Kind.DATABASE, self.db)
+
+    @property
+    def is_long(self) -> bool:
+        return True
+
+    def answer(self, objects: Objects) -> Outcome:
+        database = objects.database(self.db)
+        if database is None:
+            return texts([])
+        if is_remote(database):
+            return Unable.FORM
+        matches = compile_pattern(self.pattern).fullmatch
+        return texts(
+            sorted(
+                line.table
+                for line in objects.names(self.db)
+                if self.type in (None, line.type) and matches(line.table)
+            )
+        )
+
+
+def get_databases(given: Arguments) -> Understood:
+    refuse_unknown(given)
+    catalog, pattern = names.place(given.get("pattern"))
+    return Asked(ListDatabases(catalog, plain_pattern(pattern)))
+
+
+def get_all_databases(given: Arguments) -> Understood:
+    refuse_unknown(given)
+    return Asked(ListDatabases(DEFAULT_CATALOG, "*"))
+
+
+def get_database(given: Arguments, warehouse: str) -> Understood:
+    refuse_unknown(given)
+    return Asked(GetDatabase(names.database(given.get("name")), warehouse))
+
+
+def get_database_req(given: Arguments, warehouse: str) -> Understood:
+    request = given["request"]
+    refuse_unknown(request)
+    if request.get("catalogName") is None:
+        raise InputError("a request without a catalog")
+    given = {"catName": request["catalogName"], "dbName": request.get("name")}
+    return Asked(GetDatabase(names.database_in_catalog(given), warehouse))
+
+
+def get_all_tables(given: Arguments) -> Understood:
+    refuse_unknown(given)
+    return Asked(ListTables(names.database(given.get("db_name")), "*"))
+
+
+def get_tables(given: Arguments) -> Understood:
+    refuse_unknown(given)
+    db = names.database(given.get("db_name"))
+    return Asked(ListTables(db, plain_pattern(given.get("pattern"))))
+
+
+def get_tables_by_type(given: Arguments) -> Understood:
+    refuse_unknown(given)
+    db, kind = names.database(given.get("db_name")), given.get("tableType")
+    if kind not in TABLE_TYPES:
+        raise InputError("no type of tables that is known")
+    return Asked(ListTables(db, plain_pattern(given.get("pattern")), kind))
+
+
+def plain_pattern(text: str | None) -> str:
+    """A pattern that we understand as the metastore does."""
+    if text is None or text == ".*":
+        return "*"
+    if _PLAIN.fullmatch(text) is None:
+        raise InputError("a pattern that only the metastore understands")
+    return text
+
+
+def _path(location: str) -> str:
+    """A location's path, without what Hadoop would take away."""
+    return re.sub("/+", "/", unquote(urlsplit(location).path)).rstrip("/")

@@ -1,0 +1,69 @@
+"""Methods that Hive 4 dropped, as calls of those that took their place."""
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from hive.thrift import requests
+from hive.thrift.binary import decode, encode
+from hive.thrift.types import LIST, STRUCT, Struct, string, strings
+from hive.thrift.view import View
+from hive.thrift.wire import FIELD
+from query_api.thrift.call import Call, Substitute
+from query_api.thrift.methods import names
+from query_api.thrift.methods.asked import Arguments, refuse_unknown
+
+
+class _Successor(NamedTuple):
+    method: str
+    request: Struct
+    old: Struct
+    translated: Callable[[Arguments], Arguments]
+    code: int
+    """Of the field that the old result has in place of the new answer's first one."""
+
+
+def _one(given: Arguments) -> Arguments:
+    catalog, db = names.place(given.get("db_name"))
+    return {"catName": catalog, "dbName": db, "tblName": given.get("tbl_name")}
+
+
+def _several(given: Arguments) -> Arguments:
+    catalog, db = names.place(given.get("db_name"))
+    return {"catName": catalog, "dbName": db, "tblNames": given.get("tbl_names")}
+
+
+_SUCCESSORS: Final = {
+    "get_table": _Successor(
+        "get_table_req",
+        requests.GET_TABLE,
+        Struct("get_table", (1, "db_name", string), (2, "tbl_name", string)),
+        _one,
+        STRUCT,
+    ),
+    "get_table_objects_by_name": _Successor(
+        "get_table_objects_by_name_req",
+        requests.GET_TABLES,
+        Struct("get_table_objects_by_name", (1, "db_name", string), (2, "tbl_names", strings)),
+        _several,
+        LIST,
+    ),
+}
+
+
+def substitute(call: Call) -> Substitute | None:
+    """What to call in place of a method that may be gone."""
+    successor = _SUCCESSORS.get(call.method)
+    if successor is None:
+        return None
+    given = decode(successor.old, call.arguments)
+    refuse_unknown(given)
+    request = encode(successor.request, successor.translated(given))
+    arguments = FIELD.pack(STRUCT, 1) + request + b"\0"
+
+    def translated(result: bytes) -> bytes:
+        answer = View(result).struct(0)
+        first = None if answer is None else answer.raw(1)
+        # Exceptions have the same numbers.
+        return result if first is None else FIELD.pack(successor.code, 0) + first + b"\0"
+
+    return Substitute(successor.method, arguments, translated)

@@ -1,0 +1,80 @@
+"""What of a stored table decides how it and its partitions are shown."""
+
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from hive.names import DEFAULT_CATALOG
+from hive.thrift.types import STRUCT
+from hive.thrift.view import TableView, View
+
+_DESCRIPTOR, _KEYS, _CATALOG = 7, 8, 17
+_COLUMNS, _BUCKETS, _SERDE, _LIBRARY = 1, 6, 7, 2
+_REMOTE: Final = 2
+_NO_STRUCTS: Final = bytes((STRUCT, 0, 0, 0, 0))
+
+
+class TableFacts(NamedTuple):
+    """Read off a table's bytes once."""
+
+    type: str
+    in_default_catalog: bool
+    keys: tuple[str, ...]
+    """The names of its partition columns."""
+    buckets: int
+    transactional: bool
+    """It has write ids."""
+    transactional_text: str
+    """As it is stored, in lower case."""
+    insert_only: bool
+    asks_for: str | None
+    """Capabilities that it asks of clients by itself."""
+    has_partition_privileges: bool
+
+    @property
+    def full_acid(self) -> bool:
+        return self.transactional and not self.insert_only
+
+
+@lru_cache(maxsize=4096)
+def facts(data: bytes) -> TableFacts:
+    """Of a table."""
+    view = TableView(data)
+    descriptor = view.struct(_DESCRIPTOR)
+    transactional = (view.parameter("transactional") or "").lower()
+    kind = (view.parameter("transactional_properties") or "").lower()
+    return TableFacts(
+        view.table_type,
+        (view.text(_CATALOG) or DEFAULT_CATALOG) == DEFAULT_CATALOG,
+        view.partition_keys,
+        0 if descriptor is None else descriptor.i32(_BUCKETS) or 0,
+        transactional == "true",
+        transactional,
+        kind == "insert_only",
+        view.parameter("OBJCAPABILITIES"),
+        (view.parameter("PARTITION_LEVEL_PRIVILEGE") or "").lower() == "true",
+    )
+
+
+def library(table: bytes) -> str | None:
+    """The class of a table's serde."""
+    descriptor = View(table).struct(_DESCRIPTOR)
+    serde = None if descriptor is None else descriptor.struct(_SERDE)
+    return None if serde is None else serde.text(_LIBRARY)
+
+
+def columns(table: bytes) -> bytes:
+    """The list of a table's columns."""
+    descriptor = View(table).struct(_DESCRIPTOR)
+    return (descriptor and descriptor.raw(_COLUMNS)) or _NO_STRUCTS
+
+
+def columns_and_keys(table: bytes) -> bytes:
+    """One list of the columns and those that it is partitioned by."""
+    first, second = columns(table), View(table).raw(_KEYS) or _NO_STRUCTS
+    count = int.from_bytes(first[1:5]) + int.from_bytes(second[1:5])
+    return bytes((STRUCT,)) + count.to_bytes(4) + first[5:] + second[5:]
+
+
+def is_remote(database: bytes) -> bool:
+    """Whether another system has the tables of this database."""
+    return View(database).i32(11) == _REMOTE

@@ -1,0 +1,308 @@
+"""The methods that the cache answers: what they take, what they may raise, and who knows them."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final, NamedTuple
+
+from hive.thrift import requests
+from hive.thrift.types import Struct, Type, i16, string, strings
+from query_api.thrift.methods import (
+    columns,
+    constraints,
+    databases,
+    metas,
+    partition,
+    selections,
+    statistics,
+    tables,
+)
+from query_api.thrift.methods.asked import Arguments, Understood
+from query_api.thrift.methods.outcome import (
+    BY_EXPRESSION,
+    I32,
+    LIST,
+    LIST_IN,
+    MAP_IN,
+    STRUCT_ALONE,
+    STRUCT_IN,
+    Shape,
+)
+
+_META, _NO_OBJECT = "MetaException", "NoSuchObjectException"
+_META_FIRST: Final = (_META, _NO_OBJECT)
+_META_LAST: Final = (_NO_OBJECT, _META)
+_BY_NAMES: Final = (_META, _NO_OBJECT, "InvalidObjectException")
+_COLUMNS: Final = (_META, "UnknownTableException", "UnknownDBException")
+_TABLES: Final = (_META, "InvalidOperationException", "UnknownDBException")
+_STATISTICS: Final = (_NO_OBJECT, _META, "InvalidInputException", "InvalidObjectException")
+
+
+class Method(NamedTuple):
+    """One method of the interface."""
+
+    understand: Callable[[Arguments], Understood]
+    shape: Shape
+    exceptions: tuple[str, ...]
+    """In the order of their numbers, from 1 on."""
+    arguments: Struct
+
+
+def _method(
+    understand: Callable[[Arguments], Understood],
+    shape: Shape,
+    exceptions: tuple[str, ...],
+    *arguments: tuple[str, Type],
+) -> Method:
+    fields = ((number, *argument) for number, argument in enumerate(arguments, 1))
+    return Method(understand, shape, exceptions, Struct("arguments", *fields))
+
+
+_TABLE: Final = (("db_name", string), ("tbl_name", string))
+_MAX: Final = (("max_parts", i16),)
+_VALUES: Final = (("part_vals", strings),)
+_USER: Final = (("user_name", string), ("group_names", strings))
+
+
+def methods(warehouse: str) -> dict[str, Method]:
+    """By their names. `warehouse` is the metastore's, for managed tables."""
+    database = partial(databases.get_database, warehouse=warehouse)
+    database_req = partial(databases.get_database_req, warehouse=warehouse)
+    return {
+        "get_database": _method(database, STRUCT_ALONE, _META_LAST, ("name", string)),
+        "get_database_req": _method(
+            database_req, STRUCT_ALONE, _META_LAST, ("request", requests.GET_DATABASE)
+        ),
+        **_LISTS,
+        **_TABLES_AND_COLUMNS,
+        **_PARTITIONS,
+        **_DETAILS,
+    }
+
+
+_LISTS: Final = {
+    "get_databases": _method(databases.get_databases, LIST, (_META,), ("pattern", string)),
+    "get_all_databases": _method(databases.get_all_databases, LIST, (_META,)),
+    "get_all_tables": _method(databases.get_all_tables, LIST, (_META,), ("db_name", string)),
+    "get_tables": _method(
+        databases.get_tables, LIST, (_META,), ("db_name", string), ("pattern", string)
+    ),
+    "get_tables_by_type": _method(
+        databases.get_tables_by_type,
+        LIST,
+        (_META,),
+        ("db_name", string),
+        ("pattern", string),
+        ("tableType", string),
+    ),
+    "get_table_meta": _method(
+        metas.get_table_meta,
+        LIST,
+        (_META,),
+        ("db_patterns", string),
+        ("tbl_patterns", string),
+        ("tbl_types", strings),
+    ),
+}
+_TABLES_AND_COLUMNS: Final = {
+    "get_table": _method(tables.get_table, STRUCT_ALONE, _META_FIRST, *_TABLE),
+    "get_table_req": _method(
+        tables.get_table_req, STRUCT_IN, _META_FIRST, ("req", requests.GET_TABLE)
+    ),
+    "get_table_objects_by_name": _method(
+        tables.get_table_objects_by_name,
+        LIST,
+        _TABLES,
+        ("db_name", string),
+        ("tbl_names", strings),
+    ),
+    "get_table_objects_by_name_req": _method(
+        tables.get_table_objects_by_name_req, LIST_IN, _TABLES, ("req", requests.GET_TABLES)
+    ),
+    "get_fields": _method(columns.get_fields, LIST, _COLUMNS, *_TABLE),
+    "get_fields_with_environment_context": _method(
+        columns.get_fields,
+        LIST,
+        _COLUMNS,
+        *_TABLE,
+        ("environment_context", requests.ENVIRONMENT),
+    ),
+    "get_fields_req": _method(
+        columns.get_fields_req, LIST_IN, _COLUMNS, ("req", requests.GET_FIELDS)
+    ),
+    "get_schema": _method(columns.get_schema, LIST, _COLUMNS, *_TABLE),
+    "get_schema_with_environment_context": _method(
+        columns.get_schema,
+        LIST,
+        _COLUMNS,
+        *_TABLE,
+        ("environment_context", requests.ENVIRONMENT),
+    ),
+    "get_schema_req": _method(
+        columns.get_schema_req, LIST_IN, _COLUMNS, ("req", requests.GET_SCHEMA)
+    ),
+}
+_PARTITIONS: Final = {
+    "get_partition": _method(partition.get_partition, STRUCT_ALONE, _META_FIRST, *_TABLE, *_VALUES),
+    "get_partition_req": _method(
+        partition.get_partition_req, STRUCT_IN, _META_FIRST, ("req", requests.GET_PARTITION)
+    ),
+    "get_partition_with_auth": _method(
+        partition.get_partition_with_auth, STRUCT_ALONE, _META_FIRST, *_TABLE, *_VALUES, *_USER
+    ),
+    "get_partition_by_name": _method(
+        partition.get_partition_by_name,
+        STRUCT_ALONE,
+        _META_FIRST,
+        *_TABLE,
+        ("part_name", string),
+    ),
+    "get_partitions": _method(selections.get_partitions, LIST, _META_LAST, *_TABLE, *_MAX),
+    "get_partitions_req": _method(
+        selections.get_partitions_req, LIST_IN, _META_LAST, ("req", requests.GET_PARTITIONS)
+    ),
+    "get_partitions_with_auth": _method(
+        selections.get_partitions_with_auth, LIST, _META_LAST, *_TABLE, *_MAX, *_USER
+    ),
+    "get_partition_names": _method(
+        selections.get_partition_names, LIST, _META_LAST, *_TABLE, *_MAX
+    ),
+    "fetch_partition_names_req": _method(
+        selections.fetch_partition_names_req,
+        LIST,
+        _META_LAST,
+        ("req", requests.GET_PARTITIONS),
+    ),
+    "get_partition_names_req": _method(
+        selections.get_partition_names_req,
+        LIST,
+        _META_FIRST,
+        ("req", requests.PARTITIONS_BY_EXPRESSION),
+    ),
+    "get_partition_names_ps": _method(
+        selections.get_partition_names_ps, LIST, _META_FIRST, *_TABLE, *_VALUES, *_MAX
+    ),
+    "get_partition_names_ps_req": _method(
+        selections.get_partition_names_ps_req,
+        LIST_IN,
+        _META_FIRST,
+        ("req", requests.NAMES_BY_VALUES),
+    ),
+    "get_partitions_ps": _method(
+        selections.get_partitions_ps, LIST, _META_FIRST, *_TABLE, *_VALUES, *_MAX
+    ),
+    "get_partitions_ps_with_auth": _method(
+        selections.get_partitions_ps_with_auth,
+        LIST,
+        _META_LAST,
+        *_TABLE,
+        *_VALUES,
+        *_MAX,
+        *_USER,
+    ),
+    "get_partitions_ps_with_auth_req": _method(
+        selections.get_partitions_ps_with_auth_req,
+        LIST_IN,
+        _META_FIRST,
+        ("req", requests.PARTITIONS_BY_VALUES),
+    ),
+    "get_partitions_by_names": _method(
+        selections.get_partitions_by_names, LIST, _BY_NAMES, *_TABLE, ("names", strings)
+    ),
+    "get_partitions_by_names_req": _method(
+        selections.get_partitions_by_names_req,
+        LIST_IN,
+        _BY_NAMES,
+        ("req", requests.PARTITIONS_BY_NAMES),
+    ),
+    "get_partitions_by_filter": _method(
+        selections.get_partitions_by_filter,
+        LIST,
+        _META_FIRST,
+        *_TABLE,
+        ("filter", string),
+        *_MAX,
+    ),
+    "get_partitions_by_filter_req": _method(
+        selections.get_partitions_by_filter_req,
+        LIST,
+        _META_FIRST,
+        ("req", requests.PARTITIONS_BY_FILTER),
+    ),
+    "get_num_partitions_by_filter": _method(
+        selections.get_num_partitions_by_filter, I32, _META_FIRST, *_TABLE, ("filter", string)
+    ),
+    "get_partitions_by_expr": _method(
+        selections.get_partitions_by_expr,
+        BY_EXPRESSION,
+        _META_FIRST,
+        ("req", requests.PARTITIONS_BY_EXPRESSION),
+    ),
+}
+_DETAILS: Final = {
+    "get_table_statistics_req": _method(
+        statistics.get_table_statistics_req,
+        LIST_IN,
+        _META_LAST,
+        ("request", requests.TABLE_STATISTICS),
+    ),
+    "get_partitions_statistics_req": _method(
+        statistics.get_partitions_statistics_req,
+        MAP_IN,
+        _META_LAST,
+        ("request", requests.PARTITION_STATISTICS),
+    ),
+    "get_aggr_stats_for": _method(
+        statistics.get_aggr_stats_for,
+        STRUCT_ALONE,
+        _META_LAST,
+        ("request", requests.PARTITION_STATISTICS),
+    ),
+    "get_table_column_statistics": _method(
+        statistics.get_table_column_statistics,
+        STRUCT_ALONE,
+        _STATISTICS,
+        *_TABLE,
+        ("col_name", string),
+    ),
+    "get_partition_column_statistics": _method(
+        statistics.get_partition_column_statistics,
+        STRUCT_ALONE,
+        _STATISTICS,
+        *_TABLE,
+        ("part_name", string),
+        ("col_name", string),
+    ),
+    **{
+        name: _method(understand, LIST_IN, _META_FIRST, ("request", request))
+        for name, understand, request in (
+            ("get_primary_keys", constraints.get_primary_keys, requests.PRIMARY_KEYS),
+            ("get_foreign_keys", constraints.get_foreign_keys, requests.FOREIGN_KEYS),
+            (
+                "get_unique_constraints",
+                constraints.get_unique_constraints,
+                requests.UNIQUE_CONSTRAINTS,
+            ),
+            (
+                "get_not_null_constraints",
+                constraints.get_not_null_constraints,
+                requests.NOT_NULL_CONSTRAINTS,
+            ),
+            (
+                "get_default_constraints",
+                constraints.get_default_constraints,
+                requests.DEFAULT_CONSTRAINTS,
+            ),
+            (
+                "get_check_constraints",
+                constraints.get_check_constraints,
+                requests.CHECK_CONSTRAINTS,
+            ),
+        )
+    },
+    "get_all_table_constraints": _method(
+        constraints.get_all_table_constraints,
+        STRUCT_IN,
+        _META_FIRST,
+        ("request", requests.ALL_CONSTRAINTS),
+    ),
+}

@@ -1,0 +1,136 @@
+"""The call that gives a line for each table of several databases."""
+
+from typing import Final
+
+from hive.names import TableName
+from hive.patterns import compile_pattern
+from hive.thrift.binary import encode
+from hive.thrift.types import Struct, i32, string
+from hive.thrift.view import View
+from query_api.objects import Objects
+from query_api.reads.read import SHORT_MAX, Read
+from query_api.targets import Kind, Target, of_catalog, of_database
+from query_api.thrift.call import Unable
+from query_api.thrift.methods import names
+from query_api.thrift.methods.asked import Arguments, Asked, Understood, refuse_unknown
+from query_api.thrift.methods.databases import plain_pattern
+from query_api.thrift.methods.facts import is_remote
+from query_api.thrift.methods.outcome import Outcome, structs
+from state.reading import NameLine
+from state.records.objects import DatabaseName
+
+TABLE_META: Final = Struct(
+    "TableMeta",
+    (1, "dbName", string),
+    (2, "tableName", string),
+    (3, "tableType", string),
+    (4, "comments", string),
+    (5, "catName", string),
+    (6, "ownerName", string),
+    (7, "ownerType", i32),
+)
+_TABLES_MAX: Final = 10_000
+"""Of more of them the metastore gives the lines sooner than they are judged one by one."""
+_OWNER_TYPE = 18
+
+
+class FindDatabases(Read[Outcome], frozen=True):
+    """First: which databases."""
+
+    catalog: str
+    databases: str
+    tables: str
+    types: tuple[str, ...]
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return (of_catalog(Kind.DATABASES, self.catalog),)
+
+    def answer(self, objects: Objects) -> Outcome:
+        matches = compile_pattern(self.databases).fullmatch
+        found = []
+        for name, data in sorted(objects.databases(self.catalog)):
+            if matches(name):
+                if is_remote(data):
+                    return Unable.FORM
+                found.append(DatabaseName(self.catalog, name))
+        return FindTables(tuple(found), self.tables, self.types) if found else structs([])
+
+
+class FindTables(Read[Outcome], frozen=True):
+    """Then: which tables."""
+
+    databases: tuple[DatabaseName, ...]
+    pattern: str
+    types: tuple[str, ...]
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return tuple(of_database(Kind.NAMES, db) for db in self.databases)
+
+    @property
+    def is_long(self) -> bool:
+        return True
+
+    def answer(self, objects: Objects) -> Outcome:
+        matches = compile_pattern(self.pattern).fullmatch
+        found = [
+            (TableName(db.catalog, db.db, line.table), line)
+            for db in self.databases
+            for line in objects.names(db)
+            if matches(line.table) and (not self.types or line.type in self.types)
+        ]
+        if len(found) > _TABLES_MAX:
+            return Unable.FORM
+        return Describe(tuple(sorted(found))) if found else structs([])
+
+
+class Describe(Read[Outcome], frozen=True):
+    """Last: what kind of owner each of them has, which their names' lines don't tell."""
+
+    lines: tuple[tuple[TableName, NameLine], ...]
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return tuple(Target(Kind.TABLE, table) for table, _ in self.lines)
+
+    @property
+    def is_long(self) -> bool:
+        return len(self.lines) > SHORT_MAX
+
+    def answer(self, objects: Objects) -> Outcome:
+        return structs(
+            [
+                _meta(table, line, data)
+                for table, line in self.lines
+                if (data := objects.table(table)) is not None
+            ]
+        )
+
+
+def get_table_meta(given: Arguments) -> Understood:
+    refuse_unknown(given)
+    catalog, databases = names.place(given.get("db_patterns"))
+    return Asked(
+        FindDatabases(
+            catalog,
+            plain_pattern(databases),
+            plain_pattern(given.get("tbl_patterns")),
+            tuple(given.get("tbl_types", ())),
+        )
+    )
+
+
+def _meta(table: TableName, line: NameLine, data: bytes) -> bytes:
+    return encode(
+        TABLE_META,
+        {
+            "dbName": table.db,
+            "tableName": table.table,
+            "tableType": line.type,
+            "comments": line.comment,
+            "catName": table.catalog,
+            "ownerName": line.owner,
+            "ownerType": View(data).i32(_OWNER_TYPE),
+        },
+    )

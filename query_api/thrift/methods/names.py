@@ -1,0 +1,57 @@
+"""The names in requests: a catalog may stand before a database, as in `@hive#sales`."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from hive.errors import InputError
+from hive.names import DEFAULT_CATALOG, TableName
+from state.records.objects import DatabaseName
+
+
+class Place(NamedTuple):
+    """A catalog, and the name or the pattern of a database in it; None means all of them."""
+
+    catalog: str
+    db: str | None
+
+
+def place(text: str | None) -> Place:
+    """Reads `db` or `@catalog#db`."""
+    if text is None or not text.startswith("@"):
+        return Place(DEFAULT_CATALOG, text)
+    catalog, separator, db = text[1:].partition("#")
+    if not separator or not catalog:
+        raise InputError(f"{text[:80]!r} names no catalog")
+    return Place(catalog.lower(), db or None)
+
+
+def database(text: str | None) -> DatabaseName:
+    """One database."""
+    catalog, db = place(text)
+    return DatabaseName(_word(catalog), _word(db))
+
+
+def table(given: Mapping[str, Any]) -> TableName:
+    """The table of an older call, whose database may be in another catalog."""
+    catalog, db = place(given.get("db_name"))
+    return TableName(_word(catalog), _word(db), _word(given.get("tbl_name")))
+
+
+def table_in_catalog(
+    request: Mapping[str, Any], db: str = "dbName", tbl: str = "tblName"
+) -> TableName:
+    """The table of a newer call, which names the catalog apart."""
+    catalog = request.get("catName", DEFAULT_CATALOG)
+    return TableName(_word(catalog), _word(request.get(db)), _word(request.get(tbl)))
+
+
+def database_in_catalog(request: Mapping[str, Any], db: str = "dbName") -> DatabaseName:
+    """The database of a newer call."""
+    return DatabaseName(_word(request.get("catName", DEFAULT_CATALOG)), _word(request.get(db)))
+
+
+def _word(text: str | None) -> str:
+    """A name as it is stored. What the metastore would have to correct is left to it."""
+    if not text or text != text.strip().lower() or text[0] == "@" or "." in text:
+        raise InputError(f"{str(text)[:80]!r} is not a name as they are stored")
+    return text

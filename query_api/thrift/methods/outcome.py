@@ -1,0 +1,99 @@
+"""What a method's read comes to, and the bytes of a result struct around it."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from struct import Struct as Packing
+from typing import Any, Final, NamedTuple
+
+from hive.thrift.types import STRING, STRUCT
+from query_api.reads.read import Read
+from query_api.thrift.call import Result, Unable
+
+
+class Raised(NamedTuple):
+    """An exception of the interface."""
+
+    kind: str
+    message: str
+
+
+class Items(NamedTuple):
+    """A long list of structs, each made when its turn comes."""
+
+    length: int
+    structs: Iterable[bytes]
+
+
+class Nothing(NamedTuple):
+    """No result at all, where the metastore gives none."""
+
+
+Payload = bytes | Items | Nothing
+Outcome = Payload | Raised | Unable | Read[Any]
+"""A read means: ask this next. Lists begin with the type and the number of their items."""
+
+
+class Shape(NamedTuple):
+    """What stands around the payload of a result."""
+
+    before: bytes
+    after: bytes
+
+
+I32: Final = Shape(b"\x08\0\0", b"\0")
+STRUCT_ALONE: Final = Shape(b"\x0c\0\0", b"\0")
+LIST: Final = Shape(b"\x0f\0\0", b"\0")
+STRUCT_IN: Final = Shape(b"\x0c\0\0\x0c\0\1", b"\0\0")
+"""In the first field of the answer's struct, as the next ones."""
+LIST_IN: Final = Shape(b"\x0c\0\0\x0f\0\1", b"\0\0")
+MAP_IN: Final = Shape(b"\x0c\0\0\x0d\0\1", b"\0\0")
+BY_EXPRESSION: Final = Shape(b"\x0c\0\0\x0f\0\1", b"\x02\0\2\0\0\0")
+"""The list, and that no partition in it is unknown."""
+
+_LENGTH: Final = Packing("!i").pack
+_LIST: Final = Packing("!bi").pack
+_RAISED: Final = Packing("!bhbhi").pack
+_BLOCK_BYTES: Final = 64 * 1024
+
+
+def structs(items: Sequence[bytes]) -> bytes:
+    """A list of structs."""
+    return _LIST(STRUCT, len(items)) + b"".join(items)
+
+
+def texts(items: Iterable[str]) -> bytes:
+    """A list of texts."""
+    encoded = [text.encode() for text in items]
+    parts = [_LIST(STRING, len(encoded))]
+    for text in encoded:
+        parts += (_LENGTH(len(text)), text)
+    return b"".join(parts)
+
+
+def result(shape: Shape, exceptions: Sequence[str], outcome: Payload | Raised) -> Result:
+    """The result struct; exceptions are numbered from 1 on."""
+    match outcome:
+        case bytes():
+            return shape.before + outcome + shape.after
+        case Items():
+            return _blocks(shape, outcome)
+        case Raised():
+            id_ = exceptions.index(outcome.kind) + 1
+            text = outcome.message.encode()
+            return _RAISED(STRUCT, id_, STRING, 1, len(text)) + text + b"\0\0"
+    return b"\0"
+
+
+def _blocks(shape: Shape, payload: Items) -> Iterator[bytes]:
+    block = [shape.before, _LIST(STRUCT, payload.length)]
+    size = count = 0
+    for item in payload.structs:
+        block.append(item)
+        count += 1
+        size += len(item)
+        if size >= _BLOCK_BYTES:
+            yield b"".join(block)
+            block.clear()
+            size = 0
+    assert count == payload.length, f"{count} items where {payload.length} were announced"
+    block.append(shape.after)
+    yield b"".join(block)

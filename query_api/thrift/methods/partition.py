@@ -1,0 +1,102 @@
+"""Calls that give one partition."""
+
+from collections.abc import Sequence
+
+from hive.errors import InputError
+from hive.names import TableName, partition_items
+from hive.thrift.splice import acid_partition
+from query_api.objects import Objects, Values
+from query_api.targets import Kind, Target
+from query_api.thrift.call import Unable
+from query_api.thrift.methods import names
+from query_api.thrift.methods.asked import (
+    Arguments,
+    Asked,
+    Understood,
+    of_request,
+    refuse_unknown,
+)
+from query_api.thrift.methods.facts import facts
+from query_api.thrift.methods.outcome import Outcome, Payload, Raised
+from query_api.thrift.methods.table_method import TableMethod
+
+
+class GetPartition(TableMethod, frozen=True, kw_only=True):
+    """A partition by its values."""
+
+    values: Values
+    with_privileges: bool = False
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return (*super().targets, Target(Kind.PARTITION, self.table, self.values))
+
+    def of(self, table: bytes, objects: Objects) -> Outcome:
+        about = facts(table)
+        if len(self.values) != len(about.keys) or not self.values:
+            return Unable.FORM
+        if self.with_privileges and about.has_partition_privileges:
+            return Unable.FORM
+        partition = objects.partition(self.table, self.values)
+        if partition is None:
+            return _no_partition(self.values)
+        return acid_partition(partition) if about.full_acid else partition
+
+
+class GetPartitionByName(TableMethod, frozen=True, kw_only=True):
+    """A partition by its name, of which the table must tell the order of the keys."""
+
+    name: str
+
+    def of(self, table: bytes, objects: Objects) -> Outcome:
+        items = dict(partition_items(self.name))
+        if not items or not items.keys() >= set(keys := facts(table).keys):
+            return Unable.FORM
+        values = tuple(items[key] for key in keys)
+        return GetPartition(self.table, values=values, missing=_no_partition(values))
+
+
+def get_partition(given: Arguments) -> Understood:
+    refuse_unknown(given)
+    table, values = names.table(given), _values(given.get("part_vals"))
+    return Asked(GetPartition(table, values=values, missing=_because_of_table(table)))
+
+
+def get_partition_req(given: Arguments) -> Understood:
+    request = given["req"]
+    refuse_unknown(request)
+    table, values = names.table_in_catalog(request), _values(request.get("partVals"))
+    read = GetPartition(table, values=values, missing=_because_of_table(table))
+    return of_request(read, request, table)
+
+
+def get_partition_with_auth(given: Arguments) -> Understood:
+    refuse_unknown(given)
+    values = _values(given.get("part_vals"))
+    missing = _no_partition(values)
+    table = names.table(given)
+    return Asked(GetPartition(table, values=values, missing=missing, with_privileges=True))
+
+
+def get_partition_by_name(given: Arguments) -> Understood:
+    refuse_unknown(given)
+    table, name = names.table(given), given.get("part_name", "")
+    missing = Raised("NoSuchObjectException", f"{table.in_catalog} table not found")
+    return Asked(GetPartitionByName(table, name=name, missing=missing))
+
+
+def _values(given: Sequence[str] | None) -> Values:
+    """The answer repeats them, so none may be empty: it would not be so in the stored object."""
+    if not given or not all(given):
+        raise InputError("a partition without some of its values")
+    return tuple(given)
+
+
+def _no_partition(values: Values) -> Raised:
+    return Raised("NoSuchObjectException", f"partition values=[{', '.join(values)}]")
+
+
+def _because_of_table(table: TableName) -> Payload | Raised:
+    return Raised(
+        "NoSuchObjectException", f"Unable to get partition because {table} does not exist"
+    )

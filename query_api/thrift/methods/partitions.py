@@ -1,0 +1,121 @@
+"""The partitions of a table that a call wants: they, their names, or how many they are."""
+
+from collections.abc import Callable, Iterable
+from enum import Enum
+from functools import partial
+from typing import ClassVar, Final
+
+from hive.errors import NameFormatError
+from hive.names import partition_name, partition_values
+from hive.thrift.splice import acid_partition, without_buckets, without_columns
+from hive.thrift.structs import PARTITION
+from query_api.objects import Objects, Values
+from query_api.reads import CountPartitions, ListPartitionNames, ListPartitions, Page
+from query_api.reads.partitions import Wanted
+from query_api.reads.read import SHORT_MAX
+from query_api.targets import Kind
+from query_api.thrift.call import Unable
+from query_api.thrift.methods.capabilities import partitions_lack_buckets
+from query_api.thrift.methods.facts import TableFacts, facts
+from query_api.thrift.methods.outcome import Items, Outcome, structs, texts
+from query_api.thrift.methods.table_method import TableMethod
+
+_WHOLE_MAX: Final = 1000
+"""Longer lists of partitions are written while they are read."""
+
+
+class Of(Enum):
+    """What of each partition."""
+
+    OBJECTS = 0
+    NAMES = 1
+    NUMBER = 2
+
+
+class Partitions(TableMethod, frozen=True, kw_only=True):
+    """Partitions in the order of their names."""
+
+    needs: ClassVar[tuple[Kind, ...]] = (Kind.PARTITIONS,)
+    wanted: Wanted = Wanted()
+    names: tuple[str, ...] | None = None
+    """Instead, exactly these."""
+    most: int | None = None
+    of_each: Of = Of.OBJECTS
+    by_values: bool = False
+    by_query: bool = False
+    """Found by a condition, be it one that lets everything through."""
+    with_privileges: bool = False
+    """Asked for; there are such of partitions only where the table says so."""
+    without_columns: bool = False
+    capabilities: tuple[str, ...] = ()
+
+    @property
+    def is_long(self) -> bool:
+        return self.names is None or len(self.names) > SHORT_MAX
+
+    def of(self, table: bytes, objects: Objects) -> Outcome:
+        about = facts(table)
+        if self.with_privileges and about.has_partition_privileges:
+            return Unable.FORM
+        if self.by_values and not _tells_values(self.wanted.prefix, len(about.keys)):
+            return Unable.FORM
+        page = Page(limit=self.most)
+        if self.of_each is Of.NUMBER:
+            return CountPartitions(self.table, self.wanted).answer(objects).to_bytes(4)
+        if self.of_each is Of.NAMES:
+            return texts(ListPartitionNames(self.table, self.wanted, page).answer(objects).items)
+        shown = self._shown(about)
+        if isinstance(shown, Unable):
+            return shown
+        wanted = self.wanted if self.names is None else _of_names(self.names, about.keys)
+        values = _Choice(self.table, wanted, page).values(objects, table)
+        found = map(shown, objects.partitions(self.table, values))
+        if self.names is None and len(values) > _WHOLE_MAX:
+            return Items(len(values), found)
+        return structs(list(found))
+
+    def _shown(self, about: TableFacts) -> Callable[[bytes], bytes] | Unable:
+        """How a stored partition is given to the asker."""
+        hides_buckets = partitions_lack_buckets(self.capabilities, about)
+        if isinstance(hides_buckets, Unable):
+            return hides_buckets
+        changes: list[Callable[[bytes], bytes]] = []
+        if about.full_acid and (self.by_query or self.by_values):
+            changes.append(acid_partition)
+        if hides_buckets:
+            changes.append(partial(without_buckets, PARTITION))
+        if self.without_columns:
+            changes.append(without_columns)
+        return _chain(changes)
+
+
+class _Choice(ListPartitions, frozen=True):
+    def values(self, objects: Objects, table: bytes) -> list[Values]:
+        return [values for _, values in self._select(objects, table)[: self.page.limit]]
+
+
+def _tells_values(prefix: Values, keys: int) -> bool:
+    """Whether it stands for values, and not for beginnings of them as a shorter list does."""
+    return len(prefix) == keys or (len(prefix) < keys and not any(prefix[-1:]))
+
+
+def _of_names(names: Iterable[str], keys: Values) -> Wanted:
+    """The partitions of these names. A name that none can have finds none."""
+    found: list[Values] = []
+    for name in names:
+        try:
+            values = partition_values(name)
+            if len(values) == len(keys) and partition_name(keys, values) == name:
+                found.append(values)
+        except NameFormatError:
+            continue
+    return Wanted(names=tuple(found))
+
+
+def _chain(changes: Iterable[Callable[[bytes], bytes]]) -> Callable[[bytes], bytes]:
+    def change(data: bytes) -> bytes:
+        for one in changes:
+            data = one(data)
+        return data
+
+    return change

@@ -1,0 +1,273 @@
+"""Calls that give several partitions, each with its way to say which."""
+
+from typing import Final
+
+from hive.errors import InputError
+from hive.filters.parser import parse_filter
+from hive.names import DEFAULT_PARTITION, TableName
+from query_api.reads.partitions import Wanted
+from query_api.thrift.call import Unable
+from query_api.thrift.methods import names
+from query_api.thrift.methods.asked import (
+    Arguments,
+    Asked,
+    Understood,
+    limit,
+    of_request,
+    refuse_unknown,
+)
+from query_api.thrift.methods.outcome import Raised, structs, texts
+from query_api.thrift.methods.partitions import Of, Partitions
+
+_NO_OBJECTS: Final = structs([])
+_NO_NAMES: Final = texts([])
+_PATTERNS: Final = ("includeParamKeyPattern", "excludeParamKeyPattern")
+_EVERYTHING: Final = b"\xff"
+"""What Hive sends in place of an expression that lets everything through."""
+
+
+def get_partitions(given: Arguments) -> Understood:
+    refuse_unknown(given)
+    return Asked(Partitions(names.table(given), missing=_NO_OBJECTS, most=limit(given)))
+
+
+def get_partitions_req(given: Arguments) -> Understood:
+    request = given["req"]
+    refuse_unknown(request, *_PATTERNS)
+    table = names.table_in_catalog(request)
+    read = Partitions(
+        table,
+        missing=_NO_OBJECTS,
+        most=limit(request, "maxParts"),
+        without_columns=request.get("skipColumnSchemaForPartition", False),
+    )
+    return of_request(read, request, table)
+
+
+def get_partitions_with_auth(given: Arguments) -> Understood:
+    refuse_unknown(given)
+    table = names.table(given)
+    return Asked(
+        Partitions(table, missing=_not_found(table), most=limit(given), with_privileges=True)
+    )
+
+
+def get_partition_names(given: Arguments) -> Understood:
+    refuse_unknown(given)
+    table, most = names.table(given), limit(given)
+    return Asked(Partitions(table, missing=_NO_NAMES, most=most, of_each=Of.NAMES))
+
+
+def fetch_partition_names_req(given: Arguments) -> Understood:
+    request = given["req"]
+    refuse_unknown(request, *_PATTERNS)
+    _check_catalog(request)
+    table, most = names.table_in_catalog(request), limit(request, "maxParts")
+    read = Partitions(table, missing=_NO_NAMES, most=most, of_each=Of.NAMES)
+    return of_request(read, request, table)
+
+
+def get_partition_names_req(given: Arguments) -> Understood:
+    """By an expression."""
+    return _by_expression(given, Of.NAMES)
+
+
+def get_partition_names_ps(given: Arguments) -> Understood:
+    refuse_unknown(given)
+    return Asked(_names_by_values(names.table(given), given.get("part_vals"), limit(given)))
+
+
+def get_partition_names_ps_req(given: Arguments) -> Understood:
+    request = given["req"]
+    refuse_unknown(request)
+    table, most = names.table_in_catalog(request), limit(request, "maxParts")
+    return of_request(_names_by_values(table, request.get("partValues"), most), request, table)
+
+
+def get_partitions_ps(given: Arguments) -> Understood:
+    refuse_unknown(given)
+    table, values = names.table(given), given.get("part_vals")
+    return Asked(
+        Partitions(
+            table,
+            missing=_not_found(table),
+            wanted=_by_values(values),
+            by_values=any(values or ()),
+            most=limit(given),
+        )
+    )
+
+
+def get_partitions_ps_with_auth(given: Arguments) -> Understood:
+    refuse_unknown(given)
+    table, values = names.table(given), given.get("part_vals")
+    return Asked(
+        Partitions(
+            table,
+            missing=_not_found(table),
+            wanted=_by_values(values),
+            by_values=any(values or ()),
+            most=limit(given),
+            with_privileges=True,
+        )
+    )
+
+
+def get_partitions_ps_with_auth_req(given: Arguments) -> Understood:
+    request = given["req"]
+    refuse_unknown(request, "partNames", *_PATTERNS)
+    table, values = names.table_in_catalog(request), request.get("partVals")
+    read = Partitions(
+        table,
+        missing=_not_found(table),
+        wanted=_by_values(values),
+        by_values=any(values or ()),
+        most=limit(request, "maxParts"),
+        with_privileges=True,
+        without_columns=request.get("skipColumnSchemaForPartition", False),
+    )
+    return of_request(read, request, table)
+
+
+def get_partitions_by_names(given: Arguments) -> Understood:
+    refuse_unknown(given)
+    table = names.table(given)
+    return Asked(Partitions(table, missing=_no_object(table), names=_names(given.get("names"))))
+
+
+def get_partitions_by_names_req(given: Arguments) -> Understood:
+    request = given["req"]
+    refuse_unknown(request, "get_col_stats", "getFileMetadata", *_PATTERNS)
+    table = names.table(request)
+    read = Partitions(
+        table,
+        missing=_no_object(table),
+        names=_names(request.get("names")),
+        without_columns=request.get("skipColumnSchemaForPartition", False),
+        capabilities=tuple(request.get("processorCapabilities", ())),
+    )
+    return of_request(read, request, table)
+
+
+def get_partitions_by_filter(given: Arguments) -> Understood:
+    refuse_unknown(given)
+    table, wanted = names.table(given), _by_filter(given.get("filter"))
+    return Asked(
+        Partitions(
+            table,
+            missing=_does_not_exist(table),
+            wanted=wanted,
+            by_query=True,
+            most=limit(given),
+        )
+    )
+
+
+def get_partitions_by_filter_req(given: Arguments) -> Understood:
+    request = given["req"]
+    refuse_unknown(request, *_PATTERNS)
+    _check_catalog(request)
+    table = names.table_in_catalog(request)
+    read = Partitions(
+        table,
+        missing=_does_not_exist(table),
+        wanted=_by_filter(request.get("filter")),
+        by_query=True,
+        most=limit(request, "maxParts"),
+        without_columns=request.get("skipColumnSchemaForPartition", False),
+    )
+    return Asked(read)
+
+
+def get_num_partitions_by_filter(given: Arguments) -> Understood:
+    refuse_unknown(given)
+    table, wanted = names.table(given), _by_filter(given.get("filter"))
+    return Asked(
+        Partitions(table, missing=_does_not_exist(table), wanted=wanted, of_each=Of.NUMBER)
+    )
+
+
+def get_partitions_by_expr(given: Arguments) -> Understood:
+    return _by_expression(given, Of.OBJECTS)
+
+
+def _by_expression(given: Arguments, of_each: Of) -> Understood:
+    request = given["req"]
+    refuse_unknown(request, "order", *_PATTERNS)
+    if request.get("defaultPartitionName") not in (None, "", DEFAULT_PARTITION):
+        raise InputError("another name of the default partition")
+    text = _filter_of(request.get("expr", b""), of_each)
+    if isinstance(text, Unable):
+        return text
+    table = names.table_in_catalog(request)
+    read = Partitions(
+        table,
+        missing=_does_not_exist(table),
+        wanted=_by_filter(text),
+        by_query=True,
+        most=limit(request, "maxParts"),
+        of_each=of_each,
+        without_columns=request.get("skipColumnSchemaForPartition", False),
+    )
+    return of_request(read, request, table)
+
+
+def _filter_of(expression: bytes, of_each: Of) -> str | Unable:
+    """The text of an expression that is one. A serialized one has bytes that no text has."""
+    if expression == (_EVERYTHING if of_each is Of.NAMES else b""):
+        return ""
+    try:
+        text = expression.decode()
+    except UnicodeDecodeError:
+        return Unable.EXPRESSION
+    return text if text.strip() and text.isprintable() else Unable.EXPRESSION
+
+
+def _names_by_values(table: TableName, values: list[str] | None, most: int | None) -> Partitions:
+    if not values:
+        raise InputError("no values to find names by")
+    return Partitions(
+        table,
+        missing=_not_found(table),
+        wanted=Wanted(prefix=tuple(values)),
+        by_values=True,
+        most=most,
+        of_each=Of.NAMES,
+    )
+
+
+def _by_values(values: list[str] | None) -> Wanted:
+    """Values of which none is given stand for everything, however many they are."""
+    return Wanted(prefix=tuple(values)) if values and any(values) else Wanted()
+
+
+def _names(given: list[str] | None) -> tuple[str, ...]:
+    if given is None:
+        raise InputError("no names to find partitions by")
+    return tuple(given)
+
+
+def _by_filter(text: str | None) -> Wanted:
+    if not text:
+        return Wanted()
+    parse_filter(text)
+    return Wanted(filter=text)
+
+
+def _check_catalog(request: Arguments) -> None:
+    """Some calls must name it."""
+    if request.get("catName") is None:
+        raise InputError("a request without a catalog")
+
+
+def _not_found(table: TableName) -> Raised:
+    return Raised("NoSuchObjectException", f"{table} table not found")
+
+
+def _no_object(table: TableName) -> Raised:
+    return Raised("InvalidObjectException", f"{table} table not found")
+
+
+def _does_not_exist(table: TableName) -> Raised:
+    text = f"Specified catalog.database.table does not exist : {table}"
+    return Raised("NoSuchObjectException", text)

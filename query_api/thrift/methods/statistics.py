@@ -1,0 +1,302 @@
+"""Calls that give column statistics.
+
+Bit vectors and histograms are left out, as the metastore does by default.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from struct import Struct as Packing
+from typing import Any, ClassVar, Final
+
+from hive.aggregate import aggregate
+from hive.errors import InputError, NameFormatError
+from hive.names import TableName, partition_name, partition_values
+from hive.thrift.binary import decode, encode
+from hive.thrift.statistics import (
+    AGGR_STATS,
+    COLUMN_STATISTICS,
+    COLUMN_STATISTICS_DESC,
+    COLUMN_STATISTICS_OBJ,
+)
+from hive.thrift.structs import PARTITION, TABLE
+from hive.thrift.types import LIST, STRING
+from hive.thrift.view import PartitionView, TableView
+from hive.write_ids.lists import WriteIdList
+from query_api.objects import ColumnFigures, Objects, Values
+from query_api.reads.read import SHORT_MAX
+from query_api.reads.statistics import DEFAULT_ENGINE
+from query_api.targets import Kind
+from query_api.thrift.call import Unable
+from query_api.thrift.methods import names
+from query_api.thrift.methods.asked import (
+    Arguments,
+    Asked,
+    Understood,
+    at_snapshot,
+    refuse_unknown,
+    snapshot,
+)
+from query_api.thrift.methods.compliance import complies
+from query_api.thrift.methods.facts import facts
+from query_api.thrift.methods.outcome import Nothing, Outcome, structs
+from query_api.thrift.methods.table_method import TableMethod
+
+_LENGTH: Final = Packing("!i").pack
+_MAP_OF_LISTS: Final = Packing("!bbi").pack
+_SKETCHES: Final = frozenset(("bitVectors", "histogram"))
+
+
+class _Statistics(TableMethod, frozen=True, kw_only=True):
+    needs: ClassVar[tuple[Kind, ...]] = (Kind.STATISTICS,)
+    columns: tuple[str, ...]
+    engine: str = DEFAULT_ENGINE
+    snapshot: WriteIdList | None = None
+
+    def _chosen(self, figures: Sequence[ColumnFigures]) -> list[ColumnFigures]:
+        wanted = [
+            one for one in figures if one.engine == self.engine and one.column in self.columns
+        ]
+        return sorted(wanted)
+
+
+class TableStatistics(_Statistics, frozen=True, kw_only=True):
+    """Of a table's columns."""
+
+    with_description: bool = False
+
+    def of(self, table: bytes, objects: Objects) -> Outcome:
+        if not self._complies(table):
+            return structs([])
+        found = self._chosen(list(objects.table_statistics(self.table)))
+        if self.with_description:
+            return _described(self.table, None, found)
+        return structs([without_sketches(one.data) for one in found])
+
+    def _complies(self, table: bytes) -> bool:
+        if self.snapshot is None or not facts(table).transactional:
+            return True
+        view = TableView(table)
+        return complies(decode(TABLE, table)["parameters"], view.write_id, self.snapshot)
+
+
+class PartitionStatistics(_Statistics, frozen=True, kw_only=True):
+    """Of columns of partitions, by the names of those that have some."""
+
+    names: tuple[str, ...]
+    with_description: bool = False
+
+    @property
+    def is_long(self) -> bool:
+        return len(self.names) > SHORT_MAX
+
+    def of(self, table: bytes, objects: Objects) -> Outcome:
+        found = self._found(objects, facts(table).keys)
+        if self.with_description:
+            return _described(self.table, *found[0]) if found else Nothing()
+        parts = [_MAP_OF_LISTS(STRING, LIST, len(found))]
+        for name, columns in found:
+            parts += (_text(name), structs([without_sketches(one.data) for one in columns]))
+        return b"".join(parts)
+
+    def _found(
+        self, objects: Objects, keys: Sequence[str]
+    ) -> list[tuple[str, list[ColumnFigures]]]:
+        by_values = {values: name for name in self.names if (values := _values(name, keys))}
+        found = []
+        for values, figures in objects.partition_statistics(self.table, list(by_values)):
+            columns = self._chosen(figures)
+            if columns and self._complies(objects, values):
+                found.append((by_values[values], columns))
+        return found
+
+    def _complies(self, objects: Objects, values: Values) -> bool:
+        if self.snapshot is None:
+            return True
+        data = objects.partition(self.table, values)
+        return data is not None and _complies(data, self.snapshot)
+
+
+class Aggregate(_Statistics, frozen=True, kw_only=True):
+    """Of columns over several partitions, each of which has all of them."""
+
+    names: tuple[str, ...]
+
+    @property
+    def is_long(self) -> bool:
+        return len(self.names) > SHORT_MAX
+
+    def of(self, table: bytes, objects: Objects) -> Outcome:
+        if not self.names or not self.columns:
+            return Unable.FORM if self.snapshot is not None else _aggregated([], 0)
+        keys = facts(table).keys
+        chosen = [values for name in self.names if (values := _values(name, keys))]
+        figures: dict[str, list[dict[str, Any]]] = {column: [] for column in self.columns}
+        for values, found in objects.partition_statistics(self.table, chosen):
+            columns = self._chosen(found)
+            if len(columns) != len(figures) or not self._complies(objects, values):
+                return Unable.FORM
+            for one in columns:
+                figures[one.column].append(decode(COLUMN_STATISTICS_OBJ, one.data))
+        merged = [_merged(parts, len(self.names)) for _, parts in sorted(figures.items())]
+        if not all(merged):
+            return Unable.FORM
+        return _aggregated(merged, len(self.names))
+
+    def _complies(self, objects: Objects, values: Values) -> bool:
+        if self.snapshot is None:
+            return True
+        data = objects.partition(self.table, values)
+        return data is not None and _complies(data, self.snapshot)
+
+
+def get_table_statistics_req(given: Arguments) -> Understood:
+    request = given["request"]
+    refuse_unknown(request)
+    table = names.table_in_catalog(request)
+    ids = snapshot(request.get("validWriteIdList"), table)
+    read = TableStatistics(
+        table,
+        missing=Unable.FORM,
+        columns=_columns(request),
+        engine=request.get("engine", DEFAULT_ENGINE),
+        snapshot=ids,
+    )
+    return at_snapshot(read, ids, request.get("id"))
+
+
+def get_partitions_statistics_req(given: Arguments) -> Understood:
+    request = given["request"]
+    refuse_unknown(request)
+    table = names.table_in_catalog(request)
+    read = PartitionStatistics(
+        table,
+        missing=Unable.FORM,
+        columns=_columns(request),
+        engine=request.get("engine", DEFAULT_ENGINE),
+        snapshot=snapshot(request.get("validWriteIdList"), table),
+        names=tuple(map(_in_lower_case, request.get("partNames", ()))),
+    )
+    return Asked(read)
+
+
+def get_aggr_stats_for(given: Arguments) -> Understood:
+    request = given["request"]
+    refuse_unknown(request)
+    table = names.table_in_catalog(request)
+    partitions = tuple(map(_in_lower_case, request.get("partNames", ())))
+    if len(set(partitions)) != len(partitions):
+        raise InputError("a partition that counts twice")
+    read = Aggregate(
+        table,
+        missing=Unable.FORM,
+        columns=_columns(request),
+        engine=request.get("engine", DEFAULT_ENGINE),
+        snapshot=snapshot(request.get("validWriteIdList"), table),
+        names=partitions,
+    )
+    return Asked(read)
+
+
+def get_table_column_statistics(given: Arguments) -> Understood:
+    refuse_unknown(given)
+    table = names.table(given)
+    return Asked(
+        TableStatistics(
+            table,
+            missing=Unable.FORM,
+            columns=(given.get("col_name", "").lower(),),
+            with_description=True,
+        )
+    )
+
+
+def get_partition_column_statistics(given: Arguments) -> Understood:
+    refuse_unknown(given)
+    table = names.table(given)
+    return Asked(
+        PartitionStatistics(
+            table,
+            missing=Unable.FORM,
+            columns=(given.get("col_name", "").lower(),),
+            names=(_in_lower_case(given.get("part_name", "")),),
+            with_description=True,
+        )
+    )
+
+
+@lru_cache(maxsize=16_384)
+def without_sketches(data: bytes) -> bytes:
+    """Statistics of a column without what is only there to be merged."""
+    column = decode(COLUMN_STATISTICS_OBJ, data)
+    ((kind, figures),) = column["statsData"].items()
+    if _SKETCHES.isdisjoint(figures):
+        return data
+    kept = {name: value for name, value in figures.items() if name not in _SKETCHES}
+    return encode(COLUMN_STATISTICS_OBJ, {**column, "statsData": {kind: kept}})
+
+
+def _merged(parts: list[dict[str, Any]], partitions: int) -> dict[str, Any] | None:
+    """Without bit vectors the metastore takes the greatest number of distinct values."""
+    found = aggregate(parts, partitions).statistics
+    if found is None:
+        return None
+    ((kind, figures),) = found["statsData"].items()
+    distinct = [one["statsData"][kind].get("numDVs") for one in parts]
+    if any(number is not None for number in distinct):
+        figures["numDVs"] = max(number for number in distinct if number is not None)
+    return found
+
+
+def _aggregated(columns: Sequence[dict[str, Any] | None], partitions: int) -> bytes:
+    return encode(AGGR_STATS, {"colStats": list(columns), "partsFound": partitions})
+
+
+def _described(table: TableName, partition: str | None, found: list[ColumnFigures]) -> Outcome:
+    if not found:
+        return Nothing()
+    description = {
+        "isTblLevel": partition is None,
+        "dbName": table.db,
+        "tableName": table.table,
+        "partName": partition,
+        "lastAnalyzed": min(one.last_analyzed for one in found),
+        "catName": table.catalog,
+    }
+    return encode(
+        COLUMN_STATISTICS,
+        {
+            "statsDesc": encode(COLUMN_STATISTICS_DESC, description),
+            "statsObj": [without_sketches(one.data) for one in found],
+            "engine": found[0].engine,
+        },
+    )
+
+
+def _columns(request: Arguments) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name.lower() for name in request.get("colNames", ())))
+
+
+def _in_lower_case(name: str) -> str:
+    """A partition's name with its keys as they are stored."""
+    parts = (part.partition("=") for part in name.split("/"))
+    return "/".join(f"{key.lower()}{equals}{value}" for key, equals, value in parts)
+
+
+def _values(name: str, keys: Sequence[str]) -> Values | None:
+    """Of a partition whose name can be this one."""
+    try:
+        values = partition_values(name)
+    except NameFormatError:
+        return None
+    fits = len(values) == len(keys) and partition_name(keys, values) == name
+    return values if fits else None
+
+
+def _complies(partition: bytes, ids: WriteIdList) -> bool:
+    parameters = decode(PARTITION, partition)["parameters"]
+    return complies(parameters, PartitionView(partition).write_id, ids)
+
+
+def _text(text: str) -> bytes:
+    data = text.encode()
+    return _LENGTH(len(data)) + data

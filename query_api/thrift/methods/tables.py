@@ -1,0 +1,157 @@
+"""Calls that give tables."""
+
+from hive.errors import InputError
+from hive.names import TableName
+from hive.thrift.binary import decode, encode, extended
+from hive.thrift.structs import TABLE
+from hive.thrift.view import TableView
+from hive.write_ids.lists import WriteIdList
+from query_api.objects import Objects
+from query_api.reads.read import SHORT_MAX, Read
+from query_api.targets import Kind, Target, of_database
+from query_api.thrift.call import Unable
+from query_api.thrift.methods import names
+from query_api.thrift.methods.asked import (
+    Arguments,
+    Asked,
+    Understood,
+    at_snapshot,
+    refuse_unknown,
+    snapshot,
+)
+from query_api.thrift.methods.capabilities import table_for
+from query_api.thrift.methods.compliance import complies
+from query_api.thrift.methods.facts import TableFacts, facts, is_remote
+from query_api.thrift.methods.outcome import Outcome, Raised, structs
+from query_api.thrift.methods.table_method import TableMethod
+from state.records.objects import DatabaseName
+
+_INSERT_ONLY = 2
+_MATERIALIZED = "MATERIALIZED_VIEW"
+
+
+class GetTable(TableMethod, frozen=True, kw_only=True):
+    """One table as its asker sees it."""
+
+    capabilities: tuple[str, ...] = ()
+    knows_insert_only: bool = False
+    snapshot: WriteIdList | None = None
+
+    def of(self, table: bytes, objects: Objects) -> Outcome:
+        about = facts(table)
+        if not _can_be_shown(about):
+            return Unable.FORM
+        if about.insert_only and not self.knows_insert_only:
+            return Unable.CAPABILITIES
+        if self.snapshot is not None and about.transactional and not about.keys:
+            table = _with_compliance(table, self.snapshot)
+        return table_for(self.capabilities, table, about)
+
+
+class GetTables(Read[Outcome], frozen=True):
+    """Several tables of one database, those that exist."""
+
+    db: DatabaseName
+    names: tuple[str, ...]
+    knows_insert_only: bool = False
+    with_database: bool = False
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        targets = tuple(Target(Kind.TABLE, name) for name in self._tables)
+        if self.with_database or not targets:
+            return (*targets, of_database(Kind.DATABASE, self.db))
+        return targets
+
+    @property
+    def is_long(self) -> bool:
+        return len(self.names) > SHORT_MAX
+
+    @property
+    def _tables(self) -> list[TableName]:
+        return [TableName(self.db.catalog, self.db.db, name) for name in self.names]
+
+    def answer(self, objects: Objects) -> Outcome:
+        found = objects.tables(self._tables)
+        if not found:
+            if not self.with_database:
+                return GetTables(self.db, self.names, self.knows_insert_only, True)
+            return self._none(objects)
+        for table in found:
+            about = facts(table)
+            if not _can_be_shown(about):
+                return Unable.FORM
+            if about.insert_only and not self.knows_insert_only:
+                return Unable.CAPABILITIES
+        return structs(found)
+
+    def _none(self, objects: Objects) -> Outcome:
+        database = objects.database(self.db)
+        if database is None and self.names:
+            text = f"Could not find database {self.db.catalog}.{self.db.db}"
+            return Raised("UnknownDBException", text)
+        return Unable.FORM if database is not None and is_remote(database) else structs([])
+
+
+def get_table(given: Arguments) -> Understood:
+    """The call of Hive 3 and before: it says nothing about its asker."""
+    refuse_unknown(given)
+    table = names.table(given)
+    return Asked(GetTable(table, missing=_not_found(table)))
+
+
+def get_table_req(given: Arguments) -> Understood:
+    request = given["req"]
+    refuse_unknown(request, "getColumnStats")
+    table = names.table_in_catalog(request)
+    ids = snapshot(request.get("validWriteIdList"), table)
+    read = GetTable(
+        table,
+        missing=_not_found(table),
+        capabilities=tuple(request.get("processorCapabilities", ())),
+        knows_insert_only=_knows_insert_only(request),
+        snapshot=ids,
+    )
+    return at_snapshot(read, ids, request.get("id"))
+
+
+def get_table_objects_by_name(given: Arguments) -> Understood:
+    """The call of Hive 3 and before."""
+    refuse_unknown(given)
+    return _tables(names.database(given.get("db_name")), given.get("tbl_names"), knows=False)
+
+
+def get_table_objects_by_name_req(given: Arguments) -> Understood:
+    request = given["req"]
+    refuse_unknown(request, "projectionSpec", "tablesPattern")
+    db = names.database_in_catalog(request)
+    return _tables(db, request.get("tblNames"), knows=_knows_insert_only(request))
+
+
+def _not_found(table: TableName) -> Raised:
+    return Raised("NoSuchObjectException", f"{table} table not found")
+
+
+def _tables(db: DatabaseName, given: list[str] | None, *, knows: bool) -> Understood:
+    if given is None or not all(one == one.strip().lower() for one in given):
+        raise InputError("no names of tables as they are stored")
+    return Asked(GetTables(db, tuple(dict.fromkeys(given)), knows))
+
+
+def _knows_insert_only(request: Arguments) -> bool:
+    return _INSERT_ONLY in request.get("capabilities", {}).get("values", ())
+
+
+def _can_be_shown(about: TableFacts) -> bool:
+    """What a materialized view was made of isn't kept."""
+    return about.type != _MATERIALIZED
+
+
+def _with_compliance(table: bytes, ids: WriteIdList) -> bytes:
+    """A table that says whether its statistics are of this snapshot, and drops them if not."""
+    view = TableView(table)
+    parameters = decode(TABLE, table)["parameters"]
+    compliant = complies(parameters, view.write_id, ids)
+    if not compliant and parameters.pop("COLUMN_STATS_ACCURATE", None) is not None:
+        table = encode(TABLE, {**decode(TABLE, table), "parameters": parameters})
+    return extended(TABLE, table, isStatsCompliant=compliant)

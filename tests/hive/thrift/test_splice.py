@@ -1,0 +1,40 @@
+"""Spliced bytes are those of the changed object."""
+
+from typing import Any
+
+from hypothesis import given
+
+from hive.thrift.binary import decode, encode
+from hive.thrift.canonical import ACID_PARTITION
+from hive.thrift.splice import acid_partition, without_buckets, without_columns
+from hive.thrift.structs import PARTITION, TABLE
+from tests.hive.thrift.objects import values
+
+
+@given(values(PARTITION))
+def test_a_partition_of_an_acid_table(mapping: dict[str, Any]) -> None:
+    data = encode(PARTITION, mapping)
+    assert acid_partition(data) == encode(ACID_PARTITION, decode(PARTITION, data))
+
+
+@given(values(PARTITION))
+def test_a_partition_without_columns_and_buckets(mapping: dict[str, Any]) -> None:
+    data = encode(PARTITION, mapping)
+    expected = decode(PARTITION, data)
+    descriptor = expected.get("sd")
+    if descriptor is not None:
+        if "cols" in descriptor:
+            descriptor["cols"] = []
+        if descriptor["numBuckets"] > 0:
+            descriptor["numBuckets"] = -1
+    changed = without_buckets(PARTITION, without_columns(data))
+    assert decode(PARTITION, changed) == expected
+
+
+@given(values(TABLE))
+def test_a_table_without_buckets(mapping: dict[str, Any]) -> None:
+    data = encode(TABLE, mapping)
+    expected = decode(TABLE, data)
+    if expected.get("sd", {}).get("numBuckets", 0) > 0:
+        expected["sd"]["numBuckets"] = -1
+    assert decode(TABLE, without_buckets(TABLE, data)) == expected

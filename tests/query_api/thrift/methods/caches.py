@@ -1,0 +1,82 @@
+"""Caches of a real metastore: what its log folds to, and what loads of its database add."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from connectors.loads.batch import find_database, load
+from connectors.loads.lists import Lists
+from connectors.loads.plan import everything
+from connectors.routing import route
+from connectors.translate import translate
+from hive.events.decode import decode
+from hive.reader.snapshot import open_snapshot
+from metatide.stack.database import make_engine
+from query_api.database import Primary
+from query_api.requirement import Consistency, Defaults
+from query_api.resolver.resolver import Resolver
+from query_api.shards import Views
+from query_api.thrift.methods import CachedMethods
+from state.records import AnyRecord, Change
+from tests.connectors.loads.topic import Log
+from tests.query_api.shards import MemoryShard, MemoryShards
+
+
+class Cache:
+    """Shards in memory that follow a metastore's database when they are told to."""
+
+    def __init__(self, url: str, shards: int = 2) -> None:
+        self._found = [MemoryShard() for _ in range(shards)]
+        self.source = MemoryShards(*self._found)
+        self._engine = make_engine(url)
+        self._database = find_database(self._engine)
+        self._log = Log(self._engine, self._database.version)
+        self.current = 0
+
+    @property
+    def shards(self) -> int:
+        return len(self._found)
+
+    def follow(self) -> None:
+        """Folds the events since the last time."""
+        for row in self._log.after(self.current):
+            routed = route(translate(decode(row)), self.shards)
+            for number, shard in enumerate(self._found):
+                actions = routed.get(number, ())
+                shard.fold([Change(0, self.current, row.event_id, actions)])
+            self.current = row.event_id
+
+    def load(self) -> None:
+        """Loads all that there is, once the events before it are folded."""
+        self.follow()
+        with open_snapshot(*self._database) as snapshot:
+            scopes = [one.scope for one in everything(snapshot, Lists())]
+        load(self._database, self, 0, scopes)
+
+    def send(self, shard: int, record: AnyRecord) -> None:
+        self._found[shard].fold([record])
+
+    def flush(self) -> None:
+        """A record is folded when it is sent."""
+
+    def close(self) -> None:
+        self._log.close()
+        self._engine.dispose()
+
+
+@contextmanager
+def following(url: str) -> Iterator[Cache]:
+    """A cache that has folded nothing yet."""
+    cache = Cache(url)
+    try:
+        yield cache
+    finally:
+        cache.close()
+
+
+def methods(
+    cache: Cache, primary: Primary, consistency: Consistency, warehouse: str
+) -> CachedMethods:
+    """What answers calls from a cache."""
+    views = Views(cache.source)
+    resolver = Resolver(views, primary)
+    return CachedMethods(resolver, views, primary, Defaults(consistency), warehouse)

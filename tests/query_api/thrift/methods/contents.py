@@ -1,0 +1,114 @@
+"""What the compared metastore holds, beside what `tests.hive.reader.script` leaves in it."""
+
+from typing import Any
+
+from tests.query_api.thrift.methods.corpus import shown
+from tests.support import hms_objects as objects
+from tests.support.hms_client import CAPABILITIES, HmsClient
+
+TYPES = {"id": "bigint", "name": "string", "price": "decimal(10,2)", "ratio": "double"}
+KEYS = {"n": "int", "s": "string"}
+VALUES = [["1", "eu"], ["2", "eu"], ["10", "us"], ["10", "a b"], ["3", "us_east"]]
+
+
+def fill(client: HmsClient, db: str) -> None:
+    """Tables of all kinds that are shown differently to different clients."""
+    client.create_database(db)
+    _insert_only(client, db)
+    _bucketed(client, db)
+    _figures(client, db)
+    _written(client, db)
+    wanted = objects.table(
+        db, "asking", TYPES, transactional=False, parameters={"OBJCAPABILITIES": "EXTWRITE"}
+    )
+    client.create_table(wanted)
+    view = objects.table(db, "mat", TYPES, transactional=False, parameters={})
+    view.tableType, view.viewOriginalText = "MATERIALIZED_VIEW", "select 1"
+    view.viewExpandedText, view.rewriteEnabled = "select 1", False
+    client.create_table(view)
+
+
+def _insert_only(client: HmsClient, db: str) -> None:
+    wanted = objects.table(
+        db, "inserts", TYPES, KEYS, parameters={"transactional_properties": "insert_only"}
+    )
+    client.rpc.create_table_req(
+        client.t.CreateTableRequest(table=wanted, processorCapabilities=CAPABILITIES)
+    )
+    client.add_partitions(shown(client, db, "inserts"), VALUES[:2])
+
+
+def _bucketed(client: HmsClient, db: str) -> None:
+    sd = objects.storage(TYPES, numBuckets=4, bucketCols=["id"])
+    wanted = objects.table(db, "bucketed", TYPES, KEYS, sd=sd, transactional=False)
+    table = client.create_table(wanted)
+    parts = [objects.partition(table, values) for values in VALUES]
+    for number, part in enumerate(parts):
+        part.sd.numBuckets, part.sd.bucketCols = number - 1, ["id"]
+    client.rpc.add_partitions_req(
+        client.t.AddPartitionsRequest(
+            catName="hive", dbName=db, tblName="bucketed", parts=parts, ifNotExists=False
+        )
+    )
+
+
+def _figures(client: HmsClient, db: str) -> None:
+    """All partitions have statistics of all columns, some with sketches."""
+    t = client.t
+    table = client.create_table(objects.table(db, "figures", TYPES, KEYS, transactional=False))
+    client.add_partitions(table, VALUES)
+    for number, values in enumerate(VALUES):
+        name = f"n={values[0]}/s={values[1]}"
+        data = {
+            "id": t.ColumnStatisticsData(
+                longStats=t.LongColumnStatsData(
+                    numNulls=number, numDVs=number + 3, lowValue=-number, highValue=9 * number
+                )
+            ),
+            "name": t.ColumnStatisticsData(
+                stringStats=t.StringColumnStatsData(
+                    maxColLen=number, avgColLen=number / 4, numNulls=1, numDVs=7
+                )
+            ),
+            "ratio": t.ColumnStatisticsData(
+                doubleStats=t.DoubleColumnStatsData(
+                    numNulls=0, numDVs=2, lowValue=-0.5 * number, highValue=1.25 * number
+                )
+            ),
+        }
+        client.update_statistics(
+            table,
+            [
+                t.ColumnStatisticsObj(colName=column, colType=TYPES[column], statsData=figures)
+                for column, figures in data.items()
+            ],
+            partition=name,
+        )
+
+
+def _written(client: HmsClient, db: str) -> None:
+    """An unpartitioned transactional table with statistics of the second of three write ids."""
+    table = client.create_table(objects.table(db, "written", TYPES))
+    for finish in (client.commit, client.commit, client.abort):
+        txn = client.open_transaction()
+        write_id = client.allocate_write_id(txn, db, "written")
+        if finish is client.commit:
+            lists = client.valid_write_ids(db, "written", client.valid_transactions(txn))
+            altered = client.table(db, "written")
+            altered.parameters = {
+                **altered.parameters,
+                "COLUMN_STATS_ACCURATE": '{"BASIC_STATS":"true","COLUMN_STATS":{"id":"true"}}',
+                "numRows": str(write_id),
+            }
+            client.alter_table(db, "written", altered, write_id=write_id, valid_write_ids=lists)
+            _update(client, table, write_id, lists)
+        finish(txn)
+
+
+def _update(client: HmsClient, table: Any, write_id: int, lists: str) -> None:
+    client.update_statistics(
+        table,
+        [objects.long_statistics("id", numNulls=write_id, lowValue=1, highValue=9)],
+        write_id=write_id,
+        valid_write_ids=lists,
+    )

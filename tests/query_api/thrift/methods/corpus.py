@@ -1,0 +1,353 @@
+"""Calls of every method that the cache answers, over all that a metastore holds."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from tests.query_api.thrift.methods.wire import arguments, request
+from tests.support.hms_client import CAPABILITIES, HmsClient
+
+SPARK = ("ACCEPTS_UNMODIFIED_METADATA", "EXTREAD", "EXTWRITE")
+IMPALA = (
+    *("EXTWRITE", "EXTREAD", "HIVEMANAGEDINSERTREAD", "HIVEMANAGEDINSERTWRITE"),
+    *("HIVEFULLACIDREAD", "HIVESQL", "HIVEMQT", "HIVEBUCKET2"),
+)
+READER = ("EXTREAD", "HIVEFULLACIDREAD", "HIVEMANAGEDINSERTREAD")
+CAPABILITY_SETS: tuple[Sequence[str] | None, ...] = (
+    None,
+    CAPABILITIES,
+    SPARK,
+    IMPALA,
+    READER,
+    ("CONNECTORREAD",),
+    ("CONNECTORWRITE",),
+    ("HIVESQL",),
+)
+INSERT_ONLY = 2
+
+
+class Call(NamedTuple):
+    """One call; `unordered`: the metastore's answer has no order."""
+
+    method: str
+    given: bytes
+
+    @property
+    def unordered(self) -> bool:
+        return self.method in UNORDERED
+
+
+UNORDERED = frozenset(
+    (
+        *("get_all_databases", "get_databases", "get_all_tables", "get_tables"),
+        *("get_tables_by_type", "get_table_meta", "get_table_objects_by_name_req"),
+        *("get_partition_names_ps", "get_partition_names_ps_req"),
+        *("get_table_statistics_req", "get_partitions_statistics_req", "get_aggr_stats_for"),
+        *("get_primary_keys", "get_foreign_keys", "get_unique_constraints"),
+        *("get_not_null_constraints", "get_default_constraints", "get_check_constraints"),
+        "get_all_table_constraints",
+    )
+)
+
+
+def call(method: str, *given: Any, **named: Any) -> Call:
+    return Call(method, arguments(method, *given, **named))
+
+
+def req(method: str, struct: str, /, **fields: Any) -> Call:
+    return call(method, request(struct, **fields))
+
+
+class Table(NamedTuple):
+    """What calls about a table need to know of it."""
+
+    db: str
+    name: str
+    keys: tuple[str, ...]
+    columns: tuple[str, ...]
+    partitions: tuple[str, ...]
+    values: tuple[tuple[str, ...], ...]
+    ids: str
+    """A list of valid write ids."""
+    id: int
+
+
+def shown(client: HmsClient, db: str, name: str) -> Any:
+    """A table as a client sees it who knows of all kinds."""
+    able = client.t.ClientCapabilities(values=[INSERT_ONLY])
+    asked = client.t.GetTableRequest(dbName=db, tblName=name, capabilities=able)
+    return client.rpc.get_table_req(asked).table
+
+
+def tables_of(client: HmsClient, databases: Sequence[str]) -> list[Table]:
+    """What is there, and what isn't."""
+    found = []
+    for db in databases:
+        for name in client.rpc.get_all_tables(db):
+            table = shown(client, db, name)
+            names = client.rpc.get_partition_names(db, name, -1)
+            found.append(
+                Table(
+                    db,
+                    name,
+                    tuple(key.name for key in table.partitionKeys),
+                    tuple(column.name for column in table.sd.cols),
+                    tuple(names),
+                    tuple(tuple(client.rpc.partition_name_to_vals(one)) for one in names),
+                    client.valid_write_ids(db, name),
+                    table.id,
+                )
+            )
+    nothing = ("ds=2024-01-01",), (("2024-01-01",),)
+    found.append(Table(databases[0], "no_such", ("ds",), ("id",), *nothing, "", 1))
+    found.append(Table("no_such", "no_such", ("ds",), ("id",), *nothing, "", 1))
+    return found
+
+
+def corpus(client: HmsClient, databases: Sequence[str]) -> Iterator[Call]:
+    """Several hundred calls."""
+    tables = tables_of(client, databases)
+    yield from _about_databases([*databases, "default", "no_such"])
+    for db in (*databases, "no_such"):
+        yield from _about_names(db, [one.name for one in tables if one.db == db])
+    for table in tables:
+        yield from _about_table(table)
+        yield from _about_partitions(table)
+        yield from _about_statistics(table)
+        yield from _about_constraints(table)
+    yield call("get_current_notificationEventId")
+
+
+def _about_databases(databases: Iterable[str]) -> Iterator[Call]:
+    yield call("get_all_databases")
+    for pattern in ("*", None, "r*", "no_such*", "reader|default", "@hive#", "@hive#re*", "r.*"):
+        yield call("get_databases", pattern)
+    for db in databases:
+        yield call("get_database", db)
+        yield call("get_database", f"@hive#{db}")
+        for capabilities in (None, CAPABILITIES):
+            yield req(
+                "get_database_req",
+                "GetDatabaseRequest",
+                name=db,
+                catalogName="hive",
+                processorCapabilities=capabilities,
+            )
+
+
+def _about_names(db: str, names: Sequence[str]) -> Iterator[Call]:
+    yield call("get_all_tables", db)
+    yield call("get_all_tables", f"@hive#{db}")
+    for pattern in ("*", None, ".*", "a*", "*a*|e*", "plain", "B*", "a.*", "", "a c"):
+        yield call("get_tables", db, pattern)
+        yield call("get_table_meta", db, pattern, [])
+        for kind in ("MANAGED_TABLE", "EXTERNAL_TABLE", "VIRTUAL_VIEW"):
+            yield call("get_tables_by_type", db, pattern, kind)
+    yield call("get_table_meta", "*", "a*", None)
+    yield call("get_table_meta", f"{db}*", "*", ["EXTERNAL_TABLE", "VIRTUAL_VIEW"])
+    for chosen in (names, names[::2], [*names, "no_such", *names], ["no_such"], []):
+        for insert_only in (None, request("ClientCapabilities", values=[INSERT_ONLY])):
+            yield req(
+                "get_table_objects_by_name_req",
+                "GetTablesRequest",
+                dbName=db,
+                tblNames=list(chosen),
+                catName="hive",
+                capabilities=insert_only,
+            )
+
+
+def _about_table(table: Table) -> Iterator[Call]:
+    place = {"dbName": table.db, "tblName": table.name}
+    able = request("ClientCapabilities", values=[INSERT_ONLY])
+    for capabilities in CAPABILITY_SETS:
+        yield req(
+            "get_table_req",
+            "GetTableRequest",
+            **place,
+            catName="hive",
+            capabilities=able,
+            processorCapabilities=capabilities,
+            processorIdentifier="test",
+        )
+    everything = f"{table.db}.{table.name}:{2**63 - 1}:{2**63 - 1}::"
+    for ids in (table.ids or None, everything, f"{table.db}.{table.name}:0:{2**63 - 1}::"):
+        for table_id in (table.id, -1):
+            yield req(
+                "get_table_req",
+                "GetTableRequest",
+                **place,
+                capabilities=able,
+                validWriteIdList=ids,
+                id=table_id,
+            )
+    yield req("get_table_req", "GetTableRequest", **place)
+    yield req("get_table_req", "GetTableRequest", **place, catName="no_such", capabilities=able)
+    yield req("get_table_req", "GetTableRequest", **place, capabilities=able, getColumnStats=True)
+    for method, struct in (
+        ("get_fields", "GetFieldsRequest"),
+        ("get_schema", "GetSchemaRequest"),
+    ):
+        yield call(method, table.db, table.name)
+        yield call(method, f"@hive#{table.db}", table.name)
+        yield call(f"{method}_with_environment_context", table.db, table.name, None)
+        yield req(f"{method}_req", struct, **place, catName="hive")
+
+
+def _about_partitions(table: Table) -> Iterator[Call]:
+    place = {"dbName": table.db, "tblName": table.name, "catName": "hive"}
+    old = table.db, table.name
+    some = table.partitions[::2]
+    yield from _single(table, place)
+    for most in (-1, 0, 1, 2, 32767):
+        yield call("get_partitions", *old, most)
+        yield call("get_partitions_with_auth", *old, most, "hive", ["hive"])
+        yield call("get_partition_names", *old, most)
+        for without in (None, True):
+            fields = {**place, "maxParts": most, "skipColumnSchemaForPartition": without}
+            yield req("get_partitions_req", "PartitionsRequest", **fields)
+        yield req("fetch_partition_names_req", "PartitionsRequest", **place, maxParts=most)
+    ids = {"validWriteIdList": table.ids or None, "id": table.id}
+    yield req("get_partitions_req", "PartitionsRequest", **place, **ids)
+    yield from _by_values(table, place)
+    for names in (some, [*reversed(table.partitions), "no_such", "no=such", *some], [], ["/"]):
+        yield call("get_partitions_by_names", *old, list(names))
+    for capabilities in CAPABILITY_SETS:
+        yield req(
+            "get_partitions_by_names_req",
+            "GetPartitionsByNamesRequest",
+            db_name=f"@hive#{table.db}",
+            tbl_name=table.name,
+            names=list(some),
+            processorCapabilities=capabilities,
+        )
+    trimmed = {"names": list(some), "skipColumnSchemaForPartition": True}
+    by_names = "get_partitions_by_names_req", "GetPartitionsByNamesRequest"
+    yield req(*by_names, db_name=table.db, tbl_name=table.name, **trimmed)
+    yield from _by_filter(table, place)
+
+
+def _single(table: Table, place: dict[str, str]) -> Iterator[Call]:
+    old = table.db, table.name
+    ids = {"validWriteIdList": table.ids or None, "id": table.id}
+    wrong = [("no_such",) * len(table.keys), ("a", "b", "c", "d"), ()]
+    for values in (*table.values, *wrong):
+        yield call("get_partition", *old, list(values))
+        yield call("get_partition", f"@hive#{table.db}", table.name, list(values))
+        yield call("get_partition_with_auth", *old, list(values), "hive", [])
+        given = {**place, "partVals": list(values)}
+        yield req("get_partition_req", "GetPartitionRequest", **given)
+        yield req("get_partition_req", "GetPartitionRequest", **given, **ids)
+    for name in (*table.partitions, "no=such", "no_such", "a=b/c=d"):
+        yield call("get_partition_by_name", *old, name)
+        yield call("get_partition_by_name", *old, "/".join(reversed(name.split("/"))))
+
+
+def _by_values(table: Table, place: dict[str, str]) -> Iterator[Call]:
+    old = table.db, table.name
+    firsts = {values[:1] for values in table.values}
+    lasts = {("",) * (len(values) - 1) + values[-1:] for values in table.values}
+    whole = [one + ("",) * (len(table.keys) - len(one)) for one in sorted(firsts)]
+    wrong = [("no_such",) * len(table.keys), ("",) * 5, (), ("",)]
+    for values in (*whole, *sorted(firsts), *sorted(lasts), *table.values, *wrong):
+        for most in (-1, 1):
+            yield call("get_partition_names_ps", *old, list(values), most)
+            yield call("get_partitions_ps", *old, list(values), most)
+        yield call("get_partitions_ps_with_auth", *old, list(values), -1, "hive", ["hive"])
+        named = {**place, "partValues": list(values)}
+        yield req("get_partition_names_ps_req", "GetPartitionNamesPsRequest", **named)
+        given = {**place, "partVals": list(values)}
+        method = "get_partitions_ps_with_auth_req"
+        yield req(method, "GetPartitionsPsWithAuthRequest", **given)
+
+
+def _by_filter(table: Table, place: dict[str, str]) -> Iterator[Call]:
+    old = table.db, table.name
+    filters = ["", "no_such = 1", "(", *_filters(table)]
+    for text in filters:
+        yield call("get_num_partitions_by_filter", *old, text)
+        for most in (-1, 1):
+            yield call("get_partitions_by_filter", *old, text, most)
+        method = "get_partitions_by_filter_req"
+        yield req(method, "GetPartitionsByFilterRequest", **place, filter=text)
+        given = {
+            **place,
+            "expr": text.encode(),
+            "defaultPartitionName": "__HIVE_DEFAULT_PARTITION__",
+        }
+        yield req("get_partitions_by_expr", "PartitionsByExprRequest", **given)
+        yield req("get_partition_names_req", "PartitionsByExprRequest", **given)
+    yield req("get_partition_names_req", "PartitionsByExprRequest", **place, expr=b"\xff")
+    yield req(
+        "get_partitions_by_expr", "PartitionsByExprRequest", **place, expr=b"\x01\0org.apache"
+    )
+
+
+def _filters(table: Table) -> Iterator[str]:
+    if not table.keys:
+        return
+    for values in table.values[:4]:
+        quoted = [value.replace("'", "''") for value in values]
+        yield f"{table.keys[0]} = '{quoted[0]}'"
+        yield f"{table.keys[-1]} = '{quoted[-1]}'"
+        yield f"{table.keys[0]} >= '{quoted[0]}' and {table.keys[-1]} != '{quoted[-1]}'"
+    yield f"{table.keys[-1]} like '%s' or {table.keys[-1]} in ('eu')"
+    yield f"({table.keys[-1]}) in ('eu', 'us')"
+
+
+def _about_statistics(table: Table) -> Iterator[Call]:
+    place = {"dbName": table.db, "tblName": table.name, "catName": "hive"}
+    old = table.db, table.name
+    everything = f"{table.db}.{table.name}:{2**63 - 1}:{2**63 - 1}::"
+    nothing = f"{table.db}.{table.name}:0:{2**63 - 1}::"
+    for ids in (None, table.ids or None, everything, nothing):
+        fields = {**place, "colNames": list(table.columns), "validWriteIdList": ids}
+        yield from _statistics(fields, table, (table.partitions, table.partitions[:1]))
+    upper = [name.upper() for name in table.columns[:2]]
+    for columns in (upper, ["no_such"], []):
+        yield from _statistics({**place, "colNames": columns}, table, (table.partitions,))
+    fields = {**place, "colNames": list(table.columns)}
+    yield from _statistics(fields, table, (["no=such"], []))
+    for column in (*table.columns[:3], "no_such"):
+        yield call("get_table_column_statistics", *old, column)
+        for name in table.partitions[:2]:
+            yield call("get_partition_column_statistics", *old, name, column)
+
+
+def _statistics(
+    fields: dict[str, Any], table: Table, names: Iterable[Sequence[str]]
+) -> Iterator[Call]:
+    yield req("get_table_statistics_req", "TableStatsRequest", **fields, id=table.id)
+    for some in names:
+        given = {**fields, "partNames": list(some)}
+        yield req("get_partitions_statistics_req", "PartitionsStatsRequest", **given)
+        yield req("get_aggr_stats_for", "PartitionsStatsRequest", **given)
+
+
+def _about_constraints(table: Table) -> Iterator[Call]:
+    named = {"db_name": table.db, "tbl_name": table.name, "catName": "hive"}
+    for method, struct in (
+        ("get_primary_keys", "PrimaryKeysRequest"),
+        ("get_unique_constraints", "UniqueConstraintsRequest"),
+        ("get_not_null_constraints", "NotNullConstraintsRequest"),
+        ("get_default_constraints", "DefaultConstraintsRequest"),
+        ("get_check_constraints", "CheckConstraintsRequest"),
+    ):
+        yield req(method, struct, **named)
+    child = {"foreign_db_name": table.db, "foreign_tbl_name": table.name}
+    parent = {"parent_db_name": "reader", "parent_tbl_name": "acid"}
+    for fields in (child, {**child, **parent}, parent):
+        yield req("get_foreign_keys", "ForeignKeysRequest", catName="hive", **fields)
+    place = {"dbName": table.db, "tblName": table.name, "catName": "hive"}
+    yield req("get_all_table_constraints", "AllTableConstraintsRequest", **place)
+
+
+def sample(calls: Iterable[Call], of_each: int) -> list[Call]:
+    """So many calls of each method, from all over."""
+    by_method: dict[str, list[Call]] = {}
+    for one in calls:
+        by_method.setdefault(one.method, []).append(one)
+    return [
+        some[place * len(some) // min(of_each, len(some))]
+        for some in by_method.values()
+        for place in range(min(of_each, len(some)))
+    ]

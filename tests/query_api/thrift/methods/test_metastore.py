@@ -1,0 +1,146 @@
+"""What the cache answers is what a real Hive 4.2 metastore answers, field by field."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from typing import Any, NamedTuple
+
+import pytest
+
+from hive.thrift.binary import decode, encode
+from hive.thrift.structs import TABLE
+from hive.thrift.types import ListOf, Struct, string, strings
+from query_api.database import Primary
+from query_api.requirement import Consistency
+from query_api.thrift.call import Answer, Call, Client
+from query_api.thrift.methods import CachedMethods
+from tests.hive.reader import script
+from tests.query_api.thrift.methods import caches, contents, wire
+from tests.query_api.thrift.methods.comparing import Comparison, whole
+from tests.query_api.thrift.methods.corpus import corpus, sample
+from tests.query_api.thrift.methods.test_interface import DROPPED
+from tests.support import hms_client
+from tests.support.metastore import Instances
+
+pytestmark = pytest.mark.hive
+DATABASES = ("reader", "reader_2", "shown")
+UNTOLD: dict[str, set[str]] = {
+    "warm": set(),
+    "latest": set(),
+    "folded": {"get_all_databases", "get_databases", "get_table_meta"},
+}
+"""What each cache can't know: no event tells that there is a database `default`."""
+_RAISED = Struct("Raised", (1, "message", string))
+_EXCEPTIONS = ((1, "o1", _RAISED), (2, "o2", _RAISED), (3, "o3", _RAISED))
+ONE = Struct("get_table_args", (1, "db_name", string), (2, "tbl_name", string))
+SEVERAL = Struct("get_table_objects_by_name_args", (1, "db_name", string), (2, "names", strings))
+RESULTS = {
+    "get_table": Struct("get_table_result", (0, "success", TABLE), *_EXCEPTIONS),
+    "get_table_objects_by_name": Struct("result", (0, "success", ListOf(TABLE)), *_EXCEPTIONS),
+}
+TABLES = ("acid", "external", "view", "bucketed", "inserts", "no_such")
+OLD_CALLS = [
+    *(
+        Call("get_table", encode(ONE, {"db_name": db, "tbl_name": table}), Client())
+        for db in ("reader", "@hive#shown", "no_such")
+        for table in TABLES
+    ),
+    *(
+        Call(
+            "get_table_objects_by_name",
+            encode(SEVERAL, {"db_name": db, "names": names}),
+            Client(),
+        )
+        for db in ("reader", "@hive#shown", "no_such")
+        for names in (["acid", "external"], ["bucketed", "asking", "no_such"], ["no_such"], [])
+    ),
+]
+
+
+class World(NamedTuple):
+    """A metastore with all kinds of objects, and caches of it."""
+
+    address: str
+    url: str
+    warehouse: str
+    warm: caches.Cache
+    folded: caches.Cache
+
+    @asynccontextmanager
+    async def asked(self) -> AsyncIterator[dict[str, CachedMethods]]:
+        primary = Primary(self.url)
+        try:
+            yield {
+                name: caches.methods(cache, primary, consistency, self.warehouse)
+                for name, cache, consistency in (
+                    ("warm", self.warm, Consistency.ANY),
+                    ("latest", self.warm, Consistency.LATEST),
+                    ("folded", self.folded, Consistency.ANY),
+                )
+            }
+        finally:
+            await primary.close()
+
+
+@pytest.fixture(scope="module")
+def world(text_metastore: Instances) -> Iterator[World]:
+    url = text_metastore.database_url
+    with text_metastore.connect() as client:
+        script.run(client, "reader")
+        contents.fill(client, "shown")
+        warehouse = client.rpc.get_config_value("metastore.warehouse.dir", "")
+    with caches.following(url) as warm, caches.following(url) as folded:
+        warm.load()
+        folded.follow()
+        yield World(text_metastore.addresses[0], url, warehouse, warm, folded)
+
+
+async def compare(world: World, of_each: int) -> Comparison:
+    async with world.asked() as asked:
+        comparison = Comparison(asked)
+        with hms_client.connect(world.address) as client, wire.connect(world.address) as metastore:
+            await comparison.run(metastore, sample(corpus(client, DATABASES), of_each))
+        everything = asked["warm"].names - DROPPED
+    for name, same in comparison.same.items():
+        assert everything - same.keys() == UNTOLD[name], name
+    return comparison
+
+
+def test_all_methods_are_answered_as_the_metastore_answers_them(world: World) -> None:
+    comparison = asyncio.run(compare(world, 24))
+    assert sum(comparison.same["warm"].values()) > 500
+
+
+@pytest.mark.torture
+def test_thousands_of_calls(world: World) -> None:
+    comparison = asyncio.run(compare(world, 10_000))
+    assert sum(comparison.same["warm"].values()) > 2500
+
+
+async def ask_old(world: World) -> set[str]:
+    answered: set[str] = set()
+    async with world.asked() as asked:
+        cache = asked["warm"]
+        with wire.connect(world.address) as metastore:
+            for call in OLD_CALLS:
+                other = cache.instead(call)
+                assert other is not None
+                told = other.translated(metastore.call(other.method, other.arguments))
+                answer = cache.answer_now(call) or await cache.answer(call)
+                if isinstance(answer, Answer):
+                    assert decoded(call.method, whole(answer)) == decoded(call.method, told)
+                    answered.add(call.method)
+    return answered
+
+
+def test_dropped_methods_are_answered_by_their_successors(world: World) -> None:
+    assert asyncio.run(ask_old(world)) == DROPPED
+
+
+def decoded(method: str, result: bytes) -> Any:
+    """With what the definition says of a field that isn't there."""
+    found = decode(RESULTS[method], result)
+    tables = found.pop("success", ())
+    tables = [tables] if isinstance(tables, dict) else tables
+    whole = [{"temporary": False, **one} for one in tables]
+    return found, sorted(whole, key=lambda one: str(one["tableName"]))
