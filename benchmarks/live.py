@@ -1,81 +1,134 @@
-"""The live path: records a second through Faust into RocksDB, and how soon a record is readable.
+"""The live path: records a second through Faust into RocksDB, and how soon a commit is readable.
 
-The baseline of the first is a Faust agent that counts; of the second, a bare consumer.
+What fills the topic is a process of its own, as are the broker, the database and the connector.
+The baselines: a Faust agent that counts the same records, a bare consumer, and a bare commit.
 """
 
 import asyncio
 import json
+import multiprocessing
+import os
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from multiprocessing.synchronize import Event
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import faust
+import psycopg
 from confluent_kafka import Consumer, Producer, TopicPartition
+from sqlalchemy import URL, make_url
 
 from benchmarks.fold import Workload
+from hive.names import TableName
+from metatide.demo.store import Store
+from metatide.stack.postgres import connect
 from processors.topic import QUIET, Topic
 from processors.worker import Worker, WorkerSettings
 from state.records import Change, encode
+from state.records.routing import table_shard
+from tests.support import postgres
 from tests.support.kafka import broker
 from tests.support.topics import TopicWriter, new_topic
 
 SHARDS: Final = 4
-RECORDS: Final = 60_000
+RECORDS: Final = 100_000
+TURN_RECORDS: Final = 500
+LATE_EVERY_S: Final = 0.005
 EVENTS_PER_S: Final = 200
 EVENTS: Final = 3_000
 WARM_UP: Final = 200
+TABLES: Final = 50
+
+
+class Rate(NamedTuple):
+    """How fast records went through, by the clock and by the processor."""
+
+    records_per_s: float
+    cpu_s_per_10000: float
+    loop_waits_ms_max: float
 
 
 def report(name: str, value: float, unit: str, **more: object) -> None:
-    print(json.dumps({"name": name, "value": round(value, 2), "unit": unit, **more}), flush=True)
+    line = {
+        "name": name,
+        "value": round(value, 3),
+        "unit": unit,
+        **more,
+        "load": os.getloadavg()[0],
+    }
+    print(json.dumps(line), flush=True)
 
 
-async def until(what: Callable[[], bool]) -> None:
+async def until(what: Callable[[], bool]) -> float:
+    """How late the event loop was at most, in ms."""
+    late = 0.0
     while not what():
-        await asyncio.sleep(0.005)
+        began = time.perf_counter()
+        await asyncio.sleep(LATE_EVERY_S)
+        late = max(late, time.perf_counter() - began - LATE_EVERY_S)
+    return late * 1000
 
 
-def fill(topic: Topic) -> None:
+def fill(topic: Topic, ready: Event, begin: Event) -> None:
     """The same to each shard: what is measured doesn't look at tables' shards."""
     writer = TopicWriter(topic)
     values = list(Workload(seed=1).records(RECORDS // SHARDS))
-    for shard in range(SHARDS):
-        writer.write(shard, values)
+    ready.set()
+    begin.wait()
+    for start in range(0, len(values), TURN_RECORDS):
+        for shard in range(SHARDS):
+            writer.write(shard, values[start : start + TURN_RECORDS])
     writer.flush()
 
 
-async def live_per_s(servers: str, folder: Path) -> tuple[float, float]:
-    """Records a second, and the longest that the event loop kept others waiting, in ms."""
+@contextmanager
+def filler(topic: Topic) -> Iterator[Event]:
+    """A process that fills the topic when the event is set."""
+    context = multiprocessing.get_context("spawn")
+    ready, begin = context.Event(), context.Event()
+    process = context.Process(target=fill, args=(topic, ready, begin))
+    process.start()
+    ready.wait()
+    yield begin
+    process.join()
+
+
+async def measured(begin: Event, done: Callable[[], int]) -> Rate:
+    cpu, start = time.process_time(), time.perf_counter()
+    begin.set()
+    late_ms = await until(lambda: done() >= RECORDS)
+    seconds, used = time.perf_counter() - start, time.process_time() - cpu
+    return Rate(RECORDS / seconds, used / RECORDS * 10_000, late_ms)
+
+
+async def live(servers: str, folder: Path) -> Rate:
+    """What a worker does with records that come in as fast as it takes them."""
     topic = new_topic(servers, SHARDS)
     worker = Worker(WorkerSettings(servers=servers, topic=topic.name, path=folder))
     task = asyncio.create_task(worker.run())
     try:
         await until(lambda: worker.ready)
-        filling = asyncio.create_task(asyncio.to_thread(fill, topic))
-        await until(lambda: any(one.position.offset for one in worker.shards.values()))
-        start, late = time.perf_counter(), 0.0
-        while sum(one.position.offset for one in worker.shards.values()) < RECORDS:
-            began = time.perf_counter()
-            await asyncio.sleep(0)
-            late = max(late, time.perf_counter() - began)
-        seconds = time.perf_counter() - start
-        await filling
-        live = worker.metrics.registry.get_sample_value("metatide_batch_records_sum")
-        assert live == RECORDS, f"only {live} records came through Faust"
+        with filler(topic) as begin:
+            shards = worker.shards.values()
+            found = await measured(begin, lambda: sum(one.position.offset for one in shards))
+        through = worker.metrics.registry.get_sample_value("metatide_batch_records_sum")
+        assert through == RECORDS, f"only {through} records came through Faust"
     finally:
         task.cancel()
         await asyncio.wait([task])
-    return RECORDS / seconds, late * 1000
+    return found
 
 
-async def counted_per_s(servers: str) -> float:
-    """What Faust alone can do."""
+async def counted(servers: str) -> Rate:
+    """What Faust alone does with them."""
     topic = new_topic(servers, SHARDS)
-    fill(topic)
     app = faust.App(
-        "count",
+        f"count-{topic.name}",
         broker=f"aiokafka://{servers}",
         store="memory://",
         web_enabled=False,
@@ -83,23 +136,24 @@ async def counted_per_s(servers: str) -> float:
         topic_disable_leader=True,
         value_serializer="raw",
     )
-    seen, began = 0, 0.0
+    seen = 0
 
     async def count(stream: Any) -> None:
-        nonlocal seen, began
+        nonlocal seen
         async for _ in stream.events():
-            began = began or time.perf_counter()
             seen += 1
 
     app.agent(app.topic(topic.name, value_type=bytes, value_serializer="raw"))(count)
     await app.start()
-    await until(lambda: seen >= RECORDS)
-    seconds = time.perf_counter() - began
+    consumer: Any = app.consumer
+    await until(lambda: bool(consumer.assignment()) and not app.rebalancing)
+    with filler(topic) as begin:
+        found = await measured(begin, lambda: seen)
     await app.stop()
-    return RECORDS / seconds
+    return found
 
 
-async def latencies_ms(servers: str, folder: Path) -> list[float]:
+async def produced_ms(servers: str, folder: Path) -> list[float]:
     """From handing a record to the producer to its being readable in the worker."""
     topic = new_topic(servers, 1)
     worker = Worker(WorkerSettings(servers=servers, topic=topic.name, path=folder))
@@ -144,34 +198,150 @@ def consumed_ms(servers: str) -> list[float]:
     return found[WARM_UP:]
 
 
+class Commits:
+    """Allocations of write ids, each committed in a transaction of its own."""
+
+    def __init__(self, url: URL) -> None:
+        self._url = url
+        self.durations_ms: list[float] = []
+
+    def run(self, committed: Callable[[int, TableName, float], None]) -> None:
+        """Commits at an even pace, and tells of each when it has returned."""
+        with connect(self._url) as connection:
+            connection.autocommit = False
+            cursor = connection.cursor()
+            begin = time.perf_counter()
+            for event in range(1, EVENTS + 1):
+                time.sleep(max(0.0, begin + event / EVENTS_PER_S - time.perf_counter()))
+                table = TableName("hive", "db", f"t{event % TABLES}")
+                insert(cursor, event, table)
+                at = time.perf_counter()
+                connection.commit()
+                self.durations_ms.append((time.perf_counter() - at) * 1000)
+                committed(event, table, time.perf_counter())
+
+
+def insert(cursor: psycopg.Cursor[Any], event: int, table: TableName) -> None:
+    write_id = (event - 1) // TABLES + 1
+    message = {"txnIdList": [event], "writeIdList": [write_id]}
+    cursor.execute('SELECT "NEXT_EVENT_ID" FROM "NOTIFICATION_SEQUENCE" FOR UPDATE')
+    cursor.execute(
+        'INSERT INTO "NOTIFICATION_LOG" ("NL_ID", "EVENT_ID", "EVENT_TIME", "EVENT_TYPE",'
+        ' "DB_NAME", "TBL_NAME", "MESSAGE", "MESSAGE_FORMAT")'
+        " VALUES (%s, %s, 0, 'ALLOC_WRITE_ID_EVENT', %s, %s, %s, 'json-0.2')",
+        (
+            event,
+            event,
+            table.db,
+            table.table,
+            json.dumps({"dbName": table.db, "tableName": table.table, **message}),
+        ),
+    )
+    cursor.execute('UPDATE "NOTIFICATION_SEQUENCE" SET "NEXT_EVENT_ID" = %s', (event + 1,))
+
+
+async def committed_ms(servers: str, url: URL, folder: Path) -> tuple[list[float], list[float]]:
+    """From the return of a commit to its being readable in the worker; and the commits alone."""
+    topic = new_topic(servers, SHARDS)
+    worker = Worker(WorkerSettings(servers=servers, topic=topic.name, path=folder / "worker"))
+    task = asyncio.create_task(worker.run())
+    loop, found = asyncio.get_running_loop(), []
+    waiting: list[asyncio.Task[None]] = []
+
+    async def one(event: int, table: TableName, at: float) -> None:
+        shard = worker.shards[table_shard(table, SHARDS)]
+        assert await shard.complete_up_to(shard.position.epoch, event, 60)
+        found.append((time.perf_counter() - at) * 1000)
+
+    def wait(event: int, table: TableName, at: float) -> None:
+        waiting.append(asyncio.create_task(one(event, table, at)))
+
+    def committed(event: int, table: TableName, at: float) -> None:
+        loop.call_soon_threadsafe(wait, event, table, at)
+
+    commits = Commits(url)
+    try:
+        with connector(servers, topic, url, folder):
+            await until(lambda: worker.ready)
+            await until(lambda: any(one.position.offset for one in worker.shards.values()))
+            await asyncio.to_thread(commits.run, committed)
+            await asyncio.gather(*waiting)
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+    return found[WARM_UP:], commits.durations_ms[WARM_UP:]
+
+
+@contextmanager
+def connector(servers: str, topic: Topic, url: URL, folder: Path) -> Iterator[None]:
+    environment = {
+        **os.environ,
+        "METATIDE_DATABASE_URL": url.render_as_string(hide_password=False),
+        "METATIDE_KAFKA_BOOTSTRAP_SERVERS": servers,
+        "METATIDE_KAFKA_TOPIC": topic.name,
+        "METATIDE_KAFKA_PARTITIONS": str(topic.partitions),
+        "METATIDE_DATA_DIR": str(folder),
+    }
+    command = [sys.executable, "-m", "metatide", "connect"]
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
 def percentile(values: Sequence[float], share: float) -> float:
     return round(sorted(values)[int(len(values) * share)], 2)
 
 
+def show_rates(servers: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        ours = asyncio.run(live(servers, Path(folder)))
+    bare = asyncio.run(counted(servers))
+    report(
+        "live_path",
+        ours.records_per_s,
+        "records/s",
+        cpu_s_per_10000=round(ours.cpu_s_per_10000, 3),
+        loop_waits_ms_max=round(ours.loop_waits_ms_max, 1),
+        faust_counts=round(bare.records_per_s),
+        faust_cpu_s_per_10000=round(bare.cpu_s_per_10000, 3),
+    )
+
+
+def show_latencies(servers: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        found = asyncio.run(produced_ms(servers, Path(folder)))
+    bare = consumed_ms(servers)
+    report(
+        "produced_to_readable_p50",
+        percentile(found, 0.5),
+        "ms",
+        p99=percentile(found, 0.99),
+        events_per_s=EVENTS_PER_S,
+        consumed_p50=percentile(bare, 0.5),
+        consumed_p99=percentile(bare, 0.99),
+    )
+    with postgres.server() as server, tempfile.TemporaryDirectory() as folder:
+        url = make_url(server.new_database())
+        Store(url.render_as_string(hide_password=False)).engine.dispose()
+        found, commits = asyncio.run(committed_ms(servers, url, Path(folder)))
+    report(
+        "committed_to_readable_p50",
+        percentile(found, 0.5),
+        "ms",
+        p99=percentile(found, 0.99),
+        events_per_s=EVENTS_PER_S,
+        commit_p50=percentile(commits, 0.5),
+        commit_p99=percentile(commits, 0.99),
+    )
+
+
 def main() -> None:
     with broker() as servers:
-        with tempfile.TemporaryDirectory() as folder:
-            rate, late_ms = asyncio.run(live_per_s(servers, Path(folder)))
-        raw = asyncio.run(counted_per_s(servers))
-        report(
-            "live_path",
-            rate,
-            "records/s",
-            loop_waits_ms_max=round(late_ms, 1),
-            faust_counts=round(raw),
-        )
-        with tempfile.TemporaryDirectory() as folder:
-            found = asyncio.run(latencies_ms(servers, Path(folder)))
-        bare = consumed_ms(servers)
-        report(
-            "produced_to_readable_p50",
-            percentile(found, 0.5),
-            "ms",
-            p99=percentile(found, 0.99),
-            events_per_s=EVENTS_PER_S,
-            consumed_p50=percentile(bare, 0.5),
-            consumed_p99=percentile(bare, 0.99),
-        )
+        show_rates(servers)
+        show_latencies(servers)
 
 
 if __name__ == "__main__":
