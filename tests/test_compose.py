@@ -114,7 +114,7 @@ def test_ours_are_given_commands_and_settings_that_they_have(
     assert config.database.url is not None
     assert re.fullmatch(r".*@(\w+):5432/.*", config.database.url)
     assert config.upstream.url is not None
-    assert config.upstream.url.address[0] in SERVICES
+    assert config.upstream.url.addresses[0][0] in SERVICES
     (command,) = service["command"]
     assert root.get_command(click.Context(root), command) is not None
     is_worker = command == "work"

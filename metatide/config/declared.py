@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from metatide.config.values import Consistencies, DatabaseUrl, Secret, Servers, ThriftUrl
+from metatide.config.values import Consistencies, DatabaseUrl, Secret, Servers, ThriftUrls
 from metatide.stack.paths import default_cache_dir, default_data_dir
 
 
@@ -105,11 +105,19 @@ class Database(Section, frozen=True):
 
 
 class Upstream(Section, frozen=True):
-    """A metastore that answers what the cache does not."""
+    """The metastores that answer what the cache does not."""
 
     url: Annotated[
-        ThriftUrl | None,
-        key("A metastore to relay to, `thrift://HOST:PORT`.", option="--upstream"),
+        ThriftUrls | None,
+        key(
+            "Metastores to relay to: `thrift://HOST:PORT`, or several with commas in between.",
+            option="--upstream",
+        ),
+    ] = None
+    framed: Annotated[bool, key("Whether they use the framed transport.")] = False
+    tls: Annotated[bool, key("Whether they are talked to over TLS.")] = False
+    tls_ca: Annotated[
+        Path | None, key("Whose certificates are trusted of them; without it, the system's.")
     ] = None
 
 
@@ -161,12 +169,43 @@ class Reads(Section, frozen=True):
 
 
 class Thrift(Section, frozen=True):
-    """The Thrift server, which speaks as a metastore does."""
+    """The Thrift server of a worker, which speaks as a metastore does."""
 
+    host: Annotated[str, key("The address to listen on; `0.0.0.0` is all of this machine's.")] = (
+        "127.0.0.1"
+    )
     port: Annotated[
-        int,
-        key("The port to listen on; 0 takes a free one.", option="--thrift-port", ge=0, le=65535),
-    ] = 0
+        Annotated[int, msgspec.Meta(ge=0, le=65535)] | None,
+        key(
+            "The port to listen on; 0 takes a free one. Without it a worker has no Thrift server, "
+            "and `metatide up` takes a free one where it knows a metastore.",
+            option="--thrift-port",
+        ),
+    ] = None
+    framed: Annotated[bool, key("Whether clients use the framed transport.")] = False
+    relay_reads: Annotated[
+        bool,
+        key(
+            "Lets the metastore answer all reads: for those who need its authorization hooks, "
+            "which the cache doesn't ask."
+        ),
+    ] = False
+    shadow: Annotated[
+        bool,
+        key(
+            "Lets the metastore answer all reads, and compares that with what the cache would "
+            "have said."
+        ),
+    ] = False
+    slow_ms: Annotated[int, key("Calls that take longer are logged; 0: none.", ge=0)] = 1000
+    connections_max: Annotated[int, key("How many clients may be connected.", ge=1)] = 10_000
+    message_mib_max: Annotated[
+        int, key("How long a call may be; the metastore's own limit is 100.", ge=1, le=2047)
+    ] = 100
+    tls_certificate: Annotated[
+        Path | None, key("The certificate, with those up to its root, to speak TLS with clients.")
+    ] = None
+    tls_key: Annotated[Path | None, key("Its key.")] = None
 
 
 class State(Section, frozen=True):

@@ -34,9 +34,9 @@ class Key:
     @property
     def plain_type(self) -> Any:
         """The type without `None` and limits."""
-        hint = get_args(self.type)[0] if get_origin(self.type) is Annotated else self.type
+        hint = _bare(self.type)
         plain = [one for one in get_args(hint) if one is not NoneType]
-        return plain[0] if plain else hint
+        return _bare(plain[0]) if plain else hint
 
     @property
     def secret(self) -> bool:
@@ -58,6 +58,10 @@ class Key:
             return msgspec.convert(value, self.type, strict=strict, dec_hook=custom)
         except msgspec.ValidationError as error:
             raise ValueError(str(error).replace("`", "").replace("Expected", "expected")) from error
+
+
+def _bare(hint: Any) -> Any:
+    return get_args(hint)[0] if get_origin(hint) is Annotated else hint
 
 
 def _walk(section: type[Section], prefix: str) -> Iterator[Key]:

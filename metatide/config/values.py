@@ -91,6 +91,20 @@ class ThriftUrl(_Url):
         return host, port
 
 
+class ThriftUrls(str):
+    """Where several metastores listen, with commas in between, as Hive's clients have it."""
+
+    __slots__ = ()
+    metavar = "URL,…"
+
+    def __new__(cls, text: str) -> Self:
+        return super().__new__(cls, ",".join(ThriftUrl(one.strip()) for one in text.split(",")))
+
+    @property
+    def addresses(self) -> tuple[tuple[str, int], ...]:
+        return tuple(ThriftUrl(one).address for one in self.split(","))
+
+
 class Servers(str):
     """Addresses of Kafka brokers, with commas in between."""
 

@@ -19,6 +19,8 @@ _TRANSACTIONAL = "metastore.transactional.event.listeners"
 _AFTERWARDS = "metastore.event.listeners"
 _EXCLUDED = "metastore.notification.parameters.exclude.patterns"
 _RETENTION = "metastore.event.db.listener.timetolive"
+_HOOKS = ("metastore.pre.event.listeners", "metastore.filter.hook")
+_NO_HOOKS = ("org.apache.hadoop.hive.metastore.DefaultMetaStoreFilterHookImpl",)
 _GIVE_UPSTREAM = "give --upstream thrift://HOST:PORT"
 _SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 
@@ -104,6 +106,25 @@ def retention(target: Target) -> Finding:
             "set it to 7d and restart the metastores",
         )
     return ok(f"events are kept for {text}")
+
+
+def authorization(target: Target) -> Finding:
+    """The cache asks no hooks: who relies on them must know, and so must who gave the cache up."""
+    hooks = {name: _setting(target, name) for name in _HOOKS}
+    found = [f"{name} is {text!r}" for name, text in hooks.items() if text not in ("", *_NO_HOOKS)]
+    if found and not target.relays_reads:
+        return failed(
+            f"{' and '.join(found)}, which the Thrift server doesn't ask about what it answers "
+            "from the cache",
+            "if they guard reads, set thrift.relay_reads; if not, leave it as it is",
+        )
+    if target.relays_reads and not found:
+        return failed(
+            "thrift.relay_reads is set, so that the Thrift server answers nothing from the cache, "
+            "and the metastore has no hooks that would need it",
+            "take thrift.relay_reads away",
+        )
+    return ok("the metastore's hooks are asked" if found else "the metastore has no hooks")
 
 
 def _setting(target: Target, name: str) -> str:

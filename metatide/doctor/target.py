@@ -8,7 +8,7 @@ import psutil
 
 from hive.errors import MachineError
 from metatide.config import Config
-from metatide.config.values import DatabaseUrl, ThriftUrl
+from metatide.config.values import DatabaseUrl, ThriftUrls
 from metatide.stack.state import StateFile
 
 
@@ -22,6 +22,8 @@ class Target:
     database_url: str | None
     upstream: tuple[str, int] | None
     needs_java: bool = True
+    relays_reads: bool = False
+    """Whether the Thrift server leaves reads to the metastore."""
     security: Mapping[str, str] = field(default_factory=dict)
     """How brokers of yours are talked to, in librdkafka's words."""
 
@@ -31,7 +33,7 @@ def find_target(config: Config) -> Target:
     running = _running(config.data_dir)
     upstream = config.upstream.url
     if upstream is None and "metastore" in running:
-        upstream = ThriftUrl(running["metastore"])
+        upstream = ThriftUrls(running["metastore"])
     database_url = config.database.full_url
     if database_url is None and "postgres" in running:
         database_url = _with_password(running["postgres"], config.data_dir)
@@ -40,7 +42,8 @@ def find_target(config: Config) -> Target:
         topic=config.kafka.topic,
         partitions=config.kafka.partitions,
         database_url=database_url,
-        upstream=upstream.address if upstream else None,
+        upstream=upstream.addresses[0] if upstream else None,
+        relays_reads=config.thrift.relay_reads,
         needs_java=config.kafka.bootstrap_servers is None or config.metastore,
         security=config.kafka.security if config.kafka.bootstrap_servers else {},
     )

@@ -32,10 +32,13 @@ class Ours(Service):
         environment: Mapping[str, str],
         needs: tuple[str, ...] = (),
         scheme: str = "http",
+        thrift: str | None = None,
     ) -> None:
+        """`thrift`: where clients of a metastore find it, if they do."""
         self.name = name
         self._scheme = scheme
         self.needs = needs
+        self.thrift = thrift
         self._launch = Launch((sys.executable, "-m", *arguments), environment)
         self._host = LOOPBACK if host == ANY else host
         self._port = port
@@ -74,9 +77,15 @@ def services(effective: Effective, ports: Ports) -> list[Service]:
         postgres = Postgres(config.data_dir / "postgres", ports)
         found.append(postgres)
         url = postgres.url().render_as_string(hide_password=False)
+    upstream: str | None = config.upstream.url
     if config.metastore:
-        metastore = MetastoreSettings(sa.make_url(url), config.data_dir / "warehouse")
-        found.append(Metastore(config.data_dir / "metastore", ports, metastore))
+        metastore = Metastore(
+            config.data_dir / "metastore",
+            ports,
+            MetastoreSettings(sa.make_url(url), config.data_dir / "warehouse"),
+        )
+        found.append(metastore)
+        upstream = upstream or metastore.address
     port = config.http.port or ports.take("http")
     connect_port = config.connect.port or ports.take("connect")
     settings = as_environment(effective) | {
@@ -87,6 +96,9 @@ def services(effective: Effective, ports: Ports) -> list[Service]:
         "METATIDE_HTTP_PORT": str(port),
         "METATIDE_CONNECT_PORT": str(connect_port),
     }
+    if upstream is not None:
+        settings["METATIDE_UPSTREAM_URL"] = upstream
+    speaks_thrift = upstream is not None or config.thrift.port is not None
     folder = str(config.data_dir)
     connect = ("metatide", "connect", "--data-dir", folder)
     host = config.connect.host
@@ -97,8 +109,18 @@ def services(effective: Effective, ports: Ports) -> list[Service]:
         name = f"worker-{number}"
         worker_port = ports.take(name)
         own = {"METATIDE_WORKER_NAME": name, "METATIDE_WORKER_PORT": str(worker_port)}
+        thrift = None
+        if speaks_thrift:
+            # The first one has the port that was asked for: each of them answers for all.
+            asked = config.thrift.port if number == 1 else None
+            thrift_port = asked or ports.take(f"{name}-thrift")
+            own["METATIDE_THRIFT_PORT"] = str(thrift_port)
+            thrift_host = LOOPBACK if config.thrift.host == ANY else config.thrift.host
+            thrift = f"thrift://{thrift_host}:{thrift_port}"
         host = config.worker.host
-        found.append(Ours(name, work, host, worker_port, settings | own, ("kafka",), scheme))
+        found.append(
+            Ours(name, work, host, worker_port, settings | own, ("kafka",), scheme, thrift)
+        )
     web = ("metatide.stack.web", folder)
     found.append(Ours("http", web, config.http.host, port, settings))
     return found

@@ -17,7 +17,7 @@ from metatide.stack.kafka import KafkaProbe
 from metatide.stack.machine import MIB, make_folder, require_port, require_room
 from metatide.stack.ownership import end_orphans, owned
 from metatide.stack.ports import Ports
-from metatide.stack.processes import services
+from metatide.stack.processes import Ours, services
 from metatide.stack.service import Service
 from metatide.stack.state import ProcessState, StackState, StateFile
 from metatide.stack.supervisor import Say, Supervisor
@@ -57,6 +57,8 @@ def _check(config: Config) -> None:
     require_room(config.data_dir, ROOM_BYTES)
     if config.http.port:
         require_port(config.http.port, "--http-port", config.http.host)
+    if config.thrift.port:
+        require_port(config.thrift.port, "--thrift-port", config.thrift.host)
     servers = config.kafka.bootstrap_servers
     if servers is None:
         find_java()
@@ -75,6 +77,7 @@ async def _supervise(
     running: Sequence[Service], config: Config, state: StateFile, say: Say, began: float
 ) -> None:
     address = next(one.address for one in running if one.name == "http")
+    speakers = [one.thrift for one in running if isinstance(one, Ours) and one.thrift]
 
     def changed(processes: list[ProcessState]) -> None:
         state.write(StackState(os.getpid(), address, processes))
@@ -82,6 +85,8 @@ async def _supervise(
     async def ready() -> None:
         await _until_ready(address)
         say(f"ready in {time.monotonic() - began:.1f} s: {address} (Ctrl-C ends it)")
+        if speakers:
+            say(f"clients of a metastore: hive.metastore.uris={','.join(speakers)}")
 
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()

@@ -8,8 +8,8 @@ import msgspec
 
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
+from query_api.resolver.resolver import Moment
 from query_api.targets import Target
-from state.reading import ShardReader
 
 
 class Client(msgspec.Struct, eq=False):
@@ -67,7 +67,7 @@ class Answer(msgspec.Struct, eq=False):
     source: Source
     reason: Reason
     position: Position
-    moment: tuple[int, ShardReader] | None = None
+    moment: Moment | None = None
     """The one shard and snapshot that it was made of, if it depends on nothing else: while that
     shard stands still, the same method with the same arguments has the same result. Only for
     results that are bytes."""
@@ -91,7 +91,6 @@ class Relay(msgspec.Struct, eq=False):
     reason: Why
     shard: int | None = None
     """With `Reason.NOT_OWNED`: whose owner is asked first."""
-    instead: Substitute | None = None
 
 
 class Methods(Protocol):
@@ -109,5 +108,5 @@ class Methods(Protocol):
     async def answer(self, call: Call, /) -> Answer | Relay: ...
 
     def instead(self, call: Call, /) -> Substitute | None:
-        """What to ask of a metastore that may have dropped this method."""
+        """What to ask of a metastore that may have dropped this method, when it is relayed."""
         ...

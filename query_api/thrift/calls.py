@@ -10,7 +10,7 @@ import structlog
 from hive.errors import MetatideError, ThriftError, UpstreamError
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
-from query_api.thrift.call import Answer, Call, Client, Relay, Substitute, Unable, Why
+from query_api.thrift.call import Answer, Call, Client, Relay, Unable, Why
 from query_api.thrift.connection import Connection
 from query_api.thrift.forwarding import FORWARDED, call_of, refused, told
 from query_api.thrift.hub import Hub
@@ -51,12 +51,11 @@ class ClientCalls:
     def answered_at_once(self, data: bytes) -> bool:
         if len(data) < 12 or data[:7] != _CALL_HEAD:
             return False
-        name_end = 8 + data[7]
-        kept = self._hub.kept.get(data[:name_end] + data[name_end + 4 :])
+        kept = self._hub.kept.get(_key(data))
         if kept is None or not self._reflects_own_writes(kept.position):
             return False
         self._began = perf_counter()
-        head = data[4 : name_end + 4]
+        head = data[4 : 12 + data[7]]
         if kept.latest_of:
             self._connection.run(self._answer_if_latest(kept, data, head))
         else:
@@ -121,7 +120,7 @@ class ClientCalls:
 
     async def _answer_with_own_writes(self, message: Message, call: Call) -> None:
         if not await self._has_floor():
-            self._relay(message, Reason.UNREAD, instead=self._hub.methods.instead(call))
+            self._relay(message, Reason.UNREAD, call)
             return
         call.min_position = self._client.min_position
         await self._answer_later(message, call)
@@ -132,7 +131,7 @@ class ClientCalls:
         elif outcome.reason is Reason.NOT_OWNED and outcome.shard is not None:
             self._connection.run(self._forward(message, call, outcome, outcome.shard))
         else:
-            self._relay(message, outcome.reason, instead=outcome.instead)
+            self._relay(message, outcome.reason, call)
 
     def _reply(self, message: Message, answer: Answer) -> None:
         head, result = header(Kind.REPLY, message.method, message.sequence), answer.result
@@ -187,16 +186,16 @@ class ClientCalls:
         data = message.data
         if answer.moment is None or data[:7] != _CALL_HEAD:
             return
-        name_end = 8 + data[7]
         kept = Kept(
-            *answer.moment,
+            answer.moment.shard,
+            answer.moment.reader,
             answer.latest_of,
             answer.position,
             answer.reason,
             result,
             self._hub.metrics.of(message.method),
         )
-        self._hub.kept.put(data[:name_end] + data[name_end + 4 :], kept)
+        self._hub.kept.put(_key(data), kept)
 
     def _reply_kept(self, kept: Kept, head: bytes) -> None:
         self._connection.write(b"".join((REPLY_HEAD, head, kept.result)))
@@ -204,7 +203,9 @@ class ClientCalls:
 
     async def _answer_if_latest(self, kept: Kept, data: bytes, head: bytes) -> None:
         found = await self._hub.database.after_now(kept.reached)
-        if found is not None and kept.is_latest(found):
+        # The read may have shown that the database has another history now.
+        still = self._hub.kept.get(_key(data)) is kept
+        if still and found is not None and kept.is_latest(found):
             self._reply_kept(kept, head)
             self._connection.done()
         else:
@@ -261,16 +262,18 @@ class ClientCalls:
         call = Call(message.method, message.body, self._client, self._client.min_position)
         shadow = self._hub.settings.shadow
         why = Unable.SHADOW if shadow else Unable.RELAY_READS
-        self._relay(message, why, instead=self._hub.methods.instead(call), copies=shadow)
+        self._relay(message, why, call, copies=shadow)
 
     def _relay(
         self,
         message: Message,
         why: Why,
+        call: Call | None = None,
         *,
-        instead: Substitute | None = None,
         copies: bool = False,
     ) -> None:
+        """`call`: of a method that the cache might answer."""
+        instead = None if call is None else self._hub.methods.instead(call)
         relaying = Relaying(self, message, why, instead=instead, copies=copies)
         if self._link is not None and self._link.usable:
             relaying.begin(self._link)
@@ -304,7 +307,7 @@ class ClientCalls:
     async def _forward(self, message: Message, call: Call, relay: Relay, shard: int) -> None:
         answer = await self._hub.peers.ask(shard, call)
         if answer is None:
-            self._relay(message, relay.reason, instead=relay.instead)
+            self._relay(message, relay.reason, call)
         else:
             self._reply(message, answer)
 
@@ -373,3 +376,9 @@ def _failed(message: Message, error: Exception) -> Relay:
     else:
         log.error("answering a call failed", method=message.method, exc_info=error)
     return Relay(Unable.FAILED)
+
+
+def _key(data: bytes) -> bytes:
+    """A call, known to begin as `_CALL_HEAD` does, without its sequence."""
+    name_end = 8 + data[7]
+    return data[:name_end] + data[name_end + 4 :]

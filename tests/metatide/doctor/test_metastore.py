@@ -18,6 +18,9 @@ STRIPPING = {
     "metastore.transactional.event.listeners": "",
     "metastore.event.listeners": LISTENER,
     "metastore.event.db.listener.timetolive": "2h",
+    "metastore.filter.hook": (
+        "org.apache.hadoop.hive.ql.security.authorization.plugin.AuthorizationMetaStoreFilterHook"
+    ),
 }
 
 
@@ -41,7 +44,10 @@ def test_a_metastore_that_is_set_up_well_is_fine(metastore: Instances) -> None:
     found = findings(target(metastore))
     for check in ("database", "schema", "notification log", "one transaction"):
         assert found[check].status is Status.OK, found[check]
-    for check in ("metastore", "listener", "parameter stripping", "log retention"):
+    for check in (
+        *("metastore", "listener", "parameter stripping", "log retention"),
+        "authorization hooks",
+    ):
         assert found[check].status is Status.OK, found[check]
     assert found["log retention"].detail == "events are kept for 7d"
 
@@ -61,8 +67,10 @@ def test_a_metastore_that_is_set_up_badly_is_told_what_to_change(
     running = metastore_factory(properties=STRIPPING)
     make_table(running, "doctor_badly")
     found = findings(target(running))
-    for check in ("listener", "parameter stripping", "log retention"):
+    for check in ("listener", "parameter stripping", "log retention", "authorization hooks"):
         assert found[check].status is Status.FAILED, found[check]
+    found_relaying = findings(replace(target(running), relays_reads=True))
+    assert found_relaying["authorization hooks"].status is Status.OK
     assert found["one transaction"].status is Status.UNCHECKED
 
 

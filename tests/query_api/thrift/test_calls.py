@@ -11,6 +11,7 @@ from hive.errors import InputError
 from query_api.latest.log import LatestLog
 from query_api.positions import Position
 from query_api.reasons import Reason
+from query_api.resolver.resolver import Moment
 from query_api.targets import Kind, Target
 from query_api.thrift.call import Answer, Call, Relay, Substitute
 from query_api.thrift.settings import ThriftSettings
@@ -191,7 +192,7 @@ def test_what_is_kept_is_answered_without_asking_until_the_shard_moves() -> None
         def kept(call: Call) -> Answer:
             reader = here.server._hub.views.reader(0)
             assert reader is not None
-            return answer("kept", moment=(0, reader))
+            return answer("kept", moment=Moment(0, reader, ()))
 
         async with serving(get_table=kept) as here:
             client = await here.connect()
@@ -220,7 +221,7 @@ def test_what_is_kept_and_must_be_the_latest_is_compared_with_the_log_each_time(
         def kept(call: Call) -> Answer:
             reader = here.server._hub.views.reader(0)
             assert reader is not None
-            return answer("kept", moment=(0, reader), latest_of=(target,))
+            return answer("kept", moment=Moment(0, reader, ()), latest_of=(target,))
 
         async with serving(get_table=kept) as here:
             here.database.log = LatestLog(0, 0, [])
@@ -275,7 +276,7 @@ def test_kept_answers_from_before_an_own_write_are_not_given() -> None:
         def kept(call: Call) -> Answer:
             reader = here.server._hub.views.reader(0)
             assert reader is not None
-            return answer("kept", event=4, moment=(0, reader))
+            return answer("kept", event=4, moment=Moment(0, reader, ()))
 
         async with serving(Metastore(), get_table=kept) as here:
             client, other = await here.connect(), await here.connect()
@@ -304,7 +305,7 @@ def test_a_method_that_the_metastore_dropped_is_asked_for_by_its_successor(
     async def test() -> None:
         settings = ThriftSettings(relay_reads=relays_reads)
         async with serving(
-            Metastore(), settings=settings, get_table=lambda _: Relay(Reason.COLD, instead=other)
+            Metastore(), settings=settings, get_table=lambda _: Relay(Reason.COLD)
         ) as here:
             here.methods.substitutes["get_table"] = other
             client = await here.connect()
