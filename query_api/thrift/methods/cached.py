@@ -42,18 +42,21 @@ class CachedMethods:
         defaults: Defaults,
         warehouse: str = "",
     ) -> None:
-        """`warehouse`: the metastore's for managed tables; unknown, it answers for databases."""
         self._resolver = resolver
         self._views = views
         self._database = database
         self._defaults = defaults
-        self._methods = methods(warehouse)
-        self._remembered = lru_cache(_REMEMBERED)(self._understand)
+        self.set_warehouse(warehouse)
 
     def set_warehouse(self, warehouse: str) -> None:
         """For a metastore that could not be asked at the start."""
         self._methods = methods(warehouse)
         self._remembered.cache_clear()
+
+    def set_warehouse(self, warehouse: str) -> None:
+        """The metastore's, for managed tables. Until it is known, databases are left to it."""
+        self._methods = methods(warehouse)
+        self._remembered = lru_cache(_REMEMBERED)(self._understand)
 
     @property
     def names(self) -> Set[str]:
