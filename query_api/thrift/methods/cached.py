@@ -49,11 +49,6 @@ class CachedMethods:
         self.set_warehouse(warehouse)
 
     def set_warehouse(self, warehouse: str) -> None:
-        """For a metastore that could not be asked at the start."""
-        self._methods = methods(warehouse)
-        self._remembered.cache_clear()
-
-    def set_warehouse(self, warehouse: str) -> None:
         """The metastore's, for managed tables. Until it is known, databases are left to it."""
         self._methods = methods(warehouse)
         self._remembered = lru_cache(_REMEMBERED)(self._understand)
