@@ -110,7 +110,8 @@ def _run(dependencies: list[str], pattern: str, cache: Path, text: str, *, exact
             '<configurations><conf name="default"/></configurations>'
             f"<dependencies>{''.join(dependencies)}</dependencies></ivy-module>"
         )
-        command = [str(java), "-jar", str(_ivy()), "-cache", str(cache), "-ivy", str(module)]
+        command = [str(java), "-XX:TieredStopAtLevel=1", "-jar", str(_ivy())]
+        command += ["-cache", str(cache), "-ivy", str(module)]
         if exact:
             settings = folder / "settings.xml"
             settings.write_text(_EXACT_SETTINGS)

@@ -28,7 +28,7 @@ def unchecked(_world: World, _shard: int) -> None:
 
 
 @given(examples.steps(60), NAMES_IDS)
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=600, deadline=None)
 def test_what_is_served_is_what_the_database_held(steps: list[Step], names_ids: bool) -> None:
     World(Truth(), names_ids=names_ids).run(steps)
 
@@ -44,7 +44,7 @@ def test_what_is_served_is_what_the_database_held_for_long(
 
 
 @given(examples.steps(60), NAMES_IDS)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_in_peace_everything_becomes_warm_and_is_served(steps: list[Step], names_ids: bool) -> None:
     world = World(Truth(), names_ids=names_ids)
     world.run(steps)
