@@ -11,7 +11,7 @@ from hive.errors import InputError
 from metatide.config import Config, Effective, configured
 from metatide.topic import find_topic
 from processors.directory import WorkerDirectory, worker_path
-from processors.topic import Topic
+from processors.topic import Topic, TopicClient
 from state.image import Images, Manifest
 from state.store import MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES
@@ -26,7 +26,8 @@ def command() -> None:
     """Make, list, restore and prune images of shards.
 
     A running worker makes images of its shards by itself, and one that lacks a store begins with
-    the newest image; create and restore are for stopped ones.
+    the newest image; create and restore are for stopped ones. Spark makes them without any worker:
+    once and follow.
     """
 
 
@@ -80,6 +81,55 @@ def prune(effective: Effective, shard: int | None, keep: int | None) -> None:
     for number in _shards(topic, shard):
         gone = images.prune(topic.identity(number), keep or effective.config.images.keep)
         click.echo(orjson.dumps({"shard": number, "files_deleted": gone}))
+
+
+@command.command()
+@configured("data_dir", "kafka.bootstrap_servers", "images.url", "spark.master")
+def once(effective: Effective) -> None:
+    """Fold what the topic holds now into the next image of each shard, on Spark."""
+    _on_spark(effective.config, None)
+
+
+@command.command()
+@configured("data_dir", "kafka.bootstrap_servers", "images.url", "spark.master")
+@click.option(
+    "--every",
+    "every_s",
+    type=click.FloatRange(min=0.1),
+    default=60.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How often, if there is something new.",
+)
+def follow(effective: Effective, every_s: float) -> None:
+    """Keep making the next image of each shard, on Spark, until Ctrl-C.
+
+    An image of each shard with new records is a line of JSON. It may be killed at any time: the
+    next run goes on from the newest images.
+    """
+    _on_spark(effective.config, every_s)
+
+
+def _on_spark(config: Config, every_s: float | None) -> None:
+    # Spark takes half a second to import, which the other commands don't need.
+    from metatide.spark.session import session
+    from processors.spark.build import Built, Place
+    from processors.spark.follow import Follower
+
+    def heard(built: Built) -> None:
+        click.echo(orjson.dumps(built._asdict()))
+
+    topic, _, _ = _open(config)
+    assert config.images.url is not None
+    client = TopicClient(topic.servers, topic.name, topic.security)
+    bounds = client.bounds(range(topic.partitions))
+    place = Place(config.images.url, config.state.memory_mib * MIB)
+    with session(config, f"images of {topic.name}", reads_kafka=True) as spark:
+        follower = Follower(spark, topic, place, config.images.keep, heard)
+        if every_s is None:
+            follower.once(bounds)
+        else:
+            follower.follow(bounds, every_s)
 
 
 def _open(config: Config) -> tuple[Topic, Images, MemoryBudget]:

@@ -21,10 +21,10 @@ class Built(NamedTuple):
     """An image that an executor made; all of a shard that the driver sees."""
 
     shard: int
-    epoch: int
-    event: int
-    offset: int
     image: str
+    epoch: int
+    event_id: int
+    offset: int
     bytes: int
     exact: str
 
@@ -57,19 +57,19 @@ def _build(topic: Topic, place: Place, task: tuple[int, int]) -> Built:
         store = Store(path, topic.identity(shard), families=SHARD_FAMILIES, budget=budget)
         with store, telling(store), TopicReader(topic) as reader:
             replay(store, reader, end=end)
-            return publish(Images(place.url, budget), store, folder)
+            return publish(Images(place.url, budget), store, folder / "image")
 
 
-def publish(images: Images, store: Store, folder: Path) -> Built:
+def publish(images: Images, store: Store, scratch: Path) -> Built:
     """Makes an image of the store."""
-    manifest = images.create(store, folder / "image")
+    manifest = images.create(store, scratch)
     position = manifest.position
     return Built(
         manifest.identity.shard,
+        manifest.name,
         position.epoch,
         position.applied,
         position.offset,
-        manifest.name,
         manifest.size,
         manifest.exact,
     )

@@ -1,0 +1,132 @@
+"""Images kept fresh: Structured Streaming brings records, executors fold them into the next image.
+
+Where folding goes on is decided by the images alone. Spark's checkpoint is of one run and schedules
+its batches; the next run begins at the offsets of the newest images.
+"""
+
+import json
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from itertools import chain
+from typing import Any, Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from processors.applier import Applier
+from processors.reader import TopicReader
+from processors.replay import replay
+from processors.spark.build import Built, Place, publish
+from processors.spark.kafka import source_options
+from processors.spark.kept import kept_store
+from processors.spark.task import telling
+from processors.topic import Bounds, Topic
+from state.image import Images
+from state.store import MemoryBudget, Store
+
+BATCH_RECORDS_MAX: Final = 1_000_000
+_WAIT_S: Final = 1
+
+Heard = Callable[[Built], None]
+
+
+class Follower:
+    """The query of one run."""
+
+    def __init__(
+        self, session: SparkSession, topic: Topic, place: Place, keep: int, heard: Heard
+    ) -> None:
+        self._session = session
+        self._topic = topic
+        self._place = place
+        self._keep = keep
+        self._heard = heard
+
+    def once(self, bounds: Mapping[int, Bounds]) -> None:
+        """Until the images hold what the topic held at the beginning."""
+        self._run(bounds, availableNow=True)
+
+    def follow(self, bounds: Mapping[int, Bounds], every_s: float) -> None:
+        """Until it is interrupted."""
+        self._run(bounds, processingTime=f"{every_s} seconds")
+
+    def _run(self, bounds: Mapping[int, Bounds], **trigger: Any) -> None:
+        self._session.sparkContext.setJobDescription(f"Metatide: images of {self._topic.name}")
+        with tempfile.TemporaryDirectory(prefix="metatide-checkpoint-") as folder:
+            records = (
+                self._session.readStream.format("kafka")
+                .options(**source_options(self._topic))
+                .option("startingOffsets", self._starts(bounds))
+                .option("maxOffsetsPerTrigger", BATCH_RECORDS_MAX)
+                # What the topic has lost is noticed by the fold, from the intervals of records.
+                .option("failOnDataLoss", "false")
+                .load()
+                .select("partition", "offset", "value")
+            )
+            query = (
+                records.writeStream.queryName(f"images of {self._topic.name}")
+                .option("checkpointLocation", f"file://{folder}")
+                .foreachBatch(self._batch)
+                .trigger(**trigger)
+                .start()
+            )
+            _await(query)
+
+    def _starts(self, bounds: Mapping[int, Bounds]) -> str:
+        """Behind the newest images; an offset that the topic has lost already is its first."""
+        images = Images(self._place.url, MemoryBudget(self._place.memory_bytes))
+        starts = {}
+        for shard, there in bounds.items():
+            newest = next(iter(images.of(self._topic.identity(shard))), None)
+            offset = 0 if newest is None else newest.position.offset
+            starts[str(shard)] = max(offset, there.first)
+        return json.dumps({self._topic.name: starts})
+
+    def _batch(self, records: DataFrame, number: int) -> None:
+        context = self._session.sparkContext
+        context.setJobDescription(f"Metatide: images of {self._topic.name}, batch {number}")
+        fold = partial(_fold, self._topic, self._place, self._keep)
+        for built in records.rdd.mapPartitions(fold).collect():
+            self._heard(built)
+
+
+def _await(query: StreamingQuery) -> None:
+    """In short waits, so that Ctrl-C is heard."""
+    try:
+        while not query.awaitTermination(_WAIT_S):
+            pass
+    finally:
+        query.stop()
+
+
+def _fold(topic: Topic, place: Place, keep: int, rows: Iterable[Any]) -> Iterator[Built]:
+    """Records of one shard, in order: the source gives each partition of the topic to one task."""
+    records = iter(rows)
+    first = next(records, None)
+    if first is None:
+        return
+    shard = first.partition
+    with kept_store(topic, shard, place) as kept, telling(kept.store):
+        applier = Applier(kept.store)
+        for row in chain((first,), records):
+            assert row.partition == shard
+            if row.offset > applier.next_offset:
+                applier.commit()
+                _fetch(topic, kept.store, row.offset)
+                applier.resume()
+                applier.skip_to(row.offset)
+            applier.add(row.offset, bytes(row.value or b""))
+            if applier.full:
+                applier.commit()
+        applier.commit()
+        if kept.store.position.offset > kept.imaged:
+            built = publish(kept.images, kept.store, kept.scratch)
+            kept.images.prune(kept.store.identity, keep)
+            yield built
+
+
+def _fetch(topic: Topic, store: Store, end: int) -> None:
+    """Folds what the batch doesn't bring, because an image or its executor is gone."""
+    with TopicReader(topic) as reader:
+        replay(store, reader, end=end)

@@ -1,0 +1,76 @@
+"""The store of a shard that an executor keeps between two batches."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import structlog
+
+from hive.errors import ColdShardError, OtherStoreError
+from processors.spark.build import Place
+from processors.topic import Topic
+from state.image import Images
+from state.store import MemoryBudget, Store
+from state.store.families import SHARD_FAMILIES
+
+log = structlog.get_logger(__name__)
+
+
+class Kept(NamedTuple):
+    """An open store, where its images are, and a folder beside it that isn't there yet."""
+
+    store: Store
+    images: Images
+    scratch: Path
+    imaged: int
+    """The offset of the newest image; -1 where there is none."""
+
+
+@contextmanager
+def kept_store(topic: Topic, shard: int, place: Place) -> Iterator[Kept]:
+    """What is on this disk, if it is as far as the newest image; else that; else an empty store."""
+    identity = topic.identity(shard)
+    budget, images = _memory(place)
+    newest = next(iter(images.of(identity)), None)
+    imaged = -1 if newest is None else newest.position.offset
+    path = _folder(topic) / str(shard)
+    store = _open(path, topic, shard, budget) if path.exists() else None
+    if store is not None and store.position.offset < imaged:
+        store.close()
+        store = None
+    if store is None:
+        shutil.rmtree(path, ignore_errors=True)
+        images.restore_newest(identity, path)
+        store = Store(path, identity, families=SHARD_FAMILIES, budget=budget)
+    scratch = path.with_suffix(".image")
+    shutil.rmtree(scratch, ignore_errors=True)
+    with store:
+        yield Kept(store, images, scratch, imaged)
+
+
+def _open(path: Path, topic: Topic, shard: int, budget: MemoryBudget) -> Store | None:
+    try:
+        return Store(path, topic.identity(shard), families=SHARD_FAMILIES, budget=budget)
+    except (ColdShardError, OtherStoreError) as error:
+        log.warning("a kept store is no good", error=str(error))
+        return None
+
+
+@lru_cache(maxsize=1)
+def _memory(place: Place) -> tuple[MemoryBudget, Images]:
+    """One for all batches of a process: images remember the hashes of files that stay."""
+    budget = MemoryBudget(place.memory_bytes)
+    return budget, Images(place.url, budget)
+
+
+def _folder(topic: Topic) -> Path:
+    """Where Spark keeps what goes with the application; other executors have other folders."""
+    place = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or tempfile.gettempdir()
+    folder = Path(place) / "metatide" / topic.id.replace("/", "_")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

@@ -1,0 +1,231 @@
+"""`metatide image once` and `follow`: images kept fresh by Structured Streaming."""
+
+import contextlib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+from click.testing import CliRunner
+
+from metatide.cli import root
+from metatide.cli.digest import _digests
+from processors.replay import rebuild
+from processors.spark import kept
+from processors.topic import Topic
+from state.image import Images, repository
+from state.records import AnyRecord
+from state.store import MemoryBudget
+from tests.support.processes import die_with_parent
+from tests.support.spark import MASTER, USES_SPARK
+from tests.support.topics import TopicWriter, log_records, new_topic
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SHARDS = 2
+MEMORY = 32 << 20
+PATIENCE_S = 120
+
+
+@pytest.fixture(scope="module")
+def records() -> dict[int, list[AnyRecord]]:
+    return log_records("four-writers", SHARDS)
+
+
+@pytest.fixture
+def topic(kafka_broker: str) -> Topic:
+    return new_topic(kafka_broker, SHARDS)
+
+
+def write(topic: Topic, records: dict[int, list[AnyRecord]], start: int, end: int | None) -> None:
+    writer = TopicWriter(topic)
+    writer.records({shard: found[start:end] for shard, found in records.items()})
+    writer.flush()
+
+
+def arguments(topic: Topic, folder: Path, *command: str) -> list[str]:
+    options = ["--data-dir", str(folder), "--kafka", topic.servers]
+    return [*command, *options, "--images", str(folder / "images")]
+
+
+def once(topic: Topic, folder: Path) -> list[int]:
+    """The offsets of the images that it made."""
+    environment = {"METATIDE_KAFKA_TOPIC": topic.name, "METATIDE_STATE_MEMORY_MIB": "32"}
+    command = arguments(topic, folder, "image", "once")
+    result = CliRunner().invoke(root, command, env=environment)
+    assert result.exit_code == 0, result.output
+    return [one["offset"] for one in sorted(map(json.loads, result.stdout.splitlines()), key=str)]
+
+
+def check(topic: Topic, folder: Path) -> None:
+    """The images are what a replay is."""
+    images = Images(str(folder / "images"), MemoryBudget(MEMORY))
+    for shard in range(SHARDS):
+        restored, replayed = folder / f"restored-{shard}", folder / f"replayed-{shard}"
+        assert images.restore_newest(topic.identity(shard), restored)
+        rebuild(topic, shard, replayed, MemoryBudget(MEMORY))
+        assert _digests(restored) == _digests(replayed)
+        shutil.rmtree(restored)
+        shutil.rmtree(replayed)
+
+
+class TestOnce:
+    pytestmark = USES_SPARK
+
+    def test_an_image_goes_on_from_the_one_before(
+        self, topic: Topic, records: dict[int, list[AnyRecord]], tmp_path: Path
+    ) -> None:
+        write(topic, records, 0, 100)
+        assert once(topic, tmp_path) == [100, 100]
+        assert once(topic, tmp_path) == []
+        write(topic, {0: records[0]}, 100, 300)
+        assert once(topic, tmp_path) == [300]
+        shutil.rmtree(tmp_path / "images")
+        write(topic, {1: records[1]}, 100, 200)
+        assert sorted(once(topic, tmp_path)) == [200, 300]
+        check(topic, tmp_path)
+
+    def test_what_an_executor_had_is_fetched_by_another(
+        self,
+        spark: "SparkSession",
+        topic: Topic,
+        records: dict[int, list[AnyRecord]],
+        tmp_path: Path,
+    ) -> None:
+        """The store that is kept is lost, then damaged: the image takes its place."""
+
+        def folder(_: int) -> str:
+            return str(kept._folder(topic))
+
+        write(topic, records, 0, 100)
+        once(topic, tmp_path)
+        [where] = set(spark.sparkContext.parallelize([0], 1).map(folder).collect())
+        assert {one.name for one in Path(where).iterdir()} == {"0", "1"}
+        shutil.rmtree(Path(where) / "0")
+        (Path(where) / "1" / "CURRENT").write_bytes(b"junk")
+        write(topic, records, 100, 200)
+        assert once(topic, tmp_path) == [200, 200]
+        check(topic, tmp_path)
+
+
+class Following:
+    """`metatide image follow`, which may be killed with all its processes, or in part."""
+
+    def __init__(self, topic: Topic, folder: Path) -> None:
+        self._command = [sys.executable, "-m", "metatide"]
+        self._command += arguments(topic, folder, "image", "follow", "--every", "0.2")
+        self._environment = {
+            **os.environ,
+            "METATIDE_KAFKA_TOPIC": topic.name,
+            "METATIDE_STATE_MEMORY_MIB": "32",
+            "METATIDE_SPARK_MASTER": MASTER,
+        }
+        self._out = folder / "follow.out"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        with self._out.open("ab") as out:
+            self.process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                env=self._environment,
+                preexec_fn=die_with_parent(signal.SIGKILL),
+            )
+
+    def pythons(self) -> list[psutil.Process]:
+        """The processes in which tasks run."""
+        assert self.process is not None
+        below = psutil.Process(self.process.pid).children(recursive=True)
+        return [one for one in below if "pyspark.daemon" in " ".join(one.cmdline())]
+
+    def kill(self) -> None:
+        assert self.process is not None
+        below = psutil.Process(self.process.pid).children(recursive=True)
+        self.process.kill()
+        for one in below:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                one.kill()
+        self.process.wait()
+
+    def until(self, what: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + PATIENCE_S
+        while not what():
+            assert time.monotonic() < deadline, self._out.read_text()[-4000:]
+            assert self.process is not None
+            assert self.process.poll() is None, self._out.read_text()[-4000:]
+            time.sleep(0.05)
+
+
+def newest(topic: Topic, folder: Path) -> list[int]:
+    images = Images(str(folder / "images"), MemoryBudget(MEMORY))
+    found = (next(iter(images.of(topic.identity(shard))), None) for shard in range(SHARDS))
+    return [-1 if one is None else one.position.offset for one in found]
+
+
+def has_moved(topic: Topic, folder: Path, before: list[int]) -> bool:
+    return newest(topic, folder) != before
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(3_000)
+@pytest.mark.parametrize("seed", range(20))
+def test_killed_at_any_time_it_ends_with_the_same_images(
+    seed: int,
+    topic: Topic,
+    records: dict[int, list[AnyRecord]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In turns all processes are killed at once, or one in which a task runs."""
+    rng = random.Random(seed)
+    following = Following(topic, tmp_path)
+    step = min(map(len, records.values())) // 6
+    try:
+        for turn in range(5):
+            write(topic, records, turn * step, (turn + 1) * step)
+            if following.process is None:
+                following.start()
+            before = newest(topic, tmp_path)
+            if rng.random() < 0.5:
+                following.until(partial(has_moved, topic, tmp_path, before))
+            else:
+                following.until(lambda: bool(following.pythons()))
+            time.sleep(rng.random())
+            pythons = following.pythons()
+            if pythons and rng.random() < 0.5:
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    rng.choice(pythons).kill()
+            else:
+                following.kill()
+                following.process = None
+        write(topic, records, 5 * step, None)
+        if following.process is None:
+            following.start()
+        ends = [len(records[shard]) for shard in range(SHARDS)]
+        following.until(lambda: newest(topic, tmp_path) == ends)
+    finally:
+        if following.process is not None:
+            following.kill()
+    check(topic, tmp_path)
+    monkeypatch.setattr(repository, "YOUNG_S", -1.0)
+    images = Images(str(tmp_path / "images"), MemoryBudget(MEMORY))
+    needed = set()
+    for shard in range(SHARDS):
+        images.prune(topic.identity(shard), 1)
+        [manifest] = images.of(topic.identity(shard))
+        needed |= {one.hash for one in manifest.files}
+    files = {one.name for one in (tmp_path / "images").rglob("files/*")}
+    assert files == needed
