@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from hive.errors import InputError
+from hive.errors import InputError, TooLargeError
 from hive.names import TableName
 from hive.patterns import compile_pattern
 from hive.write_ids.lists import WriteIdList
@@ -15,6 +15,7 @@ from hive.write_ids.text import TxnWriteIdLists, parse
 from query_api.positions import Position, parse_position
 
 WAIT_MS_MAX: Final = 60_000
+WRITE_IDS_CHARS_MAX: Final = 1 << 20
 _TABLE_ID_MAX: Final = (1 << 63) - 1
 
 
@@ -147,6 +148,8 @@ def _ids(given: Mapping[str, str], table: TableName | None) -> tuple[WriteIdList
 def _list_of(text: str, table: TableName) -> WriteIdList | None:
     if not text:
         return None
+    if len(text) > WRITE_IDS_CHARS_MAX:
+        raise TooLargeError(f"write_ids has more than {WRITE_IDS_CHARS_MAX} characters")
     found = parse(text)
     if isinstance(found, TxnWriteIdLists):
         names = (table.in_catalog, str(table))
