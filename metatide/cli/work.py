@@ -12,6 +12,7 @@ from starlette.applications import Starlette
 from hive.errors import InputError, MetatideError
 from metatide import logs
 from metatide.config import Config, Effective, configured
+from metatide.endpoint import Endpoint
 from metatide.serving import WorkerShards, open_primary, read_settings, tls
 from metatide.stack.machine import free_port
 from processors.directory import worker_path
@@ -34,15 +35,18 @@ _SWITCH_S = 0.001
     "database.url",
     "worker.name",
     "worker.port",
+    "thrift.port",
+    "upstream.url",
     "images.url",
 )
 def command(effective: Effective) -> None:
     """Run a worker until Ctrl-C: it folds its share of the topic, and answers for it.
 
     Workers of one group share the shards out among them. With a database (--database) it answers
-    reads under /v1, from its shards or from there; /v1/openapi.json describes them. /readyz says
-    whether all shards of this one follow the topic, /v1/status how far they are, /metrics the same
-    for Prometheus.
+    reads under /v1, from its shards or from there; /v1/openapi.json describes them. With
+    --thrift-port it speaks as a metastore does, too, and relays what the cache doesn't answer to
+    the metastores of --upstream. /readyz says whether all shards of this one follow the topic,
+    /v1/status how far they are, /metrics the same for Prometheus.
     """
     config = effective.config
     if config.kafka.bootstrap_servers is None:
@@ -63,7 +67,8 @@ async def _work(config: Config) -> None:
     scheme = "http" if certificate is None else "https"
     shards = WorkerShards(worker, scheme)
     settings = None if primary is None else await asyncio.to_thread(read_settings, config, primary)
-    application = _application(worker, shards, primary, settings)
+    endpoint = await _endpoint(config, shards, primary, settings)
+    application = _application(worker, shards, primary, settings, endpoint)
     server = ReadServer(application, config.worker.host, port, certificate)
     working = asyncio.create_task(worker.run())
     loop = asyncio.get_running_loop()
@@ -76,26 +81,47 @@ async def _work(config: Config) -> None:
         working.cancel()
         server.should_exit = True
         await asyncio.wait([working, serving])
+        if endpoint is not None:
+            await endpoint.close()
         if primary is not None:
             await primary.close()
     if not working.cancelled():
         working.result()
 
 
+async def _endpoint(
+    config: Config, shards: WorkerShards, primary: Primary | None, settings: Settings | None
+) -> Endpoint | None:
+    """Where a port is named for it."""
+    if config.thrift.port is None:
+        return None
+    if primary is None or settings is None:
+        raise InputError("the Thrift server asks the metastore's database: name it (--database)")
+    endpoint = Endpoint(config, shards, primary, settings)
+    await endpoint.start()
+    return endpoint
+
+
 def _application(
-    worker: Worker, shards: WorkerShards, primary: Primary | None, settings: Settings | None
+    worker: Worker,
+    shards: WorkerShards,
+    primary: Primary | None,
+    settings: Settings | None,
+    endpoint: Endpoint | None,
 ) -> Starlette:
     """Status for all; reads where there is a database that answers what the cache can't."""
     if primary is None:
         return Starlette(routes=[*routes(worker), metrics_route(worker)])
+    thrift = [] if endpoint is None else [endpoint.server.metrics_page]
+    pages = [worker.metrics.page, *thrift]
     follows = Check("shards", lambda: None if worker.ready else "some don't follow the topic yet")
     return create_app(
         shards,
         primary,
         settings,
         checks=[follows],
-        more_metrics=worker.metrics.page,
-        more_routes=routes(worker),
+        more_metrics=lambda: b"".join(page() for page in pages),
+        more_routes=[*routes(worker), *([] if endpoint is None else endpoint.routes)],
     )
 
 

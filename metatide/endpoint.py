@@ -1,0 +1,202 @@
+"""A worker's Thrift server: its settings, what stands behind it, and the other workers'."""
+
+import asyncio
+import ssl
+from pathlib import Path
+from time import monotonic
+from typing import Final
+
+import httpx
+import msgspec
+import structlog
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from hive.errors import InputError, MachineError
+from metatide.config import Config
+from metatide.config.declared import Thrift, Upstream
+from metatide.doctor import upstream as metastore
+from metatide.serving import WorkerShards
+from query_api.database import Primary
+from query_api.http import Settings
+from query_api.http.access import Role
+from query_api.resolver.resolver import Resolver
+from query_api.shards import Views
+from query_api.thrift.methods import CachedMethods
+from query_api.thrift.server import ThriftServer
+from query_api.thrift.settings import MIB, ThriftSettings
+from query_api.thrift.upstream import Address, UpstreamSettings
+
+PORT_PATH: Final = "/v1/thrift"
+KNOWN_S: Final = 10.0
+"""How long another worker's port is taken to be the same."""
+TIMEOUT_S: Final = 2.0
+ASK_AGAIN_S: Final = 5.0
+_WAREHOUSE: Final = "metastore.warehouse.dir"
+
+log = structlog.get_logger(__name__)
+
+
+class Endpoint:
+    """The Thrift server of a worker, and all that it alone needs."""
+
+    def __init__(
+        self, config: Config, shards: WorkerShards, primary: Primary, settings: Settings
+    ) -> None:
+        thrift = config.thrift
+        self.port = 0
+        self._host = thrift.host
+        self._wanted = thrift.port or 0
+        self._settings = settings
+        self._owners = _Owners(shards, settings.trusted)
+        views = Views(shards)
+        self._resolver = Resolver(views, primary)
+        self._methods = CachedMethods(self._resolver, views, primary, settings.defaults)
+        self._upstream = config.upstream
+        self._asking: asyncio.Task[None] | None = None
+        tls = _server_tls(thrift)
+        trusted = settings.trusted or ssl.create_default_context()
+        self.server = ThriftServer(
+            self._methods,
+            views,
+            primary,
+            thrift_settings(thrift, tls),
+            upstream_settings(config.upstream),
+            owner_of=self._owners.of,
+            peers=UpstreamSettings(framed=thrift.framed, tls=None if tls is None else trusted),
+        )
+
+    async def start(self) -> None:
+        self.port = await self.server.start(self._host, self._wanted)
+        self._asking = asyncio.create_task(self._find_warehouse())
+
+    async def close(self) -> None:
+        if self._asking is not None:
+            self._asking.cancel()
+            await asyncio.gather(self._asking, return_exceptions=True)
+        await self.server.close()
+        await self._owners.close()
+        self._resolver.close()
+
+    async def _find_warehouse(self) -> None:
+        """Asks metastores until one tells: they may start later."""
+        while self._upstream.url is not None:
+            for address in self._upstream.url.addresses:
+                found = await asyncio.to_thread(_warehouse, address)
+                if found:
+                    self._methods.set_warehouse(found)
+                    return
+            await asyncio.sleep(ASK_AGAIN_S)
+
+    @property
+    def routes(self) -> list[BaseRoute]:
+        """Where other workers find the port, and people what shadow mode found."""
+
+        async def port(_: Request) -> Response:
+            return JSONResponse({"port": self.port})
+
+        async def differences(request: Request) -> Response:
+            given = request.headers.get("authorization", "").encode()
+            if self._settings.tokens.role_of(given) < Role.READ:
+                return JSONResponse({"detail": "send a token that is known here"}, 401)
+            body = msgspec.json.encode(self.server.differences)
+            return Response(body, media_type="application/json")
+
+        return [Route(PORT_PATH, port), Route(f"{PORT_PATH}/differences", differences)]
+
+
+def thrift_settings(thrift: Thrift, tls: ssl.SSLContext | None) -> ThriftSettings:
+    """The server's settings, as the configuration has them."""
+    if thrift.shadow and thrift.relay_reads:
+        raise InputError(
+            "thrift.shadow and thrift.relay_reads exclude each other: where all reads are the "
+            "metastore's for its authorization hooks, the cache must not be asked behind them"
+        )
+    return ThriftSettings(
+        framed=thrift.framed,
+        relay_reads=thrift.relay_reads,
+        shadow=thrift.shadow,
+        slow_ms=thrift.slow_ms,
+        connections_max=thrift.connections_max,
+        message_bytes_max=thrift.message_mib_max * MIB,
+        tls=tls,
+    )
+
+
+def upstream_settings(upstream: Upstream) -> UpstreamSettings:
+    """The metastores behind the server, and how they are talked to."""
+    addresses = () if upstream.url is None else upstream.url.addresses
+    return UpstreamSettings(addresses, upstream.framed, _upstream_tls(upstream))
+
+
+class _Known(msgspec.Struct, frozen=True):
+    address: Address | None
+    until: float
+
+
+class _Owners:
+    """Where other workers speak Thrift, as they say over HTTP."""
+
+    def __init__(self, shards: WorkerShards, trusted: ssl.SSLContext | None) -> None:
+        self._shards = shards
+        self._client = httpx.AsyncClient(
+            timeout=TIMEOUT_S, trust_env=False, verify=True if trusted is None else trusted
+        )
+        self._known: dict[str, _Known] = {}
+
+    async def of(self, shard: int) -> Address | None:
+        url = self._shards.owner_url(shard)
+        if url is None:
+            return None
+        known = self._known.get(url)
+        if known is None or known.until < monotonic():
+            known = self._known[url] = _Known(await self._ask(url), monotonic() + KNOWN_S)
+        return known.address
+
+    async def close(self) -> None:
+        await self._client.aclose()
+
+    async def _ask(self, url: str) -> Address | None:
+        try:
+            answer = await self._client.get(f"{url}{PORT_PATH}")
+            host = httpx.URL(url).host
+            return (host, int(answer.json()["port"])) if answer.is_success else None
+        except (httpx.HTTPError, ValueError, KeyError) as error:
+            log.warning("a worker doesn't say where it speaks Thrift", url=url, error=str(error))
+            return None
+
+
+def _warehouse(address: Address) -> str:
+    """Where a metastore puts managed tables; empty where it doesn't tell."""
+    try:
+        return metastore.setting(address, _WAREHOUSE)
+    except MachineError as error:
+        log.info("a metastore doesn't say where its warehouse is", error=str(error))
+        return ""
+
+
+def _server_tls(thrift: Thrift) -> ssl.SSLContext | None:
+    if thrift.tls_certificate is None and thrift.tls_key is None:
+        return None
+    if thrift.tls_certificate is None or thrift.tls_key is None:
+        raise InputError("thrift.tls_certificate and thrift.tls_key go together: give both")
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.load_cert_chain(thrift.tls_certificate, thrift.tls_key)
+    except OSError as error:
+        raise InputError(
+            f"thrift.tls_certificate {thrift.tls_certificate} and thrift.tls_key "
+            f"{thrift.tls_key} can't be used: {error}"
+        ) from error
+    return context
+
+
+def _upstream_tls(upstream: Upstream) -> ssl.SSLContext | None:
+    if not upstream.tls:
+        return None
+    ca: Path | None = upstream.tls_ca
+    try:
+        return ssl.create_default_context(cafile=ca)
+    except OSError as error:
+        raise InputError(f"upstream.tls_ca: {ca} can't be used: {error}") from error
