@@ -1,8 +1,14 @@
 """The JSON of NOTIFICATION_LOG's messages, one struct a shape, as Hive 4.0 to 4.2 write it."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+from msgspec import Meta
+
+Long = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
+"""A number of Java's; a larger one would find no room in a record or a store."""
+Id = Annotated[int, Meta(ge=0, lt=2**62)]
+"""Of a transaction, or allocated: the fold keeps keys of them."""
 
 
 class Message(msgspec.Struct, kw_only=True, rename="camel"):
@@ -10,7 +16,7 @@ class Message(msgspec.Struct, kw_only=True, rename="camel"):
 
     server: str | None = ""
     service_principal: str | None = ""
-    timestamp: int | None = None
+    timestamp: Long | None = None
 
 
 class DatabaseMessage(Message, kw_only=True):
@@ -55,7 +61,7 @@ class AlterTableMessage(TableMessage, kw_only=True):
     table_obj_before_json: str
     table_obj_after_json: str
     is_truncate_op: str | None = "false"
-    write_id: int | None = -1
+    write_id: Long | None = -1
 
 
 class AddPartitionMessage(TableMessage, kw_only=True):
@@ -75,7 +81,7 @@ class AlterPartitionMessage(TableMessage, kw_only=True):
     partition_obj_before_json: str
     partition_obj_after_json: str
     is_truncate_op: str | None = "false"
-    write_id: int | None = -1
+    write_id: Long | None = -1
 
 
 class AlterPartitionsMessage(TableMessage, kw_only=True):
@@ -85,7 +91,7 @@ class AlterPartitionsMessage(TableMessage, kw_only=True):
     partitions: list[dict[str, str | None]] = []
     partition_list_json: list[str]
     is_truncate_op: str | None = "false"
-    write_id: int | None = -1
+    write_id: Long | None = -1
 
 
 class DropPartitionMessage(TableMessage, kw_only=True):
@@ -174,16 +180,16 @@ class DropConstraintMessage(Message, kw_only=True):
 class OpenTxnMessage(Message, kw_only=True):
     """OPEN_TXN: a list or, as Hive writes it, a range."""
 
-    txn_ids: list[int] | None = None
-    from_txn_id: int | None = None
-    to_txn_id: int | None = None
+    txn_ids: list[Id] | None = None
+    from_txn_id: Id | None = None
+    to_txn_id: Id | None = None
 
 
 class CommitTxnMessage(Message, kw_only=True):
     """COMMIT_TXN: write ids with the database of each from 4.1 on."""
 
-    txnid: int
-    write_ids: list[int] | None = None
+    txnid: Id
+    write_ids: list[Long] | None = None
     databases: list[str] | None = None
     tables: list[str] | None = None
     partitions: list[str] | None = None
@@ -195,9 +201,9 @@ class CommitTxnMessage(Message, kw_only=True):
 class AbortTxnMessage(Message, kw_only=True):
     """ABORT_TXN: write ids from 4.1 on."""
 
-    txnid: int
+    txnid: Id
     dbs_updated: list[str] | None = None
-    write_ids: list[int] | None = None
+    write_ids: list[Long] | None = None
 
 
 class AllocWriteIdMessage(Message, kw_only=True):
@@ -205,15 +211,15 @@ class AllocWriteIdMessage(Message, kw_only=True):
 
     db_name: str
     table_name: str
-    txn_id_list: list[int]
-    write_id_list: list[int]
+    txn_id_list: list[Id]
+    write_id_list: list[Id]
 
 
 class AcidWriteMessage(Message, kw_only=True):
     """ACID_WRITE_EVENT."""
 
-    txnid: int
-    write_id: int | None = None
+    txnid: Id
+    write_id: Long | None = None
     database: str
     table: str
     partition: str | None = None
@@ -229,7 +235,7 @@ class UpdateTableStatsMessage(Message, kw_only=True):
     col_stats_json: str
     parameters: dict[str, str] | None = None
     table_obj_json: str | None = None
-    write_id: int | None = -1
+    write_id: Long | None = -1
 
 
 class UpdatePartitionStatsMessage(UpdateTableStatsMessage, kw_only=True):
@@ -255,8 +261,8 @@ class DeletePartitionStatsMessage(DeleteTableStatsMessage, kw_only=True):
 class CommitCompactionMessage(Message, kw_only=True):
     """COMMIT_COMPACTION_EVENT."""
 
-    txnid: int
-    compaction_id: int | None = None
+    txnid: Long
+    compaction_id: Long | None = None
     type: str | None = None
     dbname: str
     table_name: str
