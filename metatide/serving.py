@@ -1,6 +1,7 @@
 """A worker's shards as the server of reads sees them, and the settings of that server."""
 
 import ssl
+from collections.abc import Collection
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
@@ -101,6 +102,17 @@ def _is_not_transactional(config: Config, primary: Primary) -> bool:
         return False
 
 
+def shard_of(scope: Scope, count: int, here: Collection[int]) -> int | None:
+    """The shard that knows of a scope: of those that are here, where each would do."""
+    match scope.kind:
+        case ScopeKind.TABLE | ScopeKind.WRITE_IDS:
+            return table_shard(scope.name, count)
+        case ScopeKind.NAMES:
+            return home_shard(DatabaseName(scope.name.catalog, scope.name.db), count)
+        case ScopeKind.DATABASES:
+            return min(here, default=None)
+
+
 class WorkerShards:
     """What the worker of this process holds, and where the rest is."""
 
@@ -125,15 +137,6 @@ class WorkerShards:
         return f"{self._scheme}://{address}"
 
     def ask_for_load(self, scope: Scope, floor: int) -> None:
-        number = self._shard_of(scope)
+        number = shard_of(scope, self.count, self._worker.shards)
         if number is not None:
             self._worker.ask(number, scope, floor)
-
-    def _shard_of(self, scope: Scope) -> int | None:
-        match scope.kind:
-            case ScopeKind.TABLE | ScopeKind.WRITE_IDS:
-                return table_shard(scope.name, self.count)
-            case ScopeKind.NAMES:
-                return home_shard(DatabaseName(scope.name.catalog, scope.name.db), self.count)
-            case ScopeKind.DATABASES:
-                return min(self._worker.shards, default=None)

@@ -20,6 +20,8 @@ COMMANDS: dict[str, str] = {
     "prewarm": "metatide.cli.prewarm",
     "image": "metatide.cli.image",
     "rebuild": "metatide.cli.rebuild",
+    "report": "metatide.cli.report",
+    "serve": "metatide.cli.serve",
     "status": "metatide.cli.status",
     "work": "metatide.cli.work",
     "topic": "metatide.cli.topic",

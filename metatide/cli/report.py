@@ -1,0 +1,48 @@
+"""`metatide report`: what the topic tells of the past."""
+
+import time
+from pathlib import Path
+
+import click
+
+from metatide.config import Effective, configured
+from metatide.report import page
+from metatide.topic import find_topic
+from processors.topic import TopicClient
+
+MIB = 1 << 20
+
+
+@click.command()
+@configured("data_dir", "kafka.bootstrap_servers", "spark.master")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("metatide-report"),
+    show_default=True,
+    help="The folder for the page.",
+)
+@click.option("--parquet", metavar="URL", help="Where rows go, as Spark has it; else beside it.")
+def command(effective: Effective, out: Path, parquet: str | None) -> None:
+    """Report on the whole history of the topic, by Spark.
+
+    Events by type, hour and database, the tables that change most, how long transactions took, and
+    how long tables were cold and why: as a page (report.html), and as Parquet to ask more of.
+    """
+    # Spark takes half a second to import, which only this command needs.
+    from metatide.spark.session import session
+    from processors.spark.history import facts
+    from processors.spark.report import ask
+
+    config = effective.config
+    topic = find_topic(config)
+    client = TopicClient(topic.servers, topic.name, topic.security)
+    bounds = dict(client.bounds(range(topic.partitions)))
+    out.mkdir(parents=True, exist_ok=True)
+    with session(config, f"report on {topic.name}", reads_kafka=True) as spark:
+        spark.sparkContext.setJobDescription(f"Metatide: the history of {topic.name}")
+        told = facts(spark, topic, bounds, config.state.memory_mib * MIB)
+        answers = ask(spark, told, parquet or f"file://{out.absolute()}")
+    path = out / "report.html"
+    path.write_text(page(topic.name, time.time(), answers))
+    click.echo(path)

@@ -1,0 +1,144 @@
+"""`metatide serve`: reads answered without a worker."""
+
+import asyncio
+import logging
+import signal
+from collections.abc import Coroutine
+from typing import Any
+
+import click
+import uvloop
+
+from hive.errors import InputError
+from metatide import logs
+from metatide.config import Config, Effective, configured
+from metatide.imaged import ImagedShard, ImagedShards
+from metatide.serving import open_primary, read_settings, shard_of, tls
+from metatide.stack.machine import free_port
+from metatide.topic import find_topic
+from processors.directory import WorkerDirectory
+from processors.fold import Signal
+from processors.metrics import Metrics
+from processors.signals import Signals
+from query_api.http import Check, ReadServer, create_app
+from state.image import Images
+from state.records import Scope
+from state.store import MemoryBudget
+
+MIB = 1 << 20
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@click.command()
+@configured("data_dir", "kafka.bootstrap_servers", "database.url", "images.url", "http.port")
+@click.option("--from-images", is_flag=True, required=True, help="From the newest images.")
+@click.option(
+    "--every",
+    "every_s",
+    type=click.FloatRange(min=0.1),
+    default=10.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How often it looks for newer images.",
+)
+def command(effective: Effective, from_images: bool, every_s: float) -> None:
+    """Answer reads from the newest images and from the database until Ctrl-C.
+
+    What makes images (`metatide image follow`) and what serves them needn't run on one machine. A
+    newer image takes the place of the one before, and whoever still reads that one finishes. Under
+    /v1 are the reads of a worker; /readyz says whether there is an image of each shard.
+    """
+    assert from_images
+    config = effective.config
+    if config.images.url is None:
+        raise InputError("say where images are kept (--images URL)")
+    logging.getLogger().setLevel(logging.CRITICAL)
+    logs.configure()
+    directory = WorkerDirectory(config.data_dir / "served")
+    with directory.owned():
+        uvloop.run(_serve(config, directory, every_s))
+
+
+class _Source:
+    """The shards as the server of reads sees them."""
+
+    def __init__(self, imaged: ImagedShards, signals: Signals) -> None:
+        self._imaged = imaged
+        self._signals = signals
+
+    @property
+    def count(self) -> int:
+        return self._imaged.topic.partitions
+
+    def shard(self, number: int) -> ImagedShard | None:
+        return self._imaged.shards.get(number)
+
+    def owner_url(self, _: int) -> str | None:
+        """Nobody else is known."""
+        return None
+
+    def ask_for_load(self, scope: Scope, floor: int) -> None:
+        number = shard_of(scope, self.count, self._imaged.shards)
+        shard = None if number is None else self.shard(number)
+        if number is not None and shard is not None:
+            self._signals.ask(number, shard.position.epoch, [Signal(scope, floor)])
+
+
+async def _serve(config: Config, directory: WorkerDirectory, every_s: float) -> None:
+    primary = open_primary(config)
+    if primary is None:
+        raise InputError("what isn't in an image the database answers: name it (--database URL)")
+    assert config.images.url is not None
+    topic = await asyncio.to_thread(find_topic, config)
+    budget = MemoryBudget(config.state.memory_mib * MIB)
+    imaged = ImagedShards(
+        topic, Images(config.images.url, budget), directory.path / "images", budget
+    )
+    signals = Signals(topic, imaged.snapshot, Metrics())
+    settings = await asyncio.to_thread(read_settings, config, primary)
+    app = create_app(_Source(imaged, signals), primary, settings, checks=[_there(imaged)])
+    port = config.http.port or free_port()
+    server = ReadServer(app, config.http.host, port, tls(config))
+    try:
+        await imaged.refresh()
+        await _until_told(server, _refresh(imaged, every_s), signals.run())
+    finally:
+        imaged.close()
+        await asyncio.to_thread(signals.close)
+        await primary.close()
+
+
+async def _until_told(server: ReadServer, *work: Coroutine[Any, Any, None]) -> None:
+    """Serves until a signal comes, or until something goes wrong with the work beside it."""
+    serving = asyncio.create_task(server.serve())
+    others = [asyncio.create_task(one) for one in work]
+    loop = asyncio.get_running_loop()
+    for number in _SIGNALS:
+        loop.add_signal_handler(number, _end, server)
+    try:
+        await asyncio.wait([serving, *others], return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        server.should_exit = True
+        for one in others:
+            one.cancel()
+        await asyncio.wait([serving, *others])
+    for one in others:
+        if not one.cancelled():
+            one.result()
+
+
+def _end(server: ReadServer) -> None:
+    server.should_exit = True
+
+
+async def _refresh(imaged: ImagedShards, every_s: float) -> None:
+    while True:
+        await asyncio.sleep(every_s)
+        await imaged.refresh()
+
+
+def _there(imaged: ImagedShards) -> Check:
+    def missing() -> str | None:
+        return f"no image of {imaged.missing}" if imaged.missing else None
+
+    return Check("images", missing)

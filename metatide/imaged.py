@@ -1,0 +1,132 @@
+"""Shards that are images: opened read-only, and changed for newer ones between two requests."""
+
+import asyncio
+import shutil
+from pathlib import Path
+from weakref import WeakSet
+
+import structlog
+
+from hive.errors import MetatideError
+from processors.topic import Topic
+from processors.waiters import Waiters
+from state.image import Images, Manifest
+from state.store import MemoryBudget, Position, ReadOnlyStore, Snapshot
+from state.store.families import SHARD_FAMILIES
+
+log = structlog.get_logger(__name__)
+
+
+class ImagedShard:
+    """One shard, as far as its newest image.
+
+    Those who read the image before finish reading it: its store is closed when nobody has a
+    snapshot of it any more.
+    """
+
+    def __init__(self, store: ReadOnlyStore) -> None:
+        self._store = store
+        self._readers: WeakSet[Snapshot] = WeakSet()
+        self._before: list[tuple[ReadOnlyStore, WeakSet[Snapshot]]] = []
+        self._waiters = Waiters()
+
+    @property
+    def position(self) -> Position:
+        return self._store.position
+
+    def snapshot(self) -> Snapshot | None:
+        """What the image holds."""
+        snapshot = self._store.snapshot()
+        self._readers.add(snapshot)
+        return snapshot
+
+    async def complete_up_to(self, epoch: int, event: int, timeout_s: float) -> bool:
+        """Waits for an image that is as far."""
+        position = self.position
+        if (position.epoch, position.applied) >= (epoch, event):
+            return position.epoch == epoch
+        return await self._waiters.wait(epoch, event, timeout_s)
+
+    def move_on(self, store: ReadOnlyStore) -> None:
+        """From here on reads are of this one."""
+        self._before.append((self._store, self._readers))
+        self._store, self._readers = store, WeakSet()
+        self._waiters.wake(store.position)
+
+    def let_go(self) -> None:
+        """Closes and deletes what nobody reads any more."""
+        for one in [one for one in self._before if not one[1]]:
+            self._before.remove(one)
+            _delete(one[0])
+
+    def close(self) -> None:
+        for store, _ in (*self._before, (self._store, self._readers)):
+            _delete(store)
+
+
+class ImagedShards:
+    """All shards of a topic, from the images of one place, in a folder that is ours."""
+
+    def __init__(self, topic: Topic, images: Images, folder: Path, budget: MemoryBudget) -> None:
+        self.shards: dict[int, ImagedShard] = {}
+        self.topic = topic
+        self._images = images
+        self._folder = folder
+        self._budget = budget
+        shutil.rmtree(folder, ignore_errors=True)
+
+    @property
+    def missing(self) -> list[int]:
+        """Shards of which there is no image yet."""
+        return [one for one in range(self.topic.partitions) if one not in self.shards]
+
+    async def refresh(self) -> None:
+        """Opens what is newer than what is open."""
+        for number in range(self.topic.partitions):
+            shard = self.shards.get(number)
+            if shard is None:
+                store = await asyncio.to_thread(self._newer, number, -1)
+                if store is not None:
+                    self.shards[number] = ImagedShard(store)
+                continue
+            shard.let_go()
+            store = await asyncio.to_thread(self._newer, number, shard.position.offset)
+            if store is not None:
+                shard.move_on(store)
+
+    def snapshot(self, number: int) -> Snapshot | None:
+        shard = self.shards.get(number)
+        return None if shard is None else shard.snapshot()
+
+    def close(self) -> None:
+        for shard in self.shards.values():
+            shard.close()
+        self.shards.clear()
+
+    def _newer(self, number: int, offset: int) -> ReadOnlyStore | None:
+        """Where an image is no good, or is pruned while it is fetched, the next older one is tried;
+        if none is newer, what is open stays."""
+        try:
+            found = self._images.of(self.topic.identity(number))
+        except (OSError, MetatideError) as error:
+            log.warning("images can't be looked for", shard=number, why=str(error))
+            return None
+        for manifest in found:
+            if manifest.position.offset <= offset:
+                return None
+            try:
+                return self._opened(number, manifest)
+            except (OSError, MetatideError) as error:
+                log.warning("an image can't be opened", shard=number, why=str(error))
+        return None
+
+    def _opened(self, number: int, manifest: Manifest) -> ReadOnlyStore:
+        path = self._folder / str(number) / manifest.name.removesuffix(".json")
+        shutil.rmtree(path, ignore_errors=True)
+        self._images.restore(manifest, path)
+        return ReadOnlyStore(path, manifest.identity, families=SHARD_FAMILIES, budget=self._budget)
+
+
+def _delete(store: ReadOnlyStore) -> None:
+    store.close()
+    shutil.rmtree(store.path, ignore_errors=True)

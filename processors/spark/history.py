@@ -1,0 +1,196 @@
+"""What the topic tells of the past, as rows: a task a shard decodes its records and folds them.
+
+Times are those at which the brokers got the records.
+"""
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import chain
+from typing import Any, Final, NamedTuple
+
+from pyspark.sql import DataFrame, SparkSession
+
+from hive.names import TableName
+from processors.applier import Applier
+from processors.spark.kafka import source_options
+from processors.spark.scratch import scratch
+from processors.spark.task import telling
+from processors.topic import Bounds, Topic
+from state.export import why_cold
+from state.loads import Cold
+from state.reading import ShardReader
+from state.records import AnyRecord, Change, LoadBegin, LoadEnd, ResetTable, ScopeKind, decode
+from state.records.actions import AbortTxn, AllocateWriteIds, AnyAction, CommitTxn
+from state.records.objects import DatabaseName
+from state.store import MemoryBudget, Store
+from state.store.families import SHARD_FAMILIES
+
+SLICE_RECORDS: Final = 200
+"""After so many records it is looked which tables are cold: shorter times may not show."""
+SCHEMA: Final = (
+    "kind string, shard int, epoch int, event long, type string, catalog string, db string, "
+    "table string, begin_ms long, end_ms long, txn long, reason string, bytes long"
+)
+
+
+class Fact(NamedTuple):
+    """A row of `SCHEMA`. `kind` is event, txn or cold."""
+
+    kind: str
+    shard: int
+    epoch: int
+    event: int
+    type: str
+    catalog: str = ""
+    db: str = ""
+    table: str = ""
+    begin_ms: int = 0
+    end_ms: int | None = None
+    txn: int | None = None
+    reason: str = ""
+    bytes: int = 0
+
+
+def facts(
+    session: SparkSession, topic: Topic, bounds: dict[int, Bounds], memory_bytes: int
+) -> DataFrame:
+    """All of the topic from the beginning to where it ends now."""
+    starts, ends = (
+        ",".join(f'"{shard}":{offset}' for shard, offset in offsets)
+        for offsets in (
+            [(shard, one.first) for shard, one in bounds.items()],
+            [(shard, one.end) for shard, one in bounds.items()],
+        )
+    )
+    records = (
+        session.read.format("kafka")
+        .options(**source_options(topic))
+        .option("includeHeaders", "true")
+        .option("startingOffsets", f'{{"{topic.name}":{{{starts}}}}}')
+        .option("endingOffsets", f'{{"{topic.name}":{{{ends}}}}}')
+        .load()
+        .selectExpr("partition", "offset", "unix_millis(timestamp) AS ms", "value", "headers")
+    )
+    rows = records.rdd.mapPartitions(partial(_tell, topic, memory_bytes))
+    return session.createDataFrame(rows, SCHEMA, verifySchema=False)
+
+
+def _tell(topic: Topic, memory_bytes: int, rows: Iterable[Any]) -> Iterator[Fact]:
+    records = iter(rows)
+    first = next(records, None)
+    if first is None:
+        return
+    identity, budget = topic.identity(first.partition), MemoryBudget(memory_bytes)
+    with (
+        scratch() as folder,
+        Store(folder / "store", identity, families=SHARD_FAMILIES, budget=budget) as store,
+        telling(store),
+    ):
+        applier, cold = Applier(store), Coldness(store)
+        for row in chain((first,), records):
+            value = bytes(row.value or b"")
+            record = decode(value)
+            yield from _events(row, record, len(value))
+            cold.touch(record)
+            if row.offset > applier.next_offset:
+                applier.commit()
+                applier.skip_to(row.offset)
+            applier.add(row.offset, value)
+            if applier.full or applier.pending >= SLICE_RECORDS:
+                applier.commit()
+                yield from cold.look(row.ms)
+        applier.commit()
+        yield from cold.look(row.ms)
+        yield from cold.end(row.ms)
+
+
+def _events(row: Any, record: AnyRecord, size: int) -> Iterator[Fact]:
+    if not isinstance(record, Change):
+        return
+    told = dict(row.headers or ())
+    type_ = bytes(told.get("event") or b"").decode()
+    fact = Fact("event", row.partition, record.epoch, record.upto, type_, begin_ms=row.ms)
+    for action in record.actions:
+        named = fact._replace(type=type_ or type(action).__name__, bytes=size)
+        size = 0
+        match action:
+            case AllocateWriteIds(txns=txns):
+                for txn in txns:
+                    yield named._replace(kind="txn", type="open", txn=txn)
+            case CommitTxn(txn=txn):
+                yield named._replace(kind="txn", type="committed", txn=txn)
+            case AbortTxn(txn=txn):
+                yield named._replace(kind="txn", type="aborted", txn=txn)
+        name = name_of(action)
+        yield named._replace(catalog=name.catalog, db=name.db, table=name.table)
+
+
+def name_of(action: AnyAction) -> TableName:
+    """What an action concerns; parts that it doesn't have are empty."""
+    for field in ("table", "name", "db", "database"):
+        found = getattr(action, field, None)
+        found = getattr(found, "name", found)
+        if isinstance(found, TableName):
+            return found
+        if isinstance(found, DatabaseName):
+            return TableName(found.catalog, found.db, "")
+    return TableName("", "", "")
+
+
+class Coldness:
+    """Since when which tables of a shard are cold, and why."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._since: dict[TableName, tuple[str, int]] = {}
+        self._touched: set[TableName] = set()
+        self._floor = 0
+
+    def touch(self, record: AnyRecord) -> None:
+        """Something happens to tables."""
+        match record:
+            case Change(actions=actions):
+                self._touched.update(name_of(action) for action in actions)
+            case LoadBegin(scope=scope) | LoadEnd(scope=scope) if scope.kind is ScopeKind.TABLE:
+                self._touched.add(scope.name)
+            case ResetTable(table=table):
+                self._touched.add(table)
+
+    def look(self, now_ms: int) -> Iterator[Fact]:
+        """The times that have ended by now."""
+        reader = ShardReader(self._store.snapshot())
+        if reader.head.floor != self._floor:
+            # The whole shard is in doubt, or isn't any more.
+            self._floor = reader.head.floor
+            self._touched.update(reader.table_names())
+        # No record names a table whose load came before the events up to it, and these now do.
+        ahead = {name for name, (why, _) in self._since.items() if why == Cold.AHEAD}
+        for name in self._touched | ahead:
+            why = self._why(reader, name)
+            before = self._since.get(name)
+            if before is not None and before[0] != why:
+                del self._since[name]
+                yield self._fact(name, *before, now_ms)
+            if why is not None and name not in self._since:
+                self._since[name] = why, now_ms
+        self._touched.clear()
+
+    def end(self, now_ms: int) -> Iterator[Fact]:
+        """The times that haven't ended."""
+        for name, before in self._since.items():
+            yield self._fact(name, *before, now_ms)
+
+    def _why(self, reader: ShardReader, name: TableName) -> str | None:
+        state = reader.state(name) if name.table else None
+        if state is None:
+            return None
+        cold = state.loads.cold(reader.head.applied, reader.head.floor)
+        return None if cold is None else why_cold(cold, state.loads)
+
+    def _fact(self, name: TableName, why: str, begin_ms: int, end_ms: int) -> Fact:
+        position = self._store.position
+        return Fact(
+            *("cold", self._store.identity.shard, position.epoch, position.applied, ""),
+            *(name.catalog, name.db, name.table, begin_ms, end_ms),
+            reason=why,
+        )

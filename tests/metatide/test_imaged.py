@@ -1,0 +1,174 @@
+"""Shards that are images, and `metatide serve --from-images`."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import httpx
+import sqlalchemy as sa
+
+from metatide.demo.store import Store as Database
+from metatide.imaged import ImagedShards
+from metatide.stack.machine import LOOPBACK, free_port
+from processors.reader import TopicReader
+from processors.replay import replay
+from state.image import Images
+from state.reading import ShardReader
+from state.records import AnyRecord, Change
+from state.records.actions import PutDatabase
+from state.store import MemoryBudget, Store
+from state.store.families import SHARD_FAMILIES
+from tests.support.processes import die_with_parent
+from tests.support.topics import TopicWriter, log_records, new_topic
+
+BUDGET = MemoryBudget(32 << 20)
+PATIENCE_S = 60
+
+
+class Imaging:
+    """A topic with one shard, and images of it."""
+
+    def __init__(self, broker: str, folder: Path) -> None:
+        self.topic = new_topic(broker, 1)
+        self.url = str(folder / "images")
+        self.images = Images(self.url, BUDGET)
+        self.records = log_records("four-writers", 1)[0]
+        self._folder = folder
+        self._written = 0
+
+    def image(self, records: int) -> None:
+        """Writes records up to this one, and makes the image that holds them."""
+        writer = TopicWriter(self.topic)
+        writer.records({0: self.records[self._written : records]})
+        writer.flush()
+        self._written = records
+        path = self._folder / "store"
+        store = Store(path, self.topic.identity(0), families=SHARD_FAMILIES, budget=BUDGET)
+        with store, TopicReader(self.topic) as reader:
+            replay(store, reader)
+            self.images.create(store, self._folder / "scratch")
+
+
+def test_who_reads_an_image_finishes_when_a_newer_one_comes(
+    kafka_broker: str, tmp_path: Path
+) -> None:
+    imaging = Imaging(kafka_broker, tmp_path)
+    imaged = ImagedShards(imaging.topic, imaging.images, tmp_path / "served", BUDGET)
+
+    async def run() -> None:
+        await imaged.refresh()
+        assert imaged.missing == [0]
+        imaging.image(100)
+        await imaged.refresh()
+        shard = imaged.shards[0]
+        before = imaged.snapshot(0)
+        assert before is not None
+        tables = ShardReader(before).table_names()
+        first = next(iter(tables))
+        waiting = asyncio.create_task(shard.complete_up_to(0, shard.position.applied + 1, 60))
+        imaging.image(len(imaging.records))
+        await imaged.refresh()
+        assert await waiting
+        assert shard.position.offset == len(imaging.records)
+        assert [first, *tables] == list(ShardReader(before).table_names())
+        assert len(list((tmp_path / "served" / "0").iterdir())) == 2
+        del before, tables
+        await imaged.refresh()
+        assert len(list((tmp_path / "served" / "0").iterdir())) == 1
+        assert not await shard.complete_up_to(0, shard.position.applied + 1, 0.01)
+        imaged.close()
+
+    asyncio.run(run())
+    assert not list((tmp_path / "served" / "0").iterdir())
+
+
+def test_an_image_that_is_no_good_leaves_the_one_before(kafka_broker: str, tmp_path: Path) -> None:
+    imaging = Imaging(kafka_broker, tmp_path)
+    imaged = ImagedShards(imaging.topic, imaging.images, tmp_path / "served", BUDGET)
+
+    async def run() -> None:
+        imaging.image(100)
+        await imaged.refresh()
+        held = {one.name for one in Path(imaging.url).rglob("files/*")}
+        imaging.image(200)
+        for path in Path(imaging.url).rglob("files/*"):
+            if path.name not in held:
+                path.write_bytes(b"junk")
+        await imaged.refresh()
+        assert imaged.shards[0].position.offset == 100
+        imaged.close()
+
+    asyncio.run(run())
+
+
+def test_no_request_is_dropped_while_it_moves_on(
+    kafka_broker: str, new_database: Callable[[], str], tmp_path: Path
+) -> None:
+    imaging = Imaging(kafka_broker, tmp_path)
+    imaging.image(100)
+    database = Database(new_database())
+    url = sa.make_url(database.engine.url).set(drivername="postgresql")
+    database.engine.dispose()
+    port = free_port()
+    serve = [sys.executable, "-m", "metatide", "serve", "--from-images", "--every", "0.1"]
+    environment = {
+        **os.environ,
+        "METATIDE_DATA_DIR": str(tmp_path / "data"),
+        "METATIDE_KAFKA_BOOTSTRAP_SERVERS": imaging.topic.servers,
+        "METATIDE_KAFKA_TOPIC": imaging.topic.name,
+        "METATIDE_IMAGES_URL": imaging.url,
+        "METATIDE_DATABASE_URL": url.render_as_string(hide_password=False),
+        "METATIDE_HTTP_PORT": str(port),
+    }
+    process = subprocess.Popen(serve, env=environment, preexec_fn=die_with_parent(signal.SIGKILL))
+    try:
+        with httpx.Client(base_url=f"http://{LOOPBACK}:{port}", timeout=30) as client:
+            until(lambda: answers(client, process))
+            path = f"/v1/databases/{a_database(imaging.records[:100])}"
+            for upto in range(200, 1000, 200):
+                imaging.image(upto)
+                event = max(one.upto for one in imaging.records[:upto] if isinstance(one, Change))
+                until(partial(is_as_far, client, path, event))
+    finally:
+        process.terminate()
+        assert process.wait(PATIENCE_S) == 0
+
+
+def is_as_far(client: httpx.Client, path: str, event: int) -> bool:
+    return ask(client, path) >= event
+
+
+def a_database(records: list[AnyRecord]) -> str:
+    """One that is created by then."""
+    changes = [one for one in records if isinstance(one, Change)]
+    actions = [action for one in changes for action in one.actions]
+    return next(one.database.name.db for one in actions if isinstance(one, PutDatabase))
+
+
+def ask(client: httpx.Client, path: str) -> int:
+    """The event as of which the cache answers."""
+    answer = client.get(path, params={"consistency": "any"})
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["Metatide-Source"] == "cache"
+    return int(answer.headers["Metatide-Position"].rpartition(":")[2])
+
+
+def answers(client: httpx.Client, process: "subprocess.Popen[bytes]") -> bool:
+    assert process.poll() is None
+    try:
+        return client.get("/readyz").status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def until(what: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not what():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
