@@ -32,7 +32,7 @@ class Limits:
         self.disk_bytes = 0
         self.memory_bytes = 0
         self._path = path
-        self._allowed = allowed
+        self.allowed = allowed
         self._room = asyncio.Event()
         self._process = psutil.Process()
 
@@ -56,9 +56,9 @@ class Limits:
 
     def _over(self, free: int) -> str | None:
         share = 1.0 if self.fault is None else SLACK
-        if free * share < self._allowed.disk_free_bytes_min:
+        if free * share < self.allowed.disk_free_bytes_min:
             return f"only {free >> 20} MiB are free on the disk of {self._path}: make room there"
-        one = self._allowed
+        one = self.allowed
         for what, used, most, key in (
             ("its stores take", self.disk_bytes, one.disk_bytes_max, "worker.disk_max_mib"),
             ("it takes", self.memory_bytes, one.memory_bytes_max, "worker.memory_max_mib"),

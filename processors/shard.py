@@ -10,7 +10,13 @@ from typing import Final, NamedTuple
 
 import structlog
 
-from hive.errors import ClosedStoreError, ColdShardError, OtherStoreError, TopicError
+from hive.errors import (
+    ClosedStoreError,
+    ColdShardError,
+    MetatideError,
+    OtherStoreError,
+    TopicError,
+)
 from processors.applier import Applier
 from processors.bulk import Bulk
 from processors.directory import WorkerDirectory
@@ -88,6 +94,7 @@ class Shard:
         self._wake = asyncio.Event()
         self._stop = Event()
         self._flushed = Position()
+        self._unflushed: MetatideError | None = None
 
     @property
     def position(self) -> Position:
@@ -169,11 +176,16 @@ class Shard:
             back_off_s = min(2 * back_off_s, BACK_OFF_MAX_S)
 
     async def flush(self) -> None:
-        """Makes what was committed last."""
+        """Makes what was committed last. A store that can't is opened again, as after any fault."""
         async with self._lifecycle:
             store = self._store
-            if store is not None and store.position != self._flushed:
+            if store is None or store.position == self._flushed:
+                return
+            try:
                 self._flushed = await asyncio.to_thread(store.flush)
+            except MetatideError as error:
+                self._unflushed = error
+                self._wake.set()
 
     async def make_image(self) -> Manifest | None:
         """An image of what is there now; None where nothing is."""
@@ -215,7 +227,7 @@ class Shard:
             families=SHARD_FAMILIES,
             budget=around.budget,
         )
-        self._flushed = self._store.position
+        self._flushed, self._unflushed = self._store.position, None
         self._waiters.wake(self._store.position)
 
     async def _close(self) -> None:
@@ -295,6 +307,8 @@ class Shard:
         while self._tail is not None and limits.fault is None:
             await self._wake.wait()
             self._wake.clear()
+            if self._unflushed is not None:
+                raise self._unflushed
             while self._arrived and limits.fault is None:
                 self._fold_slice(applier)
                 await asyncio.sleep(0)

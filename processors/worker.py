@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -230,9 +229,7 @@ class Worker:
         while True:
             await asyncio.sleep(self.settings.flush_s)
             for shard in list(self.shards.values()):
-                with suppress(MachineError):
-                    # What went wrong shows at the next commit, too, and is told there.
-                    await shard.flush()
+                await shard.flush()
 
     async def _make_images(self, topic: Topic) -> None:
         """One after the other, in turns: it is no hurry, and each takes room on the disk."""

@@ -72,6 +72,8 @@ class MortalBroker:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._kafka = Kafka(folder / "kafka", Ports(folder / "ports.json"))
+        # It starts among the workers that look for it.
+        self._kafka.start_timeout_s = 4 * Kafka.start_timeout_s
         self._running = ExitStack()
         self._process: subprocess.Popen[bytes] | None = None
 

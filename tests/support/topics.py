@@ -76,7 +76,7 @@ class TopicWriter:
             self.write(shard, map(encode, found))
 
     def flush(self) -> None:
-        assert self._producer.flush(60) == 0, "the broker doesn't acknowledge"
+        assert self._producer.flush(240) == 0, "the broker doesn't acknowledge"
 
 
 class Publisher:

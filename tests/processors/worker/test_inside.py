@@ -11,8 +11,6 @@ from confluent_kafka import Consumer, TopicPartition
 
 from hive.errors import RecordFormatError
 from hive.names import TableName
-from processors.limits import Allowed
-from processors.phases import Phase
 from processors.shard import Record
 from processors.topic import QUIET, Topic
 from processors.worker import Worker
@@ -197,27 +195,6 @@ def test_only_live_doubts_are_asked_about(topic: Topic, tmp_path: Path) -> None:
             await until(lambda: worker.asks_waiting == 0)
             await asyncio.sleep(1)
             assert await asyncio.to_thread(asks, topic) == [3]
-
-    asyncio.run(run())
-
-
-def test_over_its_limit_a_worker_applies_nothing(topic: Topic, tmp_path: Path) -> None:
-    async def run() -> None:
-        allowed = Allowed(disk_bytes_max=1 << 20, disk_free_bytes_min=0)
-        async with working(topic, tmp_path, allowed=allowed, flush_s=0.2) as worker:
-            shard = worker.shards[0]
-            filler = tmp_path / "shards" / "filler"
-            filler.write_bytes(bytes(2 << 20))
-            await until(lambda: worker.limits.fault is not None)
-            write(topic, CREATED)
-            await until(lambda: shard.phase is Phase.OVER_LIMIT)
-            assert not await shard.complete_up_to(0, 1, 0.5)
-            assert shard.fault is not None
-            assert "worker.disk_max_mib" in shard.fault
-            filler.unlink()
-            assert await shard.complete_up_to(0, 1, 30)
-            await until(lambda: worker.ready)
-            assert shard.fault is None
 
     asyncio.run(run())
 
