@@ -1,0 +1,114 @@
+"""Two workers with a real metastore behind them, and a client of a metastore that asks both."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from metatide.stack.machine import LOOPBACK, free_port
+from tests.support import hms_client
+from tests.support import hms_objects as objects
+from tests.support.hms_client import HmsClient
+from tests.support.processes import open_folder
+from tests.support.stacks import Stack, stack
+
+pytestmark = pytest.mark.hive
+ROUNDS = 24
+
+
+@pytest.fixture(scope="module")
+def running(kafka_broker: str) -> Iterator[tuple[Stack, list[str]]]:
+    """Reads are answered with whatever the cache has, those of the database `latest` excepted."""
+    port = free_port()
+    with (
+        open_folder() as parent,
+        stack(
+            parent / "data",
+            *("--kafka", kafka_broker, "--metastore", "--workers", "2"),
+            *("--thrift-port", str(port)),
+            METATIDE_KAFKA_TOPIC="endpoint",
+            METATIDE_READS_CONSISTENCY="any",
+            METATIDE_READS_TABLES="latest.*=latest",
+        ) as up,
+    ):
+        ports = json.loads((up.folder / "ports.json").read_text())
+        second = ports["worker-2-thrift"]
+        yield up, [f"thrift://{LOOPBACK}:{one}" for one in (port, second)]
+
+
+def make_tables(client: HmsClient, db: str, count: int) -> list[Any]:
+    client.create_database(db)
+    return [
+        client.create_table(
+            objects.table(db, f"t{number}", {"id": "bigint"}, {"ds": "string"}, transactional=False)
+        )
+        for number in range(count)
+    ]
+
+
+def write(client: HmsClient, table: Any, round_: int) -> None:
+    """Two writes that a reader can tell from those before."""
+    table.parameters["round"] = str(round_)
+    client.alter_table(table.dbName, table.tableName, table)
+    client.add_partitions(table, [[f"{round_:03}"]])
+
+
+def read(client: HmsClient, table: Any) -> tuple[str, int]:
+    db, name = table.dbName, table.tableName
+    found = client.table(db, name).parameters["round"]
+    return found, len(client.rpc.get_partition_names(db, name, -1))
+
+
+def answers_of_the_cache(up: Stack) -> int:
+    pages = [httpx.get(f"{up.entry(one).address}/metrics").text for one in ("worker-1", "worker-2")]
+    return sum(
+        int(float(line.rpartition(" ")[2]))
+        for page in pages
+        for line in page.splitlines()
+        if line.startswith("metatide_thrift_answers_total") and 'source="cache"' in line
+    )
+
+
+def test_a_client_reads_what_it_wrote_through_the_same_endpoint(
+    running: tuple[Stack, list[str]],
+) -> None:
+    up, (first, _) = running
+    before = answers_of_the_cache(up)
+    with hms_client.connect(first) as client:
+        tables = make_tables(client, "own", 4)
+        for round_ in range(ROUNDS):
+            table = tables[round_ % len(tables)]
+            write(client, table, round_)
+            assert read(client, table) == (str(round_), round_ // len(tables) + 1)
+    assert answers_of_the_cache(up) > before
+
+
+def test_a_client_of_another_endpoint_reads_the_latest(running: tuple[Stack, list[str]]) -> None:
+    up, (first, second) = running
+    with hms_client.connect(first) as one, hms_client.connect(second) as other:
+        tables = make_tables(one, "latest", 4)
+        before = answers_of_the_cache(up)
+        for round_ in range(ROUNDS):
+            table = tables[round_ % len(tables)]
+            writer, reader = (one, other) if round_ % 3 else (other, one)
+            write(writer, table, round_)
+            assert read(reader, table) == (str(round_), round_ // len(tables) + 1)
+    assert answers_of_the_cache(up) > before
+
+
+def test_shards_of_the_other_worker_are_answered_by_it(running: tuple[Stack, list[str]]) -> None:
+    up, addresses = running
+    with hms_client.connect(addresses[0]) as client:
+        tables = make_tables(client, "spread", 12)
+    for address in addresses:
+        with hms_client.connect(address) as client:
+
+            def all_are_cached(client: HmsClient = client) -> bool:
+                before = answers_of_the_cache(up)
+                for table in tables:
+                    client.table(table.dbName, table.tableName)
+                return answers_of_the_cache(up) - before >= len(tables)
+
+            up.until(all_are_cached)
