@@ -80,16 +80,18 @@ def _rename_partition(work: Work, event: int, action: AlterPartition) -> None:
         for values in (action.old, partition.values):
             _end_statistics(work, name, state, event, values, added=False)
     old, new = keys.partition(name, action.old), keys.partition(name, partition.values)
-    replaced = replace(work, loads, old, event, _entry(event, partition), action.before)
-    torn = replaced is Replaced.ABSENT and loads.ended and work.txn.get(new) is None
-    if loads.open is not None or torn:
+    if loads.open is not None:
         work.doubt_table(name, state, event, Doubt.REWRITTEN)
-    elif replaced is Replaced.CONFLICT:
-        work.doubt_table(name, state, event, Doubt.CONFLICT)
-    elif replaced is Replaced.WRITTEN:
-        put(work, loads, new, event, partition.data, partition.write_id, partition.columns_hash)
-        work.txn.delete(old)
-        return
+    else:
+        replaced = replace(work, loads, old, event, _entry(event, partition), action.before)
+        if replaced is Replaced.WRITTEN:
+            put(work, loads, new, event, partition.data, partition.write_id, partition.columns_hash)
+            work.txn.delete(old)
+            return
+        if replaced is Replaced.CONFLICT:
+            work.doubt_table(name, state, event, Doubt.CONFLICT)
+        elif replaced is Replaced.ABSENT and loads.ended and work.txn.get(new) is None:
+            work.doubt_table(name, state, event, Doubt.REWRITTEN)
     for key in (old, new):
         delete(work, loads, key, event)
 

@@ -109,6 +109,20 @@ def test_a_partition_that_is_renamed_during_a_load_voids_it() -> None:
     assert shard.cold() is Cold.DOUBT
 
 
+def test_a_partition_that_is_renamed_during_a_load_is_not_kept_under_its_old_values() -> None:
+    shard = Shard()
+    abandoned, _, _ = load(1)
+    renamed = change(4, alter_partition(b"p", b"p", new="b"))
+    shard.fold(change(1, after=0), abandoned, change(2, CreateTable(image())))
+    shard.fold(change(3, add("a")), renamed)
+    scope = Scope(ScopeKind.TABLE, TABLE)
+    rows = Rows(tables=(image(),), partitions=(PartitionImage(("b",), 0, 1, b"p"),))
+    shard.fold(LoadBegin(0, "next", scope), LoadRows(0, "next", scope, 4, 0, rows))
+    shard.fold(LoadEnd(0, "next", scope, 4, 4, 1))
+    assert shard.cold() is None
+    assert shard.partitions() == {"b": b"p"}
+
+
 def test_a_truncation_during_a_load_casts_doubt_on_the_statistics_that_it_brings() -> None:
     shard = Shard()
     begin, _, end = load(10)
