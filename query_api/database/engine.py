@@ -5,13 +5,10 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from hive.errors import InputError
+from query_api.timeouts import timeout_statement
 
 CONNECT_TIMEOUT_S: Final = 3
 _DRIVERS: Final = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql"}
-_TIMEOUTS: Final = {
-    "postgresql": "SET statement_timeout = {}",
-    "mysql": "SET max_execution_time = {}",
-}
 
 
 def bounded_engine(url: str, *, connections: int, statement_timeout_ms: int) -> sa.Engine:
@@ -32,7 +29,7 @@ def bounded_engine(url: str, *, connections: int, statement_timeout_ms: int) -> 
     @sa.event.listens_for(engine, "connect")
     def limit(connection: Any, _: object) -> None:
         with connection.cursor() as cursor:
-            cursor.execute(_TIMEOUTS[kind].format(statement_timeout_ms))
+            cursor.execute(timeout_statement(kind, connection, statement_timeout_ms))
         connection.commit()
 
     return engine

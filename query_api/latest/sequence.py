@@ -10,6 +10,7 @@ from hive.errors import SourceError
 from hive.schema import Version, metadata
 from query_api.latest.log import ROWS_MAX, ThinRow
 from query_api.latest.touched import WITH_MESSAGE
+from query_api.timeouts import set_timeout
 
 TIMEOUT_MS: Final = 2_000
 
@@ -53,12 +54,10 @@ class SequenceReader:
 
     def _connect(self) -> sa.Connection:
         connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+        set_timeout(connection, TIMEOUT_MS)
         if connection.dialect.name == "postgresql":
-            connection.exec_driver_sql(f"SET statement_timeout = {TIMEOUT_MS}")
             # Rows are found by the index; of a young table the planner knows too little to see it.
             connection.exec_driver_sql("SET enable_seqscan = off")
-        else:
-            connection.exec_driver_sql(f"SET max_execution_time = {TIMEOUT_MS}")
         return connection
 
 

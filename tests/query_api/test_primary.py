@@ -1,6 +1,7 @@
 """`latest` through HTTP, with a real database that goes on changing."""
 
 import asyncio
+from collections.abc import Callable
 
 import httpx
 import sqlalchemy as sa
@@ -48,9 +49,10 @@ def warm_tables(shards: MemoryShards) -> list[tuple[str, str]]:
     return found
 
 
-def test_latest_follows_the_database_and_not_the_cache(new_database: object) -> None:
-    assert callable(new_database)
-    made = world(new_database(), events=300, shards=2)
+def test_latest_follows_the_database_and_not_the_cache(
+    a_new_database: Callable[[], str],
+) -> None:
+    made = world(a_new_database(), events=300, shards=2)
     (db, one), (other_db, other), *_ = warm_tables(made.shards)
 
     async def run() -> None:

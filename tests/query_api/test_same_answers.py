@@ -26,6 +26,7 @@ from query_api.reads import (
     ListPartitionNames,
     ListPartitions,
     ListTables,
+    ListTablesOfAll,
     Page,
     Read,
     Slice,
@@ -57,7 +58,8 @@ class Both:
     def check(self, read: Read[Any], database: Objects) -> None:
         """Where the cache would serve at all, it says the same."""
         self.asked += 1
-        found = [look(self.reader(target), target, with_ids=False) for target in read.targets]
+        targets = (*read.targets, *read.further(self.cached()))
+        found = [look(self.reader(target), target, with_ids=False) for target in targets]
         if any(facts.refused or facts.silent for facts in found):
             self.cold += 1
             return
@@ -119,7 +121,7 @@ def test_both_sides_agree_on_everything_that_the_cache_tells(
 ) -> None:
     store = small_world.store
     with open_snapshot(store.engine, store.schema) as snapshot:
-        database = DatabaseObjects(snapshot, "postgresql")
+        database = DatabaseObjects(snapshot, store.engine.dialect.name)
         assert database.event == small_world.current
         assert both.views.reached == Position(0, small_world.current)
         tables = 0
@@ -138,6 +140,7 @@ def test_both_sides_agree_on_everything_that_the_cache_tells(
                     both.check(read, database)
                 tables += 1
         both.check(ListDatabases("hive", "*"), database)
+        both.check(ListTablesOfAll("hive", "*", "*a*|t*"), database)
     assert tables > 10
     assert both.asked > 300
     assert both.cold < both.asked / 2
