@@ -40,6 +40,8 @@ class GetDatabase(Read[Outcome], frozen=True):
         data = objects.database(self.db)
         if data is None:
             return Raised("NoSuchObjectException", f"database {self.db.catalog}.{self.db.db}")
+        if is_remote(data):
+            return Unable.FORM
         if self.db.catalog == DEFAULT_CATALOG and self._is_shown_elsewhere(data):
             return Unable.FORM
         return data

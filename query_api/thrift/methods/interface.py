@@ -13,6 +13,7 @@ from query_api.thrift.methods import (
     metas,
     partition,
     selections,
+    specs,
     statistics,
     tables,
 )
@@ -236,6 +237,12 @@ _PARTITIONS: Final = {
         BY_EXPRESSION,
         _META_FIRST,
         ("req", requests.PARTITIONS_BY_EXPRESSION),
+    ),
+    "get_partitions_with_specs": _method(
+        specs.get_partitions_with_specs,
+        LIST_IN,
+        (_META,),
+        ("request", requests.PARTITIONS_WITH_SPECS),
     ),
 }
 _DETAILS: Final = {

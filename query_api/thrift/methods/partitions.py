@@ -68,7 +68,7 @@ class Partitions(TableMethod, frozen=True, kw_only=True):
         if isinstance(shown, Unable):
             return shown
         wanted = self.wanted if self.names is None else _of_names(self.names, about.keys)
-        values = _Choice(self.table, wanted, page).values(objects, table)
+        values = Choice(self.table, wanted, page).values(objects, table)
         found = map(shown, objects.partitions(self.table, values))
         if self.names is None and len(values) > _WHOLE_MAX:
             return Items(len(values), found)
@@ -89,7 +89,9 @@ class Partitions(TableMethod, frozen=True, kw_only=True):
         return _chain(changes)
 
 
-class _Choice(ListPartitions, frozen=True):
+class Choice(ListPartitions, frozen=True):
+    """Which partitions those are."""
+
     def values(self, objects: Objects, table: bytes) -> list[Values]:
         return [values for _, values in self._select(objects, table)[: self.page.limit]]
 

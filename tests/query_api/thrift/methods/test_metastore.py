@@ -18,6 +18,7 @@ from tests.hive.reader import script
 from tests.query_api.thrift.methods import caches, contents, wire
 from tests.query_api.thrift.methods.comparing import Comparison, whole
 from tests.query_api.thrift.methods.corpus import corpus, sample
+from tests.query_api.thrift.methods.histories import History
 from tests.query_api.thrift.methods.test_interface import DROPPED
 from tests.support import hms_client
 from tests.support.metastore import Instances
@@ -115,6 +116,36 @@ def test_all_methods_are_answered_as_the_metastore_answers_them(world: World) ->
 def test_thousands_of_calls(world: World) -> None:
     comparison = asyncio.run(compare(world, 10_000))
     assert sum(comparison.same["warm"].values()) > 2500
+
+
+async def compare_after(world: World, rounds: int, seed: int) -> Comparison:
+    """After each stretch of a history, cold as the events leave the caches, and loaded again."""
+    changing = f"changing_{seed}", f"other_{seed}"
+    with hms_client.connect(world.address) as client, wire.connect(world.address) as metastore:
+        history = History(client, changing, seed)
+        async with world.asked() as asked:
+            comparison = Comparison(asked)
+            for number in range(rounds):
+                history.go_on(30)
+                world.folded.follow()
+                if number % 2:
+                    world.warm.load()
+                else:
+                    world.warm.follow()
+                await comparison.run(metastore, sample(corpus(client, changing), 8))
+    return comparison
+
+
+def test_answers_stay_right_through_random_histories(world: World) -> None:
+    comparison = asyncio.run(compare_after(world, 2, seed=7))
+    assert all(sum(same.values()) > 200 for same in comparison.same.values())
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("seed", range(100, 110))
+def test_answers_stay_right_through_long_histories(world: World, seed: int) -> None:
+    comparison = asyncio.run(compare_after(world, 20, seed))
+    assert all(sum(same.values()) > 2000 for same in comparison.same.values())
 
 
 async def ask_old(world: World) -> set[str]:
