@@ -1,0 +1,196 @@
+"""What becomes of calls, told apart by what the cache knows and understands."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hive.thrift import requests
+from hive.thrift.binary import decode, encode
+from hive.thrift.structs import PARTITION, TABLE
+from hive.thrift.types import ListOf, Struct, string
+from query_api.latest.history import History
+from query_api.latest.log import LatestLog
+from query_api.positions import Position
+from query_api.reasons import Reason
+from query_api.requirement import Consistency, Defaults
+from query_api.resolver.resolver import Resolver
+from query_api.shards import Views
+from query_api.thrift.call import Answer, Call, Client, Relay, Unable
+from query_api.thrift.methods import CachedMethods
+from query_api.thrift.methods.interface import methods
+from tests.query_api.shards import (
+    ORDERS_ID,
+    MemoryShard,
+    MemoryShards,
+    change,
+    database_image,
+    load_databases,
+    load_names,
+    load_table,
+    name_image,
+    partition_image,
+    table_image,
+)
+from tests.query_api.thrift.methods.comparing import whole
+
+EVENT = 2_000
+PARTITIONS = 1_500
+METHODS = methods("")
+EXCEPTION = Struct("Exception", (1, "message", string))
+FOUND = Struct("GetTableResult", (1, "table", TABLE))
+TABLE_RESULT = Struct("result", (0, "success", FOUND), (1, "o1", EXCEPTION), (2, "o2", EXCEPTION))
+PARTITIONS_RESULT = Struct("result", (0, "success", ListOf(PARTITION)))
+
+
+class Current:
+    """A database whose current event is known, and nothing else."""
+
+    def __init__(self) -> None:
+        self.history = History()
+
+    async def after_now(self, reached: Position) -> LatestLog:
+        return LatestLog(reached.epoch, EVENT, [])
+
+    async def answer(self, read: Any) -> Any:
+        raise AssertionError(f"{read} is asked of the database")
+
+
+def shards() -> MemoryShards:
+    partitions = [partition_image(f"{day:05d}") for day in range(PARTITIONS)]
+    return MemoryShards(
+        MemoryShard(
+            change(EVENT, after=0),
+            *load_databases(EVENT, database_image()),
+            *load_names(EVENT, name_image("orders")),
+            *load_table(EVENT, *partitions, table=table_image(managed=False)),
+        )
+    )
+
+
+@pytest.fixture(scope="module")
+def source() -> MemoryShards:
+    return shards()
+
+
+def cached(source: MemoryShards, consistency: Consistency = Consistency.ANY) -> CachedMethods:
+    views, database = Views(source), Current()
+    return CachedMethods(Resolver(views, database), views, database, Defaults(consistency))
+
+
+def call(method: str, /, **given: Any) -> Call:
+    return Call(method, encode(METHODS[method].arguments, given), Client())
+
+
+def get_table(**fields: Any) -> Call:
+    place = {"dbName": "sales", "tblName": "orders"}
+    return call("get_table_req", req=encode(requests.GET_TABLE, {**place, **fields}))
+
+
+def now(cache: CachedMethods, asked: Call) -> Answer | Relay:
+    async def ask() -> Answer | Relay:
+        return cache.answer_now(asked) or await cache.answer(asked)
+
+    return asyncio.run(ask())
+
+
+def reason(outcome: Answer | Relay) -> Any:
+    assert isinstance(outcome, Relay), outcome
+    return outcome.reason
+
+
+def test_a_table_is_answered_with_its_grounds(source: MemoryShards) -> None:
+    for consistency in (Consistency.ANY, Consistency.LATEST):
+        outcome = now(cached(source, consistency), get_table())
+        assert isinstance(outcome, Answer)
+        found = decode(TABLE_RESULT, whole(outcome))["success"]["table"]
+        assert (found["dbName"], found["tableName"], found["id"]) == ("sales", "orders", ORDERS_ID)
+        assert outcome.position == Position(0, EVENT)
+        assert outcome.moment is not None
+        assert bool(outcome.latest_of) == (consistency is Consistency.LATEST)
+
+
+def test_that_there_is_no_table_is_answered_where_it_is_known(source: MemoryShards) -> None:
+    outcome = now(cached(source), get_table(tblName="other"))
+    assert isinstance(outcome, Answer)
+    assert decode(TABLE_RESULT, whole(outcome)) == {
+        "o2": {"message": "hive.sales.other table not found"}
+    }
+    assert reason(now(cached(source), get_table(dbName="unknown"))) is Reason.COLD
+
+
+def test_long_lists_are_written_while_they_are_read(source: MemoryShards) -> None:
+    most = {"db_name": "sales", "tbl_name": "orders", "max_parts": -1}
+    streamed = now(cached(source), call("get_partitions", **most))
+    assert isinstance(streamed, Answer)
+    assert not isinstance(streamed.result, bytes)
+    assert streamed.moment is None
+    blocks = list(streamed.result)  # type: ignore[arg-type]
+    assert len(blocks) > 1
+    found = decode(PARTITIONS_RESULT, b"".join(blocks))["success"]
+    assert [one["values"] for one in found] == [[f"{day:05d}"] for day in range(PARTITIONS)]
+    few = now(cached(source), call("get_partitions", **{**most, "max_parts": 7}))
+    assert isinstance(few, Answer)
+    assert decode(PARTITIONS_RESULT, whole(few))["success"] == found[:7]
+
+
+@pytest.mark.parametrize(
+    ("asked", "why"),
+    [
+        (get_table(tblName="Orders"), Unable.FORM),
+        (get_table(tblName="or.ders"), Unable.FORM),
+        (get_table(getColumnStats=True), Unable.FORM),
+        (get_table(processorCapabilities=["EXTREAD", "A_NEW_ONE"]), Unable.CAPABILITIES),
+        (get_table(validWriteIdList="sales.other:1:1::", id=ORDERS_ID), Unable.FORM),
+        (get_table(validWriteIdList="no list", id=ORDERS_ID), Unable.FORM),
+        (call("get_database", name="sales"), Unable.FORM),
+        (call("get_tables", db_name="sales", pattern="[a-z]+"), Unable.FORM),
+        (
+            call(
+                "get_partitions_by_filter",
+                db_name="sales",
+                tbl_name="orders",
+                filter="ds =",
+                max_parts=-1,
+            ),
+            Unable.FORM,
+        ),
+    ],
+)
+def test_what_is_not_understood_is_relayed(source: MemoryShards, asked: Call, why: Unable) -> None:
+    assert reason(now(cached(source), asked)) is why
+
+
+def test_unknown_fields_are_relayed(source: MemoryShards) -> None:
+    newer = Struct("GetTableRequest", *((f.id, f.name, f.type) for f in requests.GET_TABLE.fields))
+    newer.define([(1, "dbName", string), (2, "tblName", string), (99, "new", string)])
+    request = encode(newer, {"dbName": "sales", "tblName": "orders", "new": "x"})
+    assert reason(now(cached(source), call("get_table_req", req=request))) is Unable.FORM
+
+
+def test_misses_say_why(source: MemoryShards) -> None:
+    with_list = get_table(validWriteIdList="sales.orders:3:9::", id=ORDERS_ID + 1)
+    assert reason(now(cached(source), with_list)) is Reason.TABLE_ID
+    later = get_table()
+    later.min_position = Position(0, EVENT + 1)
+    assert reason(now(cached(source), later)) is Reason.BEHIND
+    elsewhere = now(cached(MemoryShards(None)), get_table())
+    assert isinstance(elsewhere, Relay)
+    assert (elsewhere.reason, elsewhere.shard) == (Reason.NOT_OWNED, 0)
+
+
+def test_what_is_cold_is_asked_for() -> None:
+    source = MemoryShards(MemoryShard(change(EVENT, after=0)))
+    assert reason(now(cached(source), get_table())) is Reason.COLD
+    assert [scope.name.table for scope, _ in source.asked] == ["orders"]
+
+
+@given(st.sampled_from(sorted(METHODS)), st.binary(max_size=60))
+def test_no_arguments_do_harm(method: str, data: bytes) -> None:
+    asked = Call(method, data, Client())
+    assert isinstance(now(CACHE, asked), Answer | Relay)
+
+
+CACHE = cached(MemoryShards(MemoryShard()))
