@@ -37,6 +37,8 @@ class _Waiting:
     """An ask, and when it is due again."""
 
     ask: Ask
+    unknown: Cold | None
+    """What it means that nothing is known of the scope; None when it is gone then."""
     due_s: float
     again_s: float = AGAIN_FIRST_S
 
@@ -69,11 +71,12 @@ class Signals:
 
     def ask(self, shard: int, epoch: int, signals: Iterable[Signal]) -> None:
         """Takes what a live batch asks for, once it is committed."""
-        now = time.monotonic()
         for signal in signals:
-            key = (shard, signal.scope)
-            if key in self._waiting or len(self._waiting) < WAITING_MAX:
-                self._waiting[key] = _Waiting(Ask(epoch, signal.scope, signal.floor), now)
+            self._take(shard, Ask(epoch, signal.scope, signal.floor), None)
+
+    def ask_for_reader(self, shard: int, ask: Ask) -> None:
+        """Somebody misses what may never have been heard of here: it was there before the log."""
+        self._take(shard, ask, Cold.NEVER_LOADED)
 
     def forget(self, shard: int) -> None:
         """The shard is another worker's now."""
@@ -93,6 +96,11 @@ class Signals:
         """What can't be sent at once is asked for by those who miss it."""
         self._producer.flush(1.0)
 
+    def _take(self, shard: int, ask: Ask, unknown: Cold | None) -> None:
+        key = (shard, ask.scope)
+        if key in self._waiting or len(self._waiting) < WAITING_MAX:
+            self._waiting[key] = _Waiting(ask, unknown, time.monotonic())
+
     def _send_due(self) -> None:
         now = time.monotonic()
         due = [(key, one) for key, one in self._waiting.items() if one.due_s <= now]
@@ -103,7 +111,7 @@ class Signals:
                 snapshot = self._snapshot(shard)
                 readers[shard] = None if snapshot is None else ShardReader(snapshot)
             reader = readers[shard]
-            cold = None if reader is None else why_cold(reader, scope)
+            cold = None if reader is None else why_cold(reader, scope, waiting.unknown)
             if reader is not None and cold is None:
                 del self._waiting[key]
                 continue
@@ -134,22 +142,23 @@ class Signals:
         return True
 
 
-def why_cold(reader: ShardReader, scope: Scope) -> Cold | None:
-    """Why what is asked for can't be answered from the shard; None when it can, or is gone."""
+def why_cold(reader: ShardReader, scope: Scope, unknown: Cold | None) -> Cold | None:
+    """Why what is asked for can't be answered from the shard, None when it can; `unknown` where
+    nothing is known of it."""
     name, head = scope.name, reader.head
     match scope.kind:
         case ScopeKind.TABLE:
             state = reader.state(name)
-            return None if state is None else state.statistics_cold(head.applied, head.floor)
+            return unknown if state is None else state.statistics_cold(head.applied, head.floor)
         case ScopeKind.WRITE_IDS:
             if reader.state(name) is None:
-                return None
+                return unknown
             return Cold.DOUBT if reader.write_ids(name).cold else None
         case ScopeKind.NAMES:
             loads = reader.names_loads(DatabaseName(name.catalog, name.db))
         case ScopeKind.DATABASES:
             loads = reader.databases_loads(name.catalog)
-    return None if loads is None else loads.cold(head.applied, head.floor)
+    return unknown if loads is None else loads.cold(head.applied, head.floor)
 
 
 def _told(error: object, _: object) -> None:

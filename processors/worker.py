@@ -12,7 +12,6 @@ from msgspec import Struct
 from hive.errors import MachineError, MetatideError, TopicError
 from processors.bulk import Bulk
 from processors.directory import WorkerDirectory
-from processors.fold import Signal
 from processors.group import Group, Membership
 from processors.limits import CHECK_EVERY_S, Allowed, Limits
 from processors.metrics import Metrics
@@ -21,6 +20,7 @@ from processors.signals import Signals
 from processors.topic import Topic, TopicClient
 from state.image import Images
 from state.records import Scope
+from state.records.asks import Ask
 from state.store import MemoryBudget, Snapshot
 
 WATCH_S: Final = 1.0
@@ -102,7 +102,7 @@ class Worker:
         """Somebody reads what is cold in a shard of this worker."""
         found = self.shards.get(shard)
         if found is not None and self._signals is not None:
-            self._signals.ask(shard, found.position.epoch, [Signal(scope, floor)])
+            self._signals.ask_for_reader(shard, Ask(found.position.epoch, scope, floor))
 
     async def run(self) -> None:
         """Until it is cancelled; all is flushed and closed then."""

@@ -4,13 +4,14 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from random import Random
 
+import pytest
 import sqlalchemy as sa
 
 from connectors import tails
@@ -33,11 +34,14 @@ from tests.connectors.running import (
     read,
     until,
 )
+from tests.support import hms_objects as objects
+from tests.support.metastore import Instances, MetastoreFactory
 from tests.support.processes import die_with_parent
 
 EVENTS = 5_000
 WRITERS = 2
 KILLS_MIN = 5
+COLUMNS, KEYS = {"id": "bigint"}, {"ds": "string"}
 SIZE = Size(tables=40, partitions=300, storage_descriptors=8)
 
 
@@ -97,36 +101,30 @@ def processes(count: int, url: str, topic: Topic, folder: Path) -> Iterator[list
             one.kill()
 
 
+Writers = list[Future[None]]
+
+
 @contextmanager
-def writing(store: Store, events: int) -> Iterator[list[threading.Thread]]:
-    """Two workloads, as two metastores would be: the threads end when all is written."""
-    failures: list[BaseException] = []
+def in_threads(write: Callable[[int], None], count: int) -> Iterator[Writers]:
+    """Calls with the numbers from 0 on, at the same time."""
+    with ThreadPoolExecutor(count) as pool:
+        writers = [pool.submit(write, number) for number in range(count)]
+        yield writers
+    for one in writers:
+        one.result()
 
-    def write(workload: Workload) -> None:
-        try:
-            pace = Pace(Limits(events=events // 2, events_per_s=400))
-            workload.prepare(Pace(Limits()))
-            pace.begin(workload.events)
-            workload.run(WRITERS, pace)
-        except BaseException as failure:
-            failures.append(failure)
-            raise
 
-    threads = [
-        threading.Thread(
-            target=write,
-            args=(Workload(store.ids, store.session, store.schema, SIZE, Style(seed=seed)),),
-        )
-        for seed in range(2)
-    ]
-    for thread in threads:
-        thread.start()
-    try:
-        yield threads
-    finally:
-        for thread in threads:
-            thread.join()
-    assert not failures
+def writing(store: Store, events: int) -> AbstractContextManager[Writers]:
+    """Two workloads, as two metastores would be."""
+
+    def write(seed: int) -> None:
+        workload = Workload(store.ids, store.session, store.schema, SIZE, Style(seed=seed))
+        pace = Pace(Limits(events=events // 2, events_per_s=400))
+        workload.prepare(Pace(Limits()))
+        pace.begin(workload.events)
+        workload.run(WRITERS, pace)
+
+    return in_threads(write, 2)
 
 
 def expected(store: Store, topic: Topic) -> list[dict[int, tuple[AnyAction, ...]]]:
@@ -172,26 +170,81 @@ def assert_all_there(store: Store, topic: Topic) -> None:
     assert published(messages, topic) == expected(store, topic)
 
 
+def kill_again_and_again(
+    url: str,
+    topic: Topic,
+    folder: Path,
+    kills_min: int,
+    writing: AbstractContextManager[Writers],
+) -> None:
+    """Until all is written: whenever the connector has come further, it is killed."""
+    store, rng, kills = Store(url), Random(5), 0
+    events.create(topic)
+    with processes(1, url, topic, folder) as [one]:
+        with writing as writers:
+            one.until(lambda: position(topic) > 0)
+            while kills < kills_min or not all(writer.done() for writer in writers):
+                before = position(topic)
+                caught_up = before >= last_event(store)
+                one.until(lambda: caught_up or position(topic) > before)  # noqa: B023
+                time.sleep(rng.random() / 2)
+                one.kill()
+                one.start()
+                kills += 1
+        one.until(lambda: position(topic) >= last_event(store))
+    assert_all_there(store, topic)
+
+
 def test_one_that_is_killed_again_and_again_loses_nothing(
     new_database: Callable[[], str], kafka_broker: str, tmp_path: Path
 ) -> None:
-    url, topic, rng = new_database(), new_topic(kafka_broker, 6), Random(5)
+    url = new_database()
     store = Store(url)
-    kills = 0
-    events.create(topic)
-    with processes(1, url, topic, tmp_path) as [one], writing(store, EVENTS) as writers:
-        one.until(lambda: position(topic) > 0)
-        while kills < KILLS_MIN or any(thread.is_alive() for thread in writers):
-            before = position(topic)
-            caught_up = before >= last_event(store)
-            one.until(lambda: caught_up or position(topic) > before)  # noqa: B023
-            time.sleep(rng.random() / 2)
-            one.kill()
-            one.start()
-            kills += 1
-        one.until(lambda: position(topic) >= last_event(store))
+    writers = writing(store, EVENTS)
+    kill_again_and_again(url, new_topic(kafka_broker, 6), tmp_path, KILLS_MIN, writers)
     assert last_event(store) >= EVENTS
-    assert_all_there(store, topic)
+
+
+def calling(instances: Instances, rounds: int) -> AbstractContextManager[Writers]:
+    """Four writers who call two metastores in turn."""
+
+    def write(number: int) -> None:
+        database = f"w{number}"
+        with instances.connect(number % len(instances.addresses)) as client:
+            client.create_database(database)
+            for round_ in range(rounds):
+                name = f"t{round_}"
+                table = client.create_table(objects.table(database, name, COLUMNS, KEYS))
+                for value, finish in (("a", client.commit), ("b", client.abort)):
+                    txn = client.open_transaction()
+                    write_id = client.allocate_write_id(txn, database, name)
+                    client.add_partitions(table, [[value]], write_id=write_id)
+                    finish(txn)
+                plain = objects.table(database, f"p{round_}", COLUMNS, transactional=False)
+                renamed = client.create_table(plain)
+                renamed.tableName = f"r{round_}"
+                client.alter_table(database, f"p{round_}", renamed)
+                client.rpc.drop_table(database, f"r{round_}", False)
+
+    return in_threads(write, 4)
+
+
+@pytest.mark.hive
+@pytest.mark.parametrize(
+    ("rounds", "kills_min"),
+    [(6, 2), pytest.param(110, 40, marks=[pytest.mark.torture, pytest.mark.timeout(1_800)])],
+)
+def test_nothing_that_two_metastores_say_is_lost(
+    metastore_factory: MetastoreFactory,
+    kafka_broker: str,
+    tmp_path: Path,
+    rounds: int,
+    kills_min: int,
+) -> None:
+    instances = metastore_factory(instances=2)
+    url, topic = instances.database_url, new_topic(kafka_broker, 6)
+    kill_again_and_again(url, topic, tmp_path, kills_min, calling(instances, rounds))
+    assert last_event(Store(url)) >= 4 * 12 * rounds
 
 
 def test_two_at_once_one_of_which_sleeps_lose_nothing(
@@ -205,8 +258,8 @@ def test_two_at_once_one_of_which_sleeps_lose_nothing(
             for each in (one, other):
                 each.until(lambda: position(topic) > 0)
             other.process.send_signal(signal.SIGSTOP)
-            for thread in writers:
-                thread.join()
+            for writer in writers:
+                writer.result()
             one.until(lambda: position(topic) >= last_event(store))
         ends = tails.offsets(topic)[1]
         one.kill()

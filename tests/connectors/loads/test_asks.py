@@ -1,0 +1,79 @@
+"""From a worker that misses a table, through the signals topic, to a worker that has it."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from connectors import topic
+from connectors.connector import Connector
+from connectors.kafka import Topic
+from connectors.loads.batch import Database
+from connectors.loads.loader import Loader
+from connectors.sql_source import SqlSource
+from hive.names import TableName
+from metatide.demo.bulk import fill
+from metatide.demo.options import Size
+from metatide.demo.store import Store
+from metatide.demo.workload import Style, Workload
+from processors.topic import TopicClient
+from processors.worker import Worker
+from state.reading import ShardReader
+from state.records import Scope, ScopeKind
+from state.records.routing import table_shard
+from tests.connectors.loads.test_loader import scopes
+from tests.connectors.running import new_topic
+from tests.processors.worker.inside import until, working
+
+SHARDS = 2
+
+
+@contextmanager
+def connecting(store: Store, events: Topic) -> Iterator[Loader]:
+    """A connector that loads what it is asked for."""
+    loader = Loader(store.engine, events)
+    connector = Connector(SqlSource(store.engine), events, on_epoch=loader.begin_epoch)
+    thread = threading.Thread(target=connector.run)
+    thread.start()
+    try:
+        yield loader
+    finally:
+        connector.stop()
+        thread.join()
+        loader.stop()
+
+
+def warm(worker: Worker, table: TableName) -> bool:
+    snapshot = worker.snapshot(table_shard(table, SHARDS))
+    if snapshot is None:
+        return False
+    reader = ShardReader(snapshot)
+    state = reader.state(table)
+    return state is not None and not state.loads.cold(reader.head.applied, reader.head.floor)
+
+
+def test_what_a_worker_misses_becomes_warm(
+    new_database: Callable[[], str], kafka_broker: str, tmp_path: Path
+) -> None:
+    store, events = Store(new_database()), new_topic(kafka_broker, SHARDS)
+    size = Size(tables=3, partitions=30, storage_descriptors=3)
+    for _ in fill(Workload(store.ids, store.session, store.schema, size, Style())):
+        pass
+    asked, other, *_ = (
+        one.name
+        for one in scopes(Database(store.engine, store.schema))
+        if one.kind is ScopeKind.TABLE
+    )
+    topic.create(events)
+
+    async def run() -> None:
+        async with working(TopicClient(events.servers, events.name).describe(), tmp_path) as worker:
+            assert not warm(worker, asked)
+            worker.ask(table_shard(asked, SHARDS), Scope(ScopeKind.TABLE, asked), 0)
+            await until(lambda: warm(worker, asked))
+            assert not warm(worker, other)
+            await until(lambda: worker.asks_waiting == 0)
+
+    with connecting(store, events):
+        asyncio.run(run())
