@@ -1,7 +1,6 @@
 """What all commands of `metatide get` share: options, a client, and how answers are shown."""
 
 import functools
-import os
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -23,13 +22,12 @@ from metatide.client import (
     Settings,
     UnavailableError,
 )
-from metatide.config import load
+from metatide.config import Config, Effective, configured
 from metatide.stack.state import StateFile
 
 T = TypeVar("T")
 Rows = Callable[[Any], Iterable[tuple[str, ...]]]
 
-_TOKEN = "METATIDE_TOKEN"
 _CONSISTENCIES = ("any", "at_least", "write_ids", "latest")
 
 
@@ -38,7 +36,7 @@ def asking(function: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(function)
     def asked(
-        server: str | None,
+        effective: Effective,
         consistency: Any,
         min_position: str | None,
         write_ids: str | None,
@@ -51,9 +49,10 @@ def asking(function: Callable[..., None]) -> Callable[..., None]:
     ) -> None:
         least = _position(min_position)
         need = Need(consistency, write_ids, table_id, accept_newer, least, max_wait_ms)
-        trusted = load().config.reads.tls_ca
-        settings = Settings(os.environ.get(_TOKEN), verify=str(trusted) if trusted else True)
-        url = server or _running()
+        config = effective.config
+        trusted = config.reads.tls_ca
+        settings = Settings(config.client.token, verify=str(trusted) if trusted else True)
+        url = config.client.server or _running(config)
         show = Show(explain=explain, as_json=as_json or not sys.stdout.isatty())
         try:
             with Client(url, settings) as client:
@@ -65,13 +64,6 @@ def asking(function: Callable[..., None]) -> Callable[..., None]:
             raise MachineError(f"{url} does not answer: {error}") from error
 
     options = [
-        click.option(
-            "--server",
-            metavar="URL",
-            envvar="METATIDE_SERVER",
-            show_envvar=True,
-            help="The server; by default the one that `metatide up` runs.",
-        ),
         click.option(
             "--consistency", type=click.Choice(_CONSISTENCIES), help="How fresh the answer must be."
         ),
@@ -96,7 +88,10 @@ def asking(function: Callable[..., None]) -> Callable[..., None]:
         ),
         click.option("--json", "as_json", is_flag=True, help="JSON on a terminal too."),
     ]
-    return functools.reduce(lambda wrapped, option: option(wrapped), reversed(options), asked)
+    with_options: Callable[..., None] = asked
+    for option in reversed(options):
+        with_options = option(with_options)
+    return configured("client.server")(with_options)
 
 
 class Show:
@@ -134,8 +129,7 @@ def _position(text: str | None) -> Position | None:
         raise InputError(f"bad position {text!r}: write EPOCH:EVENT, as 0:1234") from None
 
 
-def _running() -> str:
-    config = load().config
+def _running(config: Config) -> str:
     state = StateFile(config.data_dir).read()
     if state is not None:
         for process in state.processes:

@@ -168,6 +168,19 @@ class Reads(Section, frozen=True):
     ] = None
 
 
+class Client(Section, frozen=True):
+    """How `metatide get` reaches a server."""
+
+    server: Annotated[
+        str | None,
+        key(
+            "The server, `http://HOST:PORT`; by default the one that `metatide up` runs.",
+            option="--server",
+        ),
+    ] = None
+    token: Annotated[Secret | None, key("The token that it lets in.")] = None
+
+
 class Thrift(Section, frozen=True):
     """The Thrift server of a worker, which speaks as a metastore does."""
 
@@ -334,6 +347,7 @@ class Config(Section, frozen=True):
     upstream: Upstream = Upstream()
     http: Http = Http()
     reads: Reads = Reads()
+    client: Client = Client()
     thrift: Thrift = Thrift()
     state: State = State()
     connect: Connect = Connect()
