@@ -1,0 +1,464 @@
+"""The Thrift server: the metastore's calls, beside an empty prototype and a real metastore.
+
+Closed loops, one connection a client, all calls of a row to the same tables by turns. The server
+holds 1,001 external tables of 20 columns and 110,000 partitions in a RocksDB store. The prototype
+skips through a call and answers with as many bytes, on the same event loop. With `--metastore`, a
+Hive 4.2 metastore (ObjectStore on PostgreSQL) is asked the same; it has 50 of those tables, and the
+one of 10,000 partitions. `cpu_us` is what a call costs the process that answers: unlike calls a
+second it doesn't depend on what else the machine does. `first_cpu_us` is the same of calls that
+were not made before, of which no answer is kept.
+"""
+
+import asyncio
+import json
+import os
+import selectors
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from random import Random
+from time import monotonic, perf_counter, sleep
+from typing import Any, Final, NamedTuple, cast
+
+import psutil
+import sqlalchemy as sa
+import uvloop
+
+from benchmarks.http import NoDatabase, OneShard, follow, free_port, write_events
+from hive.names import TableName, table_name
+from hive.schema import Version, create, metadata
+from hive.thrift.binary import encode
+from hive.thrift.structs import PARTITION, TABLE
+from metatide.config.values import ThriftUrl
+from metatide.stack.metastore import Metastore, Settings
+from metatide.stack.ports import Ports
+from processors.fold import Fold
+from query_api.database import Primary, bounded_engine
+from query_api.requirement import Consistency, Defaults
+from query_api.resolver.resolver import Resolver
+from query_api.shards import Views
+from query_api.thrift.methods import CachedMethods
+from query_api.thrift.scanner import Scanner
+from query_api.thrift.server import ThriftServer
+from query_api.thrift.upstream import UpstreamSettings
+from query_api.thrift.wire import Kind, header
+from state.records import Change
+from state.records.actions import AnyAction, CreateTable, PutPartitions
+from state.records.objects import PartitionImage, TableImage
+from state.store import Identity, MemoryBudget, Position, Store
+from state.store.families import SHARD_FAMILIES
+from tests.query_api.thrift.methods.wire import arguments, request
+from tests.support import hms_client, postgres
+from tests.support import hms_objects as objects
+from tests.support.processes import open_folder
+from tests.support.processes import running as running_service
+
+DB: Final = "bench"
+TABLES: Final = 1_000
+PARTITIONS: Final = 100
+WIDE: Final = "wide"
+WIDE_DAYS: Final = 100
+METASTORES_TABLES: Final = 50
+SECONDS: Final = 3.0
+WARM_UP_S: Final = 15.0
+"""At most so long each call is made once before."""
+CLIENTS: Final = (1, 8)
+LATEST_CLIENTS: Final = 32
+EVENT: Final = 5_000
+"""Up to which the server's shard is complete."""
+PROTOTYPE: Final = "get_nothing"
+MIB: Final = 1 << 20
+
+Types = dict[str, str]
+COLUMNS: Final[Types] = {f"column_{number}": "decimal(18,2)" for number in range(20)}
+
+
+class Row(NamedTuple):
+    """One call of the table, with its variants."""
+
+    name: str
+    method: str
+    calls: list[bytes]
+
+
+def keys_of(name: str) -> tuple[str, ...]:
+    return ("ds", "hr") if name == WIDE else ("ds",)
+
+
+def values_of(name: str) -> Iterator[tuple[str, ...]]:
+    if name == WIDE:
+        for day in range(WIDE_DAYS):
+            yield from ((f"d{day:03d}", f"{hour}") for hour in range(100))
+    else:
+        yield from ((f"d{day:03d}",) for day in range(PARTITIONS))
+
+
+def rows(tables: int) -> Iterator[Row]:
+    """The calls that are measured, over so many tables."""
+    random = Random(1)
+    names = [f"t{number}" for number in range(tables)]
+    pick = [random.choice(names) for _ in range(2_000)]
+
+    def named(table: str, count: int) -> list[str]:
+        return [f"ds=d{day:03d}" for day in random.sample(range(PARTITIONS), count)]
+
+    def some(method: str, made: Any, count: int = 2_000) -> Row:
+        return Row(method, method, [arguments(method, *made(name)) for name in pick[:count]])
+
+    yield some("get_table_req", lambda name: [request("GetTableRequest", dbName=DB, tblName=name)])
+    yield some("get_partition", lambda name: [DB, name, [f"d{random.randrange(PARTITIONS):03d}"]])
+    yield some("get_partitions", lambda name: [DB, name, -1], 200)._replace(
+        name="get_partitions (100)"
+    )
+    yield some("get_partitions_by_names", lambda name: [DB, name, named(name, 10)])._replace(
+        name="get_partitions_by_names (10)"
+    )
+    yield some("get_partition_names", lambda name: [DB, name, -1])._replace(
+        name="get_partition_names (100)"
+    )
+    yield Row(
+        "get_partition_names (10,000)",
+        "get_partition_names",
+        [arguments("get_partition_names", DB, WIDE, -1)],
+    )
+    yield Row(
+        "get_partitions_by_filter (100 of 10,000)",
+        "get_partitions_by_filter",
+        [
+            arguments("get_partitions_by_filter", DB, WIDE, f"ds = 'd{day:03d}'", -1)
+            for day in range(WIDE_DAYS)
+        ],
+    )
+
+
+RELAYED: Final = "get_valid_write_ids"
+
+
+# The server process.
+
+
+def descriptor(location: str, count: int) -> dict[str, Any]:
+    return {
+        "cols": [{"name": name, "type": type_} for name, type_ in list(COLUMNS.items())[:count]],
+        "location": f"file:/lake/{DB}/{location}",
+        "inputFormat": objects.ORC[0],
+        "outputFormat": objects.ORC[1],
+        "serdeInfo": {"serializationLib": objects.ORC[2]},
+    }
+
+
+def actions(name: str, id_: int) -> Iterator[AnyAction]:
+    table: TableName = table_name(None, DB, name)
+    fields = {
+        "tableName": name,
+        "dbName": DB,
+        "owner": "hive",
+        "sd": descriptor(name, 20),
+        "partitionKeys": [{"name": key, "type": "string"} for key in keys_of(name)],
+        "parameters": {"EXTERNAL": "TRUE"},
+        "tableType": "EXTERNAL_TABLE",
+        "id": id_,
+    }
+    yield CreateTable(TableImage(table, id_, 0, False, True, encode(TABLE, fields)))
+    images = []
+    for values in values_of(name):
+        partition = {
+            "values": list(values),
+            "dbName": DB,
+            "tableName": name,
+            "sd": descriptor("/".join((name, *values)), 20),
+            "parameters": {"numRows": "100", "totalSize": "123456"},
+        }
+        images.append(PartitionImage(values, 0, 1, encode(PARTITION, partition)))
+    for start in range(0, len(images), 1_000):
+        yield PutPartitions(table, 0, tuple(images[start : start + 1_000]), added=True)
+
+
+def fill(store: Store) -> None:
+    event = 0
+    for id_, name in enumerate([*(f"t{number}" for number in range(TABLES)), WIDE], 1):
+        for action in actions(name, id_):
+            event += 1
+            fold(store, Change(0, event - 1, event, (action,)), event)
+    fold(store, Change(0, event, EVENT), EVENT)
+    store.flush()
+
+
+def fold(store: Store, change: Change, event: int) -> None:
+    txn = store.transaction()
+    one = Fold(txn)
+    one.apply(change)
+    one.flush()
+    store.commit(txn, Position(0, event, event))
+
+
+class Prototype(asyncio.Protocol):
+    """Skips through each call, and answers with as many bytes as its first field says."""
+
+    def __init__(self) -> None:
+        self._scanner = Scanner(100 * MIB)
+        self._transport: asyncio.Transport | None = None
+        self._bodies: dict[bytes, bytes] = {}
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        scanner = self._scanner
+        if scanner.feed(data) < 0:
+            return
+        assert self._transport is not None
+        size = data[-5:-1]
+        body = self._bodies.get(size)
+        if body is None:
+            length = int.from_bytes(size, "big")
+            body = b"\x0b\0\0" + length.to_bytes(4, "big") + b"x" * length + b"\0"
+            self._bodies[size] = body
+        self._transport.write(header(Kind.REPLY, scanner.method, scanner.sequence) + body)
+
+
+async def run_server(store: Store, port: int, url: str, upstream: str) -> None:
+    primary = Primary(url) if url else None
+    database = primary or NoDatabase()
+    views = Views(OneShard(store))
+    consistency = Consistency.LATEST if url else Consistency.ANY
+    methods = CachedMethods(Resolver(views, database), views, database, Defaults(consistency))
+    addresses = (ThriftUrl(upstream).address,) if upstream else ()
+    server = ThriftServer(methods, views, database, upstream=UpstreamSettings(addresses))
+    await server.start("127.0.0.1", port)
+    await asyncio.get_running_loop().create_server(Prototype, "127.0.0.1", port + 1)
+    if url:
+        await follow(store, bounded_engine(url, connections=1, statement_timeout_ms=1000))
+    await asyncio.Event().wait()
+
+
+def serve(port: int, url: str, upstream: str) -> None:
+    identity = Identity(format_version=1, topic_id="benchmark", partitions=1, shard=0)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Store(
+            Path(folder) / "store",
+            identity,
+            families=SHARD_FAMILIES,
+            budget=MemoryBudget(128 * MIB),
+        ) as store,
+    ):
+        fill(store)
+        uvloop.run(run_server(store, port, url, upstream))
+
+
+# The clients' process.
+
+
+class Server(NamedTuple):
+    """Where calls are sent, and whose processor time they take."""
+
+    port: int
+    process: psutil.Process
+
+
+@contextmanager
+def server(url: str = "", upstream: str = "") -> Iterator[Server]:
+    port = free_port()
+    command = [sys.executable, "-m", "benchmarks.thrift", "serve", str(port), url, upstream]
+    process = subprocess.Popen(command)
+    try:
+        deadline = monotonic() + 240
+        while monotonic() < deadline and process.poll() is None:
+            try:
+                socket.create_connection(("127.0.0.1", port + 1), 1).close()
+                break
+            except OSError:
+                sleep(0.1)
+        else:
+            raise SystemExit("the server did not start")
+        yield Server(port, psutil.Process(process.pid))
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+@contextmanager
+def metastore() -> Iterator[Server]:
+    """A real one, with some of the tables."""
+    with ExitStack() as stack:
+        database = stack.enter_context(postgres.server())
+        folder = stack.enter_context(open_folder())
+        settings = Settings(sa.make_url(database.new_database()), folder / "warehouse")
+        service = Metastore(folder / "metastore", Ports(folder / "ports.json"), settings)
+        process = stack.enter_context(running_service(service, folder / "log"))
+        with hms_client.connect(service.address) as client:
+            client.create_database(DB)
+            for name in [*(f"t{number}" for number in range(METASTORES_TABLES)), WIDE]:
+                keys = dict.fromkeys(keys_of(name), "string")
+                table = client.create_table(
+                    objects.table(DB, name, COLUMNS, keys, transactional=False)
+                )
+                values = list(values_of(name))
+                for start in range(0, len(values), 1_000):
+                    client.add_partitions(table, values[start : start + 1_000])
+        yield Server(ThriftUrl(service.address).address[1], psutil.Process(process.pid))
+
+
+class Client:
+    """A connection that sends these calls in turns, and awaits each reply."""
+
+    def __init__(self, port: int, method: str, calls: Sequence[bytes], start: int) -> None:
+        self.socket = socket.create_connection(("127.0.0.1", port))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        head = header(Kind.CALL, method, b"\0\0\0\1")
+        self._calls = [head + call for call in calls]
+        self._next = start * len(calls) // 8
+        self._scanner = Scanner(1 << 30)
+        self._sizes: dict[int, int] = {}
+        self._left = 0
+        self._received = 0
+        self._sent = 0.0
+
+    def ask(self) -> None:
+        self._at = self._next % len(self._calls)
+        self._next += 1
+        self._received = 0
+        self._left = self._sizes.get(self._at, -1)
+        self._sent = perf_counter()
+        self.socket.sendall(self._calls[self._at])
+
+    def receive(self) -> float | None:
+        """The time that the reply took, when all of it is there: it is scanned the first time."""
+        data = self.socket.recv(1 << 20)
+        if not data:
+            raise SystemExit("the server hung up")
+        self._received += len(data)
+        if self._left < 0:
+            if self._scanner.feed(data) < 0:
+                return None
+            if self._scanner.kind != Kind.REPLY:
+                raise SystemExit(f"an exception instead of a reply: {data[:300]!r}")
+            self._sizes[self._at] = self._received
+        elif self._received < self._left:
+            return None
+        return perf_counter() - self._sent
+
+    @property
+    def size(self) -> int:
+        """Of a typical reply."""
+        return sorted(self._sizes.values())[len(self._sizes) // 2]
+
+
+def measure(where: Server, method: str, calls: Sequence[bytes], clients: int) -> dict[str, Any]:
+    opened = [Client(where.port, method, calls, number) for number in range(clients)]
+    with selectors.DefaultSelector() as selector:
+        for client in opened:
+            selector.register(client.socket, selectors.EVENT_READ, client)
+            client.ask()
+        began = cpu_s(where.process)
+        first = _drive(selector, WARM_UP_S, len(calls))
+        before = cpu_s(where.process)
+        seconds = _drive(selector, SECONDS)
+        spent = cpu_s(where.process) - before
+    for client in opened:
+        client.socket.close()
+    seconds.sort()
+    return {
+        "per_s": round(len(seconds) / SECONDS),
+        "p50_ms": round(1000 * seconds[len(seconds) // 2], 3),
+        "p99_ms": round(1000 * seconds[int(len(seconds) * 0.99)], 3),
+        "cpu_us": round(1e6 * spent / len(seconds), 1),
+        "first_cpu_us": round(1e6 * (before - began) / len(first), 1),
+        "reply_bytes": opened[0].size,
+    }
+
+
+def _drive(selector: selectors.BaseSelector, for_s: float, count: int | None = None) -> list[float]:
+    """How long the calls took that were answered in this time, or so many of them."""
+    found: list[float] = []
+    end = perf_counter() + for_s
+    while perf_counter() < end and (count is None or len(found) < count):
+        for key, _ in selector.select(1):
+            took = key.data.receive()
+            if took is not None:
+                found.append(took)
+                key.data.ask()
+    return found
+
+
+def cpu_s(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)
+
+
+def prototype(where: Server, clients: int, size: int) -> dict[str, Any]:
+    """The same number of bytes, from a server that does nothing for them."""
+    call = b"\x08\0\1" + size.to_bytes(4, "big") + b"\0"
+    return measure(where._replace(port=where.port + 1), PROTOTYPE, [call], clients)
+
+
+def show(name: str, clients: int, **figures: Any) -> None:
+    line = {"name": name, "clients": clients, **figures}
+    print(json.dumps({**line, "load_average": round(os.getloadavg()[0], 1)}), flush=True)
+
+
+def measure_any(real: Server | None) -> None:
+    upstream = "" if real is None else f"thrift://127.0.0.1:{real.port}"
+    with server(upstream=upstream) as here:
+        for row, small in zip(rows(TABLES), rows(METASTORES_TABLES), strict=True):
+            for clients in CLIENTS:
+                ours = measure(here, row.method, row.calls, clients)
+                bare = prototype(here, clients, ours["reply_bytes"])
+                more = {}
+                if real is not None:
+                    theirs = measure(real, small.method, small.calls, clients)
+                    more = {"metastore": theirs, "ratio": round(ours["per_s"] / theirs["per_s"], 1)}
+                show(f"any: {row.name}", clients, endpoint=ours, prototype=bare, **more)
+        if real is not None:
+            call = arguments(
+                RELAYED, request("GetValidWriteIdsRequest", fullTableNames=[f"{DB}.t0"])
+            )
+            for clients in CLIENTS:
+                direct = measure(real, RELAYED, [call], clients)
+                through = measure(here, RELAYED, [call], clients)
+                extra = round(through["p50_ms"] - direct["p50_ms"], 3)
+                show("relayed", clients, endpoint=through, metastore=direct, extra_ms=extra)
+
+
+def measure_latest() -> None:
+    with postgres.server() as database:
+        url = database.new_database()
+        engine = bounded_engine(url, connections=1, statement_timeout_ms=1000)
+        create(engine, Version.V4_1)
+        sequence = metadata(Version.V4_1).tables["NOTIFICATION_SEQUENCE"]
+        with engine.begin() as connection:
+            connection.execute(sa.update(sequence).values(NEXT_EVENT_ID=EVENT + 1))
+        with server(url) as here:
+            row = next(rows(TABLES))
+            for name in ("nothing happens", "200 events/s on other tables"):
+                stop = threading.Event()
+                writer = threading.Thread(target=write_events, args=(url, stop))
+                if "200" in name:
+                    writer.start()
+                ours = measure(here, row.method, row.calls, LATEST_CLIENTS)
+                stop.set()
+                bare = prototype(here, LATEST_CLIENTS, ours["reply_bytes"])
+                show(f"latest: {row.name}, {name}", LATEST_CLIENTS, endpoint=ours, prototype=bare)
+                if writer.ident is not None:
+                    writer.join()
+        engine.dispose()
+
+
+def main() -> None:
+    with ExitStack() as stack:
+        wanted = "--metastore" in sys.argv[1:]
+        measure_any(stack.enter_context(metastore()) if wanted else None)
+    measure_latest()
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["serve"]:
+        serve(int(sys.argv[2]), sys.argv[3], sys.argv[4])
+    else:
+        main()
