@@ -201,8 +201,14 @@ class Metastore:
         return {**self.now.txns, txn: state}
 
     def purge(self) -> None:
-        """Aborted transactions were cleaned up, and write ids that no list needs are forgotten."""
-        kept = {txn: s for txn, s in self.now.txns.items() if s is not TxnState.ABORTED}
+        """Aborted transactions were cleaned up, but the newest, which tells how many there were;
+        and write ids that no list needs are forgotten."""
+        newest = max(self.now.txns, default=0)
+        kept = {
+            txn: state
+            for txn, state in self.now.txns.items()
+            if state is not TxnState.ABORTED or txn == newest
+        }
         least = min(self.now.open, default=max(kept, default=0))
         ids = {
             table: {txn: id_ for txn, id_ in held.items() if txn >= least}
