@@ -11,9 +11,10 @@ from hive.filters.meaning import PartitionKey
 from hive.filters.parser import parse_filter
 from hive.filters.predicate import predicate
 from hive.names import partition_name, partition_names
-from hive.thrift.binary import decode, encode
-from hive.thrift.canonical import ACID_PARTITION, is_full_acid
-from hive.thrift.structs import PARTITION, TABLE
+from hive.thrift.binary import decode
+from hive.thrift.canonical import is_full_acid
+from hive.thrift.splice import acid_partition
+from hive.thrift.structs import TABLE
 from hive.thrift.view import TableView
 from query_api.objects import Objects, Values
 from query_api.reads.read import SHORT_MAX, Page, Slice, TableRead, cut, existing_table
@@ -53,7 +54,7 @@ class GetPartition(TableRead[bytes], frozen=True):
                 f"there is no partition {partition_name(_fit(keys, self.values), self.values)} "
                 f"of {self.table}"
             )
-        return next(iter(_read_otherwise_than_by_name(table, [data])))
+        return next(iter(_found_by_condition(table, [data])))
 
 
 class _Selection(TableRead[A], Generic[A], frozen=True):
@@ -103,8 +104,8 @@ class ListPartitions(_Selection[Slice[bytes]], frozen=True):
         table = existing_table(objects, self.table)
         chosen = cut(self._select(objects, table), _name, self.page)
         data = objects.partitions(self.table, [values for _, values in chosen.items])
-        if self.wanted.names is None:
-            data = _read_otherwise_than_by_name(table, data)
+        if self.wanted.filter is not None or any(self.wanted.prefix):
+            data = _found_by_condition(table, data)
         return Slice(data, chosen.next)
 
 
@@ -146,8 +147,9 @@ def _fit(keys: Values, values: Values) -> Values:
     return keys
 
 
-def _read_otherwise_than_by_name(table: bytes, partitions: Iterable[bytes]) -> Iterable[bytes]:
-    """As the metastore gives them: of a full ACID table, without what serdes are told."""
+def _found_by_condition(table: bytes, partitions: Iterable[bytes]) -> Iterable[bytes]:
+    """As the metastore gives what it finds by values or a filter: of a full ACID table, without
+    what serdes are told."""
     if not (TableView(table).transactional and is_full_acid(decode(TABLE, table)["parameters"])):
         return partitions
-    return (encode(ACID_PARTITION, decode(PARTITION, data)) for data in partitions)
+    return map(acid_partition, partitions)

@@ -108,8 +108,8 @@ async def compare(world: World, of_each: int) -> Comparison:
 
 
 def test_all_methods_are_answered_as_the_metastore_answers_them(world: World) -> None:
-    comparison = asyncio.run(compare(world, 24))
-    assert sum(comparison.same["warm"].values()) > 500
+    comparison = asyncio.run(compare(world, 14))
+    assert sum(comparison.same["warm"].values()) > 300
 
 
 @pytest.mark.torture
@@ -118,7 +118,7 @@ def test_thousands_of_calls(world: World) -> None:
     assert sum(comparison.same["warm"].values()) > 2500
 
 
-async def compare_after(world: World, rounds: int, seed: int) -> Comparison:
+async def compare_after(world: World, rounds: int, of_each: int, seed: int) -> Comparison:
     """After each stretch of a history, cold as the events leave the caches, and loaded again."""
     changing = f"changing_{seed}", f"other_{seed}"
     with hms_client.connect(world.address) as client, wire.connect(world.address) as metastore:
@@ -126,25 +126,25 @@ async def compare_after(world: World, rounds: int, seed: int) -> Comparison:
         async with world.asked() as asked:
             comparison = Comparison(asked)
             for number in range(rounds):
-                history.go_on(30)
+                history.go_on(20)
                 world.folded.follow()
                 if number % 2:
                     world.warm.load()
                 else:
                     world.warm.follow()
-                await comparison.run(metastore, sample(corpus(client, changing), 8))
+                await comparison.run(metastore, sample(corpus(client, changing), of_each))
     return comparison
 
 
 def test_answers_stay_right_through_random_histories(world: World) -> None:
-    comparison = asyncio.run(compare_after(world, 2, seed=7))
-    assert all(sum(same.values()) > 200 for same in comparison.same.values())
+    comparison = asyncio.run(compare_after(world, 2, of_each=4, seed=7))
+    assert all(sum(same.values()) > 80 for same in comparison.same.values())
 
 
 @pytest.mark.torture
 @pytest.mark.parametrize("seed", range(100, 110))
 def test_answers_stay_right_through_long_histories(world: World, seed: int) -> None:
-    comparison = asyncio.run(compare_after(world, 20, seed))
+    comparison = asyncio.run(compare_after(world, 20, of_each=8, seed=seed))
     assert all(sum(same.values()) > 2000 for same in comparison.same.values())
 
 
