@@ -28,7 +28,8 @@ class Service(ABC):
     jar_sets: tuple[str, ...] = ()
     stop_signal: signal.Signals = signal.SIGTERM
     stop_timeout_s = 15.0
-    start_timeout_s = 60.0
+    # A broker takes 3 s alone, and was seen to take 42 s among forty others.
+    start_timeout_s = 180.0
 
     @abstractmethod
     def prepare(self) -> Launch:

@@ -15,7 +15,7 @@ import psutil
 from metatide.stack.state import ProcessState, StackState, StateFile
 from tests.support.processes import die_with_parent
 
-PATIENCE_S = 120.0
+PATIENCE_S = 240.0
 _POLL_S = 0.05
 
 

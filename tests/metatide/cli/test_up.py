@@ -22,6 +22,9 @@ from tests.support.postgres import Server
 from tests.support.processes import open_folder
 from tests.support.stacks import Stack, processes_on, stack
 
+# Three starts of everything have taken 190 s where forty processes shared two cores.
+pytestmark = pytest.mark.timeout(900)
+
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
