@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
@@ -16,6 +17,7 @@ from starlette.types import Receive, Scope, Send
 from query_api.http.endpoints import DOCUMENT, ENDPOINTS, Endpoint
 from query_api.http.from_kept import FromKept
 from query_api.http.health import Check, Health, Report
+from query_api.http.messages import problem
 from query_api.http.service import Service, Settings
 from query_api.resolver.resolver import Database, Resolver
 from query_api.shards import ShardSource, Views
@@ -81,7 +83,17 @@ def create_app(
 
     routes: list[BaseRoute] = [_route(endpoint, service) for endpoint in ENDPOINTS]
     routes += [Route("/metrics", metrics), Route("/v1/openapi.json", openapi)]
+
+    async def refused(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        media_type, status = "application/problem+json", error.status_code
+        detail = f"there is nothing at {request.url.path[:200]}" if status == 404 else error.detail
+        return Response(
+            problem(status, detail), status, headers=error.headers, media_type=media_type
+        )
+
     return Starlette(
+        exception_handlers={HTTPException: refused},
         routes=[*more_routes, *routes, *_status_routes(Health(checks))],
         middleware=[
             Middleware(FromKept, service.kept, service.settings.tokens, database.after_now)

@@ -97,18 +97,19 @@ async def send_lines(send: Send, lines: Iterable[bytes], headers: Headers) -> No
 _LINES_A_BLOCK: Final = 100
 
 
+def problem(status: int, detail: str) -> bytes:
+    """The body of an error."""
+    title = HTTPStatus(status).phrase
+    return msgspec.json.encode(
+        {"type": "about:blank", "title": title, "status": status, "detail": detail}
+    )
+
+
 async def send_problem(
     send: Send, status: int, detail: str, headers: Headers | None = None
 ) -> None:
     """An error as application/problem+json."""
-    body = msgspec.json.encode(
-        {
-            "type": "about:blank",
-            "title": HTTPStatus(status).phrase,
-            "status": status,
-            "detail": detail,
-        }
-    )
+    body = problem(status, detail)
     await _send(
         send,
         status,

@@ -11,7 +11,6 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http import HTTPStatus
 from pathlib import Path
 from struct import pack
 from typing import Any, Final
@@ -27,6 +26,7 @@ from uvicorn.protocols.http.httptools_impl import (
 from uvicorn.server import ServerState
 
 from query_api.http.kept import KeptAnswers
+from query_api.http.messages import problem
 
 CONNECTIONS_MAX: Final = 10_000
 HEAD_BYTES_MAX: Final = 64 * 1024
@@ -151,14 +151,7 @@ class ReadProtocol(HttpToolsProtocol):
     def _refuse(self, status: int, detail: str) -> None:
         """Says why and hangs up; where a response is under way, only the latter."""
         if not self._is_answering():
-            body = msgspec.json.encode(
-                {
-                    "type": "about:blank",
-                    "title": HTTPStatus(status).phrase,
-                    "status": status,
-                    "detail": detail,
-                }
-            )
+            body = problem(status, detail)
             self.transport.write(
                 STATUS_LINE[status]
                 + b"content-type: application/problem+json\r\nconnection: close\r\n"

@@ -89,6 +89,9 @@ class Service:
         except TimeoutError:
             detail = f"no answer within {self.settings.timeout_s:g} s"
             await self._fail(began, 503, detail, [(b"retry-after", b"1")])
+        except Exception:
+            log.exception("a request failed", path=scope["path"])
+            await self._fail(began, 500, "an error of the server, which its log tells", [])
         finally:
             self._in_flight -= 1
 

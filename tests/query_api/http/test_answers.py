@@ -4,6 +4,7 @@ import asyncio
 import gzip
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import httpx
@@ -15,12 +16,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hive.errors import InputError
+from query_api.database.fallback import FromDatabase
 from query_api.http import Settings
 from query_api.http.access import OPEN, Role, read_tokens
 from query_api.http.endpoints import DOCUMENT, ENDPOINTS, Endpoint
 from query_api.http.openapi import document, text
 from query_api.latest.log import LatestLog
 from query_api.latest.touched import Touched
+from query_api.reads import Read
 from query_api.requirement import PARAMETERS, Consistency, Defaults
 from state.records import Pause, SetLists
 from state.records.actions import CreateNames, CreateTable, PutFunction, PutName, PutPartitions
@@ -270,6 +273,27 @@ def test_errors_say_what_to_do(path: str, status: int, says: str) -> None:
     assert response.status_code == status
     assert response.headers["content-type"] == "application/problem+json"
     assert says in response.json()["detail"]
+
+
+def test_what_is_not_served_is_a_problem_too() -> None:
+    nothing, posted = get(warm(), "/v1/nothing"), []
+
+    async def asking(client: httpx.AsyncClient) -> None:
+        posted.append(await client.post(f"{TABLE}?{ANY}"))
+
+    ask(warm(), asking)
+    for response, status in ((nothing[0], 404), (posted[0], 405)):
+        assert response.status_code == response.json()["status"] == status
+        assert response.headers["content-type"] == "application/problem+json"
+
+
+def test_a_fault_of_ours_is_one_line_for_the_caller() -> None:
+    class Broken(Nowhere):
+        async def answer(self, read: Read[Any]) -> FromDatabase[Any]:
+            raise ZeroDivisionError
+
+    [response] = get(MemoryShards(None), TABLE, database=Broken())
+    assert (response.status_code, response.json()["title"]) == (500, "Internal Server Error")
 
 
 def test_long_requests_go_in_a_body() -> None:
