@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from hive.errors import InputError
 from hive.write_ids.lists import WriteIdList
@@ -19,14 +20,26 @@ def complies(parameters: Mapping[str, str], write_id: int, ids: WriteIdList) -> 
     return _are_accurate(parameters.get(_ACCURATE)) and ids.is_valid(write_id)
 
 
+def columns_with_statistics(parameters: Mapping[str, str]) -> tuple[str, ...]:
+    """Those of which the table or partition itself says so."""
+    columns = _told(parameters.get(_ACCURATE)).get("COLUMN_STATS", {})
+    return tuple(columns) if isinstance(columns, dict) else ()
+
+
 def _are_accurate(text: str | None) -> bool:
     """Whether the figures of a whole table or partition are up to date."""
-    if text is None:
-        return False
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
+    if text is not None and text.lower() == "true":
+        return True
+    return str(_told(text).get("BASIC_STATS", "")).lower() == "true"
+
+
+def _told(text: str | None) -> dict[str, Any]:
+    if text is None or text.lower() in ("true", "false"):
+        return {}
     try:
         told = json.loads(text)
     except ValueError:
-        raise InputError(f"{_ACCURATE} is {text[:80]!r}") from None
-    return isinstance(told, dict) and str(told.get("BASIC_STATS", "")).lower() == "true"
+        told = None
+    if not isinstance(told, dict):
+        raise InputError(f"{_ACCURATE} is {text[:80]!r}")
+    return told

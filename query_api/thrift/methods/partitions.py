@@ -7,17 +7,21 @@ from typing import ClassVar, Final
 
 from hive.errors import NameFormatError
 from hive.names import partition_name, partition_values
+from hive.thrift.binary import decode, extended
 from hive.thrift.splice import acid_partition, without_buckets, without_columns
 from hive.thrift.structs import PARTITION
+from hive.thrift.view import PartitionView
 from query_api.objects import Objects, Values
 from query_api.reads import CountPartitions, ListPartitionNames, ListPartitions, Page
 from query_api.reads.partitions import Wanted
 from query_api.reads.read import SHORT_MAX
-from query_api.targets import Kind
+from query_api.targets import Kind, Target
 from query_api.thrift.call import Unable
 from query_api.thrift.methods.capabilities import partitions_lack_buckets
+from query_api.thrift.methods.compliance import columns_with_statistics
 from query_api.thrift.methods.facts import TableFacts, facts
 from query_api.thrift.methods.outcome import Items, Outcome, structs, texts
+from query_api.thrift.methods.statistics import chosen, described
 from query_api.thrift.methods.table_method import TableMethod
 
 _WHOLE_MAX: Final = 1000
@@ -48,6 +52,13 @@ class Partitions(TableMethod, frozen=True, kw_only=True):
     """Asked for; there are such of partitions only where the table says so."""
     without_columns: bool = False
     capabilities: tuple[str, ...] = ()
+    engine: str | None = None
+    """Whose statistics of columns shall come with each."""
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        targets = super().targets
+        return targets if self.engine is None else (*targets, Target(Kind.STATISTICS, self.table))
 
     @property
     def is_long(self) -> bool:
@@ -64,7 +75,7 @@ class Partitions(TableMethod, frozen=True, kw_only=True):
             return CountPartitions(self.table, self.wanted).answer(objects).to_bytes(4)
         if self.of_each is Of.NAMES:
             return texts(ListPartitionNames(self.table, self.wanted, page).answer(objects).items)
-        shown = self._shown(about)
+        shown = self._shown(about, objects)
         if isinstance(shown, Unable):
             return shown
         wanted = self.wanted if self.names is None else _of_names(self.names, about.keys)
@@ -74,7 +85,7 @@ class Partitions(TableMethod, frozen=True, kw_only=True):
             return Items(len(values), found)
         return structs(list(found))
 
-    def _shown(self, about: TableFacts) -> Callable[[bytes], bytes] | Unable:
+    def _shown(self, about: TableFacts, objects: Objects) -> Callable[[bytes], bytes] | Unable:
         """How a stored partition is given to the asker."""
         hides_buckets = partitions_lack_buckets(self.capabilities, about)
         if isinstance(hides_buckets, Unable):
@@ -86,7 +97,21 @@ class Partitions(TableMethod, frozen=True, kw_only=True):
             changes.append(partial(without_buckets, PARTITION))
         if self.without_columns:
             changes.append(without_columns)
+        if self.engine is not None:
+            changes.append(partial(self._with_statistics, self.engine, about.keys, objects))
         return _chain(changes)
+
+    def _with_statistics(
+        self, engine: str, keys: Values, objects: Objects, partition: bytes
+    ) -> bytes:
+        values = PartitionView(partition).values
+        columns = columns_with_statistics(decode(PARTITION, partition)["parameters"])
+        ((_, figures),) = objects.partition_statistics(self.table, [values])
+        found = chosen(figures, columns, engine)
+        if not found:
+            return partition
+        told = described(self.table, partition_name(keys, values), found)
+        return extended(PARTITION, partition, colStats=told)
 
 
 class Choice(ListPartitions, frozen=True):

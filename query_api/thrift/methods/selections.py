@@ -6,6 +6,7 @@ from hive.errors import InputError
 from hive.filters.parser import parse_filter
 from hive.names import DEFAULT_PARTITION, TableName
 from query_api.reads.partitions import Wanted
+from query_api.reads.statistics import DEFAULT_ENGINE
 from query_api.thrift.call import Unable
 from query_api.thrift.methods import names
 from query_api.thrift.methods.asked import (
@@ -137,7 +138,7 @@ def get_partitions_by_names(given: Arguments) -> Understood:
 
 def get_partitions_by_names_req(given: Arguments) -> Understood:
     request = given["req"]
-    refuse_unknown(request, "get_col_stats", "getFileMetadata", *_PATTERNS)
+    refuse_unknown(request, "getFileMetadata", *_PATTERNS)
     table = names.table(request)
     read = Partitions(
         table,
@@ -145,6 +146,7 @@ def get_partitions_by_names_req(given: Arguments) -> Understood:
         names=_names(request.get("names")),
         without_columns=request.get("skipColumnSchemaForPartition", False),
         capabilities=tuple(request.get("processorCapabilities", ())),
+        engine=request.get("engine", DEFAULT_ENGINE) if request.get("get_col_stats") else None,
     )
     return of_request(read, request, table)
 

@@ -3,7 +3,7 @@
 Bit vectors and histograms are left out, as the metastore does by default.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from struct import Struct as Packing
 from typing import Any, ClassVar, Final
@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final
 from hive.aggregate import aggregate
 from hive.errors import InputError, NameFormatError
 from hive.names import TableName, partition_name, partition_values
-from hive.thrift.binary import decode, encode
+from hive.thrift.binary import decode, encode, extended
 from hive.thrift.statistics import (
     AGGR_STATS,
     COLUMN_STATISTICS,
@@ -52,11 +52,8 @@ class _Statistics(TableMethod, frozen=True, kw_only=True):
     engine: str = DEFAULT_ENGINE
     snapshot: WriteIdList | None = None
 
-    def _chosen(self, figures: Sequence[ColumnFigures]) -> list[ColumnFigures]:
-        wanted = [
-            one for one in figures if one.engine == self.engine and one.column in self.columns
-        ]
-        return sorted(wanted)
+    def _chosen(self, figures: Iterable[ColumnFigures]) -> list[ColumnFigures]:
+        return chosen(figures, self.columns, self.engine)
 
 
 class TableStatistics(_Statistics, frozen=True, kw_only=True):
@@ -67,9 +64,9 @@ class TableStatistics(_Statistics, frozen=True, kw_only=True):
     def of(self, table: bytes, objects: Objects) -> Outcome:
         if not self._complies(table):
             return structs([])
-        found = self._chosen(list(objects.table_statistics(self.table)))
+        found = self._chosen(objects.table_statistics(self.table))
         if self.with_description:
-            return _described(self.table, None, found)
+            return described(self.table, None, found) if found else Nothing()
         return structs([without_sketches(one.data) for one in found])
 
     def _complies(self, table: bytes) -> bool:
@@ -92,7 +89,7 @@ class PartitionStatistics(_Statistics, frozen=True, kw_only=True):
     def of(self, table: bytes, objects: Objects) -> Outcome:
         found = self._found(objects, facts(table).keys)
         if self.with_description:
-            return _described(self.table, *found[0]) if found else Nothing()
+            return described(self.table, *found[0]) if found else Nothing()
         parts = [_MAP_OF_LISTS(STRING, LIST, len(found))]
         for name, columns in found:
             parts += (_text(name), structs([without_sketches(one.data) for one in columns]))
@@ -129,9 +126,9 @@ class Aggregate(_Statistics, frozen=True, kw_only=True):
         if not self.names or not self.columns:
             return Unable.FORM if self.snapshot is not None else _aggregated([], 0)
         keys = facts(table).keys
-        chosen = [values for name in self.names if (values := _values(name, keys))]
+        wanted = [values for name in self.names if (values := _values(name, keys))]
         figures: dict[str, list[dict[str, Any]]] = {column: [] for column in self.columns}
-        for values, found in objects.partition_statistics(self.table, chosen):
+        for values, found in objects.partition_statistics(self.table, wanted):
             columns = self._chosen(found)
             if len(columns) != len(figures) or not self._complies(objects, values):
                 return Unable.FORM
@@ -251,9 +248,14 @@ def _aggregated(columns: Sequence[dict[str, Any] | None], partitions: int) -> by
     return encode(AGGR_STATS, {"colStats": list(columns), "partsFound": partitions})
 
 
-def _described(table: TableName, partition: str | None, found: list[ColumnFigures]) -> Outcome:
-    if not found:
-        return Nothing()
+def described(
+    table: TableName,
+    partition: str | None,
+    found: Sequence[ColumnFigures],
+    *,
+    compliant: bool | None = None,
+) -> bytes:
+    """The statistics of some columns, with what they are of."""
     description = {
         "isTblLevel": partition is None,
         "dbName": table.db,
@@ -262,7 +264,7 @@ def _described(table: TableName, partition: str | None, found: list[ColumnFigure
         "lastAnalyzed": min(one.last_analyzed for one in found),
         "catName": table.catalog,
     }
-    return encode(
+    data = encode(
         COLUMN_STATISTICS,
         {
             "statsDesc": encode(COLUMN_STATISTICS_DESC, description),
@@ -270,6 +272,16 @@ def _described(table: TableName, partition: str | None, found: list[ColumnFigure
             "engine": found[0].engine,
         },
     )
+    if compliant is None:
+        return data
+    return extended(COLUMN_STATISTICS, data, isStatsCompliant=compliant)
+
+
+def chosen(
+    figures: Iterable[ColumnFigures], columns: Collection[str], engine: str
+) -> list[ColumnFigures]:
+    """Those of some columns and one engine, in the order of the columns."""
+    return sorted(one for one in figures if one.engine == engine and one.column in columns)
 
 
 def _columns(request: Arguments) -> tuple[str, ...]:

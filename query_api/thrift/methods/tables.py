@@ -8,6 +8,7 @@ from hive.thrift.view import TableView
 from hive.write_ids.lists import WriteIdList
 from query_api.objects import Objects
 from query_api.reads.read import SHORT_MAX, Read
+from query_api.reads.statistics import DEFAULT_ENGINE
 from query_api.targets import Kind, Target, of_database
 from query_api.thrift.call import Unable
 from query_api.thrift.methods import names
@@ -20,9 +21,10 @@ from query_api.thrift.methods.asked import (
     snapshot,
 )
 from query_api.thrift.methods.capabilities import table_for
-from query_api.thrift.methods.compliance import complies
+from query_api.thrift.methods.compliance import columns_with_statistics, complies
 from query_api.thrift.methods.facts import TableFacts, facts, is_remote
 from query_api.thrift.methods.outcome import Outcome, Raised, structs
+from query_api.thrift.methods.statistics import chosen, described
 from query_api.thrift.methods.table_method import TableMethod
 from state.records.objects import DatabaseName
 
@@ -36,6 +38,13 @@ class GetTable(TableMethod, frozen=True, kw_only=True):
     capabilities: tuple[str, ...] = ()
     knows_insert_only: bool = False
     snapshot: WriteIdList | None = None
+    engine: str | None = None
+    """Whose statistics of columns shall come with it."""
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        targets = super().targets
+        return targets if self.engine is None else (*targets, Target(Kind.STATISTICS, self.table))
 
     def of(self, table: bytes, objects: Objects) -> Outcome:
         about = facts(table)
@@ -45,7 +54,25 @@ class GetTable(TableMethod, frozen=True, kw_only=True):
             return Unable.CAPABILITIES
         if self.snapshot is not None and about.transactional and not about.keys:
             table = _with_compliance(table, self.snapshot)
+        if self.engine is not None:
+            table = self._with_statistics(table, about, self.engine, objects)
         return table_for(self.capabilities, table, about)
+
+    def _with_statistics(
+        self, table: bytes, about: TableFacts, engine: str, objects: Objects
+    ) -> bytes:
+        parameters = decode(TABLE, table)["parameters"]
+        columns = columns_with_statistics(parameters)
+        found = chosen(objects.table_statistics(self.table), columns, engine)
+        if not found:
+            return table
+        compliant = None
+        if self.snapshot is not None:
+            compliant = not about.transactional or complies(
+                parameters, TableView(table).write_id, self.snapshot
+            )
+        figures = described(self.table, None, found, compliant=compliant)
+        return extended(TABLE, table, colStats=figures)
 
 
 class GetTables(Read[Outcome], frozen=True):
@@ -102,7 +129,7 @@ def get_table(given: Arguments) -> Understood:
 
 def get_table_req(given: Arguments) -> Understood:
     request = given["req"]
-    refuse_unknown(request, "getColumnStats")
+    refuse_unknown(request)
     table = names.table_in_catalog(request)
     ids = snapshot(request.get("validWriteIdList"), table)
     read = GetTable(
@@ -111,6 +138,7 @@ def get_table_req(given: Arguments) -> Understood:
         capabilities=tuple(request.get("processorCapabilities", ())),
         knows_insert_only=_knows_insert_only(request),
         snapshot=ids,
+        engine=request.get("engine", DEFAULT_ENGINE) if request.get("getColumnStats") else None,
     )
     return at_snapshot(read, ids, request.get("id"))
 

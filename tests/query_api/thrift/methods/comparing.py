@@ -53,10 +53,11 @@ def whole(answer: Answer) -> bytes:
 
 def comparable(value: Any, unordered: bool) -> Any:
     """A value with its lists in one order, where they have none."""
-    if not unordered:
-        return value
     if isinstance(value, dict):
-        return {key: comparable(item, unordered) for key, item in value.items()}
+        return {
+            key: comparable(item, unordered or key == "statsObj") for key, item in value.items()
+        }
     if isinstance(value, list):
-        return sorted((comparable(item, unordered) for item in value), key=repr)
+        items = [comparable(item, unordered) for item in value]
+        return sorted(items, key=repr) if unordered else items
     return value

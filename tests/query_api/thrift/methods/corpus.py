@@ -182,7 +182,17 @@ def _about_table(table: Table) -> Iterator[Call]:
             )
     yield req("get_table_req", "GetTableRequest", **place)
     yield req("get_table_req", "GetTableRequest", **place, catName="no_such", capabilities=able)
-    yield req("get_table_req", "GetTableRequest", **place, capabilities=able, getColumnStats=True)
+    for ids in (None, everything, f"{table.db}.{table.name}:0:{2**63 - 1}::"):
+        for engine in ("hive", "impala"):
+            yield req(
+                "get_table_req",
+                "GetTableRequest",
+                **place,
+                capabilities=able,
+                getColumnStats=True,
+                engine=engine,
+                validWriteIdList=ids,
+            )
     for method, struct in (
         ("get_fields", "GetFieldsRequest"),
         ("get_schema", "GetSchemaRequest"),
@@ -223,6 +233,10 @@ def _about_partitions(table: Table) -> Iterator[Call]:
     trimmed = {"names": list(some), "skipColumnSchemaForPartition": True}
     by_names = "get_partitions_by_names_req", "GetPartitionsByNamesRequest"
     yield req(*by_names, db_name=table.db, tbl_name=table.name, **trimmed)
+    with_figures = {"names": list(table.partitions), "get_col_stats": True}
+    for engine in ("hive", "impala"):
+        given = {**with_figures, "engine": engine}
+        yield req(*by_names, db_name=table.db, tbl_name=table.name, **given)
     yield from _by_filter(table, place)
     yield req("get_partitions_with_specs", "GetPartitionsRequest", **place)
 

@@ -141,7 +141,7 @@ def test_long_lists_are_written_while_they_are_read(source: MemoryShards) -> Non
     [
         (get_table(tblName="Orders"), Unable.FORM),
         (get_table(tblName="or.ders"), Unable.FORM),
-        (get_table(getColumnStats=True), Unable.FORM),
+        (get_table(catName="Hive"), Unable.FORM),
         (get_table(processorCapabilities=["EXTREAD", "A_NEW_ONE"]), Unable.CAPABILITIES),
         (get_table(validWriteIdList="sales.other:1:1::", id=ORDERS_ID), Unable.FORM),
         (get_table(validWriteIdList="no list", id=ORDERS_ID), Unable.FORM),
