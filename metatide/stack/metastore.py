@@ -77,7 +77,6 @@ class Metastore(Service):
     needs = ("postgres",)
     jar_sets = ("hive",)
     stop_timeout_s = 30.0
-    start_timeout_s = 120.0
 
     def __init__(
         self, folder: Path, ports: Ports, settings: Settings, *, name: str = "metastore"
