@@ -126,7 +126,7 @@ def _load_on_spark(
     from metatide.spark.session import session
 
     _, _, events, epoch = reach
-    with session(config, f"prewarm {events.name}") as spark:
+    with session(config, f"prewarm {events.name}", speculates=False) as spark:
         context = spark.sparkContext
         held = set() if again else prewarm.ended_on_spark(context, events, epoch)
         due = [one for one in planned if one.scope not in held]

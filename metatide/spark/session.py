@@ -15,7 +15,8 @@ from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from hive.errors import MachineError, TaskError
+from hive.errors import InputError, MachineError, TaskError
+from metatide import logs
 from metatide.config import Config
 from metatide.spark.shipped import archive
 from metatide.stack import jars
@@ -24,22 +25,30 @@ from metatide.stack.logs import LogFile
 from metatide.stack.machine import LOOPBACK
 
 _ERROR_CHARS_MAX = 300
+_SHUFFLE_PARTITIONS = "8"
+_SPECULATION = ("spark.speculation", "false")
 
 
 @contextmanager
-def session(config: Config, job: str, *, reads_kafka: bool = False) -> Iterator[SparkSession]:
+def session(
+    config: Config, job: str, *, reads_kafka: bool = False, speculates: bool = True
+) -> Iterator[SparkSession]:
     """The session of the running program, or else one of our own until the end.
 
-    `job` is its name in Spark's pages; `reads_kafka` adds Spark's own source of Kafka records. What
-    goes wrong on an executor is raised here as an error of ours, in one line.
+    `job` is its name in Spark's pages; `reads_kafka` adds Spark's own source of Kafka records;
+    without `speculates` no task runs twice at a time, whatever the settings say. What goes wrong on
+    an executor is raised here as an error of ours, in one line.
     """
     running = SparkSession.getActiveSession()
+    settings = {} if speculates else dict([_SPECULATION])
     with _plain_errors():
-        if running is not None:
-            yield running
-        else:
-            with _own(config, job, reads_kafka=reads_kafka) as own:
+        if running is None:
+            with _own(config, job, settings, reads_kafka=reads_kafka) as own:
                 yield own
+        elif not speculates and running.sparkContext.getConf().get(*_SPECULATION) == "true":
+            raise InputError("the running Spark session speculates: set spark.speculation to false")
+        else:
+            yield running
 
 
 @contextmanager
@@ -57,13 +66,18 @@ def _plain_errors() -> Iterator[None]:
 
 
 @contextmanager
-def _own(config: Config, job: str, *, reads_kafka: bool) -> Iterator[SparkSession]:
+def _own(
+    config: Config, job: str, more: dict[str, str], *, reads_kafka: bool
+) -> Iterator[SparkSession]:
     find_java()
+    logs.configure()
     master = config.spark.master
     is_local = master.startswith("local")
-    # A machine of its own talks to nobody else; executors elsewhere need the driver's real name.
     if is_local:
+        # It talks to nobody else; executors elsewhere need the driver's real name.
         os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
+        # Spark's own number is for clusters: here most of them would be empty.
+        more = {"spark.sql.shuffle.partitions": _SHUFFLE_PARTITIONS, **more}
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     settings = {
         "spark.master": master,
@@ -72,6 +86,7 @@ def _own(config: Config, job: str, *, reads_kafka: bool) -> Iterator[SparkSessio
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "WARN",
         "spark.sql.session.timeZone": "UTC",
+        **more,
     }
     if reads_kafka:
         folder = jars.fetch("spark")

@@ -60,9 +60,9 @@ def _build(topic: Topic, place: Place, task: tuple[int, int]) -> Built:
             return publish(Images(place.url, budget), store, folder / "image")
 
 
-def publish(images: Images, store: Store, scratch: Path) -> Built:
+def publish(images: Images, store: Store, scratch: Path, *, digested: bool = True) -> Built:
     """Makes an image of the store."""
-    manifest = images.create(store, scratch)
+    manifest = images.create(store, scratch, digested=digested)
     position = manifest.position
     return Built(
         manifest.identity.shard,

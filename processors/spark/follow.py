@@ -121,7 +121,7 @@ def _fold(topic: Topic, place: Place, keep: int, rows: Iterable[Any]) -> Iterato
                 applier.commit()
         applier.commit()
         if kept.store.position.offset > kept.imaged:
-            built = publish(kept.images, kept.store, kept.scratch)
+            built = publish(kept.images, kept.store, kept.scratch, digested=False)
             kept.images.prune(kept.store.identity, keep)
             yield built
 

@@ -26,7 +26,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     identity: Identity
     position: Position
     exact: str
-    """The exact digest of the shard, see `state.digest`."""
+    """The exact digest of the shard, see `state.digest`; empty where it wasn't told."""
     made_s: float
     """When, as Unix time."""
     files: tuple[File, ...]

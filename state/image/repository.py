@@ -39,18 +39,17 @@ class Images:
         self._budget = budget
         self._hashes: dict[tuple[int, int, int], str] = {}
 
-    def create(self, store: Store, scratch: Path) -> Manifest:
-        """Makes an image of an open store; `scratch` is a new folder on the store's disk."""
+    def create(self, store: Store, scratch: Path, *, digested: bool = True) -> Manifest:
+        """Makes an image of an open store; `scratch` is a new folder on the store's disk.
+
+        All of the store is read for the digest; what is done besides grows with what is new.
+        """
         try:
             position = store.checkpoint(scratch)
-            with ReadOnlyStore(
-                scratch, store.identity, families=SHARD_FAMILIES, budget=self._budget
-            ) as copy:
-                exact = digest.exact(copy.snapshot())
             manifest = Manifest(
                 identity=store.identity,
                 position=position,
-                exact=exact,
+                exact=self._exact(scratch, store.identity) if digested else "",
                 made_s=time.time(),
                 files=tuple(self._file(path) for path in _files(scratch)),
             )
@@ -58,6 +57,10 @@ class Images:
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
         return manifest
+
+    def _exact(self, path: Path, identity: Identity) -> str:
+        with ReadOnlyStore(path, identity, families=SHARD_FAMILIES, budget=self._budget) as copy:
+            return digest.exact(copy.snapshot())
 
     def of(self, identity: Identity) -> list[Manifest]:
         """The images of a shard, the newest first; those that are no good are told and left out."""

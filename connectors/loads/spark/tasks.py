@@ -47,7 +47,7 @@ def load(reach: Reach, progress: Callable[[int], None], work: Whole | Part) -> T
     """Brings what there is to bring. What goes wrong is told: nothing of it counts then."""
     context = TaskContext.get()
     if context is not None and context.attemptNumber() > 0:
-        return Told(work, 0, 0, (), "an executor was lost")
+        return Told(work, 0, 0, (), "a task failed, or its executor was lost: see Spark's log")
     gc.set_threshold(_COLLECT_AFTER)
     try:
         with _sink(reach) as sink:
