@@ -13,9 +13,9 @@ from query_api.http.messages import Headers
 
 FORWARDED: Final = b"metatide-forwarded"
 TIMEOUT: Final = httpx.Timeout(5.0, connect=0.5)
-_DROPPED: Final = frozenset(
-    (b"host", b"connection", b"content-length", b"transfer-encoding", b"keep-alive")
-)
+_OF_CONNECTION: Final = frozenset((b"connection", b"transfer-encoding", b"keep-alive"))
+_DROPPED: Final = _OF_CONNECTION | {b"host", b"content-length"}
+_DROPPED_OF_ANSWERS: Final = _OF_CONNECTION | {b"date", b"server"}
 
 log = structlog.get_logger(__name__)
 
@@ -65,8 +65,13 @@ class Forwarder:
     @property
     def _to_owners(self) -> httpx.AsyncClient:
         if self._client is None:
+            # What the caller doesn't take is not to be taken on his behalf.
             self._client = httpx.AsyncClient(
-                timeout=TIMEOUT, follow_redirects=False, trust_env=False, verify=self._verify
+                headers={"Accept-Encoding": "identity"},
+                timeout=TIMEOUT,
+                follow_redirects=False,
+                trust_env=False,
+                verify=self._verify,
             )
         return self._client
 
@@ -86,7 +91,7 @@ async def _relay(response: httpx.Response, send: Send) -> None:
     headers: Headers = [
         (name.lower(), value)
         for name, value in response.headers.raw
-        if name.lower() not in _DROPPED and name.lower() not in (b"date", b"server")
+        if name.lower() not in _DROPPED_OF_ANSWERS
     ]
     await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
     async for block in response.aiter_raw():

@@ -12,7 +12,7 @@ from state.records.objects import DatabaseName
 from state.records.routing import home_shard, table_shard
 from tests.metatide.client.serving import serving
 from tests.query_api.http.asking import Knowing, ask, grounds
-from tests.query_api.http.test_answers import ANY, TABLE, warm
+from tests.query_api.http.test_answers import ANY, DAYS, TABLE, warm
 from tests.query_api.shards import (
     MemoryShard,
     MemoryShards,
@@ -35,6 +35,15 @@ def test_the_owner_answers() -> None:
         response = await client.get(f"{TABLE}/partition-names?{ANY}&filter=ds='2026-01-05'")
         assert grounds(response) == ("cache", "fresh")
         assert response.json()["names"] == ["ds=2026-01-05"]
+        for coding in ("gzip", "identity"):
+            taken = {"Accept-Encoding": coding}
+            long = await client.get(f"{TABLE}/partitions?{ANY}", headers=taken)
+            assert long.headers.get("content-encoding", "identity") == coding
+            assert len(long.json()["partitions"]) == len(DAYS)
+        del client.headers["accept-encoding"]
+        plain = await client.get(f"{TABLE}/partitions?{ANY}")
+        assert "content-encoding" not in plain.headers
+        assert plain.json() == long.json()
         posted = await client.post(f"{TABLE}/partition-count?{ANY}", json={"filter": "ds = 'x'"})
         assert posted.json() == {"count": 0}
         known = {"If-None-Match": response.headers["etag"]}
