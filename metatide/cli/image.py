@@ -2,12 +2,13 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import click
 import orjson
 
-from hive.errors import InputError
+from hive.errors import InputError, MachineError
 from metatide.config import Config, Effective, configured
 from metatide.topic import find_topic
 from processors.directory import WorkerDirectory, worker_path
@@ -38,7 +39,13 @@ def create(effective: Effective, shard: int | None) -> None:
     """Make an image of each shard of a stopped worker."""
     topic, images, budget = _open(effective.config)
     directory = _directory(effective.config)
-    with directory.owned():
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(directory.owned())
+        except MachineError as error:
+            raise MachineError(
+                f"{error}. While it runs it makes images by itself, every images.every_s seconds"
+            ) from error
         for number in directory.shards() if shard is None else [shard]:
             path, identity = directory.store(number), topic.identity(number)
             with Store(path, identity, families=SHARD_FAMILIES, budget=budget) as store:

@@ -10,13 +10,18 @@ from click.testing import CliRunner
 
 from metatide.cli import root
 from metatide.cli.digest import _digests
+from processors.replay import rebuild
 from processors.topic import Topic
-from state.records import AnyRecord
+from state.records import AnyRecord, LoadEnd
+from state.records.actions import AbortTxn, CommitTxn, DropTable, RenameTable
+from state.store import MemoryBudget
 from tests.processors.replay.test_replay import delete_before
+from tests.support.tables import Metastore
 from tests.support.topics import TopicWriter, log_records, new_topic
 from tests.support.workers import WorkerProcess, workers
 
 SHARDS = 3
+BUDGET = MemoryBudget(64 << 20)
 
 
 @pytest.fixture(scope="module")
@@ -35,41 +40,71 @@ def write(topic: Topic, records: dict[int, list[AnyRecord]], start: int, end: in
     writer.flush()
 
 
+def options(topic: Topic, folder: Path) -> list[str]:
+    place = ["--data-dir", str(folder), "--worker-name", "one"]
+    return ["--kafka", topic.servers, *place, "--images", str(folder / "images")]
+
+
 def run(topic: Topic, folder: Path, *arguments: str) -> list[Any]:
-    options = ["--kafka", topic.servers]
-    if arguments[0] == "image":
-        options += ["--data-dir", str(folder), "--worker-name", "one"]
-        options += ["--images", str(folder / "images")]
     environment = {"METATIDE_KAFKA_TOPIC": topic.name}
-    result = CliRunner().invoke(root, [*arguments, *options], env=environment)
+    result = CliRunner().invoke(root, [*arguments, *options(topic, folder)], env=environment)
     assert result.exit_code == 0, result.output
     return [json.loads(line) for line in result.stdout.splitlines()]
 
 
-def test_image_and_tail_are_what_a_replay_is(
-    topic: Topic, records: dict[int, list[AnyRecord]], tmp_path: Path
-) -> None:
+def eventful(events: int) -> dict[int, list[AnyRecord]]:
+    """Loads, renames, drops, committed and aborted transactions, and writes among them."""
+    metastore = Metastore(40, SHARDS, seed=7)
+    found: dict[int, list[AnyRecord]] = {shard: [] for shard in range(SHARDS)}
+    for shard, record in (*metastore.records(events), *metastore.progress()):
+        found[shard].append(record)
+    told = [action for change in found[0] for action in getattr(change, "actions", ())]
+    assert {AbortTxn, CommitTxn, DropTable, RenameTable} <= {*map(type, told)}
+    assert any(isinstance(record, LoadEnd) for record in found[0])
+    return found
+
+
+def test_live_replayed_and_restored_are_the_same(topic: Topic, tmp_path: Path) -> None:
     """The tail begins behind what the topic still has: only the image can tell the rest."""
     images = {"METATIDE_IMAGES_URL": str(tmp_path / "images")}
     one, two = (WorkerProcess(topic, tmp_path, name, **images) for name in ("one", "two"))
+    records = eventful(1500)
     ends = {shard: len(found) for shard, found in records.items()}
-    write(topic, records, 0, 300)
+    assert min(ends.values()) > 300
     with workers(one):
+        one.until_ready(SHARDS)
+        write(topic, records, 0, 300)
         one.until_at(dict.fromkeys(range(SHARDS), 300))
         assert one.end() == 0
         made = run(topic, tmp_path, "image", "create")
         assert [line["offset"] for line in made] == [300] * SHARDS
-        for shard in range(SHARDS):
-            delete_before(topic, shard, 250)
-        write(topic, records, 300, None)
         one.start()
+        one.until_ready(SHARDS)
+        write(topic, records, 300, None)
         one.until_at(ends)
+        metrics = one.get("/metrics")
+        assert metrics is not None
+        live = sum(ends.values()) - SHARDS * 300
+        assert f"metatide_batch_records_sum {live:.1f}" in metrics.text, "all came through Faust"
         assert one.end() == 0
+    for shard in range(SHARDS):
+        delete_before(topic, shard, 250)
     with workers(two):
         two.until_at(ends)
         assert two.end() == 0
+    whole = new_topic(topic.servers, SHARDS)
+    write(whole, records, 0, None)
     for shard in range(SHARDS):
-        assert _digests(one.directory.store(shard)) == _digests(two.directory.store(shard))
+        rebuild(whole, shard, tmp_path / f"replayed-{shard}", BUDGET)
+        replayed = digests(tmp_path / f"replayed-{shard}")
+        assert digests(one.directory.store(shard)) == replayed
+        assert digests(two.directory.store(shard)) == replayed
+
+
+def digests(store: Path) -> tuple[Any, Any]:
+    """Of the records folded, and of what readers see; in whichever topic they are."""
+    found = _digests(store)
+    return found["exact"], found["content"]
 
 
 def test_a_worker_makes_images_by_itself(
@@ -86,6 +121,9 @@ def test_a_worker_makes_images_by_itself(
     with workers(worker):
         worker.until_at(ends)
         worker.until(lambda status: all(one["image_age_s"] is not None for one in status["shards"]))
+        name = {"METATIDE_KAFKA_TOPIC": topic.name}
+        result = CliRunner().invoke(root, ["image", "create", *options(topic, tmp_path)], env=name)
+        assert "images.every_s" in str(result.exception)
         metrics = worker.get("/metrics")
         assert metrics is not None
         assert "metatide_image_made_seconds" in metrics.text

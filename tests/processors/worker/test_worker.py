@@ -10,6 +10,7 @@ from processors.replay import rebuild
 from processors.topic import Topic
 from state.records import AnyRecord, Change
 from state.store import MemoryBudget
+from tests.support.tables import Metastore
 from tests.support.topics import TopicWriter, delete_topic, log_records, new_topic
 from tests.support.workers import WorkerProcess, workers
 
@@ -71,6 +72,21 @@ def test_a_shard_that_a_crash_left_behind_goes_on(
         write(topic, records)
         worker.until_at(ends(records))
         worker.end(signal.SIGKILL)
+        worker.start()
+        worker.until_at(ends(records))
+        assert worker.end() == 0
+    assert_as_replayed(topic, worker, tmp_path / "replayed")
+
+
+def test_it_may_be_ended_in_the_middle_of_a_recovery(topic: Topic, tmp_path: Path) -> None:
+    worker, metastore = WorkerProcess(topic, tmp_path, "one"), Metastore(60, SHARDS, seed=1)
+    records: Records = {shard: [] for shard in range(SHARDS)}
+    for shard, record in metastore.records(20_000):
+        records[shard].append(record)
+    write(topic, records)
+    with workers(worker):
+        worker.until(lambda status: any(one["offset"] for one in status["shards"]))
+        assert worker.end() == 0
         worker.start()
         worker.until_at(ends(records))
         assert worker.end() == 0
