@@ -55,7 +55,7 @@ def create(topic: Topic) -> bool:
     ]
     created = [
         _made(topic, one)
-        for one in admin.create_topics(wanted, operation_timeout=TIMEOUT_S).values()
+        for one in admin.create_topics(wanted, request_timeout=TIMEOUT_S).values()
     ]
     _await_leaders(topic)
     check(topic)
@@ -81,12 +81,12 @@ def describe(topic: Topic) -> Description:
         [answer] = admin.describe_configs([resource], request_timeout=TIMEOUT_S).values()
         settings = {
             name: str(entry.value)
-            for name, entry in answer.result(TIMEOUT_S).items()
+            for name, entry in answer.result().items()
             if name in SETTINGS
         }
         asked = TopicCollection([topic.name])
         [found] = admin.describe_topics(asked, request_timeout=TIMEOUT_S).values()
-        topic_id = str(found.result(TIMEOUT_S).topic_id)
+        topic_id = str(found.result().topic_id)
     except KafkaException as error:
         raise MachineError(f"{topic.servers}: {reason(error)}") from error
     first, ends = tails.offsets(topic)
@@ -105,9 +105,9 @@ def trim(topic: Topic, keep_from: Mapping[int, int]) -> dict[int, int]:
         asked.append(TopicPartition(topic.name, shard, max(first, offset)))
     # An answer comes only as long as the client is held.
     admin = topic.admin()
-    answers = admin.delete_records(asked, operation_timeout=TIMEOUT_S)
+    answers = admin.delete_records(asked, request_timeout=TIMEOUT_S)
     try:
-        return {at.partition: one.result(TIMEOUT_S).low_watermark for at, one in answers.items()}
+        return {at.partition: one.result().low_watermark for at, one in answers.items()}
     except KafkaException as error:
         raise MachineError(f"{topic.name} was not trimmed: {reason(error)}") from error
 
@@ -126,7 +126,7 @@ def _await_leaders(topic: Topic) -> None:
 
 def _made(topic: Topic, answer: "Future[Any]") -> bool:
     try:
-        answer.result(TIMEOUT_S)
+        answer.result()
     except KafkaException as error:
         if error.args[0].code() == KafkaError.TOPIC_ALREADY_EXISTS:
             return False

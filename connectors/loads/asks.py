@@ -56,9 +56,9 @@ def create(topic: Topic) -> None:
     wanted = NewTopic(signals_topic(topic.name), topic.shards, -1, config=_SETTINGS)
     # What it is asked ends with the client.
     admin = topic.admin()
-    for answer in admin.create_topics([wanted], operation_timeout=TIMEOUT_S).values():
+    for answer in admin.create_topics([wanted], request_timeout=TIMEOUT_S).values():
         try:
-            answer.result(TIMEOUT_S)
+            answer.result()
         except KafkaException as error:
             if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise PublishError(f"{wanted.topic} can't be created: {reason(error)}") from error

@@ -360,6 +360,14 @@ def test_a_database_without_a_metastore_is_waited_for(
         assert connector.status.waits_for is None
 
 
+def test_brokers_that_are_away_are_waited_for(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("connectors.topic.TIMEOUT_S", 0.2)
+    away = Topic("127.0.0.1:1", "away", 2)
+    with connecting(SqlSource(log.engine), away, QUICK) as connector:
+        connector.until(lambda: connector.value("faults_total", kind="publish") > 1)
+        assert "can't be created at 127.0.0.1:1" in str(connector.status.waits_for)
+
+
 def test_a_connection_that_is_cut_is_made_again(log: Log, topic: Topic) -> None:
     log.write(1)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
