@@ -87,22 +87,39 @@ def _figures(client: HmsClient, db: str) -> None:
 
 
 def _written(client: HmsClient, db: str) -> None:
-    """An unpartitioned transactional table with statistics of the second of three write ids."""
+    """An unpartitioned transactional table with statistics as of the second of three write ids."""
     table = client.create_table(objects.table(db, "written", TYPES))
-    for finish in (client.commit, client.commit, client.abort):
+    for commits in (True, True, False):
         txn = client.open_transaction()
         write_id = client.allocate_write_id(txn, db, "written")
-        if finish is client.commit:
+        if commits:
             lists = client.valid_write_ids(db, "written", client.valid_transactions(txn))
-            altered = client.table(db, "written")
-            altered.parameters = {
-                **altered.parameters,
-                "COLUMN_STATS_ACCURATE": '{"BASIC_STATS":"true","COLUMN_STATS":{"id":"true"}}',
-                "numRows": str(write_id),
-            }
-            client.alter_table(db, "written", altered, write_id=write_id, valid_write_ids=lists)
             _update(client, table, write_id, lists)
-        finish(txn)
+            _tell_accurate(client, db, write_id, lists)
+            client.commit(txn)
+        else:
+            client.abort(txn)
+
+
+def _tell_accurate(client: HmsClient, db: str, write_id: int, lists: str) -> None:
+    altered = client.table(db, "written")
+    accurate = '{"BASIC_STATS":"true","COLUMN_STATS":{"id":"true"}}'
+    altered.parameters = {**altered.parameters, "COLUMN_STATS_ACCURATE": accurate}
+    altered.writeId = write_id
+    # Else the metastore takes back what is said of the statistics.
+    properties = {"DO_NOT_UPDATE_STATS": "true"}
+    client.rpc.alter_table_req(
+        client.t.AlterTableRequest(
+            catName="hive",
+            dbName=db,
+            tableName="written",
+            table=altered,
+            environmentContext=client.t.EnvironmentContext(properties=properties),
+            writeId=write_id,
+            validWriteIdList=lists,
+            processorCapabilities=CAPABILITIES,
+        )
+    )
 
 
 def _update(client: HmsClient, table: Any, write_id: int, lists: str) -> None:
