@@ -44,8 +44,12 @@ def kept_store(topic: Topic, shard: int, place: Place) -> Iterator[Kept]:
         store.close()
         store = None
     if store is None:
-        shutil.rmtree(path, ignore_errors=True)
-        images.restore_newest(identity, path)
+        # A fetch that is cut off never stands under the store's name.
+        new = path.with_suffix(".new")
+        for one in (path, new):
+            shutil.rmtree(one, ignore_errors=True)
+        if images.restore_newest(identity, new) is not None:
+            new.rename(path)
         store = Store(path, identity, families=SHARD_FAMILIES, budget=budget)
     scratch = path.with_suffix(".image")
     shutil.rmtree(scratch, ignore_errors=True)

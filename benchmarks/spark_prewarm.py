@@ -1,0 +1,156 @@
+"""Prewarm on Spark until a worker serves everything, beside the local engine on the same rows.
+
+python -m benchmarks.spark_prewarm [--tables N] [--partitions N] [--one-table] [--cores N]
+"""
+
+import argparse
+import json
+import multiprocessing
+import os
+import tempfile
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+
+import psutil
+
+from benchmarks.prewarm import LAYOUTS, PARTITIONS, TABLES, filled, prewarm
+from connectors import tails, topic
+from connectors.kafka import Topic
+from connectors.loads.batch import find_database
+from connectors.loads.lists import Lists
+from connectors.loads.plan import everything
+from connectors.loads.spark import prewarm as on_spark
+from connectors.loads.spark.work import Reach
+from hive.reader.snapshot import open_snapshot
+from hive.schema import Version, create
+from metatide.config import Config
+from metatide.config.declared import Spark
+from metatide.demo.options import Size
+from metatide.spark.session import session
+from metatide.stack.database import make_engine
+from processors.topic import TopicClient
+from tests.connectors.loads.test_memory import ROWS
+from tests.support import kafka, postgres
+from tests.support.workers import WorkerProcess, workers
+
+MIB = 1 << 20
+SHARDS = 16
+LOOK_S = 0.2
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tables", type=int, default=TABLES)
+    parser.add_argument("--partitions", type=int, default=PARTITIONS)
+    parser.add_argument("--one-table", action="store_true", help="All partitions are of one.")
+    parser.add_argument("--cores", type=int, default=os.cpu_count())
+    parser.add_argument("--local", action="store_true", help="The local engine too.")
+    arguments = parser.parse_args()
+    with ExitStack() as stack:
+        server = stack.enter_context(postgres.server())
+        broker = stack.enter_context(kafka.broker())
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        url = server.new_database()
+        fill = partial(one_table, url, arguments.partitions)
+        if not arguments.one_table:
+            fill = partial(filled, url, Size(arguments.tables, arguments.partitions, LAYOUTS))
+        filling = multiprocessing.get_context("spawn").Process(target=fill)
+        filling.start()
+        filling.join()
+        assert filling.exitcode == 0
+        if arguments.local:
+            with measured("prewarm, local engine"):
+                prewarm(url, broker, 2)
+        spark_prewarm(url, broker, folder, arguments.cores)
+
+
+def one_table(url: str, partitions: int) -> None:
+    """One table with plain partitions, made by the database itself."""
+    import sqlalchemy as sa
+
+    engine = make_engine(url)
+    create(engine, Version.V4_1)
+    with engine.begin() as connection:
+        for statement in ROWS.split(";"):
+            values = {"count": partitions} if ":count" in statement else {}
+            connection.execute(sa.text(statement), values)
+    engine.dispose()
+
+
+def spark_prewarm(url: str, broker: str, folder: Path, cores: int) -> None:
+    events = Topic(broker, f"prewarm-{uuid.uuid4().hex[:8]}", SHARDS)
+    topic.create(events)
+    described = TopicClient(broker, events.name).describe()
+    database = find_database(make_engine(url))
+    with open_snapshot(*database) as snapshot:
+        planned = everything(snapshot, Lists())
+    config = Config(data_dir=folder, spark=Spark(master=f"local[{cores},4]"))
+    worker = WorkerProcess(described, folder, "one")
+    began = time.perf_counter()
+    with session(config, "benchmark") as spark, workers(worker):
+        worker.until_ready()
+        report("session", {"seconds": round(time.perf_counter() - began, 2)})
+        reach = Reach(make_engine, url, database.version, events, 0)
+        with measured("prewarm, Spark, until served") as figures:
+            progress = on_spark.Progress(spark.sparkContext)
+            began = time.perf_counter()
+            on_spark.prewarm(spark.sparkContext, reach, planned, progress)
+            figures["loaded_s"] = round(time.perf_counter() - began, 2)
+            figures["partitions"] = progress.partitions
+            worker.until_at(tails.offsets(events)[1])
+
+
+@contextmanager
+def measured(what: str) -> Iterator[dict[str, float]]:
+    """The time that passed, and what all our processes took of processors and memory."""
+    figures: dict[str, float] = {}
+    ended, most = threading.Event(), [0]
+
+    def watch() -> None:
+        while not ended.wait(LOOK_S):
+            most[0] = max(most[0], sum(one.memory_info().rss for one in alive()))
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    began, used = time.perf_counter(), cpu_seconds()
+    yield figures
+    figures["seconds"] = round(time.perf_counter() - began, 2)
+    figures["cpu_seconds"] = round(cpu_seconds() - used, 2)
+    ended.set()
+    thread.join()
+    figures["rss_mib_max"] = most[0] // MIB
+    figures["load"] = round(os.getloadavg()[0], 1)
+    report(what, figures)
+
+
+def alive() -> list[psutil.Process]:
+    """We and what we started, but for the database and the broker."""
+    own = psutil.Process()
+    found = []
+    for one in (own, *own.children(recursive=True)):
+        try:
+            line = " ".join(one.cmdline())
+            if "postgres" not in line and "kafka.Kafka" not in line:
+                one.memory_info()
+                found.append(one)
+        except psutil.NoSuchProcess:
+            continue
+    return found
+
+
+def cpu_seconds() -> float:
+    times = (one.cpu_times() for one in alive())
+    return sum(one.user + one.system for one in times)
+
+
+def report(what: str, figures: dict[str, float]) -> None:
+    print(json.dumps({"benchmark": what, **figures}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
