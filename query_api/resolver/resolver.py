@@ -321,9 +321,9 @@ class _Sight:
         if self._requirement.write_ids is not None or not _is_absent(judged.reader, target):
             return judged
         listed = self._judge_once(of_database(Kind.NAMES, target.db))
-        if listed.verdict.serves and not _has(
-            listed.reader, keys.name(target.db, target.name.table)
-        ):
+        # Unread is what may serve once the database has told what is current.
+        may_serve = listed.verdict.serves or listed.verdict.reason is Reason.UNREAD
+        if may_serve and not _has(listed.reader, keys.name(target.db, target.name.table)):
             return listed._replace(target=target)
         return judged
 

@@ -112,13 +112,17 @@ def test_a_table_is_answered_with_its_grounds(source: MemoryShards) -> None:
         assert bool(outcome.latest_of) == (consistency is Consistency.LATEST)
 
 
-def test_that_there_is_no_table_is_answered_where_it_is_known(source: MemoryShards) -> None:
-    outcome = now(cached(source), get_table(tblName="other"))
+@pytest.mark.parametrize("consistency", [Consistency.ANY, Consistency.LATEST])
+def test_that_there_is_no_table_is_answered_where_it_is_known(
+    source: MemoryShards, consistency: Consistency
+) -> None:
+    cache = cached(source, consistency)
+    outcome = now(cache, get_table(tblName="other"))
     assert isinstance(outcome, Answer)
     assert decode(TABLE_RESULT, whole(outcome)) == {
         "o2": {"message": "hive.sales.other table not found"}
     }
-    assert reason(now(cached(source), get_table(dbName="unknown"))) is Reason.COLD
+    assert reason(now(cache, get_table(dbName="unknown"))) is Reason.COLD
 
 
 def test_long_lists_are_written_while_they_are_read(source: MemoryShards) -> None:
