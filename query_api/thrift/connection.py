@@ -75,6 +75,7 @@ class Connection(asyncio.Protocol):
         self._reading_paused = False
         self._heard = False
         self._stuck_since: float | None = None
+        self._unsent = 0
         self._writable = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -128,12 +129,20 @@ class Connection(asyncio.Protocol):
     def check(self, now: float) -> None:
         """Called every few seconds: ends what makes no progress."""
         since = self._stuck_since
+        if since is not None and self._blocked and self._took_some():
+            since = self._stuck_since = now
         if since is None or now - since < self._settings.message_timeout_s:
             return
         if self.ended is None:
             self.end("slow", "it takes too long to send a call, or to take a reply")
         elif self._transport is not None:
             self._transport.abort()
+
+    def _took_some(self) -> bool:
+        """Whether the client took some of what is written since this was asked last."""
+        before = self._unsent
+        self._unsent = 0 if self._transport is None else self._transport.get_write_buffer_size()
+        return self._unsent < before
 
     # What the event loop calls.
 
@@ -216,6 +225,8 @@ class Connection(asyncio.Protocol):
                 self.calls.begin(message)
         except ThriftError as error:
             self._refuse("protocol", str(error))
+        except Exception as error:
+            self._fail(error)
         finally:
             self._scanning = False
         if self._put_off and not self._busy and not self._goes_on:
@@ -277,5 +288,9 @@ class Connection(asyncio.Protocol):
             return
         error = task.exception()
         if error is not None:
-            log.error("a call failed", client=self.client_address, exc_info=error)
-            self.end("failed", f"an unexpected fault: {error}")
+            self._fail(error)
+
+    def _fail(self, error: BaseException) -> None:
+        """Some of a reply may be out: only an end before its end tells that something is wrong."""
+        log.error("a call failed", client=self.client_address, exc_info=error)
+        self.end("failed", f"an unexpected fault: {error}")

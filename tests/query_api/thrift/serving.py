@@ -151,25 +151,30 @@ class Metastore:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         self._writers.add(writer)
-        scanner, data = Scanner(1 << 30), b""
+        scanner = Scanner(1 << 30)
         try:
             while piece := await reader.read(1 << 16):
-                data += piece
-                if scanner.feed(piece) < 0:
-                    continue
-                self.heard.append(scanner.method)
-                reply = self.replies.get(scanner.method, result(f"{self.name}:{scanner.method}"))
-                if reply is None:
-                    break
-                (sequence,) = struct.unpack("!i", scanner.sequence)
-                if scanner.kind == 1:
-                    writer.write(message(scanner.method, reply, kind=2, sequence=sequence))
-                data = b""
+                at = 0
+                while at < len(piece) and (at := scanner.feed(piece, at)) >= 0:
+                    if not self._reply(scanner, writer):
+                        return
         except ConnectionResetError:
             pass
         finally:
             writer.transport.abort()
             self._writers.discard(writer)
+
+    def _reply(self, scanner: Scanner, writer: asyncio.StreamWriter) -> bool:
+        """Whether the connection goes on."""
+        method = scanner.method
+        self.heard.append(method)
+        reply = self.replies.get(method, result(f"{self.name}:{method}"))
+        if reply is None:
+            return False
+        if scanner.kind == 1:
+            (sequence,) = struct.unpack("!i", scanner.sequence)
+            writer.write(message(method, reply, kind=2, sequence=sequence))
+        return True
 
 
 class Running(NamedTuple):

@@ -1,0 +1,57 @@
+"""What the configuration says of the Thrift server, and what it must not say."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from hive.errors import InputError
+from metatide.cli.work import _endpoint
+from metatide.config import Config, load
+from metatide.endpoint import thrift_settings, upstream_settings
+
+
+def config(**environ: str) -> Config:
+    return load(environ={f"METATIDE_{name}": value for name, value in environ.items()}).config
+
+
+def test_several_metastores_are_given_as_hives_clients_have_them() -> None:
+    given = config(UPSTREAM_URL="thrift://a:9083, thrift://b:9084", UPSTREAM_FRAMED="true")
+    found = upstream_settings(given.upstream)
+    assert found.addresses == (("a", 9083), ("b", 9084))
+    assert found.framed
+    assert found.tls is None
+    assert upstream_settings(config().upstream).addresses == ()
+
+
+@pytest.mark.parametrize("url", ["thrift://a", "thrift://a:9083,", "http://a:1", "a:9083"])
+def test_what_is_no_metastore_is_refused(url: str) -> None:
+    with pytest.raises(InputError, match=r"thrift://HOST:PORT"):
+        config(UPSTREAM_URL=url)
+
+
+def test_limits_come_from_the_configuration() -> None:
+    given = config(THRIFT_MESSAGE_MIB_MAX="7", THRIFT_CONNECTIONS_MAX="3", THRIFT_SHADOW="true")
+    found = thrift_settings(given.thrift, None)
+    assert (found.message_bytes_max, found.connections_max) == (7 << 20, 3)
+    assert (found.shadow, found.relay_reads, found.framed) == (True, False, False)
+
+
+def test_shadows_and_hooks_exclude_each_other() -> None:
+    given = config(THRIFT_SHADOW="true", THRIFT_RELAY_READS="true")
+    with pytest.raises(InputError, match="exclude each other"):
+        thrift_settings(given.thrift, None)
+
+
+def test_a_port_is_a_number_or_nothing() -> None:
+    assert config().thrift.port is None
+    assert config(THRIFT_PORT="0").thrift.port == 0
+    with pytest.raises(InputError, match="65535"):
+        config(THRIFT_PORT="65536")
+
+
+def test_without_a_database_there_is_no_thrift_server() -> None:
+    worker: Any = None
+    assert asyncio.run(_endpoint(config(), worker, None, None)) is None
+    with pytest.raises(InputError, match="--database"):
+        asyncio.run(_endpoint(config(THRIFT_PORT="0"), worker, None, None))
