@@ -1,19 +1,17 @@
 """`metatide status`: the workers of a group, and how far their shards are."""
 
-from collections.abc import Iterator
+import ssl
 from typing import Any
 
 import click
 import httpx
 import orjson
-from confluent_kafka import KafkaException
 from rich.console import Console
 from rich.table import Table
 
-from connectors.kafka import TIMEOUT_S, Topic, reason
-from hive.errors import MachineError
 from metatide.config import Effective, configured
 from metatide.kafka import events_topic
+from metatide.members import members, scheme, worker_client
 
 _TIMEOUT_S = 10.0
 
@@ -31,13 +29,11 @@ def command(effective: Effective, group: str | None, content: bool, as_json: boo
     topic = events_topic(effective.config)
     name = group or effective.config.worker.group
     reads = effective.config.reads
-    scheme = "http" if reads.tls_certificate is None else "https"
-    with httpx.Client(
-        timeout=_TIMEOUT_S, trust_env=False, verify=str(reads.tls_ca) if reads.tls_ca else True
-    ) as client:
+    verify = ssl.create_default_context(cafile=reads.tls_ca) if reads.tls_ca else True
+    with httpx.Client(timeout=_TIMEOUT_S, trust_env=False, verify=verify) as client:
         found = [
-            _ask(client, member, f"{scheme}://{address}", content)
-            for member, address in _members(topic, name)
+            _ask(client, member, f"{scheme(effective.config)}://{address}", content)
+            for member, address in members(topic, name)
         ]
     console = Console()
     if as_json or not console.is_terminal:
@@ -47,19 +43,6 @@ def command(effective: Effective, group: str | None, content: bool, as_json: boo
         _show(console, worker)
     if not found:
         console.print(f"group {name} has no members: start one (metatide work)")
-
-
-def _members(topic: Topic, group: str) -> Iterator[tuple[str, str]]:
-    """Names and addresses, which the members have told the group in their client ids."""
-    admin = topic.admin()
-    try:
-        [future] = admin.describe_consumer_groups([group], request_timeout=TIMEOUT_S).values()
-        description = future.result()
-    except KafkaException as error:
-        raise MachineError(f"Kafka at {topic.servers} doesn't answer: {reason(error)}") from error
-    for client_id in sorted(member.client_id for member in description.members):
-        name, _, address = client_id.partition("@")
-        yield name, address
 
 
 def _ask(client: httpx.Client, name: str, address: str, content: bool) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """What a client is bound to: a session's position, a snapshot's lists."""
 
+import ssl
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, Self
@@ -28,6 +29,11 @@ DEFAULTS = Settings()
 
 def http_settings(url: str, settings: Settings) -> dict[str, Any]:
     """The arguments of httpx's clients."""
+    verify: bool | ssl.SSLContext
+    if isinstance(settings.verify, str):
+        verify = ssl.create_default_context(cafile=settings.verify)
+    else:
+        verify = settings.verify
     headers = {"User-Agent": "metatide-client"}
     if settings.token is not None:
         headers["Authorization"] = f"Bearer {settings.token}"
@@ -36,7 +42,7 @@ def http_settings(url: str, settings: Settings) -> dict[str, Any]:
         "headers": headers,
         "timeout": settings.timeout_s,
         "limits": httpx.Limits(max_connections=settings.connections),
-        "verify": settings.verify,
+        "verify": verify,
         "transport": settings.transport,
     }
 
