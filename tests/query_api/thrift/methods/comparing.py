@@ -1,7 +1,9 @@
 """The same calls of a real metastore and of caches of it, compared field by field."""
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from query_api.thrift.call import Answer, Call, Client, Relay
@@ -59,5 +61,5 @@ def comparable(value: Any, unordered: bool) -> Any:
         }
     if isinstance(value, list):
         items = [comparable(item, unordered) for item in value]
-        return sorted(items, key=repr) if unordered else items
+        return sorted(items, key=partial(json.dumps, sort_keys=True)) if unordered else items
     return value
