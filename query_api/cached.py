@@ -34,6 +34,11 @@ class CachedObjects:
     def names(self, db: DatabaseName) -> Iterable[NameLine]:
         return self._reader_of(of_database(Kind.NAMES, db)).names(db)
 
+    def names_of(self, catalog: str, databases: Sequence[str]) -> Iterator[tuple[str, NameLine]]:
+        for db in databases:
+            for line in self.names(DatabaseName(catalog, db)):
+                yield db, line
+
     def partition_values(
         self, table: TableName, prefix: Sequence[str], spans: Sequence[Span] | None
     ) -> Iterator[Values]:

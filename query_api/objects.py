@@ -38,6 +38,10 @@ class Objects(Protocol):
 
     def names(self, db: DatabaseName) -> Iterable[NameLine]: ...
 
+    def names_of(self, catalog: str, databases: Sequence[str]) -> Iterable[tuple[str, NameLine]]:
+        """The same of several databases, each with the name of its database."""
+        ...
+
     def partition_values(
         self, table: TableName, prefix: Sequence[str], spans: Sequence[Span] | None
     ) -> Iterable[Values]:

@@ -10,10 +10,10 @@ from hive.reader import partitions as stored_partitions
 from hive.reader.constraints import read_constraints
 from hive.reader.databases import read_catalogs, read_databases, read_functions
 from hive.reader.rows.partitions import StoredPartition
-from hive.reader.rows.tables import StoredTable
+from hive.reader.rows.tables import StoredName, StoredTable
 from hive.reader.snapshot import Snapshot
 from hive.reader.statistics import OF_PARTITIONS, OF_TABLES, stream_statistics
-from hive.reader.tables import named, read_tables, stream_names
+from hive.reader.tables import named, read_tables, stream_names, stream_names_of
 from hive.reader.write_ids import read_txns, read_write_ids
 from hive.write_ids.lists import WriteIdList
 from hive.write_ids.snapshot import valid_write_ids
@@ -57,7 +57,14 @@ class DatabaseObjects:
     def names(self, db: DatabaseName) -> Iterator[NameLine]:
         for lines in stream_names(self._snapshot, *named(self._snapshot, db.catalog, db.db)):
             for line in lines:
-                yield NameLine(line.table, self.event, line.type, line.owner, line.comment)
+                yield self._line(line)
+
+    def names_of(self, catalog: str, databases: Sequence[str]) -> Iterator[tuple[str, NameLine]]:
+        for start in range(0, len(databases), _NAMES_A_STATEMENT):
+            some = databases[start : start + _NAMES_A_STATEMENT]
+            for lines in stream_names_of(self._snapshot, catalog, some):
+                for db, line in lines:
+                    yield db, self._line(line)
 
     def partition_names(
         self, table: TableName, columns: Sequence[str], prefix: Sequence[str]
@@ -144,6 +151,9 @@ class DatabaseObjects:
         wanted = [value or None for value in prefix]
         conditions = stored_partitions.partition_values(self._snapshot, *wanted)
         return stored_partitions.partition_names(self._snapshot, table.id, *conditions)
+
+    def _line(self, name: StoredName) -> NameLine:
+        return NameLine(name.table, self.event, name.type, name.owner, name.comment)
 
     def _table(self, name: TableName) -> StoredTable | None:
         if name not in self._tables:

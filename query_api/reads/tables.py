@@ -106,10 +106,13 @@ class ListTablesOfAll(Read[Slice[TableLine]], frozen=True):
         ]
 
     def answer(self, objects: Objects) -> Slice[TableLine]:
-        lines = []
-        for db in self.chosen(objects):
-            found = ListTables(db, self.pattern, self.types).answer(objects)
-            lines += [TableLine(db.db, line) for line in found.items]
+        matches = compile_pattern(self.pattern).fullmatch
+        databases = [db.db for db in self.chosen(objects)]
+        lines = [
+            TableLine(db, line)
+            for db, line in objects.names_of(self.catalog, databases)
+            if matches(line.table) and (not self.types or line.type in self.types)
+        ]
         lines.sort(key=in_database)
         return cut(lines, in_database, self.page)
 
