@@ -1,6 +1,5 @@
 """`metatide status`: the workers of a group, and how far their shards are."""
 
-import ssl
 from typing import Any
 
 import click
@@ -11,7 +10,7 @@ from rich.table import Table
 
 from metatide.config import Effective, configured
 from metatide.kafka import events_topic
-from metatide.members import members, scheme, worker_client
+from metatide.members import members, scheme
 
 _TIMEOUT_S = 10.0
 
@@ -28,9 +27,7 @@ def command(effective: Effective, group: str | None, content: bool, as_json: boo
     """
     topic = events_topic(effective.config)
     name = group or effective.config.worker.group
-    reads = effective.config.reads
-    verify = ssl.create_default_context(cafile=reads.tls_ca) if reads.tls_ca else True
-    with httpx.Client(timeout=_TIMEOUT_S, trust_env=False, verify=verify) as client:
+    with worker_client(effective.config, _TIMEOUT_S) as client:
         found = [
             _ask(client, member, f"{scheme(effective.config)}://{address}", content)
             for member, address in members(topic, name)

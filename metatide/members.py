@@ -1,0 +1,60 @@
+"""The workers of a group, as Kafka knows them, and a client to ask them."""
+
+import ssl
+from collections.abc import Iterator
+
+import httpx
+from confluent_kafka import KafkaException
+
+from connectors.kafka import TIMEOUT_S, Topic, reason
+from hive.errors import InputError, MachineError
+from metatide.config import Config
+
+
+def members(topic: Topic, group: str) -> Iterator[tuple[str, str]]:
+    """Names and addresses, which the members have told the group in their client ids."""
+    admin = topic.admin()
+    try:
+        [future] = admin.describe_consumer_groups([group], request_timeout=TIMEOUT_S).values()
+        description = future.result()
+    except KafkaException as error:
+        raise MachineError(f"Kafka at {topic.servers} doesn't answer: {reason(error)}") from error
+    for client_id in sorted(member.client_id for member in description.members):
+        name, _, address = client_id.partition("@")
+        yield name, address
+
+
+def scheme(config: Config) -> str:
+    """How workers are talked to."""
+    return "http" if config.reads.tls_certificate is None else "https"
+
+
+def worker_urls(config: Config, topic: Topic, group: str) -> list[str]:
+    """Of all workers of a group, one at least."""
+    found = [f"{scheme(config)}://{address}" for _, address in members(topic, group)]
+    if not found:
+        raise InputError(f"group {group} has no members: start one (metatide work)")
+    return found
+
+
+def worker_client(config: Config, timeout_s: float) -> httpx.Client:
+    """Trusts what other workers trust, and shows the token of `client.token`."""
+    ca, token = config.reads.tls_ca, config.client.token
+    return httpx.Client(
+        timeout=timeout_s,
+        trust_env=False,
+        verify=ssl.create_default_context(cafile=ca) if ca else True,
+        headers={} if token is None else {"authorization": f"Bearer {token}"},
+    )
+
+
+def json_of(answer: httpx.Response) -> bytes:
+    """The body of an answer; a problem is raised with what it says."""
+    if answer.is_success:
+        return answer.content
+    try:
+        detail = str(answer.json()["detail"])
+    except (ValueError, KeyError, TypeError):
+        detail = answer.reason_phrase
+    kind = InputError if answer.is_client_error else MachineError
+    raise kind(f"{answer.url.copy_with(query=None)}: {detail}")
