@@ -73,7 +73,7 @@ def without_columns(partition: bytes) -> bytes:
     return partition[: columns.value] + _NO_STRUCTS + partition[columns.end :]
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=4096)
 def acid_partition(data: bytes) -> bytes:
     """A partition of a full ACID table as reads other than those by names give it."""
     descriptor = _field(data, 0, _DESCRIPTOR_OF[PARTITION], STRUCT)

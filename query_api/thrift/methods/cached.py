@@ -23,7 +23,7 @@ from query_api.thrift.methods.interface import Method, methods
 from query_api.thrift.methods.outcome import STRUCT_ALONE, Outcome, result
 
 _CURRENT_EVENT: Final = "get_current_notificationEventId"
-_REMEMBERED: Final = 8192
+_REMEMBERED: Final = 4096
 _REMEMBERED_BYTES_MAX: Final = 2048
 _EVENT: Final = Packing("!bhqb").pack
 

@@ -85,7 +85,7 @@ def partitions_lack_buckets(capabilities: Sequence[str], facts: TableFacts) -> b
     return plain or facts.type == "EXTERNAL_TABLE"
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _seen(capabilities: frozenset[str], table: bytes, facts: TableFacts) -> bytes | Unable:
     view = _view(capabilities, facts)
     if isinstance(view, Unable):

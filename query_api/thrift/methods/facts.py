@@ -35,7 +35,7 @@ class TableFacts(NamedTuple):
         return self.transactional and not self.insert_only
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=2048)
 def facts(data: bytes) -> TableFacts:
     """Of a table."""
     view = TableView(data)

@@ -16,6 +16,7 @@ from query_api.thrift.methods.asked import Arguments, Asked, Understood, refuse_
 from query_api.thrift.methods.databases import plain_pattern
 from query_api.thrift.methods.facts import is_remote
 from query_api.thrift.methods.outcome import Outcome, structs
+from query_api.thrift.methods.tables import TABLES_MAX
 from state.reading import NameLine
 from state.records.objects import DatabaseName
 
@@ -29,8 +30,6 @@ TABLE_META: Final = Struct(
     (6, "ownerName", string),
     (7, "ownerType", i32),
 )
-_TABLES_MAX: Final = 10_000
-"""Of more of them the metastore gives the lines sooner than they are judged one by one."""
 _OWNER_TYPE = 18
 
 
@@ -80,7 +79,7 @@ class FindTables(Read[Outcome], frozen=True):
             for line in objects.names(db)
             if matches(line.table) and (not self.types or line.type in self.types)
         ]
-        if len(found) > _TABLES_MAX:
+        if len(found) > TABLES_MAX:
             return Unable.FORM
         return Describe(tuple(sorted(found))) if found else structs([])
 

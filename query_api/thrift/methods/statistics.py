@@ -221,7 +221,7 @@ def get_partition_column_statistics(given: Arguments) -> Understood:
     )
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=8192)
 def without_sketches(data: bytes) -> bytes:
     """Statistics of a column without what is only there to be merged."""
     column = decode(COLUMN_STATISTICS_OBJ, data)

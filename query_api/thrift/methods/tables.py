@@ -1,5 +1,7 @@
 """Calls that give tables."""
 
+from typing import Final
+
 from hive.errors import InputError
 from hive.names import TableName
 from hive.thrift.binary import decode, encode, extended
@@ -28,6 +30,8 @@ from query_api.thrift.methods.statistics import chosen, described
 from query_api.thrift.methods.table_method import TableMethod
 from state.records.objects import DatabaseName
 
+TABLES_MAX: Final = 1_000
+"""More of them are the metastore's: each is judged by itself, while all others wait."""
 _INSERT_ONLY = 2
 _MATERIALIZED = "MATERIALIZED_VIEW"
 
@@ -163,6 +167,8 @@ def _not_found(table: TableName) -> Raised:
 def _tables(db: DatabaseName, given: list[str] | None, *, knows: bool) -> Understood:
     if given is None or not all(one == one.strip().lower() for one in given):
         raise InputError("no names of tables as they are stored")
+    if len(given) > TABLES_MAX:
+        raise InputError("more tables than are judged for one call")
     return Asked(GetTables(db, tuple(dict.fromkeys(given)), knows))
 
 
