@@ -10,7 +10,7 @@ from rich.table import Table
 
 from metatide.config import Effective, configured
 from metatide.kafka import events_topic
-from metatide.members import members, scheme
+from metatide.members import members, scheme, worker_client
 
 _TIMEOUT_S = 10.0
 
