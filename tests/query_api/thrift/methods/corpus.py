@@ -273,7 +273,9 @@ def _by_values(table: Table, place: dict[str, str]) -> Iterator[Call]:
         yield req("get_partition_names_ps_req", "GetPartitionNamesPsRequest", **named)
         given = {**place, "partVals": list(values)}
         method = "get_partitions_ps_with_auth_req"
-        yield req(method, "GetPartitionsPsWithAuthRequest", **given)
+        for without in (None, True):
+            trimmed = {"skipColumnSchemaForPartition": without}
+            yield req(method, "GetPartitionsPsWithAuthRequest", **given, **trimmed)
 
 
 def _by_filter(table: Table, place: dict[str, str]) -> Iterator[Call]:
@@ -292,6 +294,13 @@ def _by_filter(table: Table, place: dict[str, str]) -> Iterator[Call]:
         }
         yield req("get_partitions_by_expr", "PartitionsByExprRequest", **given)
         yield req("get_partition_names_req", "PartitionsByExprRequest", **given)
+    for text in filters[:1] + filters[3:5]:
+        short = {**place, "skipColumnSchemaForPartition": True, "maxParts": 2}
+        by_filter = "get_partitions_by_filter_req", "GetPartitionsByFilterRequest"
+        yield req(*by_filter, **short, filter=text)
+        by_expression = "get_partitions_by_expr", "PartitionsByExprRequest"
+        yield req(*by_expression, **short, expr=text.encode())
+        yield req("get_partition_names_req", by_expression[1], **short, expr=text.encode())
     yield req("get_partition_names_req", "PartitionsByExprRequest", **place, expr=b"\xff")
     yield req(
         "get_partitions_by_expr", "PartitionsByExprRequest", **place, expr=b"\x01\0org.apache"
