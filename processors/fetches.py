@@ -36,10 +36,22 @@ class _Consumer(aiokafka.Consumer):
         return {where: [records] for where, records in fetched.items() if records}
 
     def _to_message(self, where: TP, records: list[Any]) -> Any:
-        # Faust takes the offsets before it for gaps in the topic, and commits the last one.
         message = super()._to_message(where, records[-1])
         message.value = records  # type: ignore[assignment]
         return message
+
+    async def _add_gap(self, where: TP, offset_from: int, offset_to: int) -> None:
+        """The other records of a fetch are no gap in the topic."""
+
+    def _new_offset(self, where: TP) -> int | None:
+        # One agent acknowledges one message after the other, so the last one stands for all.
+        acknowledged = self._acked[where]
+        if not acknowledged:
+            return None
+        last = acknowledged[-1]
+        acknowledged.clear()
+        self._acked_index[where].clear()
+        return last + 1
 
 
 class Transport(aiokafka.Transport):

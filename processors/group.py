@@ -24,6 +24,7 @@ HEARTBEAT_S: Final = 0.5
 BACK_OFF_FIRST_S: Final = 0.25
 BACK_OFF_MAX_S: Final = 10.0
 PROVEN_S: Final = 30.0
+COMMIT_EVERY_S: Final = 1.0
 STOP_TIMEOUT_S: Final = 3.0
 
 log = structlog.get_logger(__name__)
@@ -136,6 +137,7 @@ class Group:
             broker_heartbeat_interval=HEARTBEAT_S,
             broker_rebalance_timeout=timeout_s,
             broker_max_poll_interval=3600,
+            broker_commit_interval=COMMIT_EVERY_S,
             broker_max_poll_records=FETCH_RECORDS_MAX,
             # Where nothing is committed yet, bulk replay reads what there is.
             consumer_auto_offset_reset="latest",

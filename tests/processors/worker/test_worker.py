@@ -1,18 +1,20 @@
 """Real worker processes on a real broker."""
 
 import signal
+import time
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Consumer, TopicPartition
 
 from metatide.cli.digest import _digests
 from processors.replay import rebuild
-from processors.topic import Topic
+from processors.topic import QUIET, Topic
 from state.records import AnyRecord, Change
 from state.store import MemoryBudget
 from tests.support.tables import Metastore
 from tests.support.topics import TopicWriter, delete_topic, log_records, new_topic
-from tests.support.workers import WorkerProcess, workers
+from tests.support.workers import PATIENCE_S, WorkerProcess, workers
 
 SHARDS = 4
 BUDGET = MemoryBudget(64 << 20)
@@ -37,6 +39,20 @@ def write(topic: Topic, records: Records, start: int = 0, end: int | None = None
 
 def ends(records: Records) -> dict[int, int]:
     return {shard: len(found) for shard, found in records.items()}
+
+
+def until_committed(topic: Topic, group: str, offsets: dict[int, int]) -> None:
+    """What the tools that show a group's lag go by."""
+    consumer = Consumer({"bootstrap.servers": topic.servers, "group.id": group}, logger=QUIET)
+    where = [TopicPartition(topic.name, shard) for shard in offsets]
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        found = {one.partition: one.offset for one in consumer.committed(where, timeout=30)}
+        if found == offsets:
+            break
+        assert time.monotonic() < deadline, found
+        time.sleep(0.1)
+    consumer.close()
 
 
 def assert_as_replayed(topic: Topic, worker: WorkerProcess, folder: Path) -> None:
@@ -122,6 +138,9 @@ def test_two_groups_are_two_replicas(topic: Topic, records: Records, tmp_path: P
         write(topic, records, 300)
         for worker in (one, two):
             worker.until_at(ends(records))
+        for group in ("metatide", "another"):
+            until_committed(topic, group, ends(records))
+        for worker in (one, two):
             assert worker.end() == 0
     for shard in range(SHARDS):
         assert _digests(one.directory.store(shard)) == _digests(two.directory.store(shard))
@@ -164,7 +183,8 @@ def test_a_topic_made_anew_is_another_history(
 
 
 def test_a_name_belongs_to_one_process(topic: Topic, tmp_path: Path) -> None:
-    worker, twin = (WorkerProcess(topic, tmp_path, "one") for _ in range(2))
+    worker = WorkerProcess(topic, tmp_path, "one")
+    twin = WorkerProcess(topic, tmp_path, "one", METATIDE_WORKER_PORT="0")
     with workers(worker):
         worker.until_ready(SHARDS)
         with workers(twin):
