@@ -2,12 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterable, Iterator
+from functools import partial
 from time import perf_counter
 from typing import Final
 
 import structlog
 
 from hive.errors import MetatideError, ThriftError, UpstreamError
+from query_api.latest.log import LatestLog
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
 from query_api.thrift.call import Answer, Call, Client, Relay, Unable, Why
@@ -57,7 +59,9 @@ class ClientCalls:
         self._began = perf_counter()
         head = data[4 : 12 + data[7]]
         if kept.latest_of:
-            self._connection.run(self._answer_if_latest(kept, data, head))
+            self._connection.hold()
+            found_of = partial(self._answer_if_latest, kept, data, head)
+            self._hub.latest.ask(kept.reached, found_of)
         else:
             self._reply_kept(kept, head)
         return True
@@ -201,8 +205,9 @@ class ClientCalls:
         self._connection.write(b"".join((REPLY_HEAD, head, kept.result)))
         kept.figures.answered(Source.CACHE, kept.reason, perf_counter() - self._began)
 
-    async def _answer_if_latest(self, kept: Kept, data: bytes, head: bytes) -> None:
-        found = await self._hub.database.after_now(kept.reached)
+    def _answer_if_latest(
+        self, kept: Kept, data: bytes, head: bytes, found: LatestLog | None
+    ) -> None:
         # The read may have shown that the database has another history now.
         still = self._hub.kept.get(_key(data)) is kept
         if still and found is not None and kept.is_latest(found):

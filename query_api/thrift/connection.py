@@ -95,6 +95,10 @@ class Connection(asyncio.Protocol):
     def is_blocked(self) -> bool:
         return self._blocked
 
+    def hold(self) -> None:
+        """Lets nothing else begin until the call is done."""
+        self._busy = True
+
     def run(self, work: Coroutine[None, None, None]) -> None:
         """Goes on with a call in a task, which ends with the connection."""
         self._busy = True
@@ -109,6 +113,8 @@ class Connection(asyncio.Protocol):
 
     def again(self, data: bytes) -> None:
         """Begins anew with a call that was to be answered at once."""
+        if self._transport is None:
+            return
         self._put_off.appendleft(data)
         self._buffer(len(data))
         self.done()

@@ -7,6 +7,7 @@ from query_api.shards import Views
 from query_api.thrift.call import Methods
 from query_api.thrift.forwarding import Peers
 from query_api.thrift.kept import KeptReplies
+from query_api.thrift.latest import LatestReads
 from query_api.thrift.metrics import Metrics
 from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.shadow import Shadow
@@ -19,6 +20,7 @@ class Hub(msgspec.Struct, frozen=True, eq=False):
     settings: ThriftSettings
     methods: Methods
     database: Database
+    latest: LatestReads
     views: Views
     kept: KeptReplies
     upstreams: Upstreams

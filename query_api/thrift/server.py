@@ -17,6 +17,7 @@ from query_api.thrift.connection import Budget, Connection
 from query_api.thrift.forwarding import Peers
 from query_api.thrift.hub import Hub
 from query_api.thrift.kept import KeptReplies
+from query_api.thrift.latest import LatestReads
 from query_api.thrift.metrics import Metrics
 from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.shadow import Difference, Shadow
@@ -56,6 +57,7 @@ class ThriftServer:
             settings,
             methods,
             database,
+            LatestReads(database),
             views,
             KeptReplies(views, database.history.is_rewound),
             upstreams,
@@ -85,6 +87,7 @@ class ThriftServer:
             with suppress(asyncio.CancelledError):
                 await self._checking
         await self._hub.shadow.close()
+        await self._hub.latest.close()
         self._hub.peers.close()
         for connection in list(self._connections):
             connection.end("closing", "the server ends")

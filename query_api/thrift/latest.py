@@ -1,0 +1,38 @@
+"""What is current, for calls of which an answer is kept: one task for all that come together."""
+
+import asyncio
+from collections.abc import Callable
+
+from query_api.latest.log import LatestLog
+from query_api.positions import Position
+from query_api.resolver.resolver import Database
+
+Taker = Callable[[LatestLog | None], None]
+
+
+class LatestReads:
+    """Asks the database for many at once; each gets a read that began after it asked."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._waiting: list[tuple[Position, Taker]] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def ask(self, reached: Position, taker: Taker) -> None:
+        """`taker` gets the log from `reached` on, or None where it can't be read."""
+        self._waiting.append((reached, taker))
+        if len(self._waiting) == 1:
+            task = asyncio.get_running_loop().create_task(self._read())
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def _read(self) -> None:
+        batch, self._waiting = self._waiting, []
+        found = await self._database.after_now(min(reached for reached, _ in batch))
+        for _, taker in batch:
+            taker(found)
