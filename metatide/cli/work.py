@@ -14,7 +14,7 @@ from metatide import logs
 from metatide.config import Config, Effective, configured
 from metatide.endpoint import Endpoint
 from metatide.serving import WorkerShards, open_primary, read_settings, tls
-from metatide.stack.machine import free_port
+from metatide.stack.machine import free_port, require_port
 from processors.directory import worker_path
 from processors.limits import Allowed
 from processors.web import metrics_route, routes
@@ -61,8 +61,28 @@ def command(effective: Effective) -> None:
 
 
 async def _work(config: Config) -> None:
+    """Joining the group takes its time: what answers is made ready meanwhile."""
+    if config.worker.port:
+        require_port(config.worker.port, "worker.port", config.worker.host)
     port = config.worker.port or free_port()
     worker = Worker(_settings(config, port))
+    working = asyncio.create_task(worker.run())
+    loop = asyncio.get_running_loop()
+    for number in _SIGNALS:
+        loop.add_signal_handler(number, working.cancel)
+    answering = asyncio.create_task(_answer(config, worker, port))
+    tasks = working, answering
+    await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)
+    for task in tasks:
+        if not task.cancelled():
+            task.result()
+
+
+async def _answer(config: Config, worker: Worker, port: int) -> None:
+    """Until it is cancelled; requests that are under way are answered then."""
     primary, certificate = open_primary(config), tls(config)
     scheme = "http" if certificate is None else "https"
     shards = WorkerShards(worker, scheme)
@@ -70,23 +90,16 @@ async def _work(config: Config) -> None:
     endpoint = await _endpoint(config, shards, primary, settings)
     application = _application(worker, shards, primary, settings, endpoint)
     server = ReadServer(application, config.worker.host, port, certificate)
-    working = asyncio.create_task(worker.run())
-    loop = asyncio.get_running_loop()
-    for number in _SIGNALS:
-        loop.add_signal_handler(number, working.cancel)
     serving = asyncio.create_task(server.serve())
     try:
-        await asyncio.wait([working, serving], return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.shield(serving)
     finally:
-        working.cancel()
         server.should_exit = True
-        await asyncio.wait([working, serving])
+        await asyncio.wait([serving])
         if endpoint is not None:
             await endpoint.close()
         if primary is not None:
             await primary.close()
-    if not working.cancelled():
-        working.result()
 
 
 async def _endpoint(
