@@ -126,6 +126,9 @@ class KeptAnswers:
         head = scope.get("state", {}).get("head")
         if head is None or kept.latest_of or len(kept.heads) >= HEADS_MAX:
             return
+        if head in kept.heads:
+            # Several asked before the first was answered.
+            return
         if len(head) > HEAD_BYTES_MAX or scope["http_version"] != "1.1":
             return
         for name, value in scope["headers"]:

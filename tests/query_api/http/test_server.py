@@ -10,8 +10,11 @@ import httpx
 import pytest
 
 from query_api.http import server
+from query_api.http.kept import Kept, KeptAnswers
 from query_api.latest.log import LatestLog
 from query_api.latest.touched import Touched
+from query_api.resolver.resolver import Moment
+from query_api.shards import Views
 from state.records.actions import PutPartitions
 from tests.metatide.client.serving import serving
 from tests.query_api.http.asking import Knowing, grounds
@@ -76,6 +79,20 @@ def test_the_short_way_gives_what_the_long_one_gives() -> None:
             assert known["etag"] == headers["etag"]
         told = httpx.get(f"{url}/metrics").text
     assert 'read="ListPartitionNames",reason="fresh",source="cache"} 9.0' in told
+
+
+def test_many_at_once_take_the_room_of_one() -> None:
+    views = Views(warm())
+    kept = KeptAnswers(views, lambda _: False)
+    shared = views.reader(0)
+    assert shared is not None
+    one = Kept(Moment(0, shared, ()), (), b"{}", [], lambda: None)
+    kept.put(("/", b""), one)
+    scope = {"state": {"head": b"GET /"}, "http_version": "1.1", "headers": []}
+    for _ in range(40):
+        kept.put_head(("/", b""), one, scope, one.response(None, None))
+    assert one.heads == [b"GET /"]
+    assert kept.by_head(b"GET /") == one.response(None, None)
 
 
 def test_what_is_cut_differently_or_asks_for_more_goes_the_long_way() -> None:
