@@ -68,8 +68,11 @@ class Schedule:
         known = set()
         for reader in self.topic.readers():
             for catalog in reader.catalogs():
+                loads = reader.databases_loads(catalog)
                 scope = Scope(ScopeKind.DATABASES, TableName(catalog, "", ""))
                 known.add(scope)
+                if loads is None or loads.cold(reader.head.applied, reader.head.floor):
+                    found.add(scope)
             for db in reader.database_names():
                 loads = reader.names_loads(db)
                 scope = Scope(ScopeKind.NAMES, TableName(db.catalog, db.db, ""))
