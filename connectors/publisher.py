@@ -24,7 +24,7 @@ LETTER_CHARS_MAX = 2 * 1024 * 1024
 """Even if JSON needs six bytes for each, they fit."""
 _FULL_POLL_S = 0.1
 _FLUSH_S = 0.5
-_RESET_S_MAX = 60.0
+_NOW_S_MAX = 60.0
 _NEVER_CUT_ACTIONS_MAX = 16
 _CUT = (PutPartitions, DropPartitions)
 
@@ -168,23 +168,27 @@ class Publisher:
 
 def reset(topic: Topic, epoch: int, at: int, shards: Sequence[int]) -> None:
     """Begins an epoch in these shards, after event `at`."""
+    write_now(topic, Reset(epoch, at), Head(Kind.RESET, epoch, at), shards)
+
+
+def write_now(topic: Topic, record: AnyRecord, head: Head, shards: Sequence[int]) -> None:
+    """Returns when the broker has a record of its own in each of these shards."""
     faults: list[str] = []
 
     def failed(error: object, _message: object) -> None:
         faults.append(str(error))
 
     producer = topic.producer(failed)
-    value = encode(Reset(epoch, at))
-    written = headers.write(Head(Kind.RESET, epoch, at))
+    value, written = encode(record), headers.write(head)
     try:
         for shard in shards:
             producer.produce(topic.name, value, partition=shard, headers=written)
-        deadline = time.monotonic() + _RESET_S_MAX
+        deadline = time.monotonic() + _NOW_S_MAX
         while producer.flush(_FLUSH_S) and not faults and time.monotonic() < deadline:
             pass
         if faults or len(producer):
             why = faults[0] if faults else "the broker doesn't answer"
-            raise PublishError(f"the topic {topic.name} didn't take the new epoch: {why}")
+            raise PublishError(f"the topic {topic.name} didn't take a {head.kind}: {why}")
     finally:
         _close(producer)
 

@@ -1,4 +1,4 @@
-"""Asking the connectors for what the fold found to be missing."""
+"""Asking the connectors for what the fold found to be missing, and for what operators want."""
 
 import asyncio
 import time
@@ -11,13 +11,14 @@ from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from hive.errors import TopicError
 from processors.fold import Signal
 from processors.metrics import Metrics
 from processors.topic import QUIET, REQUEST_TIMEOUT_S, Topic
 from state.loads import Cold
 from state.reading import ShardReader
 from state.records import Scope, ScopeKind
-from state.records.asks import Ask, ask_key, encode_ask, signals_topic
+from state.records.asks import AnySignal, Ask, encode_signal, signal_key, signals_topic
 from state.records.objects import DatabaseName
 from state.store import Snapshot
 
@@ -78,6 +79,28 @@ class Signals:
         """Somebody misses what may never have been heard of here: it was there before the log."""
         self._take(shard, ask, Cold.NEVER_LOADED)
 
+    async def order(self, signal: AnySignal) -> None:
+        """Returns when the signals topic has it."""
+        loop = asyncio.get_running_loop()
+        told: asyncio.Future[None] = loop.create_future()
+
+        def tell(error: object, _: object) -> None:
+            if told.done():
+                return
+            if error is None:
+                told.set_result(None)
+            else:
+                told.set_exception(TopicError(f"{self._name} didn't take it: {error}"))
+
+        try:
+            self._producer.produce(
+                self._name, encode_signal(signal), signal_key(signal), on_delivery=tell
+            )
+        except BufferError:
+            raise TopicError(f"{self._name} takes nothing more now") from None
+        # The task that sends asks polls for what became of them, in this loop.
+        await told
+
     def forget(self, shard: int) -> None:
         """The shard is another worker's now."""
         for key in [key for key in self._waiting if key[0] == shard]:
@@ -122,7 +145,9 @@ class Signals:
 
     def _send(self, ask: Ask) -> None:
         try:
-            self._producer.produce(self._name, encode_ask(ask), ask_key(ask), on_delivery=_told)
+            self._producer.produce(
+                self._name, encode_signal(ask), signal_key(ask), on_delivery=_told
+            )
         except BufferError:
             return
         self._metrics.asks.inc()

@@ -20,7 +20,7 @@ from processors.signals import Signals
 from processors.topic import Topic, TopicClient
 from state.image import Images
 from state.records import Scope
-from state.records.asks import Ask
+from state.records.asks import AnySignal, Ask
 from state.store import MemoryBudget, Snapshot
 
 WATCH_S: Final = 1.0
@@ -103,6 +103,12 @@ class Worker:
         found = self.shards.get(shard)
         if found is not None and self._signals is not None:
             self._signals.ask_for_reader(shard, Ask(found.position.epoch, scope, floor))
+
+    async def order(self, signal: AnySignal) -> None:
+        """An operator wants something of the connectors; returns when the signals topic has it."""
+        if self._signals is None:
+            raise TopicError(f"the topic {self.settings.topic} isn't there yet: start a connector")
+        await self._signals.order(signal)
 
     async def run(self) -> None:
         """Until it is cancelled; all is flushed and closed then."""

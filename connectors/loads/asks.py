@@ -1,4 +1,4 @@
-"""The signals topic, whose asks all connectors share."""
+"""The signals topic, which all connectors share."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from connectors.kafka import TIMEOUT_S, Topic, reason
 from hive.errors import PublishError, RecordFormatError
-from state.records.asks import Ask, decode_ask, signals_topic
+from state.records.asks import AnySignal, decode_signal, signals_topic
 
 log = structlog.get_logger()
 _SETTINGS = {"cleanup.policy": "delete", "retention.ms": str(24 * 3600 * 1000)}
@@ -18,9 +18,9 @@ _WAIT_S = 0.2
 
 
 class Asks:
-    """This connector's share of the asks; what it took isn't brought to another.
+    """This connector's share of the signals; what it took isn't brought to another.
 
-    If it ends before it has loaded what it took, whoever misses that asks again.
+    If it ends before it has done what it was asked for, whoever misses that asks again.
     """
 
     def __init__(self, topic: Topic) -> None:
@@ -28,8 +28,8 @@ class Asks:
         create(topic)
         self._consumer: Consumer = topic.group_consumer(f"{topic.name}.loads", [self._name])
 
-    def read(self, take: Callable[[Ask], None], unreadable: Callable[[], None]) -> None:
-        """Hands on what came, and waits a little if there is nothing."""
+    def read(self, take: Callable[[AnySignal, int], None], unreadable: Callable[[], None]) -> None:
+        """Hands on what came with its offset, and waits a little if there is nothing."""
         try:
             messages = self._consumer.consume(_AT_ONCE, _WAIT_S)
         except KafkaException as error:
@@ -41,10 +41,10 @@ class Asks:
                     raise PublishError(f"{self._name} can't be read: {fault.str()}")
                 continue
             try:
-                take(decode_ask(message.value() or b""))
+                take(decode_signal(message.value() or b""), message.offset() or 0)
             except RecordFormatError as error:
                 unreadable()
-                log.warning("an ask can't be read", why=str(error), offset=message.offset())
+                log.warning("a signal can't be read", why=str(error), offset=message.offset())
 
     def close(self) -> None:
         """Lets the others have the rest."""

@@ -17,10 +17,11 @@ from connectors.loads.lists import Lists
 from connectors.loads.metrics import LoadMetrics
 from connectors.loads.plan import Planned
 from connectors.loads.queue import Queue
+from connectors.orders import obey
 from hive.errors import MachineError, SourceError
 from hive.reader.snapshot import open_snapshot
 from state.records import Scope, ScopeKind
-from state.records.asks import Ask
+from state.records.asks import AnySignal, Ask, Choose, Forget, Order
 
 log = structlog.get_logger()
 WORKERS = 2
@@ -194,12 +195,36 @@ class Loader:
                 asks = Asks(self._topic)
                 try:
                     while not self._stopped.is_set():
-                        asks.read(self.ask, self.metrics.asked.labels("unreadable").inc)
+                        asks.read(self._take, self.metrics.asked.labels("unreadable").inc)
                 finally:
                     asks.close()
             except MachineError as error:
                 self._complain(error)
                 self._stopped.wait(_RETRY_S_MAX)
+
+    def _take(self, signal: AnySignal, offset: int) -> None:
+        if isinstance(signal, Ask):
+            self.ask(signal)
+        else:
+            self._obey(signal, offset)
+
+    def _obey(self, order: Order, offset: int) -> None:
+        obey(self._topic, self._epoch, order, offset, self._current)
+        if isinstance(order, Choose):
+            self._lists = Lists(order.whitelist, order.blacklist)
+        elif isinstance(order, Forget):
+            scope = Scope(ScopeKind.TABLE, order.table)
+            self._queue.forget_scope(scope)
+            self._queue.forget_scope(Scope(ScopeKind.WRITE_IDS, order.table))
+            if order.load:
+                self.ask(Ask(self._epoch, scope, 0))
+
+    def _current(self) -> int:
+        try:
+            with open_snapshot(*self._database()) as snapshot:
+                return snapshot.position
+        except SQLAlchemyError as error:
+            raise batch.unreadable(error) from error
 
     def _complain(self, error: MachineError) -> None:
         self._fault = error

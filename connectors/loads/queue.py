@@ -70,6 +70,11 @@ class Queue:
                 self._loaded.popitem(last=False)
             self._changed.notify_all()
 
+    def forget_scope(self, scope: Scope) -> None:
+        """What was loaded of it is gone: the next ask isn't answered by that."""
+        with self._changed:
+            self._loaded.pop(scope, None)
+
     def forget(self) -> None:
         """Another epoch: what was loaded says nothing any more."""
         with self._changed:

@@ -107,14 +107,19 @@ def forget_table(work: Work, name: TableName) -> None:
 
 
 def reset(work: Work, record: ResetTable) -> None:
-    """An operator doubts a table."""
-    if work.table(record.table) is None:
+    """An operator doubts a table: all of it goes, and what an open load would bring.
+
+    What is wrong in it may be as new as the last event, so it can't be told from what isn't.
+    """
+    name, known = record.table, work.table(record.table)
+    if known is None or known.loads.knows(record.at + 1):
         return
-    state = work.touch_table(record.table)
-    _clear(work, record.table, state, record.at, keys.OF_TABLE)
-    state.loads.ended = None
-    forget(work, record.table, record.at, Cold.LOST_EVENTS)
-    work.doubt_table(record.table, state, record.at, Doubt.RESET)
+    forget_table(work, name)
+    state = work.touch_table(name)
+    for loads in (state.loads, state.ids_loads):
+        loads.raise_floor(record.at, Doubt.RESET)
+    if record.load:
+        work.signal(Scope(ScopeKind.TABLE, name), record.at)
 
 
 def _clear(

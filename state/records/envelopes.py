@@ -116,6 +116,8 @@ class ResetTable(Record, frozen=True, tag="ct"):
 
     at: int
     table: TableName
+    load: bool = True
+    """Whether it shall be loaded again at once, and not when somebody reads it."""
 
 
 class SetLists(Record, frozen=True, tag="cl"):

@@ -24,7 +24,7 @@ from metatide.demo.store import Store
 from metatide.demo.workload import Style, Workload
 from metatide.stack.database import make_engine
 from state.records import LoadBegin, LoadEnd, LoadRows, Scope, ScopeKind
-from state.records.asks import Ask, ask_key, encode_ask, signals_topic
+from state.records.asks import Ask, encode_signal, signal_key, signals_topic
 from tests.connectors.loads.topic import Topic as Folded
 from tests.connectors.loads.topic import contents
 from tests.connectors.running import read
@@ -131,7 +131,7 @@ def test_asks_are_answered_once(database: Database, events: Topic) -> None:
         until(lambda: signals_topic(events.name) in admin.list_topics().topics)
         for scope, floor in ((table, 0), (table, 0), (ids, 0), (elsewhere, 0)):
             ask = Ask(0, scope, floor)
-            producer.produce(signals_topic(events.name), encode_ask(ask), ask_key(ask))
+            producer.produce(signals_topic(events.name), encode_signal(ask), signal_key(ask))
             producer.flush()
             until(lambda: loader.idle)
         producer.produce(signals_topic(events.name), b"junk")

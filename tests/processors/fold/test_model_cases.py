@@ -249,3 +249,31 @@ def test_what_was_dropped_before_a_load_is_pending_while_its_ids_are_open() -> N
     assert state.is_pending(reader(shard).write_ids(TABLE))
     shard.fold(change(11, CommitTxn(7, None)), change(12, AllocateWriteIds(TABLE, (8,), (2,))))
     assert not state.is_pending(reader(shard).write_ids(TABLE))
+
+
+def test_a_reset_ends_open_loads_and_what_is_as_new_as_it() -> None:
+    shard = Shard()
+    begin, rows, end = load(5, "a")
+    shard.fold(change(5, after=0), *load(5, "wrong", id_="first"), begin)
+    assert shard.fold(ResetTable(0, 5, TABLE)) == [SCOPE]
+    assert shard.partitions() == {}
+    shard.fold(rows, end)
+    assert shard.cold() is Cold.DOUBT
+    assert shard.fold(*load(5, "a", id_="third")) == []
+    assert shard.partitions() == {"a": b"p"}
+    assert shard.cold() is None
+
+
+def test_a_reset_that_a_later_load_has_answered_changes_nothing() -> None:
+    shard = Shard()
+    shard.fold(change(6, after=0), *load(6, "a"))
+    assert shard.fold(ResetTable(0, 5, TABLE)) == []
+    assert shard.cold() is None
+
+
+def test_a_dropped_table_asks_for_no_load() -> None:
+    shard = Shard()
+    shard.fold(change(5, after=0), *load(5, "a"))
+    assert shard.fold(ResetTable(0, 5, TABLE, load=False)) == []
+    assert shard.cold() is Cold.DOUBT
+    assert shard.partitions() == {}

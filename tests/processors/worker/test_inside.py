@@ -17,7 +17,7 @@ from processors.worker import Worker
 from state import keys
 from state.records import Change, LoadBegin, LoadEnd, LoadRows, Rows, Scope, ScopeKind, encode
 from state.records.actions import CreateTable, PutPartitions, Undecodable
-from state.records.asks import decode_ask, signals_topic
+from state.records.asks import Ask, decode_signal, signals_topic
 from state.records.objects import PartitionImage, TableImage
 from tests.processors.worker.inside import PATIENCE_S, until, working
 from tests.support.topics import TopicWriter, new_topic
@@ -64,7 +64,9 @@ def asks(topic: Topic) -> list[int]:
         for message in consumer.consume(end, 30) if end else ():
             value = message.value()
             assert isinstance(value, bytes)
-            found.append(decode_ask(value).floor)
+            ask = decode_signal(value)
+            assert isinstance(ask, Ask)
+            found.append(ask.floor)
     consumer.close()
     return found
 
@@ -202,4 +204,4 @@ def test_only_live_doubts_are_asked_about(topic: Topic, tmp_path: Path) -> None:
 def test_encoded_asks_are_told_from_others() -> None:
     for value in (b"", encode(CREATED), b"\x01\x00", b"\x02"):
         with pytest.raises(RecordFormatError):
-            decode_ask(value)
+            decode_signal(value)

@@ -1,0 +1,40 @@
+"""Operators' decisions, written into the events topic: nothing else changes what workers hold."""
+
+from collections.abc import Callable, Sequence
+
+import structlog
+
+from connectors.headers import Head, Kind
+from connectors.kafka import Topic
+from connectors.publisher import write_now
+from state.records import AnyRecord, Pause, ResetTable, SetLists
+from state.records.asks import Choose, Forget, Order, Serve
+from state.records.routing import table_shard
+
+log = structlog.get_logger()
+
+
+def obey(topic: Topic, epoch: int, order: Order, offset: int, current: Callable[[], int]) -> None:
+    """Writes an order that came at this offset of the signals topic; `current` reads the event id.
+
+    Decisions about the whole cache share a partition of the signals topic, so that their offsets
+    number them: who hears one twice says the same twice. The version that the asker knows counts
+    where that topic was made anew and begins from 0.
+    """
+    record: AnyRecord
+    shards: Sequence[int] = range(topic.shards)
+    match order:
+        case Forget(table=table, load=load):
+            record = ResetTable(epoch, current(), table, load)
+            shards = (table_shard(table, topic.shards),)
+        case Choose():
+            version = _version(order.above, offset)
+            record = SetLists(epoch, version, order.whitelist, order.blacklist)
+        case Serve():
+            record = Pause(epoch, _version(order.above, offset), order.paused)
+    write_now(topic, record, Head(Kind.CONTROL, epoch), shards)
+    log.warning("an order was written", record=type(record).__name__, order=str(order))
+
+
+def _version(above: int, offset: int) -> int:
+    return max(above, offset) + 1

@@ -1,0 +1,77 @@
+"""What operators' orders become in the events topic."""
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from connectors import topic
+from connectors.headers import Kind
+from connectors.orders import obey
+from hive.names import TableName
+from state.records import Pause, ResetTable, Scope, ScopeKind, SetLists
+from state.records.asks import (
+    AnySignal,
+    Ask,
+    Choose,
+    Forget,
+    Order,
+    Serve,
+    decode_signal,
+    encode_signal,
+    signal_key,
+)
+from state.records.routing import table_shard
+from tests.connectors.running import new_topic, read
+
+TABLE = TableName("hive", "db", "t")
+NUMBERS = st.integers(0, 2**63 - 1)
+SCOPES = st.builds(Scope)
+SIGNALS: st.SearchStrategy[AnySignal] = (
+    st.builds(Forget, epoch=NUMBERS)
+    | st.builds(Choose, epoch=NUMBERS, above=NUMBERS)
+    | st.builds(Serve, epoch=NUMBERS, above=NUMBERS)
+    | st.builds(Ask, epoch=NUMBERS, scope=SCOPES, floor=NUMBERS)
+)
+
+
+def test_orders_are_written_to_the_shards_that_they_concern(kafka_broker: str) -> None:
+    events = new_topic(kafka_broker, 3)
+    topic.create(events)
+    orders: list[Order] = [
+        Forget(2, TABLE, load=False),
+        Choose(2, 0, ("db.*",), ()),
+        Serve(2, 40, paused=True),
+        Serve(2, 41, paused=False),
+    ]
+    for offset, order in enumerate(orders, 7):
+        obey(events, 5, order, offset, lambda: 99)
+    messages = read(events)
+    assert {message.head.kind for message in messages} == {Kind.CONTROL}
+    of_all = [
+        SetLists(5, 9, ("db.*",), ()),
+        # Greater than what is known, though the signals topic was made anew.
+        Pause(5, 41, paused=True),
+        Pause(5, 42, paused=False),
+    ]
+    home = table_shard(TABLE, 3)
+    for shard in range(3):
+        found = [message.record for message in messages if message.shard == shard]
+        own = [ResetTable(5, 99, TABLE, load=False)] if shard == home else []
+        assert found == [*own, *of_all]
+
+
+@given(SIGNALS)
+def test_signals_survive_the_topic(signal: AnySignal) -> None:
+    assert decode_signal(encode_signal(signal)) == signal
+
+
+def test_what_concerns_a_table_has_one_key_and_what_concerns_all_another() -> None:
+    ask = signal_key(Ask(0, Scope(ScopeKind.TABLE, TABLE), 3))
+    assert ask == signal_key(Forget(1, TABLE, load=True))
+    assert ask != signal_key(Forget(1, TABLE._replace(table="u"), load=True))
+    assert signal_key(Serve(0, 1, paused=True)) == signal_key(Choose(0, 2, (), ())) != ask
+
+
+def test_a_reset_of_an_earlier_release_asks_for_a_load() -> None:
+    old = msgspec.msgpack.encode(["ct", 1, 7, ["hive", "db", "t"]])
+    assert msgspec.msgpack.decode(old, type=ResetTable) == ResetTable(1, 7, TABLE, load=True)
