@@ -260,10 +260,12 @@ class Connection(asyncio.Protocol):
     def _put_it_off(self, data: bytes) -> None:
         self._put_off.append(data)
         self._buffer(len(data))
+        transport = self._transport
         if self._buffered > PUT_OFF_BYTES_MAX and not self._reading_paused:
-            assert self._transport is not None
-            self._transport.pause_reading()
-            self._reading_paused = True
+            assert transport is not None
+            if not transport.is_closing():
+                transport.pause_reading()
+                self._reading_paused = True
 
     def _buffer(self, size: int) -> None:
         self._buffered += size
@@ -278,9 +280,11 @@ class Connection(asyncio.Protocol):
             data = self._put_off.popleft()
             self._buffer(-len(data))
             self._scan(data)
-        if self._reading_paused and not self._put_off and self._transport is not None:
+        transport = self._transport
+        if self._reading_paused and not self._put_off and transport is not None:
             self._reading_paused = False
-            self._transport.resume_reading()
+            if not transport.is_closing():
+                transport.resume_reading()
 
     def _refuse(self, kind: str, why: str) -> None:
         scanner = self._scanner

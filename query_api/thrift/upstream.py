@@ -80,11 +80,11 @@ class Link(asyncio.Protocol):
         self._transport.write(message if self._unframer is None else framed(message))
 
     def pause(self) -> None:
-        if self._transport is not None:
+        if self._transport is not None and self.usable:
             self._transport.pause_reading()
 
     def resume(self) -> None:
-        if self._transport is not None:
+        if self._transport is not None and self.usable:
             self._transport.resume_reading()
 
     def close(self) -> None:

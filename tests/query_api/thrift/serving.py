@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
+import uvloop
+
 from query_api.latest.log import LatestLog
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
@@ -230,8 +232,8 @@ async def serving(
 
 
 def run(test: Coroutine[Any, Any, None]) -> None:
-    """Runs a test in an event loop of its own."""
-    asyncio.run(test)
+    """Runs a test in an event loop of its own, of the kind that workers have."""
+    uvloop.run(test)
 
 
 async def until(what: Callable[[], bool]) -> None:

@@ -14,6 +14,7 @@ from query_api.reasons import Reason
 from query_api.resolver.resolver import Moment
 from query_api.targets import Kind, Target
 from query_api.thrift.call import Answer, Call, Relay, Substitute
+from query_api.thrift.connection import PUT_OFF_BYTES_MAX
 from query_api.thrift.settings import ThriftSettings
 from state.records.actions import CreateTable
 from tests.query_api.shards import ORDERS, change, table_image
@@ -94,6 +95,34 @@ def test_replies_come_in_the_order_of_the_calls_with_their_sequence() -> None:
                 reply = await client.reply()
                 assert reply is not None
                 assert (reply.method, reply.sequence) == (method, number)
+
+    run(test())
+
+
+def test_of_a_client_that_sends_far_ahead_only_so_much_is_read() -> None:
+    gate = asyncio.Event()
+
+    async def waits(call: Call) -> Answer:
+        await gate.wait()
+        return answer("late")
+
+    async def test() -> None:
+        async with serving(get_late=waits, get_table=cached) as here:
+            client = await here.connect()
+            filler = text(1, "x" * 1000) + b"\0"
+            client.send(message("get_late", b"\0", sequence=0))
+            for number in range(1, 3001):
+                client.send(message("get_table", filler, sequence=number))
+            budget = here.server._budget
+            await until(lambda: budget.bytes > PUT_OFF_BYTES_MAX)
+            assert await body(await here.connect(), "get_table") == result("c:get_table")
+            assert budget.bytes < 1_000_000, "of three million"
+            gate.set()
+            for number in range(3001):
+                reply = await client.reply()
+                assert reply is not None
+                assert reply.sequence == number
+            assert budget.bytes == 0
 
     run(test())
 
