@@ -129,6 +129,10 @@ class TooLargeError(InputError):
     """A request or an answer beyond a limit."""
 
 
+class ForbiddenError(InputError):
+    """Who asks may not do this."""
+
+
 class UnansweredError(MachineError):
     """Neither the cache nor the database can answer now."""
 

@@ -9,6 +9,8 @@ from hive.errors import MetatideError
 
 COMMANDS: dict[str, str] = {
     "up": "metatide.cli.up",
+    "admin": "metatide.cli.admin",
+    "audit": "metatide.cli.audit",
     "config": "metatide.cli.config",
     "connect": "metatide.cli.connect",
     "demo": "metatide.cli.demo",

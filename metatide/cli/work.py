@@ -13,6 +13,7 @@ from hive.errors import InputError, MetatideError
 from metatide import logs
 from metatide.config import Config, Effective, configured
 from metatide.endpoint import Endpoint
+from metatide.operating import Operating
 from metatide.serving import WorkerShards, open_primary, read_settings, tls
 from metatide.stack.machine import free_port, require_port
 from processors.directory import worker_path
@@ -88,14 +89,21 @@ async def _answer(config: Config, worker: Worker, port: int) -> None:
     shards = WorkerShards(worker, scheme)
     settings = None if primary is None else await asyncio.to_thread(read_settings, config, primary)
     endpoint = await _endpoint(config, shards, primary, settings)
-    application = _application(worker, shards, primary, settings, endpoint)
+    operating = None
+    if primary is not None and settings is not None:
+        operating = Operating(config, worker, shards, primary, settings)
+    application = _application(worker, shards, primary, settings, endpoint, operating)
     server = ReadServer(application, config.worker.host, port, certificate)
     serving = asyncio.create_task(server.serve())
+    rounds = None if operating is None else asyncio.create_task(operating.run())
     try:
         await asyncio.shield(serving)
     finally:
         server.should_exit = True
         await asyncio.wait([serving])
+        if rounds is not None:
+            rounds.cancel()
+            await asyncio.wait([rounds])
         if endpoint is not None:
             await endpoint.close()
         if primary is not None:
@@ -121,12 +129,14 @@ def _application(
     primary: Primary | None,
     settings: Settings | None,
     endpoint: Endpoint | None,
+    operating: Operating | None,
 ) -> Starlette:
     """Status for all; reads where there is a database that answers what the cache can't."""
     if primary is None:
         return Starlette(routes=[*routes(worker), metrics_route(worker)])
     thrift = [] if endpoint is None else [endpoint.server.metrics_page]
-    pages = [worker.metrics.page, *thrift]
+    audits = [] if operating is None else [operating.metrics_page]
+    pages = [worker.metrics.page, *thrift, *audits]
     follows = Check("shards", lambda: None if worker.ready else "some don't follow the topic yet")
     return create_app(
         shards,
@@ -134,7 +144,11 @@ def _application(
         settings,
         checks=[follows],
         more_metrics=lambda: b"".join(page() for page in pages),
-        more_routes=[*routes(worker), *([] if endpoint is None else endpoint.routes)],
+        more_routes=[
+            *routes(worker),
+            *([] if endpoint is None else endpoint.routes),
+            *([] if operating is None else operating.routes),
+        ],
     )
 
 

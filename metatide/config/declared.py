@@ -304,6 +304,17 @@ class Images(Section, frozen=True):
     keep: Annotated[int, key("How many of each shard are kept.", ge=1)] = 3
 
 
+class Audit(Section, frozen=True):
+    """Comparing the cache with the database in the background."""
+
+    every_s: Annotated[
+        int, key("How often a worker compares some of what it holds; 0: never.", ge=0)
+    ] = 0
+    scopes: Annotated[
+        int, key("How many tables and lists of names it draws each time.", ge=1, le=1_000)
+    ] = 10
+
+
 class Spark(Section, frozen=True):
     """Where commands with `--engine spark` run. What Spark itself can be told, it reads from
     `spark-defaults.conf` in SPARK_CONF_DIR."""
@@ -353,4 +364,5 @@ class Config(Section, frozen=True):
     connect: Connect = Connect()
     worker: Worker = Worker()
     images: Images = Images()
+    audit: Audit = Audit()
     spark: Spark = Spark()

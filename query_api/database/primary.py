@@ -32,15 +32,15 @@ class Primary:
         connections: int = CONNECTIONS,
         statement_timeout_ms: int = STATEMENT_TIMEOUT_MS,
     ) -> None:
-        # One more, for the sequence.
+        # Two more: for the sequence, and for audits.
         self._engine = bounded_engine(
-            url, connections=connections + 1, statement_timeout_ms=statement_timeout_ms
+            url, connections=connections + 2, statement_timeout_ms=statement_timeout_ms
         )
         self._version: Version | None = None
         self.history = History()
         self._sequence = SequenceReader(self._engine, self._detected)
         self.index = LatestIndex(self._sequence.read, self.history)
-        self.fallback = Fallback(self._snapshot, self._engine.dialect.name, connections)
+        self.fallback = Fallback(self.snapshot, self._engine.dialect.name, connections)
 
     async def answer(self, read: Read[A]) -> FromDatabase[A]:
         return await self.fallback.answer(read)
@@ -60,8 +60,14 @@ class Primary:
         with self._engine.connect() as connection:
             return has_unlogged_transactions(connection, version)
 
+    @property
+    def dialect(self) -> str:
+        """The kind of database, as SQLAlchemy names it."""
+        return self._engine.dialect.name
+
     @contextmanager
-    def _snapshot(self) -> Iterator[Snapshot]:
+    def snapshot(self) -> Iterator[Snapshot]:
+        """One moment of it, in a transaction of its own; blocks."""
         with open_snapshot(self._engine, self._detected()) as snapshot:
             yield snapshot
 

@@ -23,23 +23,35 @@ class Role(IntEnum):
 
 
 class Tokens:
-    """The hashes of tokens by role. Without a file, everybody who reaches the port may do all."""
+    """The hashes of tokens by role. Without a file, everybody who reaches the port may read all."""
 
-    def __init__(self, hashes: Mapping[bytes, Role] | None) -> None:
+    def __init__(
+        self, hashes: Mapping[bytes, Role] | None, names: Mapping[bytes, str] | None = None
+    ) -> None:
         self._hashes = hashes
+        self._names = names or {}
+
+    @property
+    def are_known(self) -> bool:
+        """Whether there is a file of them."""
+        return self._hashes is not None
 
     def role_of(self, authorization: bytes | None) -> Role:
         """Of the header `Authorization: Bearer …`, in a time that tells nothing of the hashes."""
+        return self.holder_of(authorization)[0]
+
+    def holder_of(self, authorization: bytes | None) -> tuple[Role, str]:
+        """The same with whose token it is, as the file says, or else the beginning of its hash."""
         if self._hashes is None:
-            return Role.ADMIN
+            return Role.ADMIN, ""
         scheme, _, token = (authorization or b"").partition(b" ")
         if scheme.lower() != b"bearer" or len(token) > TOKEN_BYTES_MAX:
-            return Role.NONE
+            return Role.NONE, ""
         given, found = sha256(token).digest(), Role.NONE
         for known, role in self._hashes.items():
             if hmac.compare_digest(known, given):
                 found = role
-        return found
+        return found, self._names.get(given) or given.hex()[:8]
 
 
 OPEN: Final = Tokens(None)
@@ -48,6 +60,7 @@ OPEN: Final = Tokens(None)
 def read_tokens(path: Path) -> Tokens:
     """Lines of `read|admin SHA-256-in-hex [whose it is]`; `#` begins a comment."""
     hashes: dict[bytes, Role] = {}
+    names: dict[bytes, str] = {}
     for number, line in enumerate(path.read_text().splitlines(), 1):
         text = line.strip()
         if not text or text.startswith("#"):
@@ -57,5 +70,7 @@ def read_tokens(path: Path) -> Tokens:
             raise InputError(
                 f"{path}, line {number}: write read or admin, then the SHA-256 of the token in hex"
             )
-        hashes[bytes.fromhex(match[2])] = Role[match[1].upper()]
-    return Tokens(hashes)
+        token = bytes.fromhex(match[2])
+        hashes[token] = Role[match[1].upper()]
+        names[token] = (match[3] or "").strip()
+    return Tokens(hashes, names)

@@ -12,6 +12,7 @@ import zstandard
 from starlette.types import Scope, Send
 
 from hive.errors import (
+    ForbiddenError,
     MetatideError,
     NoSuchObjectError,
     TooLargeError,
@@ -127,6 +128,8 @@ def status_of(error: MetatideError) -> tuple[int, Headers]:
     match error:
         case NoSuchObjectError():
             return 404, []
+        case ForbiddenError():
+            return 403, []
         case TooLargeError():
             return 413, []
         case UnansweredError():

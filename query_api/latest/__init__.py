@@ -2,6 +2,6 @@
 
 from query_api.latest.index import LatestIndex
 from query_api.latest.log import LatestLog, ThinRow
-from query_api.latest.sequence import SequenceReader
+from query_api.latest.sequence import SequenceReader, read_tail
 
-__all__ = ["LatestIndex", "LatestLog", "SequenceReader", "ThinRow"]
+__all__ = ["LatestIndex", "LatestLog", "SequenceReader", "ThinRow", "read_tail"]

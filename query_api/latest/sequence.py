@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
 from hive.errors import SourceError
+from hive.reader.snapshot import Snapshot
 from hive.schema import Version, metadata
 from query_api.latest.log import ROWS_MAX, ThinRow
 from query_api.latest.touched import WITH_MESSAGE
@@ -59,6 +60,12 @@ class SequenceReader:
             # Rows are found by the index; of a young table the planner knows too little to see it.
             connection.exec_driver_sql("SET enable_seqscan = off")
         return connection
+
+
+def read_tail(snapshot: Snapshot, first: int) -> Tail:
+    """The end of the log as of another read's moment, with all messages that tell names."""
+    statement = _statement(snapshot.metadata)
+    return _tail(snapshot.rows(statement, {"first": first, "known": first - 1}))
 
 
 def _tail(rows: Sequence[Any]) -> Tail:

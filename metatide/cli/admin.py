@@ -1,0 +1,154 @@
+"""`metatide admin`: tells a running cache what to hold, and whether to serve."""
+
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import click
+import httpx
+import orjson
+from rich.console import Console
+from rich.table import Table
+
+from hive.errors import MachineError
+from metatide.config import Config, Effective, configured
+from metatide.kafka import events_topic
+from metatide.members import json_of, worker_client, worker_urls
+from query_api.admin import PATH
+
+TIMEOUT_S = 30.0
+HEARD_S_MAX = 30.0
+LOOK_S = 0.1
+
+_TABLES = click.argument("tables", nargs=-1, required=True, metavar="DB.TABLE...")
+_SETTINGS = configured("data_dir", "kafka.bootstrap_servers")
+
+
+class Workers:
+    """All of the configured group."""
+
+    def __init__(self, config: Config) -> None:
+        self._client = worker_client(config, TIMEOUT_S)
+        self._urls = worker_urls(config, events_topic(config), config.worker.group)
+
+    def order(self, what: str, **body: Any) -> None:
+        """Any worker takes it to the connectors."""
+        answer = self._asked("POST", f"{self._urls[0]}{PATH}/{what}", json=body)
+        json_of(answer)
+
+    def shards(self) -> list[dict[str, Any]]:
+        """What each shard has heard of, in their order."""
+        found = [
+            shard
+            for url in self._urls
+            for shard in orjson.loads(json_of(self._asked("GET", f"{url}{PATH}")))
+        ]
+        return sorted(found, key=lambda shard: int(shard["shard"]))
+
+    def until_heard(self, heard: Callable[[dict[str, Any]], bool]) -> None:
+        """Waits until every shard has heard of an order."""
+        deadline = time.monotonic() + HEARD_S_MAX
+        while not all(map(heard, self.shards())):
+            if time.monotonic() > deadline:
+                raise MachineError(
+                    f"not all shards have heard of it within {HEARD_S_MAX:g} s: is a connector "
+                    "running (metatide connect), and do the workers follow (metatide status)?"
+                )
+            time.sleep(LOOK_S)
+
+    def _asked(self, method: str, url: str, **more: Any) -> httpx.Response:
+        try:
+            return self._client.request(method, url, **more)
+        except httpx.HTTPError as error:
+            raise MachineError(f"{url} doesn't answer: {error}") from error
+
+
+@click.group()
+def command() -> None:
+    """Tell a running cache what to hold, and whether to serve.
+
+    Orders go through a worker and a connector into the topic, so that all workers, and those that
+    are built anew, obey them alike; each is in the log of its worker with who gave it. With
+    reads.tokens_path a token of the role admin is needed (client.token), without only commands on
+    the worker's own machine are heard.
+    """
+
+
+@command.command()
+@_SETTINGS
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, as it is when piped.")
+def show(effective: Effective, as_json: bool) -> None:
+    """Show whether the cache serves, and its lists, shard by shard."""
+    shards = Workers(effective.config).shards()
+    if as_json or not sys.stdout.isatty():
+        click.echo(orjson.dumps(shards, option=orjson.OPT_INDENT_2))
+        return
+    table = Table("shard", "serves", "whitelist", "blacklist", box=None, header_style="bold")
+    for shard in shards:
+        lists = (" ".join(shard[name]) for name in ("whitelist", "blacklist"))
+        table.add_row(str(shard["shard"]), "no" if shard["paused"] else "yes", *lists)
+    Console().print(table)
+
+
+@command.command()
+@_SETTINGS
+@_TABLES
+def warm(effective: Effective, tables: tuple[str, ...]) -> None:
+    """Load tables that nobody has asked for yet."""
+    Workers(effective.config).order("warm", tables=tables)
+
+
+@command.command()
+@_SETTINGS
+@_TABLES
+def refresh(effective: Effective, tables: tuple[str, ...]) -> None:
+    """Forget tables and load them anew; until then the database answers."""
+    Workers(effective.config).order("refresh", tables=tables)
+
+
+@command.command()
+@_SETTINGS
+@_TABLES
+def drop(effective: Effective, tables: tuple[str, ...]) -> None:
+    """Forget tables until somebody reads them; the metastore keeps them."""
+    Workers(effective.config).order("drop", tables=tables)
+
+
+@command.command()
+@_SETTINGS
+def pause(effective: Effective) -> None:
+    """Let the database answer everything; the cache goes on following the log."""
+    _serve(effective.config, "pause", paused=True)
+
+
+@command.command()
+@_SETTINGS
+def resume(effective: Effective) -> None:
+    """Let the cache answer again."""
+    _serve(effective.config, "resume", paused=False)
+
+
+@command.command()
+@_SETTINGS
+@click.option(
+    "--whitelist", multiple=True, metavar="PATTERN", help="Only what this matches; repeatable."
+)
+@click.option(
+    "--blacklist", multiple=True, metavar="PATTERN", help="Not what this matches; repeatable."
+)
+def lists(effective: Effective, whitelist: tuple[str, ...], blacklist: tuple[str, ...]) -> None:
+    """Set which tables are cached, by Hive's patterns over db.table; without any, all are.
+
+    What is left out is deleted from the cache at once; what is let in is loaded when it is read.
+    """
+    workers = Workers(effective.config)
+    workers.order("lists", whitelist=whitelist, blacklist=blacklist)
+    wanted = [*whitelist], [*blacklist]
+    workers.until_heard(lambda shard: (shard["whitelist"], shard["blacklist"]) == wanted)
+
+
+def _serve(config: Config, what: str, *, paused: bool) -> None:
+    workers = Workers(config)
+    workers.order(what)
+    workers.until_heard(lambda shard: shard["paused"] is paused)

@@ -1,0 +1,168 @@
+"""`metatide audit`: whether the cache and the database agree."""
+
+import secrets
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import click
+import httpx
+import msgspec
+import orjson
+from rich.console import Console
+from rich.progress import Progress
+
+from hive.errors import MachineError
+from hive.names import parse_table_name
+from metatide.config import Effective, configured
+from metatide.kafka import events_topic
+from metatide.members import json_of, worker_client, worker_urls
+from query_api.audit import Audited, Totals, totals
+from query_api.audit.routes import PATH, Drawn
+from query_api.audit.scopes import draw
+from query_api.reasons import Reason
+from state.records import Scope, ScopeKind
+
+TIMEOUT_S = 600.0
+AT_ONCE = 20
+FIELDS_SHOWN = 20
+
+
+@click.command()
+@configured("data_dir", "kafka.bootstrap_servers")
+@click.option("--table", "tables", multiple=True, metavar="DB.TABLE", help="Only this; repeatable.")
+@click.option("--sample", type=click.IntRange(1), metavar="N", help="So many, drawn by chance.")
+@click.option(
+    "--seed", type=click.IntRange(0), metavar="N", help="Draws the same as another audit did."
+)
+@click.option("--group", metavar="NAME", help="Another group than worker.group.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, as it is when piped.")
+def command(
+    effective: Effective,
+    tables: tuple[str, ...],
+    sample: int | None,
+    seed: int | None,
+    group: str | None,
+    as_json: bool,
+) -> None:
+    """Compare what the cache holds with the database, both as of the same event.
+
+    Tables with their partitions, statistics, constraints and write ids, the names of databases, and
+    databases: all that there are, or a sample. Differences are printed field by field; there must
+    be none. The exit status is 1 when there is one. Workers do it, each for its shards, with their
+    connections to the database.
+    """
+    config = effective.config
+    seed = secrets.randbits(32) if seed is None else seed
+    urls = worker_urls(config, events_topic(config), group or config.worker.group)
+    with worker_client(config, TIMEOUT_S) as client:
+        try:
+            if tables:
+                names = map(parse_table_name, tables)
+                scopes, of = [Scope(ScopeKind.TABLE, name) for name in names], len(tables)
+            else:
+                scopes, of = _drawn(client, urls, sample, seed)
+            found = list(_shown(_audited(client, urls, scopes), len(scopes)))
+        except httpx.HTTPError as error:
+            raise MachineError(f"a worker doesn't answer: {error}") from error
+    together, console = totals(found), Console()
+    if as_json or not console.is_terminal:
+        click.echo(orjson.dumps(_as_json(found, together, of, seed), option=orjson.OPT_INDENT_2))
+    else:
+        _show(console, found, together, of, seed)
+    sys.exit(bool(together.objects.wrong))
+
+
+def _drawn(
+    client: httpx.Client, urls: Sequence[str], sample: int | None, seed: int
+) -> tuple[list[Scope], int]:
+    """From all workers together, and how many there are of."""
+    parameters = {"seed": seed} if sample is None else {"seed": seed, "sample": sample}
+    answers = [
+        msgspec.json.decode(json_of(client.get(f"{url}{PATH}", params=parameters)), type=Drawn)
+        for url in urls
+    ]
+    scopes = list(dict.fromkeys(scope for one in answers for scope in one.scopes))
+    of = max(sum(one.of for one in answers), len(scopes))
+    return draw(scopes, len(scopes) if sample is None else sample, seed), of
+
+
+def _audited(
+    client: httpx.Client, urls: Sequence[str], scopes: Sequence[Scope]
+) -> Iterator[Audited]:
+    """Each worker is asked for what the ones before it don't own."""
+    for start in range(0, len(scopes), AT_ONCE):
+        waiting = list(scopes[start : start + AT_ONCE])
+        for number, url in enumerate(urls, 1):
+            body = msgspec.json.encode({"scopes": waiting})
+            answer = client.post(
+                f"{url}{PATH}", content=body, headers={"content-type": "application/json"}
+            )
+            found = msgspec.json.decode(json_of(answer), type=list[Audited])
+            elsewhere = [] if number == len(urls) else [one for one in found if _is_elsewhere(one)]
+            yield from (one for one in found if one not in elsewhere)
+            waiting = [one.scope for one in elsewhere]
+            if not waiting:
+                break
+
+
+def _is_elsewhere(one: Audited) -> bool:
+    return not one.objects and Reason.NOT_OWNED in one.left_out.values()
+
+
+def _shown(found: Iterator[Audited], count: int) -> Iterator[Audited]:
+    """With a bar, for who waits at a terminal."""
+    console = Console(stderr=True)
+    with Progress(console=console, disable=not console.is_terminal, transient=True) as progress:
+        yield from progress.track(found, total=count, description="comparing")
+
+
+def _as_json(found: Sequence[Audited], together: Totals, of: int, seed: int) -> dict[str, Any]:
+    return {
+        "audited": len(found),
+        "of": of,
+        "seed": seed,
+        "totals": msgspec.to_builtins(together),
+        "disagreements": [
+            {
+                "scope": f"{one.scope.kind} {_named(one.scope)}",
+                "position": str(one.position),
+                **msgspec.to_builtins(difference),
+            }
+            for one in found
+            for difference in one.differences
+        ],
+    }
+
+
+def _show(console: Console, found: Sequence[Audited], together: Totals, of: int, seed: int) -> None:
+    for one in found:
+        for difference in one.differences:
+            _show_difference(console, one, difference)
+    for reason, count in sorted(together.left_out.items()):
+        console.print(f"left out, for the cache doesn't answer it: {count} × {reason}")
+    console.print(
+        f"{len(found)} of {of} tables and lists (seed {seed}): "
+        f"{together.objects.seen} objects compared, {together.objects.wrong} differ"
+    )
+    for what, bound in (("tables and lists", together.scopes), ("objects", together.objects)):
+        if bound.wrong_at_most is not None:
+            console.print(
+                f"0 of {bound.seen} {what}: with 95 % confidence less than "
+                f"{bound.wrong_at_most:.3g} of all are wrong ({bound.nines:g} nines)"
+            )
+
+
+def _show_difference(console: Console, one: Audited, difference: Any) -> None:
+    where = f"{one.scope.kind} {_named(one.scope)}, {difference.object}, at {one.position}"
+    only = f" is only in the {difference.only_in}" if difference.only_in else ""
+    silent = "; the log is silent about it, and readers get it from the database"
+    console.print(f"{where}{only}{silent if difference.silent else ''}", style="bold")
+    for field in difference.fields[:FIELDS_SHOWN]:
+        console.print(f"  {field.field}: cache {field.cache!r}, database {field.database!r}")
+    if len(difference.fields) > FIELDS_SHOWN:
+        console.print(f"  and {len(difference.fields) - FIELDS_SHOWN} more fields")
+
+
+def _named(scope: Scope) -> str:
+    return ".".join(part for part in scope.name if part)

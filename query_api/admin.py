@@ -1,0 +1,189 @@
+"""Administration over HTTP: what operators want goes to the connectors, and from them to the topic.
+
+So an answer says that an order is on its way. GET tells what the shards here have heard of.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+import msgspec
+import structlog
+from starlette.requests import Request
+from starlette.routing import BaseRoute
+
+from hive.errors import InputError, MachineError
+from hive.names import TableName, parse_table_name
+from hive.patterns import compile_pattern
+from query_api.http.access import Tokens
+from query_api.http.allowed import Holder
+from query_api.http.asked import Handler, admin_route, body_of
+from query_api.shards import Views
+from state.heads import Head
+from state.records import Scope, ScopeKind
+from state.records.asks import AnySignal, Ask, Choose, Forget, Serve
+
+PATH: Final = "/v1/admin"
+TABLES_MAX: Final = 1_000
+PATTERNS_MAX: Final = 1_000
+SENT_S_MAX: Final = 15.0
+
+log = structlog.get_logger(__name__)
+
+
+class Orders(Protocol):
+    """The way to the connectors."""
+
+    async def order(self, signal: AnySignal) -> None:
+        """Returns when it is on its way."""
+        ...
+
+
+class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Names as `db.table` or `catalog.db.table`."""
+
+    tables: list[str]
+
+
+class Lists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Hive's patterns over `db.table`; what the whitelist matches, all if it is empty, but for what
+    the blacklist matches."""
+
+    whitelist: list[str] = []
+    blacklist: list[str] = []
+
+
+class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """No more need be said."""
+
+
+class Sent(msgspec.Struct, frozen=True):
+    """How many orders are on their way."""
+
+    orders: int
+
+
+class ShardOrders(msgspec.Struct, frozen=True):
+    """What a shard has heard of."""
+
+    shard: int
+    paused: bool
+    whitelist: tuple[str, ...]
+    blacklist: tuple[str, ...]
+
+
+class Administration:
+    """Takes orders from whoever may give them, and says in the log who did."""
+
+    def __init__(self, views: Views, orders: Orders) -> None:
+        self._views = views
+        self._orders = orders
+
+    def routes(self, tokens: Tokens) -> list[BaseRoute]:
+        of: dict[str, Handler] = {
+            "warm": self.warm,
+            "refresh": self.refresh,
+            "drop": self.drop,
+            "pause": self.pause,
+            "resume": self.resume,
+            "lists": self.lists,
+        }
+        return [
+            admin_route(PATH, "GET", tokens, self.show),
+            *(admin_route(f"{PATH}/{name}", "POST", tokens, one) for name, one in of.items()),
+        ]
+
+    async def show(self, _request: Request, _by: Holder) -> list[ShardOrders]:
+        return [
+            ShardOrders(number, head.paused, head.whitelist, head.blacklist)
+            for number, head in self._heads()
+        ]
+
+    async def warm(self, request: Request, by: Holder) -> Sent:
+        """To be loaded, if they aren't."""
+        tables = await _tables(request)
+        epoch = self._views.reached.epoch
+        asks = [Ask(epoch, Scope(ScopeKind.TABLE, name), 0) for name in tables]
+        return await self._send(by, "warm", asks, tables=_texts(tables))
+
+    async def refresh(self, request: Request, by: Holder) -> Sent:
+        """To be forgotten and loaded anew."""
+        return await self._forget(request, by, "refresh", load=True)
+
+    async def drop(self, request: Request, by: Holder) -> Sent:
+        """To be forgotten, until somebody reads them."""
+        return await self._forget(request, by, "drop", load=False)
+
+    async def pause(self, request: Request, by: Holder) -> Sent:
+        """From here on the database answers everything."""
+        return await self._serve(request, by, "pause", paused=True)
+
+    async def resume(self, request: Request, by: Holder) -> Sent:
+        """The cache answers again."""
+        return await self._serve(request, by, "resume", paused=False)
+
+    async def lists(self, request: Request, by: Holder) -> Sent:
+        """In place of those before."""
+        wanted = await body_of(request, Lists)
+        white, black = _patterns(wanted.whitelist), _patterns(wanted.blacklist)
+        above = max((head.lists_version for _, head in self._heads()), default=0)
+        order = Choose(self._views.reached.epoch, above, white, black)
+        return await self._send(by, "lists", [order], whitelist=white, blacklist=black)
+
+    async def _forget(self, request: Request, by: Holder, what: str, *, load: bool) -> Sent:
+        tables = await _tables(request)
+        epoch = self._views.reached.epoch
+        orders = [Forget(epoch, name, load) for name in tables]
+        return await self._send(by, what, orders, tables=_texts(tables))
+
+    async def _serve(self, request: Request, by: Holder, what: str, *, paused: bool) -> Sent:
+        await body_of(request, Nothing)
+        above = max((head.pause_version for _, head in self._heads()), default=0)
+        return await self._send(by, what, [Serve(self._views.reached.epoch, above, paused)])
+
+    async def _send(
+        self,
+        by: Holder,
+        what: str,
+        signals: Sequence[AnySignal],
+        **more: object,
+    ) -> Sent:
+        # Before it is done: what nobody knows the author of must not happen.
+        log.warning("administration", who=by.name, address=by.address, what=what, **more)
+        try:
+            async with asyncio.timeout(SENT_S_MAX):
+                await asyncio.gather(*map(self._orders.order, signals))
+        except TimeoutError:
+            raise MachineError(
+                f"Kafka hasn't taken it within {SENT_S_MAX:g} s; it may take it yet"
+            ) from None
+        return Sent(len(signals))
+
+    def _heads(self) -> list[tuple[int, Head]]:
+        found = []
+        for number in range(self._views.source.count):
+            reader = self._views.reader(number)
+            if reader is not None:
+                found.append((number, reader.head))
+        return found
+
+
+async def _tables(request: Request) -> list[TableName]:
+    wanted = (await body_of(request, Tables)).tables
+    if not 0 < len(wanted) <= TABLES_MAX:
+        raise InputError(f"name 1 to {TABLES_MAX} tables, not {len(wanted)}")
+    return list(dict.fromkeys(map(parse_table_name, wanted)))
+
+
+def _texts(tables: list[TableName]) -> list[str]:
+    return [str(name) for name in tables]
+
+
+def _patterns(texts: list[str]) -> tuple[str, ...]:
+    if len(texts) > PATTERNS_MAX:
+        raise InputError(f"give at most {PATTERNS_MAX} patterns, not {len(texts)}")
+    for text in texts:
+        if "." not in text:
+            raise InputError(f"the pattern {text!r} names no table: write db.table or db.*")
+        compile_pattern(text)
+    return tuple(texts)

@@ -1,0 +1,233 @@
+"""Compares scopes of the cache with the database, both as of the same event.
+
+1. The shards' snapshots are taken; then one REPEATABLE READ transaction of the database begins,
+   which reads the sequence and the thin rows since. So it is never older than the snapshots.
+2. What no row touched since is complete up to the database's event: it must be the same. What was
+   touched is looked at again a little later.
+3. The cache is judged as a reader would: what it wouldn't answer isn't held against it.
+"""
+
+import asyncio
+from collections.abc import Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from typing import Final, Protocol
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from hive.errors import ClosedStoreError, ColdShardError, UnansweredError
+from hive.reader.snapshot import Snapshot
+from hive.reader.write_ids import loaded, read_write_ids
+from hive.write_ids.lists import WriteIdList, write_id_list
+from hive.write_ids.relations import equal
+from query_api.audit.findings import DIFFERENCES_MAX, Audited, Difference, differing
+from query_api.audit.scopes import targets_of
+from query_api.audit.sides import Pair, pairs
+from query_api.cached import CachedObjects
+from query_api.database import DatabaseObjects
+from query_api.latest import LatestLog, read_tail
+from query_api.latest.history import History
+from query_api.latest.touched import touched
+from query_api.positions import Position
+from query_api.reasons import Reason
+from query_api.resolver.facts import Facts
+from query_api.resolver.look import look
+from query_api.shards import Views
+from query_api.targets import Kind, Target
+from state.reading import ShardReader
+from state.records import Scope, ScopeKind
+
+TRIES: Final = 8
+AGAIN_S: Final = 0.25
+_OF_TRANSACTIONS: Final = frozenset(("COMMIT_TXN", "ABORT_TXN", "ALLOC_WRITE_ID_EVENT"))
+_STORE_ERRORS: Final = (ClosedStoreError, ColdShardError)
+
+
+class Moments(Protocol):
+    """The metastore's database."""
+
+    @property
+    def history(self) -> History: ...
+
+    @property
+    def dialect(self) -> str: ...
+
+    def snapshot(self) -> AbstractContextManager[Snapshot]: ...
+
+
+class Auditor:
+    """Audits in a thread of its own, one request after the other."""
+
+    def __init__(self, views: Views, database: Moments) -> None:
+        self.views = views
+        self._database = database
+        self._thread = ThreadPoolExecutor(1, "audit")
+
+    def close(self) -> None:
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    async def audit(self, scopes: Collection[Scope]) -> list[Audited]:
+        """In the order of the scopes. Raises UnansweredError while the database is away."""
+        found: dict[Scope, Audited] = {}
+        for attempt in range(TRIES):
+            waiting = [scope for scope in scopes if scope not in found]
+            if not waiting:
+                break
+            await asyncio.sleep(AGAIN_S if attempt else 0)
+            found |= await self._try(waiting, is_last=attempt + 1 == TRIES)
+        return [found[scope] for scope in scopes]
+
+    async def _try(self, scopes: Sequence[Scope], *, is_last: bool) -> dict[Scope, Audited]:
+        """Without those that are being changed, unless it is the last time."""
+        numbers = {scope: self._shard_of(scope) for scope in scopes}
+        readers = {number: self.views.own_reader(number) for number in {*numbers.values()}}
+        look_at: dict[Scope, ShardReader] = {}
+        found: dict[Scope, Audited] = {}
+        for scope, number in numbers.items():
+            reader = readers[number]
+            if reader is None:
+                found[scope] = _all_left_out(scope, Reason.NOT_OWNED)
+            else:
+                look_at[scope] = reader
+        if look_at:
+            loop = asyncio.get_running_loop()
+            found |= await loop.run_in_executor(self._thread, self._compare, look_at, is_last)
+        return found
+
+    def _shard_of(self, scope: Scope) -> int:
+        return self.views.shard_of(targets_of(scope)[0])
+
+    def _compare(self, readers: dict[Scope, ShardReader], is_last: bool) -> dict[Scope, Audited]:
+        try:
+            with self._database.snapshot() as snapshot:
+                moment = _Moment(self._database, snapshot, readers)
+                found = {scope: moment.audited(scope) for scope in readers}
+        except SQLAlchemyError as error:
+            why = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
+            raise UnansweredError(f"the database can't be audited: {why}", 1.0) from error
+        return {
+            scope: one
+            for scope, one in found.items()
+            if is_last or not _MOVING & {*one.left_out.values()}
+        }
+
+
+_MOVING: Final[frozenset[str]] = frozenset((Reason.BEHIND, Reason.GAP))
+
+
+class _Moment:
+    """One moment of the database, and what the shards held before it."""
+
+    def __init__(
+        self, database: Moments, snapshot: Snapshot, readers: dict[Scope, ShardReader]
+    ) -> None:
+        self._history = database.history
+        self._snapshot = snapshot
+        self._readers = readers
+        self._database = DatabaseObjects(snapshot, database.dialect)
+        self._database.tables([one.name for one in readers if one.kind is ScopeKind.TABLE])
+        first = min(reader.head.applied for reader in readers.values())
+        tail = read_tail(snapshot, first)
+        self._epoch = max(reader.head.epoch for reader in readers.values())
+        noted = [(row.event_id, touched(row)) for row in tail.rows]
+        self._log = LatestLog(self._epoch, tail.current, noted)
+        self._of_transactions = max(
+            (row.event_id for row in tail.rows if row.event_type in _OF_TRANSACTIONS), default=0
+        )
+
+    def audited(self, scope: Scope) -> Audited:
+        reader, current = self._readers[scope], self._log.current
+        head = reader.head
+        self._history.check_position(head.epoch, head.applied, current)
+        if head.epoch < self._epoch or self._history.is_rewound(head.epoch):
+            return _all_left_out(scope, Reason.REWOUND)
+        try:
+            return self._compared(scope, reader)
+        except _STORE_ERRORS:
+            return _all_left_out(scope, Reason.STORE_ERROR)
+
+    def _compared(self, scope: Scope, reader: ShardReader) -> Audited:
+        objects = wrong = 0
+        differences: list[Difference] = []
+        left_out: dict[str, str] = {}
+        cache = CachedObjects(lambda _: reader)
+        for target in targets_of(scope):
+            facts = look(reader, target, with_ids=False)
+            why = self._why_left_out(facts, target)
+            if why is not None:
+                left_out[target.kind] = why
+                continue
+            for pair in pairs(cache, self._database, target):
+                objects += 1
+                if pair.cache == pair.database:
+                    continue
+                found = _difference(pair, silent=facts.silent)
+                if found is None:
+                    continue
+                wrong += not found.silent
+                if len(differences) < DIFFERENCES_MAX:
+                    differences.append(found)
+        if scope.kind is ScopeKind.TABLE and Kind.TABLE not in left_out:
+            for one in self._compare_write_ids(scope, reader, left_out):
+                objects += 1
+                wrong += one is not None
+                differences += [] if one is None else [one]
+        position = Position(reader.head.epoch, self._log.current)
+        return Audited(scope, position, objects, wrong, differences, left_out)
+
+    def _why_left_out(self, facts: Facts, target: Target) -> str | None:
+        if facts.refused is not None:
+            return f"{facts.refused}: {facts.detail}" if facts.detail else facts.refused.value
+        blocked = self._log.about(target, facts.reached.event).blocked
+        return None if blocked is None else blocked.value
+
+    def _compare_write_ids(
+        self, scope: Scope, reader: ShardReader, left_out: dict[str, str]
+    ) -> Iterator[Difference | None]:
+        """Committed ids, as a check compares them; None where they are the same."""
+        name, applied = scope.name, reader.head.applied
+        state = reader.state(name)
+        if state is None or not state.managed:
+            return
+        known = reader.write_ids(name)
+        ours = known.snapshot()
+        if ours is None or known.loading or known.reflects > applied:
+            left_out["write_ids"] = f"{Reason.COLD}: {known.cold or 'loading'}"
+            return
+        if self._of_transactions > applied:
+            left_out["write_ids"] = "in_flight"
+            return
+        rows = loaded(read_write_ids(self._snapshot, [name])[name], self._snapshot.position)
+        theirs = write_id_list(rows.hwm, [id_ for _, id_ in rows.open], rows.aborted)
+        if equal(theirs, ours):
+            yield None
+            return
+        yield Difference("write ids", differing(_as_thrift(ours), _as_thrift(theirs)))
+
+
+def _difference(pair: Pair, *, silent: bool) -> Difference | None:
+    """None where only the table's own write id differs."""
+    ours, theirs = (
+        None if parts is None else pair.read(parts) for parts in (pair.cache, pair.database)
+    )
+    fields = differing(ours, theirs)
+    only_in = "database" if ours is None else "cache" if theirs is None else None
+    if only_in is None and pair.label == "table":
+        # An event may carry another one than the metastore stores; lists of ids are compared apart.
+        fields = [one for one in fields if one.field != "writeId"]
+        if not fields:
+            return None
+    return Difference(pair.label, fields, only_in, silent)
+
+
+def _as_thrift(ids: WriteIdList) -> dict[str, object]:
+    """As in TableValidWriteIds."""
+    return {
+        "writeIdHighWaterMark": ids.hwm,
+        "invalidWriteIds": " ".join(map(str, ids.exceptions)),
+        "minOpenWriteId": ids.min_open if ids.open else None,
+    }
+
+
+def _all_left_out(scope: Scope, reason: Reason) -> Audited:
+    return Audited(scope, left_out={target.kind: reason.value for target in targets_of(scope)})

@@ -1,0 +1,117 @@
+"""What an audit found, and what that says of all that it didn't look at."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from math import log10
+from typing import Any, Final
+
+import msgspec
+
+from query_api.positions import Position
+from state.records import Scope
+
+RULE_OF_THREE: Final = 3
+"""If none of n things drawn by chance is wrong, with 95 % confidence less than 3/n of all are."""
+DIFFERENCES_MAX: Final = 100
+"""So many of one scope are told; the others are counted."""
+
+
+class Field(msgspec.Struct, frozen=True):
+    """A field that isn't the same, by its path in Hive's Thrift; null where it isn't set."""
+
+    field: str
+    cache: Any
+    database: Any
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """An object that isn't the same on both sides."""
+
+    object: str
+    """What of the scope: `table`, `partition ds=1`, `constraint pk`."""
+    fields: list[Field]
+    only_in: str | None = None
+    """`cache` or `database`, where the other one has no such object."""
+    silent: bool = False
+    """The log doesn't tell such changes, and readers get it from the database."""
+
+
+class Audited(msgspec.Struct, frozen=True):
+    """One scope."""
+
+    scope: Scope
+    position: Position | None = None
+    """The event as of which both sides were compared."""
+    objects: int = 0
+    """How many were compared."""
+    wrong: int = 0
+    """How many of them differ, but for what the log is silent about."""
+    differences: list[Difference] = []
+    left_out: dict[str, str] = {}
+    """What couldn't be compared, and why: the cache doesn't answer that either."""
+
+
+class Bound(msgspec.Struct, frozen=True):
+    """How sure one can be of things of which so many were seen."""
+
+    seen: int
+    wrong: int
+    wrong_at_most: float | None
+    """The greatest share of wrong ones that is still believable; null where some were wrong."""
+    nines: float | None
+    """The same as a number of nines: 3 for 99.9 %."""
+
+
+class Totals(msgspec.Struct, frozen=True):
+    """An audit as a whole."""
+
+    scopes: Bound
+    """Tables and lists of names. Objects of one may be wrong together: this is the careful one."""
+    objects: Bound
+    left_out: dict[str, int]
+    """How many for each reason."""
+
+
+def totals(audited: Iterable[Audited]) -> Totals:
+    """What these findings say together."""
+    seen = wrong = objects = wrong_objects = 0
+    left_out = Counter[str]()
+    for one in audited:
+        seen += one.objects > 0
+        wrong += one.wrong > 0
+        objects += one.objects
+        wrong_objects += one.wrong
+        left_out.update(one.left_out.values())
+    return Totals(bound(seen, wrong), bound(objects, wrong_objects), dict(left_out))
+
+
+def bound(seen: int, wrong: int) -> Bound:
+    """By the rule of three."""
+    if wrong or not seen:
+        return Bound(seen, wrong, None, None)
+    share = min(1.0, RULE_OF_THREE / seen)
+    return Bound(seen, wrong, share, round(-log10(share), 2))
+
+
+def differing(cache: Mapping[str, Any] | None, database: Mapping[str, Any] | None) -> list[Field]:
+    """The fields that aren't the same; all of them where one side has nothing."""
+    ours, theirs = dict(_flat(cache or {})), dict(_flat(database or {}))
+    return [
+        Field(path, ours.get(path), theirs.get(path))
+        for path in dict.fromkeys((*ours, *theirs))
+        if ours.get(path) != theirs.get(path)
+    ]
+
+
+def _flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Every leaf with its path, as `sd.cols.0.type`."""
+    if isinstance(value, Mapping):
+        for key, one in value.items():
+            yield from _flat(one, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list | tuple):
+        for place, one in enumerate(value):
+            yield from _flat(one, f"{path}.{place}")
+    elif isinstance(value, bytes):
+        yield path, value.hex()
+    else:
+        yield path, value if isinstance(value, str | int | float | None) else str(value)

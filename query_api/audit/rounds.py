@@ -1,0 +1,77 @@
+"""Audits in the background: a few scopes at a time, drawn by chance, counted for Prometheus."""
+
+import asyncio
+import random
+from typing import Final
+
+import structlog
+from prometheus_client import CollectorRegistry, Counter, generate_latest
+
+from hive.errors import MetatideError
+from query_api.audit.auditor import Auditor
+from query_api.audit.findings import Audited
+from query_api.audit.scopes import draw, known_scopes
+
+FIELDS_LOGGED: Final = 5
+
+log = structlog.get_logger(__name__)
+
+
+class Rounds:
+    """One worker's."""
+
+    def __init__(self, auditor: Auditor, every_s: float, scopes: int) -> None:
+        self._auditor = auditor
+        self._every_s = every_s
+        self._scopes = scopes
+        self._registry = CollectorRegistry()
+
+        def counter(name: str, doc: str, labels: tuple[str, ...] = ()) -> Counter:
+            return Counter(f"metatide_audit_{name}", doc, labels, registry=self._registry)
+
+        self._objects = counter("objects", "Objects that audits compared with the database.")
+        self._disagreements = counter(
+            "disagreements", "Objects that audits found to differ; there must be none."
+        )
+        self._left_out = counter(
+            "left_out", "Parts of scopes that audits couldn't compare, by why.", ("reason",)
+        )
+        self._faults = counter("faults", "Rounds that failed: the database was away, mostly.")
+
+    def page(self) -> bytes:
+        """In Prometheus' text format."""
+        return generate_latest(self._registry)
+
+    async def run(self) -> None:
+        """Until it is cancelled. Workers don't begin at the same time."""
+        await asyncio.sleep(random.uniform(0, self._every_s))
+        while True:
+            try:
+                await self.round()
+            except MetatideError as error:
+                self._faults.inc()
+                log.warning("an audit failed", why=str(error))
+            await asyncio.sleep(self._every_s)
+
+    async def round(self) -> None:
+        """Compares a few scopes."""
+        known = await asyncio.to_thread(lambda: list(known_scopes(self._auditor.views)))
+        for one in await self._auditor.audit(draw(known, self._scopes, random.getrandbits(63))):
+            self._count(one)
+
+    def _count(self, one: Audited) -> None:
+        self._objects.inc(one.objects)
+        self._disagreements.inc(one.wrong)
+        for reason in one.left_out.values():
+            self._left_out.labels(reason.partition(":")[0]).inc()
+        for found in one.differences:
+            if not found.silent:
+                log.error(
+                    "the cache differs from the database",
+                    scope=f"{one.scope.kind} {one.scope.name}",
+                    object=found.object,
+                    position=str(one.position),
+                    fields=[field.field for field in found.fields[:FIELDS_LOGGED]],
+                    only_in=found.only_in,
+                    remedy="metatide audit --table tells all; metatide admin refresh loads it anew",
+                )

@@ -1,0 +1,183 @@
+"""The objects of a target on both sides, in pairs of the same name."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from hive.names import TableName, partition_name
+from hive.thrift.binary import decode
+from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
+from hive.thrift.structs import DATABASE, FUNCTION, PARTITION, TABLE
+from hive.thrift.types import Struct
+from hive.thrift.view import PartitionView, TableView
+from query_api.objects import ColumnFigures, Objects, Values
+from query_api.targets import Kind, Target
+from state.export import CONSTRAINTS
+
+PARTITIONS_AT_ONCE: Final = 500
+
+Parts = tuple[bytes, ...]
+Read = Callable[[Parts], Mapping[str, Any]]
+
+
+class Pair(NamedTuple):
+    """One object as each side has it; None where it has none."""
+
+    label: str
+    cache: Parts | None
+    database: Parts | None
+    read: Read
+    """What the parts say."""
+
+
+def pairs(cache: Objects, database: Objects, target: Target) -> Iterator[Pair]:
+    """Everything of a target, page by page where there may be much."""
+    return _PAIRS[target.kind](cache, database, target)
+
+
+def _tables(cache: Objects, database: Objects, target: Target) -> Iterator[Pair]:
+    sides = (one.table(target.name) for one in (cache, database))
+    ours, theirs = (None if data is None else (data,) for data in sides)
+    yield Pair("table", ours, theirs, _of(TABLE))
+
+
+def _partitions(cache: Objects, database: Objects, target: Target) -> Iterator[Pair]:
+    table = target.name
+    keys = _partition_keys(cache, database, table)
+    for page in _pages(cache, database, table):
+        ours, theirs = (
+            {PartitionView(data).values: (data,) for data in one.partitions(table, page)}
+            for one in (cache, database)
+        )
+        for values in dict.fromkeys((*page, *ours, *theirs)):
+            label = f"partition {_named(keys, values)}"
+            yield Pair(label, ours.get(values), theirs.get(values), _of(PARTITION))
+
+
+def _statistics(cache: Objects, database: Objects, target: Target) -> Iterator[Pair]:
+    table = target.name
+    yield from _columns(
+        "statistics of",
+        {(): list(cache.table_statistics(table))},
+        {(): list(database.table_statistics(table))},
+        (),
+    )
+    keys = _partition_keys(cache, database, table)
+    for page in _pages(cache, database, table):
+        ours = dict(cache.partition_statistics(table, page))
+        theirs = dict(database.partition_statistics(table, page))
+        yield from _columns("statistics of", ours, theirs, keys)
+
+
+def _columns(
+    label: str,
+    ours: Mapping[Values, list[ColumnFigures]],
+    theirs: Mapping[Values, list[ColumnFigures]],
+    keys: Values,
+) -> Iterator[Pair]:
+    for values in dict.fromkeys((*ours, *theirs)):
+        of = f" of partition {_named(keys, values)}" if values else ""
+        one, other = (_by_column(side.get(values, ())) for side in (ours, theirs))
+        for engine, column in dict.fromkeys((*one, *other)):
+            name = f"{label} column {column} by {engine}{of}"
+            yield Pair(name, one.get((engine, column)), other.get((engine, column)), _read_figures)
+
+
+def _constraints(cache: Objects, database: Objects, target: Target) -> Iterator[Pair]:
+    ours, theirs = (
+        {(one.kind, one.name): one.columns for one in side.constraints(target.name)}
+        for side in (cache, database)
+    )
+    for key in dict.fromkeys((*ours, *theirs)):
+        kind, struct = CONSTRAINTS[key[0]]
+        yield Pair(f"{kind} {key[1]}", ours.get(key), theirs.get(key), _of_list(struct))
+
+
+def _names(cache: Objects, database: Objects, target: Target) -> Iterator[Pair]:
+    ours, theirs = (
+        {
+            line.table: (msgspec.json.encode((line.type, line.owner, line.comment)),)
+            for line in side.names(target.db)
+        }
+        for side in (cache, database)
+    )
+    for name in dict.fromkeys((*ours, *theirs)):
+        yield Pair(f"name {name}", ours.get(name), theirs.get(name), _read_line)
+
+
+def _functions(cache: Objects, database: Objects, target: Target) -> Iterator[Pair]:
+    yield from _by_name(
+        "function", cache.functions(target.db), database.functions(target.db), FUNCTION
+    )
+
+
+def _databases(cache: Objects, database: Objects, target: Target) -> Iterator[Pair]:
+    catalog = target.name.catalog
+    yield from _by_name("database", cache.databases(catalog), database.databases(catalog), DATABASE)
+
+
+def _by_name(
+    label: str,
+    cache: Iterable[tuple[str, bytes]],
+    database: Iterable[tuple[str, bytes]],
+    struct: Struct,
+) -> Iterator[Pair]:
+    ours, theirs = ({name: (data,) for name, data in side} for side in (cache, database))
+    for name in dict.fromkeys((*ours, *theirs)):
+        yield Pair(f"{label} {name}", ours.get(name), theirs.get(name), _of(struct))
+
+
+_PAIRS: Final[dict[Kind, Callable[[Objects, Objects, Target], Iterator[Pair]]]] = {
+    Kind.TABLE: _tables,
+    Kind.PARTITIONS: _partitions,
+    Kind.STATISTICS: _statistics,
+    Kind.CONSTRAINTS: _constraints,
+    Kind.NAMES: _names,
+    Kind.FUNCTIONS: _functions,
+    Kind.DATABASES: _databases,
+}
+
+
+def _pages(cache: Objects, database: Objects, table: TableName) -> Iterator[tuple[Values, ...]]:
+    """The values of all partitions that either side knows."""
+    known = set(cache.partition_values(table, (), None))
+    known.update(database.partition_values(table, (), None))
+    ordered = sorted(known)
+    for start in range(0, len(ordered), PARTITIONS_AT_ONCE):
+        yield tuple(ordered[start : start + PARTITIONS_AT_ONCE])
+
+
+def _partition_keys(cache: Objects, database: Objects, table: TableName) -> Values:
+    data = cache.table(table) or database.table(table)
+    return () if data is None else TableView(data).partition_keys
+
+
+def _named(keys: Values, values: Values) -> str:
+    return partition_name(keys, values) if len(keys) == len(values) else "/".join(values)
+
+
+def _by_column(figures: Iterable[ColumnFigures]) -> dict[tuple[str, str], Parts]:
+    return {
+        (one.engine, one.column): (one.last_analyzed.to_bytes(8, signed=True), one.data)
+        for one in figures
+    }
+
+
+def _of(struct: Struct) -> Read:
+    return lambda parts: decode(struct, parts[0])
+
+
+def _of_list(struct: Struct) -> Read:
+    return lambda parts: {str(place): decode(struct, part) for place, part in enumerate(parts)}
+
+
+def _read_figures(parts: Parts) -> Mapping[str, Any]:
+    last_analyzed, data = parts
+    statistics = decode(COLUMN_STATISTICS_OBJ, data)
+    return {"lastAnalyzed": int.from_bytes(last_analyzed, signed=True), **statistics}
+
+
+def _read_line(parts: Parts) -> Mapping[str, Any]:
+    kind, owner, comment = msgspec.json.decode(parts[0])
+    return {"tableType": kind, "ownerName": owner, "comments": comment}

@@ -1,0 +1,54 @@
+"""Who may change or examine a cache, and a name to remember them by."""
+
+import ipaddress
+from typing import Final, NamedTuple
+
+from starlette.requests import Request
+
+from hive.errors import ForbiddenError
+from query_api.http.access import Role, Tokens
+
+_NAMES: Final = ("localhost", "localhost.localdomain")
+
+
+class Holder(NamedTuple):
+    """Who asks."""
+
+    name: str
+    address: str
+
+
+def administrator(request: Request, tokens: Tokens) -> Holder:
+    """Who it is, or a ForbiddenError.
+
+    With tokens it takes one of the role `admin`. Without, only who is on this machine may: another
+    one's browser isn't, though a page in it can send requests here, so the request must name this
+    machine and be of JSON, which browsers don't let pages of others do.
+    """
+    address = "" if request.client is None else request.client.host
+    if tokens.are_known:
+        given = request.headers.get("authorization")
+        role, name = tokens.holder_of(None if given is None else given.encode("latin-1"))
+        if role < Role.ADMIN:
+            raise ForbiddenError("send a token of the role admin: Authorization: Bearer …")
+        return Holder(name, address)
+    if not (_is_loopback(address) and _is_loopback(request.url.hostname or "")):
+        raise ForbiddenError(
+            "without tokens (reads.tokens_path) this is for this machine alone, by its own name"
+        )
+    if request.method == "POST" and not _is_json(request.headers.get("content-type", "")):
+        raise ForbiddenError("send content-type: application/json")
+    return Holder("local", address)
+
+
+def _is_json(content_type: str) -> bool:
+    return content_type.partition(";")[0].strip().lower() == "application/json"
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host.lower() in _NAMES
+    mapped = getattr(address, "ipv4_mapped", None)
+    return (mapped or address).is_loopback

@@ -1,0 +1,158 @@
+"""The audit of a cache that folded a run of the demo, against the database that the run wrote."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+import sqlalchemy as sa
+
+from hive.names import TableName
+from query_api.audit import Audited, Auditor
+from query_api.audit.scopes import draw, known_scopes, ticket
+from query_api.database import Primary
+from query_api.shards import Views
+from state import entries, keys
+from state.records import Pause, Scope, ScopeKind
+from state.records.routing import table_shard
+from tests.query_api.folded import World, world
+from tests.query_api.shards import MemoryShard
+
+
+@pytest.fixture(scope="module")
+def own_world(new_database: Callable[[], str]) -> World:
+    """One whose database may be spoilt."""
+    return world(new_database(), events=250, shards=2, seed=3)
+
+
+def audit(a_world: World, *scopes: Scope) -> list[Audited]:
+    """Of these scopes, or of all."""
+
+    async def run() -> list[Audited]:
+        primary = Primary(a_world.url)
+        auditor = Auditor(Views(a_world.shards), primary)
+        try:
+            return await auditor.audit(scopes or [*known_scopes(auditor.views)])
+        finally:
+            auditor.close()
+            await primary.close()
+
+    return asyncio.run(run())
+
+
+def wrong(found: list[Audited]) -> list[tuple[Scope, str, list[str]]]:
+    return [
+        (one.scope, difference.object, [field.field for field in difference.fields])
+        for one in found
+        for difference in one.differences
+        if not difference.silent
+    ]
+
+
+def warm_table(found: list[Audited]) -> TableName:
+    """One with partitions of which everything was compared."""
+    return next(
+        one.scope.name
+        for one in found
+        if one.scope.kind is ScopeKind.TABLE and one.objects > 3 and not one.left_out
+    )
+
+
+@contextmanager
+def spoilt(shard: MemoryShard, key: bytes, data: bytes) -> Iterator[None]:
+    """An entry with other bytes, as of the same event; afterwards as it was."""
+    before = shard.store.snapshot().get(key)
+    assert before is not None
+    for value in (entries.encode(entries.event_of(before), data), before):
+        txn = shard.store.transaction()
+        txn.put(key, value)
+        shard.store.commit(txn, shard.position)
+        if value is not before:
+            yield
+
+
+def test_nothing_is_found_where_nothing_is_wrong(small_world: World) -> None:
+    found = audit(small_world)
+    assert wrong(found) == []
+    assert sum(one.objects for one in found) > 100
+    kinds = {one.scope.kind for one in found if one.objects}
+    assert {ScopeKind.TABLE, ScopeKind.NAMES} <= kinds
+    assert all(one.position is not None for one in found if one.objects)
+    assert {one.position.event for one in found if one.position} == {small_world.current}
+
+
+def test_a_changed_value_in_a_store_is_found_field_by_field(own_world: World) -> None:
+    name = warm_table(audit(own_world))
+    shard = own_world.shards.shard(table_shard(name, own_world.shards.count))
+    assert shard is not None
+    values, entry = next(iter(shard.reader().partitions(name)))
+    changed = entry.data.replace(b"file:/", b"gile:/").replace(b"s3a:/", b"t3a:/")
+    assert changed != entry.data
+    with spoilt(shard, keys.partition(name, values), changed):
+        [found] = wrong(audit(own_world))
+    scope, label, fields = found
+    assert scope == Scope(ScopeKind.TABLE, name)
+    assert label.startswith("partition ")
+    assert fields == ["sd.location"]
+    assert wrong(audit(own_world)) == []
+
+
+def test_a_row_changed_behind_the_metastores_back_is_found(own_world: World) -> None:
+    tables = sa.MetaData()
+    engine = own_world.store.engine
+    own_tables = {name: sa.Table(name, tables, autoload_with=engine) for name in ("TBLS", "DBS")}
+    tbls, dbs = own_tables["TBLS"].c, own_tables["DBS"].c
+    name = warm_table(audit(own_world))
+    of_table = sa.and_(
+        tbls.TBL_NAME == name.table,
+        tbls.DB_ID == sa.select(dbs.DB_ID).where(dbs.NAME == name.db).scalar_subquery(),
+    )
+    with engine.begin() as connection:
+        before = connection.scalar(sa.select(tbls.OWNER).where(of_table))
+        change = sa.update(own_tables["TBLS"]).where(of_table)
+        connection.execute(change.values(OWNER="mallory"))
+    try:
+        found = {(scope.kind, label): fields for scope, label, fields in wrong(audit(own_world))}
+    finally:
+        with engine.begin() as connection:
+            connection.execute(change.values(OWNER=before))
+    assert found.pop((ScopeKind.TABLE, "table")) == ["owner"]
+    # The list of names shows the owner, too.
+    assert all(fields == ["ownerName"] for fields in found.values())
+
+
+def test_what_the_cache_would_not_answer_is_left_out(own_world: World) -> None:
+    scopes = [*known_scopes(Views(own_world.shards))]
+    unknown = Scope(ScopeKind.TABLE, TableName("hive", "no_such", "table"))
+    [found] = audit(own_world, unknown)
+    assert found.objects == 0
+    assert set(found.left_out.values()) == {"cold: never_loaded"}
+    own_world.shards.shards[0], taken = None, own_world.shards.shards[0]
+    try:
+        reasons = {why for one in audit(own_world, *scopes) for why in one.left_out.values()}
+    finally:
+        own_world.shards.shards[0] = taken
+    assert "not_owned" in reasons
+
+
+def test_a_paused_cache_says_nothing_wrong(own_world: World) -> None:
+    scopes = [*known_scopes(Views(own_world.shards))]
+    own_world.shards.shards[1], taken = (
+        MemoryShard(Pause(0, 1, paused=True)),
+        (own_world.shards.shards[1]),
+    )
+    try:
+        found = audit(own_world, *scopes)
+    finally:
+        own_world.shards.shards[1] = taken
+    assert wrong(found) == []
+    assert "paused" in {why for one in found for why in one.left_out.values()}
+
+
+def test_a_draw_from_parts_is_the_draw_from_all(own_world: World) -> None:
+    scopes = [*known_scopes(Views(own_world.shards))]
+    halves = draw(scopes[::2], 5, seed=11) + draw(scopes[1::2], 5, seed=11)
+    assert draw(halves, 5, seed=11) == draw(scopes, 5, seed=11)
+    assert draw(scopes, len(scopes), seed=11) != draw(scopes, len(scopes), seed=12)
+    assert sorted(draw(scopes, len(scopes), 1), key=str) == sorted(scopes, key=str)
+    assert len({ticket(scope, 1) for scope in scopes}) == len(scopes)

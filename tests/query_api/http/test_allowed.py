@@ -1,0 +1,159 @@
+"""Who may give orders, and what becomes of them."""
+
+import asyncio
+import json
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import structlog
+from starlette.applications import Starlette
+
+from hive.errors import TopicError
+from query_api.admin import PATH, Administration
+from query_api.http.access import OPEN, Tokens, read_tokens
+from query_api.shards import Views
+from state.records import Pause, Scope, ScopeKind, SetLists
+from state.records.asks import AnySignal, Ask, Choose, Forget, Serve
+from tests.query_api.shards import ORDERS, MemoryShard, MemoryShards
+
+
+class Connectors:
+    """Where orders go."""
+
+    def __init__(self, *, away: bool = False) -> None:
+        self.orders: list[AnySignal] = []
+        self._away = away
+
+    async def order(self, signal: AnySignal) -> None:
+        if self._away:
+            raise TopicError("the topic is away")
+        self.orders.append(signal)
+
+
+def send(
+    connectors: Connectors,
+    what: str,
+    body: object = None,
+    *,
+    shards: MemoryShards | None = None,
+    tokens: Tokens = OPEN,
+    client: str = "127.0.0.1",
+    base_url: str = "http://localhost:8000",
+    headers: dict[str, str] | None = None,
+) -> httpx.Response:
+    views = Views(shards or MemoryShards(MemoryShard()))
+
+    async def run() -> httpx.Response:
+        app = Starlette(routes=Administration(views, connectors).routes(tokens))
+        transport = httpx.ASGITransport(app, client=(client, 4711))
+        async with httpx.AsyncClient(transport=transport, base_url=base_url) as http:
+            if what == "show":
+                return await http.get(PATH, headers=headers)
+            given = {"content-type": "application/json", **(headers or {})}
+            content = json.dumps({} if body is None else body)
+            return await http.post(f"{PATH}/{what}", content=content, headers=given)
+
+    return asyncio.run(run())
+
+
+TABLES = {"tables": ["sales.orders"]}
+CASES: list[tuple[str, Any, AnySignal]] = [
+    ("warm", TABLES, Ask(0, Scope(ScopeKind.TABLE, ORDERS), 0)),
+    ("refresh", TABLES, Forget(0, ORDERS, load=True)),
+    ("drop", TABLES, Forget(0, ORDERS, load=False)),
+    ("pause", {}, Serve(0, 7, paused=True)),
+    ("resume", {}, Serve(0, 7, paused=False)),
+    ("lists", {"whitelist": ["sales.*"]}, Choose(0, 3, ("sales.*",), ())),
+]
+
+
+@pytest.mark.parametrize(("what", "body", "order"), CASES)
+def test_each_order_goes_to_the_connectors_and_into_the_log(
+    what: str, body: object, order: AnySignal
+) -> None:
+    shards = MemoryShards(MemoryShard(Pause(0, 7, paused=False), SetLists(0, 3, (), ())), None)
+    connectors = Connectors()
+    with structlog.testing.capture_logs() as logs:
+        answer = send(connectors, what, body, shards=shards)
+    assert (answer.status_code, answer.json()) == (200, {"orders": 1})
+    assert connectors.orders == [order]
+    [line] = [one for one in logs if one["event"] == "administration"]
+    assert (line["who"], line["address"], line["what"]) == ("local", "127.0.0.1", what)
+
+
+def test_what_shards_have_heard_of_is_shown() -> None:
+    heard = MemoryShard(Pause(0, 1, paused=True), SetLists(0, 1, (), ("tmp.*",)))
+    answer = send(Connectors(), "show", shards=MemoryShards(None, heard))
+    assert answer.json() == [{"shard": 1, "paused": True, "whitelist": [], "blacklist": ["tmp.*"]}]
+
+
+@pytest.mark.parametrize(
+    ("what", "body"),
+    [
+        ("warm", {"tables": []}),
+        ("warm", {"tables": ["nodatabase"]}),
+        ("refresh", {}),
+        ("pause", {"tables": ["a.b"]}),
+        ("lists", {"whitelist": ["nodot"]}),
+        ("lists", {"blacklist": [7]}),
+        ("drop", []),
+    ],
+)
+def test_what_makes_no_sense_is_refused(what: str, body: object) -> None:
+    connectors = Connectors()
+    answer = send(connectors, what, body)
+    assert answer.status_code == 400, answer.text
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert connectors.orders == []
+
+
+@pytest.mark.parametrize(
+    ("client", "base_url", "headers"),
+    [
+        ("10.1.2.3", "http://localhost", {}),
+        ("127.0.0.1", "http://evil.example", {}),
+        ("127.0.0.1", "http://localhost", {"content-type": "text/plain"}),
+    ],
+)
+def test_without_tokens_only_this_machine_is_heard(
+    client: str, base_url: str, headers: dict[str, str]
+) -> None:
+    connectors = Connectors()
+    answer = send(connectors, "pause", client=client, base_url=base_url, headers=headers)
+    assert answer.status_code == 403
+    assert connectors.orders == []
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1"])
+def test_this_machine_has_several_addresses(address: str) -> None:
+    assert send(Connectors(), "pause", client=address).status_code == 200
+
+
+def test_with_tokens_administrators_are_heard_from_anywhere(tmp_path: Path) -> None:
+    path = tmp_path / "tokens"
+    lines = (("admin", "ann's", " ann"), ("read", "bob's", " bob"), ("admin", "nameless", ""))
+    path.write_text(
+        "".join(f"{role} {sha256(t.encode()).hexdigest()}{name}\n" for role, t, name in lines)
+    )
+    tokens = read_tokens(path)
+    statuses: dict[str, tuple[int, list[str]]] = {}
+    for token in ("ann's", "bob's", "nameless", "unknown"):
+        headers = {"authorization": f"Bearer {token}"}
+        with structlog.testing.capture_logs() as logs:
+            answer = send(Connectors(), "pause", tokens=tokens, client="10.1.2.3", headers=headers)
+        statuses[token] = (answer.status_code, [one["who"] for one in logs])
+    assert statuses == {
+        "ann's": (200, ["ann"]),
+        "bob's": (403, []),
+        "nameless": (200, [sha256(b"nameless").hexdigest()[:8]]),
+        "unknown": (403, []),
+    }
+    assert send(Connectors(), "pause", tokens=tokens).status_code == 403
+
+
+def test_an_order_that_kafka_does_not_take_fails() -> None:
+    answer = send(Connectors(away=True), "pause")
+    assert (answer.status_code, answer.json()["detail"]) == (500, "the topic is away")
