@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 USES_SPARK = [
     pytest.mark.spark,
     pytest.mark.usefixtures("spark"),
+    # The first one starts Spark and the broker, which takes minutes on a machine that is busy.
+    pytest.mark.timeout(900),
     # Py4J lets go of its sockets without closing them.
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
