@@ -348,7 +348,7 @@ class _Sight:
     def _is_of_another_history(self, epoch: int) -> bool:
         if self._history.is_rewound(epoch):
             return True
-        return self._found is not None and epoch < self._found.epoch
+        return self._found is not None and epoch != self._found.epoch
 
     def _reader(self, shard: int) -> ShardReader | None:
         if shard not in self._readers:
