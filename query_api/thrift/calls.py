@@ -320,7 +320,7 @@ class ClientCalls:
         methods = self._hub.methods
         try:
             call = call_of(message)
-            if call.method not in methods.names:
+            if call.method not in methods.names or self._hub.settings.relay_reads:
                 raise ThriftError(f"{call.method} is not answered here")
             answer = methods.answer_now(call) or await methods.answer(call)
         except Exception as error:

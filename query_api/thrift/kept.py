@@ -17,7 +17,7 @@ from query_api.targets import Target
 from query_api.thrift.metrics import MethodFigures
 from state.reading import ShardReader
 
-BYTES_MAX: Final = 64 * 1024 * 1024
+BYTES_MAX: Final = 128 * 1024 * 1024
 RESULT_BYTES_MAX: Final = 1024 * 1024
 _OVERHEAD_BYTES: Final = 500
 
@@ -47,7 +47,7 @@ class Kept(msgspec.Struct, eq=False):
 
 
 class KeptReplies:
-    """A bounded number of bytes of results; the one that was kept longest ago goes first."""
+    """A bounded number of bytes of results; the one that was used longest ago goes first."""
 
     def __init__(self, views: Views, is_rewound: Callable[[int], bool]) -> None:
         self._views = views
@@ -61,6 +61,7 @@ class KeptReplies:
         if kept is None:
             return None
         if self._views.reader(kept.shard) is kept.reader:
+            self._kept.move_to_end(call)
             return None if self._is_rewound(kept.position.epoch) else kept
         self._drop(call)
         return None

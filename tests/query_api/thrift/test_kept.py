@@ -1,0 +1,50 @@
+"""What is kept takes only so much memory, and what is used stays."""
+
+import pytest
+
+from query_api.positions import Position
+from query_api.reasons import Reason
+from query_api.shards import Views
+from query_api.thrift import kept as module
+from query_api.thrift.kept import Kept, KeptReplies
+from query_api.thrift.metrics import MethodFigures
+from tests.query_api.shards import MemoryShard, MemoryShards
+
+KIB = 1024
+
+
+def test_what_was_used_longest_ago_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BYTES_MAX", 100 * KIB)
+    views = Views(MemoryShards(MemoryShard()))
+    reader = views.reader(0)
+    assert reader is not None
+    replies = KeptReplies(views, lambda _: False)
+
+    def put(call: bytes, size: int = 10 * KIB) -> None:
+        figures, position = MethodFigures(), Position(0, 1)
+        replies.put(call, Kept(0, reader, (), position, Reason.FRESH, b"x" * size, figures))
+
+    for number in range(40):
+        put(b"%d" % number)
+        assert replies.get(b"0") is not None, "it is used again and again"
+    assert replies.get(b"39") is not None
+    assert replies.get(b"1") is None
+    assert replies._bytes <= 100 * KIB
+    put(b"0", module.RESULT_BYTES_MAX + 1)
+    assert replies._bytes <= 100 * KIB
+    for number in range(40):
+        put(b"again", number)
+    assert len(replies._kept) <= 10
+
+
+def test_nothing_of_a_rewound_history_is_given() -> None:
+    views = Views(MemoryShards(MemoryShard()))
+    reader = views.reader(0)
+    assert reader is not None
+    rewound: list[int] = []
+    replies = KeptReplies(views, lambda epoch: epoch in rewound)
+    kept = Kept(0, reader, (), Position(0, 1), Reason.FRESH, b"x", MethodFigures())
+    replies.put(b"call", kept)
+    assert replies.get(b"call") is kept
+    rewound.append(0)
+    assert replies.get(b"call") is None
