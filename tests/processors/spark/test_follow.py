@@ -149,7 +149,7 @@ class Following:
         """The processes in which tasks run."""
         assert self.process is not None
         below = psutil.Process(self.process.pid).children(recursive=True)
-        return [one for one in below if "pyspark.daemon" in " ".join(one.cmdline())]
+        return [one for one in below if _is_python(one)]
 
     def kill(self) -> None:
         assert self.process is not None
@@ -167,6 +167,13 @@ class Following:
             assert self.process is not None
             assert self.process.poll() is None, self._out.read_text()[-4000:]
             time.sleep(0.05)
+
+
+def _is_python(process: psutil.Process) -> bool:
+    try:
+        return "pyspark.daemon" in " ".join(process.cmdline())
+    except psutil.NoSuchProcess:
+        return False
 
 
 def newest(topic: Topic, folder: Path) -> list[int]:
