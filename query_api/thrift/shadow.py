@@ -23,6 +23,8 @@ ROUNDS: Final = 3
 """The metastore changes between two questions: only what differs each time is a difference."""
 REMEMBERED: Final = 100
 PATHS_MAX: Final = 5
+# Fields of a table.
+_STORAGE, _TYPE, _TEMPORARY = 7, 12, 14
 
 log = structlog.get_logger(__name__)
 
@@ -92,7 +94,7 @@ class Shadow:
             ours = await whole(answer.result)
             if ours == theirs:
                 return Outcome.EQUAL
-            found = parse(ours), parse(theirs)
+            found = _plain(parse(ours)), _plain(parse(theirs))
             if _same(*found):
                 return Outcome.EQUAL
             if _same(*map(_sorted, found)):
@@ -146,6 +148,20 @@ def _same(ours: Value, theirs: Value) -> bool:
     if 0 in ours or 0 in theirs:
         return bool(ours == theirs)
     return bool(ours.keys() == theirs.keys())
+
+
+def _plain(value: Value) -> Value:
+    """Without what reads the same where it isn't set: that a table is not temporary."""
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    is_table = isinstance(value.get(_STORAGE), dict) and isinstance(value.get(_TYPE), bytes)
+    return {
+        key: _plain(one)
+        for key, one in value.items()
+        if not (is_table and key == _TEMPORARY and one is False)
+    }
 
 
 def _sorted(result: Value) -> Value:

@@ -3,9 +3,13 @@
 import struct
 from contextlib import suppress
 
+import pytest
+
+from hive.thrift.binary import encode
+from hive.thrift.structs import TABLE
 from query_api.latest.log import LatestLog
 from query_api.positions import Position
-from query_api.reasons import Reason
+from query_api.reasons import Reason, Source
 from query_api.thrift.call import Answer, Call, Relay
 from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.upstream import Address, UpstreamSettings
@@ -262,5 +266,26 @@ def test_shadow_mode_gives_the_metastores_answer_and_counts_what_the_cache_would
             assert found.method == "get_other"
             assert found.arguments == "{1: b'db'}"
             assert found.places == [("/0", "b'wrong'", "b'm:get_other'")]
+
+    run(test())
+
+
+@pytest.mark.parametrize(("theirs", "outcome"), [(None, "equal"), (True, "different")])
+def test_a_table_that_isnt_said_to_be_temporary_is_not(theirs: bool | None, outcome: str) -> None:
+    def table(temporary: bool | None) -> bytes:
+        fields = {"tableName": "t", "sd": {"location": "a"}, "tableType": "EXTERNAL_TABLE"}
+        plain = b"".join(encode(TABLE, fields).split(b"\x02\x00\x0e\x00"))
+        said = b"" if temporary is None else b"\x02\x00\x0e" + bytes([temporary])
+        return b"\x0c\0\0" + plain[:-1] + said + b"\0\0"
+
+    async def test() -> None:
+        metastore = Metastore()
+        metastore.replies["get_table"] = table(theirs)
+        ours = Answer(table(False), Source.CACHE, Reason.FRESH, Position(0, 1))
+        settings = ThriftSettings(shadow=True)
+        async with serving(metastore, settings=settings, get_table=lambda _: ours) as here:
+            await (await here.connect()).call("get_table")
+            await until(lambda: "shadowed_total{" in here.metrics())
+            assert f'outcome="{outcome}"' in here.metrics()
 
     run(test())
