@@ -9,7 +9,7 @@ import random
 import signal
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -45,6 +45,7 @@ class Truth:
         self.begun = dict.fromkeys(TABLES, 0)
         self.finished = dict.fromkeys(TABLES, 0)
         self.shown = dict.fromkeys(TABLES, 0)
+        self.recent = deque([TABLES[0]], maxlen=WRITERS)
         self._showing = threading.Lock()
         self.stop = threading.Event()
         self.faults: list[str] = []
@@ -71,6 +72,7 @@ def write(truth: Truth, client: HmsClient, number: int) -> None:
             table.parameters[VERSION] = str(version)
             client.alter_table(DB, name, table)
             truth.finished[name] = version
+            truth.recent.append(name)
             truth.writes += 1
         time.sleep(WRITE_PAUSE_S)
 
@@ -82,7 +84,9 @@ def read(truth: Truth, urls: list[str], number: int) -> None:
         clients = [stack_.enter_context(Client(url)) for url in urls]
         session, seen = clients[number % len(clients)].session(), dict.fromkeys(TABLES, 0)
         while not truth.stop.is_set():
-            name, how = choice.choice(TABLES), choice.choice(("latest", "at_least", "session"))
+            # What has just been written is what is read too old, if anything.
+            name = choice.choice(choice.choice((TABLES, list(truth.recent))))
+            how = choice.choice(("latest", "at_least", "session"))
             client = session if how == "session" else choice.choice(clients)
             try:
                 if how == "session":
