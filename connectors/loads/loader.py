@@ -212,6 +212,8 @@ class Loader:
         obey(self._topic, self._epoch, order, offset, self._current)
         if isinstance(order, Choose):
             self._lists = Lists(order.whitelist, order.blacklist)
+            # What is let in again was deleted meanwhile, whenever it had been loaded.
+            self._queue.forget()
         elif isinstance(order, Forget):
             scope = Scope(ScopeKind.TABLE, order.table)
             self._queue.forget_scope(scope)

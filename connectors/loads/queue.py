@@ -2,7 +2,8 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from time import monotonic
 
 from connectors.loads.plan import BATCH_PARTITIONS_MAX, BATCH_SCOPES_MAX, Planned
 from state.records import Scope
@@ -11,6 +12,9 @@ ASKED_AT_ONCE = 20
 """How many asked-for scopes share a snapshot: few, for somebody waits for them."""
 ASKED_MAX = 100_000
 """How many asks wait at most; who still misses something asks again."""
+ANSWERS_S = 30.0
+"""After this long a load answers no ask any more: who still asks has lost what it brought, or heard
+from an operator, by way of another connector, to forget it."""
 REMEMBERED_MAX = 200_000
 """Of how many scopes it is known what was loaded last."""
 
@@ -18,12 +22,13 @@ REMEMBERED_MAX = 200_000
 class Queue:
     """Scopes for several threads; a scope is never loaded by two of them at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
         self._changed = threading.Condition()
         self._asked: OrderedDict[Scope, int] = OrderedDict()
         self._due: OrderedDict[Scope, int] = OrderedDict()
         self._running: set[Scope] = set()
-        self._loaded: OrderedDict[Scope, int] = OrderedDict()
+        self._loaded: OrderedDict[Scope, tuple[int, float]] = OrderedDict()
         self._closed = False
 
     def plan(self, planned: Iterable[Planned]) -> None:
@@ -38,7 +43,9 @@ class Queue:
         A load that runs may have read before the event: the ask waits until it has ended.
         """
         with self._changed:
-            if self._loaded.get(scope, -1) >= floor or len(self._asked) >= ASKED_MAX:
+            loaded, at_s = self._loaded.get(scope, (-1, 0.0))
+            answered = loaded >= floor and self._clock() < at_s + ANSWERS_S
+            if answered or len(self._asked) >= ASKED_MAX:
                 return False
             self._asked[scope] = max(floor, self._asked.get(scope, 0))
             self._changed.notify_all()
@@ -62,7 +69,7 @@ class Queue:
                 if position is None:
                     self._due.setdefault(scope, 0)
                     continue
-                self._loaded[scope] = position
+                self._loaded[scope] = position, self._clock()
                 self._loaded.move_to_end(scope)
                 if self._asked.get(scope, position + 1) <= position:
                     del self._asked[scope]
@@ -76,7 +83,7 @@ class Queue:
             self._loaded.pop(scope, None)
 
     def forget(self) -> None:
-        """Another epoch: what was loaded says nothing any more."""
+        """What was loaded says nothing any more: another epoch, or other lists."""
         with self._changed:
             self._loaded.clear()
 

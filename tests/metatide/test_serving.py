@@ -5,11 +5,17 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import httpx
 import pytest
+import sqlalchemy as sa
 
+from hive.schema import detect, metadata
+from metatide.config import Config
+from metatide.doctor import find_target
+from metatide.stack.database import make_engine
 from tests.support.processes import open_folder
 from tests.support.stacks import Stack, stack
 
@@ -33,12 +39,18 @@ def running(kafka_broker: str) -> Iterator[Stack]:
         yield up
 
 
-def metatide(up: Stack, *arguments: str) -> str:
-    environment = {**os.environ, "METATIDE_DATA_DIR": str(up.folder)}
+def metatide(up: Stack, *arguments: str, status: int = 0) -> str:
+    environment = {
+        **os.environ,
+        "METATIDE_DATA_DIR": str(up.folder),
+        "METATIDE_KAFKA_TOPIC": "serving",
+    }
     command = [sys.executable, "-m", "metatide", *arguments]
-    return subprocess.run(
-        command, env=environment, check=True, capture_output=True, text=True, timeout=120
-    ).stdout
+    done = subprocess.run(
+        command, env=environment, check=False, capture_output=True, text=True, timeout=240
+    )
+    assert done.returncode == status, done.stdout + done.stderr
+    return done.stdout
 
 
 def all_tables(up: Stack) -> list[str]:
@@ -103,3 +115,79 @@ def test_one_page_has_the_metrics_of_the_worker_and_of_its_server(running: Stack
     page = httpx.get(f"{running.entry('worker-1').address}/metrics", timeout=30).text
     assert "metatide_rebalances" in page
     assert "metatide_requests_in_flight" in page
+
+
+@contextmanager
+def last_accessed(up: Stack, table: str, at: int) -> Iterator[None]:
+    """A table whose row says so, without an event; afterwards as it was."""
+    url = find_target(Config(data_dir=up.folder)).database_url
+    assert url is not None
+    engine = make_engine(url)
+    with engine.connect() as connection:
+        version = detect(connection)
+    assert version is not None
+    tbls, dbs = (metadata(version).tables[name] for name in ("TBLS", "DBS"))
+    db, _, name = table.partition(".")
+    ids = sa.select(dbs.c.DB_ID).where(dbs.c.NAME == db)
+    row = tbls.c.TBL_NAME == name, tbls.c.DB_ID == ids.scalar_subquery()
+
+    def write(value: int) -> None:
+        with engine.begin() as connection:
+            done = connection.execute(sa.update(tbls).where(*row).values(LAST_ACCESS_TIME=value))
+            assert done.rowcount == 1
+
+    with engine.connect() as connection:
+        before: Any = connection.scalar(sa.select(tbls.c.LAST_ACCESS_TIME).where(*row))
+    write(at)
+    try:
+        yield
+    finally:
+        write(before)
+        engine.dispose()
+
+
+def test_an_audit_finds_what_sql_changed_and_orders_are_obeyed(
+    running: Stack, kafka_broker: str
+) -> None:
+    """One stack, one story: nothing is wrong, one row is, a refresh mends it; and other orders."""
+    kafka, name = ("--kafka", kafka_broker), all_tables(running)[0]
+    path = "{}/v1/databases/{}/tables/{}".format(
+        running.entry("worker-2").address, *name.split(".")
+    )
+
+    def table() -> tuple[str, str, int]:
+        answer = httpx.get(path, params={"consistency": "any"}, timeout=30)
+        source, reason = (answer.headers[f"Metatide-{one}"] for one in ("Source", "Reason"))
+        return source, reason, answer.json()["lastAccessTime"]
+
+    def is_cached() -> bool:
+        return table()[0] == "cache"
+
+    def audit(status: int) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(metatide(running, "audit", *kafka, status=status))
+        return found
+
+    running.until(is_cached)
+    nothing = audit(0)
+    assert [one for one in nothing["disagreements"] if not one["silent"]] == []
+    assert nothing["totals"]["objects"]["seen"] > 20
+    assert nothing["totals"]["objects"]["nines"] > 0
+
+    with last_accessed(running, name, 12345):
+        [wrong] = (one for one in audit(1)["disagreements"] if not one["silent"])
+        assert (wrong["scope"], wrong["object"]) == (f"table hive.{name}", "table")
+        [field] = wrong["fields"]
+        assert (field["field"], field["database"]) == ("lastAccessTime", 12345)
+        assert table()[2] == field["cache"] != 12345
+        metatide(running, "admin", "refresh", name, *kafka)
+        running.until(lambda: table()[0::2] == ("cache", 12345))
+
+    metatide(running, "admin", "pause", *kafka)
+    assert table()[:2] == ("database", "paused")
+    metatide(running, "admin", "resume", *kafka)
+    assert is_cached()
+    metatide(running, "admin", "lists", "--blacklist", name, *kafka)
+    assert table()[1] == "excluded"
+    metatide(running, "admin", "lists", *kafka)
+    metatide(running, "admin", "warm", name, *kafka)
+    running.until(is_cached)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from connectors.loads.plan import BATCH_PARTITIONS_MAX, Planned
-from connectors.loads.queue import ASKED_AT_ONCE, Queue
+from connectors.loads.queue import ANSWERS_S, ASKED_AT_ONCE, Queue
 from hive.names import table_name
 from state.records import Scope, ScopeKind
 
@@ -35,6 +35,29 @@ def test_a_load_since_then_answers_an_ask() -> None:
     due.done(due.take(0), 7)
     assert not due.ask(scope(0), 7)
     assert due.ask(scope(0), 8)
+
+
+def test_after_a_while_a_load_answers_no_ask_any_more() -> None:
+    now_s = 100.0
+    due = Queue(lambda: now_s)
+    due.ask(scope(0), 5)
+    due.done(due.take(0), 7)
+    now_s += ANSWERS_S - 1
+    assert not due.ask(scope(0), 7)
+    now_s += 1
+    assert due.ask(scope(0), 7)
+
+
+def test_what_was_forgotten_is_loaded_when_it_is_asked_for() -> None:
+    due = queue()
+    for number in (0, 1):
+        due.ask(scope(number), 5)
+    due.done(due.take(0), 7)
+    due.forget_scope(scope(0))
+    assert due.ask(scope(0), 5)
+    assert not due.ask(scope(1), 5)
+    due.forget()
+    assert due.ask(scope(1), 5)
 
 
 def test_an_ask_waits_for_the_load_that_runs_and_may_be_answered_by_it() -> None:

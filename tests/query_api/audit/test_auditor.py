@@ -4,13 +4,21 @@ import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import httpx
+import msgspec
 import pytest
 import sqlalchemy as sa
+from prometheus_client.parser import text_string_to_metric_families
+from starlette.applications import Starlette
 
 from hive.names import TableName
-from query_api.audit import Audited, Auditor
+from hive.thrift.binary import replaced
+from hive.thrift.structs import TABLE
+from query_api.audit import Audited, Auditor, Rounds, audit_routes
+from query_api.audit.routes import PATH
 from query_api.audit.scopes import draw, known_scopes, ticket
 from query_api.database import Primary
+from query_api.http.access import OPEN
 from query_api.shards import Views
 from state import entries, keys
 from state.records import Pause, Scope, ScopeKind
@@ -156,3 +164,68 @@ def test_a_draw_from_parts_is_the_draw_from_all(own_world: World) -> None:
     assert draw(scopes, len(scopes), seed=11) != draw(scopes, len(scopes), seed=12)
     assert sorted(draw(scopes, len(scopes), 1), key=str) == sorted(scopes, key=str)
     assert len({ticket(scope, 1) for scope in scopes}) == len(scopes)
+
+
+def test_rounds_count_what_they_compared_and_what_differs(own_world: World) -> None:
+    name = warm_table(audit(own_world))
+    shard = own_world.shards.shard(table_shard(name, own_world.shards.count))
+    assert shard is not None
+    entry = shard.reader().table(name)
+    assert entry is not None
+
+    async def run() -> list[dict[str, float]]:
+        primary = Primary(own_world.url)
+        auditor = Auditor(Views(own_world.shards), primary)
+        rounds = Rounds(auditor, 60, 1_000)
+        counted = []
+        try:
+            await rounds.round()
+            counted.append(samples(rounds.page()))
+            owner = replaced(TABLE, entry.data, owner="mallory")
+            with spoilt(shard, keys.of_table(keys.TABLE, name), owner):
+                await rounds.round()
+            counted.append(samples(rounds.page()))
+        finally:
+            auditor.close()
+            await primary.close()
+        return counted
+
+    before, after = asyncio.run(run())
+    objects, wrong_ones = "metatide_audit_objects_total", "metatide_audit_disagreements_total"
+    assert before[objects] > 50
+    assert after[objects] == 2 * before[objects]
+    assert (before[wrong_ones], after[wrong_ones]) == (0, 1)
+
+
+def samples(page: bytes) -> dict[str, float]:
+    """Those without labels."""
+    return {
+        sample.name: sample.value
+        for family in text_string_to_metric_families(page.decode())
+        for sample in family.samples
+        if not sample.labels
+    }
+
+
+def test_audits_are_asked_for_over_http(own_world: World) -> None:
+    async def run() -> tuple[httpx.Response, httpx.Response, httpx.Response]:
+        primary = Primary(own_world.url)
+        auditor = Auditor(Views(own_world.shards), primary)
+        app = Starlette(routes=audit_routes(auditor, OPEN))
+        transport = httpx.ASGITransport(app, client=("127.0.0.1", 4711))
+        try:
+            async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+                drawn = await http.get(PATH, params={"sample": 3, "seed": 9})
+                compared = await http.post(PATH, json={"scopes": drawn.json()["scopes"]})
+                refused = await http.post(PATH, json={"scopes": [["table", "db.t"]]})
+        finally:
+            auditor.close()
+            await primary.close()
+        return drawn, compared, refused
+
+    drawn, compared, refused = asyncio.run(run())
+    scopes = [*known_scopes(Views(own_world.shards))]
+    assert drawn.json()["of"] == len(scopes)
+    found = msgspec.json.decode(compared.content, type=list[Audited])
+    assert [one.scope for one in found] == draw(scopes, 3, seed=9)
+    assert refused.status_code == 400
