@@ -308,14 +308,17 @@ def metastore() -> Iterator[Server]:
 class Client:
     """A connection that sends these calls in turns, and awaits each reply."""
 
-    def __init__(self, port: int, method: str, calls: Sequence[bytes], start: int) -> None:
+    def __init__(
+        self, port: int, method: str, calls: Sequence[bytes], start: int, sizes: dict[int, int]
+    ) -> None:
+        """`sizes`: of the replies, once they are known to one client."""
         self.socket = socket.create_connection(("127.0.0.1", port))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         head = header(Kind.CALL, method, b"\0\0\0\1")
         self._calls = [head + call for call in calls]
         self._next = start * len(calls) // 8
         self._scanner = Scanner(1 << 30)
-        self._sizes: dict[int, int] = {}
+        self._sizes = sizes
         self._left = 0
         self._received = 0
         self._sent = 0.0
@@ -351,7 +354,8 @@ class Client:
 
 
 def measure(where: Server, method: str, calls: Sequence[bytes], clients: int) -> dict[str, Any]:
-    opened = [Client(where.port, method, calls, number) for number in range(clients)]
+    sizes: dict[int, int] = {}
+    opened = [Client(where.port, method, calls, number, sizes) for number in range(clients)]
     with selectors.DefaultSelector() as selector:
         for client in opened:
             selector.register(client.socket, selectors.EVENT_READ, client)
