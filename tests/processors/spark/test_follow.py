@@ -182,6 +182,10 @@ def newest(topic: Topic, folder: Path) -> list[int]:
     return [-1 if one is None else one.position.offset for one in found]
 
 
+def is_at_work(following: Following, moved: Callable[[], bool]) -> bool:
+    return bool(following.pythons()) or moved()
+
+
 def has_moved(topic: Topic, folder: Path, before: list[int]) -> bool:
     return newest(topic, folder) != before
 
@@ -202,14 +206,11 @@ def test_killed_at_any_time_it_ends_with_the_same_images(
     step = min(map(len, records.values())) // 6
     try:
         for turn in range(5):
+            moved = partial(has_moved, topic, tmp_path, newest(topic, tmp_path))
             write(topic, records, turn * step, (turn + 1) * step)
             if following.process is None:
                 following.start()
-            before = newest(topic, tmp_path)
-            if rng.random() < 0.5:
-                following.until(partial(has_moved, topic, tmp_path, before))
-            else:
-                following.until(lambda: bool(following.pythons()))
+            following.until(moved if rng.random() < 0.5 else partial(is_at_work, following, moved))
             time.sleep(rng.random())
             pythons = following.pythons()
             if pythons and rng.random() < 0.5:
