@@ -44,14 +44,15 @@ def test_an_orphan_is_ended(tmp_path: Path, sleeper: subprocess.Popen[bytes]) ->
 
 
 def test_an_orphan_is_ended_as_it_wants_to_be(tmp_path: Path) -> None:
-    traps = "trap '' TERM; trap 'echo asked; exit' INT"
+    # Not SIGINT, which what runs in the background of a shell can't trap.
+    traps = "trap '' TERM; trap 'echo asked; exit' USR1"
     script = f"{traps}; echo up; while :; do sleep 0.05; done # {tmp_path}/x"
     with subprocess.Popen(["bash", "-c", script], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"up\n"
         created = psutil.Process(process.pid).create_time()
         entry = ProcessState(
-            "sleeper", "nowhere", "running", process.pid, created, stop_signal=signal.SIGINT
+            "sleeper", "nowhere", "running", process.pid, created, stop_signal=signal.SIGUSR1
         )
         StateFile(tmp_path).write(StackState(1, "nowhere", [entry]))
         assert end_orphans(tmp_path) == ["sleeper"]
