@@ -4,8 +4,13 @@ from hive.names import table_name
 from processors.fold import Fold
 from state import digest
 from state.records import AnyRecord, Change, LoadBegin, LoadEnd, LoadRows, Rows, Scope, ScopeKind
-from state.records.actions import AllocateWriteIds, CreateTable, PutPartitions
-from state.records.objects import PartitionImage, TableImage
+from state.records.actions import AllocateWriteIds, CreateTable, PutConstraints, PutPartitions
+from state.records.objects import (
+    ConstraintImage,
+    ConstraintKind,
+    PartitionImage,
+    TableImage,
+)
 from state.store import MemoryStore
 
 TABLE = table_name(None, "db", "t")
@@ -54,6 +59,15 @@ def test_another_partition_is_another_content() -> None:
     other = PartitionImage(("a",), 0, 1, b"other")
     changed = Change(0, 2, 3, (PutPartitions(TABLE, 0, (other,), added=False),))
     assert digests(*CREATED)[1] != digests(*CREATED, changed)[1]
+
+
+def test_foreign_keys_are_no_content_but_other_constraints_are() -> None:
+    def added(kind: ConstraintKind) -> dict[str, str | None]:
+        constraint = ConstraintImage(kind, "name", (b"column",))
+        return digests(*CREATED, Change(0, 2, 3, (PutConstraints(TABLE, (constraint,)),)))[1]
+
+    assert added(ConstraintKind.FOREIGN_KEY) == digests(*CREATED)[1]
+    assert added(ConstraintKind.UNIQUE) != digests(*CREATED)[1]
 
 
 def test_a_cold_table_has_no_content() -> None:
