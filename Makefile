@@ -1,6 +1,9 @@
 # Every target makes what it needs: `make up` and `make test` are all that a newcomer has to know.
 .DEFAULT_GOAL := help
 PYTEST := .venv/bin/python -m pytest
+# Half of the time tests wait for real parts to start or to notice something. By file, so that what a
+# file shares is started once.
+AT_ONCE := -n 2 --dist loadfile
 MORE := hive or mariadb or chromium or spark
 
 .PHONY: help
@@ -17,7 +20,7 @@ up: setup ## Run everything on this machine until Ctrl-C
 
 .PHONY: test
 test: setup ## The tests that need nothing from the system's package manager
-	@$(PYTEST) -m "not torture and not ($(MORE))"
+	@$(PYTEST) $(AT_ONCE) -m "not torture and not ($(MORE))"
 
 .PHONY: test-more
 test-more: setup ## What test-all adds: Hive's jars, MariaDB, Chromium, Spark
