@@ -54,8 +54,7 @@ def create(topic: Topic) -> bool:
         NewTopic(topic.dead_letter, 1, -1, config=SETTINGS),
     ]
     created = [
-        _made(topic, one)
-        for one in admin.create_topics(wanted, request_timeout=TIMEOUT_S).values()
+        _made(topic, one) for one in admin.create_topics(wanted, request_timeout=TIMEOUT_S).values()
     ]
     _await_leaders(topic)
     check(topic)
@@ -80,9 +79,7 @@ def describe(topic: Topic) -> Description:
     try:
         [answer] = admin.describe_configs([resource], request_timeout=TIMEOUT_S).values()
         settings = {
-            name: str(entry.value)
-            for name, entry in answer.result().items()
-            if name in SETTINGS
+            name: str(entry.value) for name, entry in answer.result().items() if name in SETTINGS
         }
         asked = TopicCollection([topic.name])
         [found] = admin.describe_topics(asked, request_timeout=TIMEOUT_S).values()
