@@ -122,9 +122,10 @@ def test_over_its_limit_a_worker_applies_nothing(
             write(topic, iter([CREATED]))
             assert not await shard.complete_up_to(0, 1, 0.5), "so the database answers"
             status = worker_status(worker)
-            assert status.fault is not None
-            assert key in status.fault
-            assert status.shards[0].fault == status.fault
+            # Each says what was measured when it looked, so the figures may differ.
+            for fault in (status.fault, status.shards[0].fault):
+                assert fault is not None
+                assert key in fault
             assert not status.ready
             worker.limits.allowed = plenty
             assert await shard.complete_up_to(0, 1, 30)
