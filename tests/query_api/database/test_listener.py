@@ -25,6 +25,7 @@ def engine(new_database: Callable[[], str]) -> Iterator[sa.Engine]:
 @pytest.mark.parametrize(
     ("opened_s", "kind", "unlogged"),
     [(None, 0, True), (OLD_S, 0, True), (NOW_S, 0, False), (None, 2, False)],
+    ids=["no event", "an older event", "its event", "one that has no event"],
 )
 def test_a_transaction_without_an_event_of_its_time(
     engine: sa.Engine, opened_s: int | None, kind: int, unlogged: bool
