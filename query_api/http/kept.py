@@ -61,10 +61,7 @@ class Kept:
 
     def is_latest(self, found: LatestLog) -> bool:
         """Whether nothing touched it up to what was current at the time of this read."""
-        reached = self.reached
-        return found.epoch == reached.epoch and all(
-            found.about(target, reached.event).blocked is None for target in self.latest_of
-        )
+        return found.leaves(self.latest_of, self.reached)
 
     def response(self, known: bytes | None, accepted: bytes | None) -> Response:
         """For a caller who has the answers of these ETags, and takes these encodings."""

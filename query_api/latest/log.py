@@ -1,11 +1,12 @@
 """The end of the notification log as one read showed it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from hive.events.row import NotificationRow
 from hive.names import TableName
 from query_api.latest.touched import Touched
+from query_api.positions import Position
 from query_api.reasons import Reason
 from query_api.resolver.facts import Current
 from query_api.targets import Target
@@ -44,6 +45,12 @@ class LatestLog:
             last = self._others.get(target, 0)
         blocked = Reason.BEHIND if max(last, self._everything) > applied else None
         return Current(self.current, blocked)
+
+    def leaves(self, targets: Iterable[Target], reached: Position) -> bool:
+        """Whether all that were complete up to `reached` are so up to the current event."""
+        return self.epoch == reached.epoch and all(
+            self.about(target, reached.event).blocked is None for target in targets
+        )
 
     def _add(self, event: int, touched: Touched) -> None:
         if touched.everything:

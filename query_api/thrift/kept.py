@@ -40,10 +40,7 @@ class Kept(msgspec.Struct, eq=False):
 
     def is_latest(self, found: LatestLog) -> bool:
         """Whether nothing touched it up to what was current at the time of this read."""
-        reached = self.reached
-        return found.epoch == reached.epoch and all(
-            found.about(target, reached.event).blocked is None for target in self.latest_of
-        )
+        return found.leaves(self.latest_of, self.reached)
 
 
 class KeptReplies:
