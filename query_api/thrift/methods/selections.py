@@ -86,20 +86,14 @@ def get_partition_names_ps_req(given: Arguments) -> Understood:
 
 
 def get_partitions_ps(given: Arguments) -> Understood:
-    refuse_unknown(given)
-    table, values = names.table(given), given.get("part_vals")
-    return Asked(
-        Partitions(
-            table,
-            missing=_not_found(table),
-            wanted=_by_values(values),
-            by_values=any(values or ()),
-            most=limit(given),
-        )
-    )
+    return _partitions_ps(given, with_privileges=False)
 
 
 def get_partitions_ps_with_auth(given: Arguments) -> Understood:
+    return _partitions_ps(given, with_privileges=True)
+
+
+def _partitions_ps(given: Arguments, *, with_privileges: bool) -> Understood:
     refuse_unknown(given)
     table, values = names.table(given), given.get("part_vals")
     return Asked(
@@ -109,7 +103,7 @@ def get_partitions_ps_with_auth(given: Arguments) -> Understood:
             wanted=_by_values(values),
             by_values=any(values or ()),
             most=limit(given),
-            with_privileges=True,
+            with_privileges=with_privileges,
         )
     )
 
