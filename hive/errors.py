@@ -19,6 +19,10 @@ class MachineError(MetatideError):
     """The machine lacks something: a program, a port, room on disk, a network."""
 
 
+class DeadlockError(MachineError):
+    """The database undid a whole transaction, for it and others waited for each other."""
+
+
 class NameFormatError(InputError):
     """The name of a table or of a partition that no metastore could have written."""
 

@@ -4,8 +4,12 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 import psycopg
+import pymysql
+from psycopg.errors import DeadlockDetected
+from pymysql.constants.ER import LOCK_DEADLOCK
 from sqlalchemy import Engine
 
+from hive.errors import DeadlockError
 from metatide.demo.changes import Row
 
 Statement = tuple[str, Sequence[Row]]
@@ -23,7 +27,10 @@ class Driver(Protocol):
     """Asks for the id that the database gave to the row inserted last."""
 
     def run(self, statements: Sequence[Statement]) -> list[int]:
-        """Execute them in order; the first column of all rows that came back."""
+        """Execute them in order; the first column of all rows that came back.
+
+        Raises `DeadlockError` when nothing of the transaction is left.
+        """
 
     def close(self) -> None:
         """What was not committed is undone."""
@@ -45,9 +52,12 @@ class Postgres:
     def run(self, statements: Sequence[Statement]) -> list[int]:
         """Execute them in order; the first column of all rows that came back."""
         cursor = self._cursor
-        cursor.execute(
-            ";".join(cursor.mogrify(text, row) for text, rows in statements for row in rows)
-        )
+        texts = (cursor.mogrify(text, row) for text, rows in statements for row in rows)
+        try:
+            cursor.execute(";".join(texts))
+        except DeadlockDetected as error:
+            cursor.execute("ROLLBACK")
+            raise DeadlockError(str(error)) from error
         found: list[int] = []
         more: bool | None = True
         while more:
@@ -76,7 +86,12 @@ class MySql:
         """Execute them in order; the first column of all rows that came back."""
         found: list[int] = []
         for text, rows in statements:
-            self._cursor.executemany(text, rows)
+            try:
+                self._cursor.executemany(text, rows)
+            except pymysql.OperationalError as error:
+                if error.args[0] == LOCK_DEADLOCK:
+                    raise DeadlockError(str(error)) from error
+                raise
             if self._cursor.description:
                 found += (row[0] for row in self._cursor)
         return found

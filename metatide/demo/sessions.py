@@ -1,7 +1,7 @@
 """Connections to the metastore's database, used as the metastore's server threads use theirs."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from sqlalchemy import (
     BigInteger,
@@ -14,10 +14,14 @@ from sqlalchemy import (
     update,
 )
 
-from metatide.demo.changes import Change, Compiler, Insert
-from metatide.demo.drivers import BEGIN, COMMIT, NONE, connect
+from hive.errors import DeadlockError
+from metatide.demo.changes import Change, Compiler, Insert, Row
+from metatide.demo.drivers import BEGIN, COMMIT, NONE, Statement, connect
 from metatide.demo.ids import sequence_name
 from metatide.demo.records import Record
+
+# As often as the metastore's TxnHandler begins anew what the database ended for a deadlock.
+_TRIES: Final = 10
 
 
 class Sink(Protocol):
@@ -57,7 +61,7 @@ class Session:
     def __init__(self, engine: Engine, metadata: MetaData) -> None:
         self._driver = connect(engine)
         self._compiler = Compiler(metadata, engine.dialect)
-        self._begun = False
+        self._opened: list[Row] = []
         log, sequence = (
             metadata.tables["NOTIFICATION_LOG"],
             metadata.tables["NOTIFICATION_SEQUENCE"],
@@ -81,7 +85,7 @@ class Session:
 
     def open_transactions(self, count: int, now_ms: int) -> list[int]:
         """New rows of TXNS, committed with the next write."""
-        assert not self._begun
+        assert not self._opened
         row = {
             "TXN_STATE": "o",
             "TXN_STARTED": now_ms,
@@ -91,14 +95,16 @@ class Session:
             "TXN_TYPE": 0,
         }
         one = [self._compiler.compile(Insert("TXNS", [row])), self._driver.last_id]
-        self._begun = True
-        return self._driver.run([BEGIN, *one * count])
+        ids = self._driver.run([BEGIN, *one * count])
+        self._opened = [{"TXN_ID": txn_id, **row} for txn_id in ids]
+        return ids
 
     def write(self, changes: Sequence[Change], records: Sequence[Record]) -> None:
-        """Changes first, then the lock on the sequence, the records, and the end of both."""
-        statements = [] if self._begun else [BEGIN]
-        statements += [self._compiler.compile(change) for change in changes]
-        self._begun = False
+        """Changes first, then the lock on the sequence, the records, and the end of both.
+
+        Begun anew when the database ends it for a deadlock, as the metastore does.
+        """
+        statements = [self._compiler.compile(change) for change in changes]
         if records:
             rows = [{"offset": n, **each._asdict()} for n, each in enumerate(records)]
             statements += [
@@ -106,7 +112,18 @@ class Session:
                 (self._log, rows),
                 (self._advance, [{"count": len(records)}]),
             ]
-        self._driver.run([*statements, COMMIT])
+        opened, self._opened = self._opened, []
+        begin: list[Statement] = [] if opened else [BEGIN]
+        for left in reversed(range(_TRIES)):
+            try:
+                self._driver.run([*begin, *statements, COMMIT])
+                return
+            except DeadlockError:
+                if not left:
+                    raise
+                # The ids are told already: the rows come back under the same ones.
+                again = [self._compiler.compile(Insert("TXNS", opened))] if opened else []
+                begin = [BEGIN, *again]
 
     def close(self) -> None:
         """What was not written is undone."""

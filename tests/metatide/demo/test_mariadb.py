@@ -8,7 +8,7 @@ from metatide.demo.bulk import fill
 from metatide.demo.options import Size
 from metatide.demo.store import Store
 from metatide.demo.workload import Style, Workload
-from tests.metatide.demo import runs
+from tests.metatide.demo import deadlocks, runs
 from tests.metatide.demo.kept import Kept
 from tests.metatide.demo.test_rows import check
 
@@ -31,3 +31,7 @@ def test_a_fill_writes_all_partitions(new_mariadb_database: Callable[[], str]) -
     *_, written = fill(Workload(store.ids, store.session, store.schema, size, Style()))
     assert written == 3_000
     assert sum(map(len, Kept(store).partitions.values())) == 3_000
+
+
+def test_a_deadlock_costs_nothing(new_mariadb_database: Callable[[], str]) -> None:
+    deadlocks.check_that_it_is_begun_anew(Store(new_mariadb_database()))

@@ -18,7 +18,7 @@ from metatide.demo.sessions import Sink
 from metatide.demo.store import Store
 from metatide.demo.workload import Style, Workload
 from metatide.stack.database import make_engine
-from tests.metatide.demo import runs
+from tests.metatide.demo import deadlocks, runs
 from tests.metatide.demo.kept import Kept
 
 
@@ -145,3 +145,7 @@ def test_all_partitions_are_shared_out(count: int, partitions: int, skew: float)
 
 def unopened() -> Sink:
     raise AssertionError
+
+
+def test_a_deadlock_costs_nothing(new_database: Callable[[], str]) -> None:
+    deadlocks.check_that_it_is_begun_anew(Store(new_database()))
