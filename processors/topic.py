@@ -12,7 +12,8 @@ from hive.errors import TopicError
 from state.store import Identity
 from state.store.families import STORE_FORMAT
 
-REQUEST_TIMEOUT_S: Final = 3.0
+# A busy machine keeps a broker from answering for several seconds.
+REQUEST_TIMEOUT_S: Final = 10.0
 
 _FIRST: Final = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
 _END: Final = OffsetSpec.latest()  # type: ignore[no-untyped-call]
