@@ -10,7 +10,7 @@ from confluent_kafka import KafkaException
 
 from connectors import publisher, tails, topic
 from connectors.kafka import Topic, reason
-from connectors.metrics import Metrics
+from connectors.metrics import Fault, Metrics
 from connectors.session import HistoryEnded, NewEpoch, Session
 from connectors.settings import Pace
 from connectors.source import Source
@@ -125,8 +125,8 @@ class Connector:
         publisher.reset(self._topic, epoch, ended.current, range(self._topic.shards))
 
     def _complain(self, error: MachineError) -> None:
-        kind = "source" if isinstance(error, SourceError) else "publish"
-        self._metrics.faults.labels(kind).inc()
+        is_source = isinstance(error, SourceError)
+        self._metrics.failed(Fault.SOURCE if is_source else Fault.PUBLISH)
         self._status.waits_for, self._status.turned_at = str(error), time.monotonic()
         log.error("waiting", why=str(error))
 

@@ -1,8 +1,27 @@
 """What a connector counts and measures, in Prometheus' words."""
 
+from enum import StrEnum
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 _SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
+
+
+class Fault(StrEnum):
+    """What can go wrong."""
+
+    SOURCE = "source"
+    """The database couldn't be read."""
+    PUBLISH = "publish"
+    """The brokers didn't take a record."""
+    UNDECODABLE = "undecodable"
+    """A row couldn't be read, and was set aside."""
+    HOLE = "hole"
+    """Events are missing in the log."""
+    HISTORY = "history"
+    """The log tells another history."""
+    LISTENER = "listener"
+    """The listener doesn't write events as it must."""
 
 
 class Metrics:
@@ -38,9 +57,16 @@ class Metrics:
             buckets=_SECONDS,
             registry=registry,
         )
-        self.faults = Counter(
-            "metatide_connect_faults",
-            "What went wrong, by kind: source, publish, undecodable, hole, history, listener.",
-            ["kind"],
+        self.looked_s = Gauge(
+            "metatide_connect_looked_seconds",
+            "When it last read the log and published what was new, as Unix time.",
             registry=registry,
         )
+        faults = Counter(
+            "metatide_connect_faults", "What went wrong, by kind.", ["kind"], registry=registry
+        )
+        # All from the beginning: an increase from nothing is none to Prometheus.
+        self._faults = {fault: faults.labels(fault) for fault in Fault}
+
+    def failed(self, fault: Fault) -> None:
+        self._faults[fault].inc()

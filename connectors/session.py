@@ -11,7 +11,7 @@ from connectors.follower import Follower
 from connectors.history import Hole, Known, OtherHistory
 from connectors.kafka import Topic
 from connectors.listener import ListenerWatch
-from connectors.metrics import Metrics
+from connectors.metrics import Fault, Metrics
 from connectors.publisher import Publisher
 from connectors.routing import route
 from connectors.settings import Pace
@@ -100,7 +100,7 @@ class Session:
             self._known = Known(self._known.event_id, poll.checked)
 
     def _end_history(self, other: OtherHistory, current: int) -> None:
-        self._metrics.faults.labels("history").inc()
+        self._metrics.failed(Fault.HISTORY)
         raise HistoryEnded(other.why, current)
 
     def _publish(self, poll: Poll) -> int:
@@ -115,7 +115,7 @@ class Session:
 
     def _publish_event(self, event_id: int, rows: list[NotificationRow]) -> None:
         if len(rows) > 1:
-            self._metrics.faults.labels("listener").inc()
+            self._metrics.failed(Fault.LISTENER)
             log.warning(
                 "an event id occurs more than once; all its rows were published",
                 event_id=event_id,
@@ -148,7 +148,7 @@ class Session:
         return translate(event)
 
     def _set_aside(self, row: NotificationRow, why: str) -> None:
-        self._metrics.faults.labels("undecodable").inc()
+        self._metrics.failed(Fault.UNDECODABLE)
         log.error(
             "an event was set aside; what it touched is answered by the database until it is "
             "loaded again",
@@ -168,7 +168,7 @@ class Session:
 
     def _skip(self, hole: Hole) -> None:
         if self._known.event_id:
-            self._metrics.faults.labels("hole").inc()
+            self._metrics.failed(Fault.HOLE)
             log.error(
                 "events are missing in the log; everything is answered by the database until it "
                 "is loaded again",
@@ -205,7 +205,7 @@ class Session:
         self._publisher.open_transactions(found)
         unlogged = self._listener.unlogged(found)
         if unlogged:
-            self._metrics.faults.labels("listener").inc()
+            self._metrics.failed(Fault.LISTENER)
             log.error(
                 "transactions are open that no event tells of: the metastore's listener isn't "
                 "transactional, so events may be lost and `latest` doesn't hold",
@@ -220,6 +220,7 @@ class Session:
         metrics = self._metrics
         metrics.events.inc(read)
         metrics.position.set(self._position)
+        metrics.looked_s.set(time.time())
         lag = max(0, poll.current - self._position)
         metrics.lag_events.set(lag)
         if read:

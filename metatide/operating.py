@@ -33,7 +33,7 @@ class Operating:
             *Administration(views, worker).routes(settings.tokens),
             *audit_routes(self._auditor, settings.tokens),
         ]
-        self.metrics_page = self._rounds.page
+        self.metrics_page = self._rounds.metrics.page
 
     async def run(self) -> None:
         """Until it is cancelled."""

@@ -30,6 +30,7 @@ class Limits:
     def __init__(self, path: Path, allowed: Allowed) -> None:
         self.fault: str | None = None
         self.disk_bytes = 0
+        self.disk_free_bytes = 0
         self.memory_bytes = 0
         self._path = path
         self.allowed = allowed
@@ -42,19 +43,20 @@ class Limits:
 
     async def check(self) -> None:
         """Looks once."""
-        free = await asyncio.to_thread(self._look)
-        self.fault = self._over(free)
+        await asyncio.to_thread(self._look)
+        self.fault = self._over()
         if self.fault is None:
             self._room.set()
         else:
             self._room.clear()
 
-    def _look(self) -> int:
+    def _look(self) -> None:
         self.disk_bytes = bytes_below(self._path)
         self.memory_bytes = self._process.memory_info().rss
-        return shutil.disk_usage(self._path).free
+        self.disk_free_bytes = shutil.disk_usage(self._path).free
 
-    def _over(self, free: int) -> str | None:
+    def _over(self) -> str | None:
+        free = self.disk_free_bytes
         share = 1.0 if self.fault is None else SLACK
         if free * share < self.allowed.disk_free_bytes_min:
             return f"only {free >> 20} MiB are free on the disk of {self._path}: make room there"

@@ -1,6 +1,11 @@
 """What a worker counts, for Prometheus."""
 
+from collections import Counter as Counts
+from collections.abc import Iterable
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from processors.phases import Phase
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 _RECORDS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
@@ -14,6 +19,9 @@ class Metrics:
 
         def histogram(name: str, doc: str, buckets: tuple[float, ...] = _SECONDS) -> Histogram:
             return Histogram(name, doc, buckets=buckets, registry=self.registry)
+
+        def gauge(name: str, doc: str, *labels: str) -> Gauge:
+            return Gauge(name, doc, labels, registry=self.registry)
 
         self.lag_s = histogram(
             "metatide_lag_seconds", "From a record's arrival in Kafka to its being readable."
@@ -32,21 +40,35 @@ class Metrics:
             "metatide_rebalances", "Times that the group shared out anew.", registry=self.registry
         )
         self.asks = Counter("metatide_asks", "Loads that were asked for.", registry=self.registry)
-        self.lag_records = Gauge(
-            "metatide_lag_records",
-            "Records that a shard has yet to fold.",
-            ["shard"],
-            registry=self.registry,
+        self.asks_waiting = gauge(
+            "metatide_asks_waiting", "Loads that were asked for and haven't come."
         )
-        self.image_made_s = Gauge(
+        self.lag_records = gauge(
+            "metatide_lag_records", "Records that a shard has yet to fold.", "shard"
+        )
+        self.image_made_s = gauge(
             "metatide_image_made_seconds",
             "When the last image of a shard was made, as Unix time.",
-            ["shard"],
-            registry=self.registry,
+            "shard",
         )
-        self.disk_bytes = Gauge(
-            "metatide_store_bytes", "What the stores take on disk.", registry=self.registry
+        self._shards = gauge(
+            "metatide_shards", "Shards of this worker, by what they are doing.", "phase"
         )
+        self.topic_shards = gauge(
+            "metatide_topic_shards", "Shards that the topic has, whoever holds them."
+        )
+        self.over_limit = gauge(
+            "metatide_over_limit", "1 while the worker has no room, and so folds nothing."
+        )
+        self.disk_bytes = gauge("metatide_store_bytes", "What the stores take on disk.")
+        self.disk_free_bytes = gauge("metatide_disk_free_bytes", "What is free on their disk.")
+        self.memory_bytes = gauge("metatide_memory_bytes", "What the process takes in memory.")
+
+    def are_in(self, phases: Iterable[Phase]) -> None:
+        """What all shards are doing, one phase each."""
+        counts = Counts(phases)
+        for phase in Phase:
+            self._shards.labels(phase).set(counts[phase])
 
     def page(self) -> bytes:
         """As Prometheus reads it."""

@@ -114,6 +114,7 @@ class Worker:
         """Until it is cancelled; all is flushed and closed then."""
         topic = self.topic = await self._find_topic()
         settings = self.settings
+        self.metrics.topic_shards.set(topic.partitions)
         with self.directory.owned():
             bulk = Bulk(topic)
             signals = self._signals = Signals(topic, self.snapshot, self.metrics)
@@ -226,10 +227,19 @@ class Worker:
         while True:
             await asyncio.sleep(CHECK_EVERY_S)
             await self._limits.check()
-            self.metrics.disk_bytes.set(self._limits.disk_bytes)
+            self._measure()
             if self._limits.fault is not None:
                 for shard in self.shards.values():
                     shard.unfollow()
+
+    def _measure(self) -> None:
+        metrics, limits = self.metrics, self._limits
+        metrics.disk_bytes.set(limits.disk_bytes)
+        metrics.disk_free_bytes.set(limits.disk_free_bytes)
+        metrics.memory_bytes.set(limits.memory_bytes)
+        metrics.over_limit.set(limits.fault is not None)
+        metrics.asks_waiting.set(self.asks_waiting)
+        metrics.are_in(shard.phase for shard in self.shards.values())
 
     async def _flush_stores(self) -> None:
         while True:

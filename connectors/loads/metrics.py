@@ -2,6 +2,8 @@
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from state.records import ScopeKind
+
 _SECONDS = (0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300)
 
 
@@ -43,3 +45,11 @@ class LoadMetrics:
             buckets=_SECONDS,
             registry=registry,
         )
+        # All from the beginning: an increase from nothing is none to Prometheus.
+        for counter, values in (
+            (self.loads, ScopeKind),
+            (self.faults, ("source", "publish")),
+            (self.asked, ("taken", "answered", "excluded", "unreadable")),
+        ):
+            for value in values:
+                counter.labels(value)

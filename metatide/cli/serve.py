@@ -96,7 +96,13 @@ async def _serve(config: Config, directory: WorkerDirectory, every_s: float) -> 
     )
     signals = Signals(topic, imaged.snapshot, Metrics())
     settings = await asyncio.to_thread(read_settings, config, primary)
-    app = create_app(_Source(imaged, signals), primary, settings, checks=[_there(imaged)])
+    app = create_app(
+        _Source(imaged, signals),
+        primary,
+        settings,
+        checks=[_there(imaged)],
+        more_metrics=primary.fallback.metrics.page,
+    )
     port = config.http.port or free_port()
     server = ReadServer(app, config.http.host, port, tls(config))
     try:

@@ -136,7 +136,7 @@ def _application(
         return Starlette(routes=[*routes(worker), metrics_route(worker)])
     thrift = [] if endpoint is None else [endpoint.server.metrics_page]
     audits = [] if operating is None else [operating.metrics_page]
-    pages = [worker.metrics.page, *thrift, *audits]
+    pages = [worker.metrics.page, primary.fallback.metrics.page, *thrift, *audits]
     follows = Check("shards", lambda: None if worker.ready else "some don't follow the topic yet")
     return create_app(
         shards,

@@ -5,11 +5,11 @@ import random
 from typing import Final
 
 import structlog
-from prometheus_client import CollectorRegistry, Counter, generate_latest
 
 from hive.errors import MetatideError
 from query_api.audit.auditor import Auditor
 from query_api.audit.findings import Audited
+from query_api.audit.metrics import Metrics
 from query_api.audit.scopes import draw, known_scopes
 
 FIELDS_LOGGED: Final = 5
@@ -24,23 +24,7 @@ class Rounds:
         self._auditor = auditor
         self._every_s = every_s
         self._scopes = scopes
-        self._registry = CollectorRegistry()
-
-        def counter(name: str, doc: str, labels: tuple[str, ...] = ()) -> Counter:
-            return Counter(f"metatide_audit_{name}", doc, labels, registry=self._registry)
-
-        self._objects = counter("objects", "Objects that audits compared with the database.")
-        self._disagreements = counter(
-            "disagreements", "Objects that audits found to differ; there must be none."
-        )
-        self._left_out = counter(
-            "left_out", "Parts of scopes that audits couldn't compare, by why.", ("reason",)
-        )
-        self._faults = counter("faults", "Rounds that failed: the database was away, mostly.")
-
-    def page(self) -> bytes:
-        """In Prometheus' text format."""
-        return generate_latest(self._registry)
+        self.metrics = Metrics()
 
     async def run(self) -> None:
         """Until it is cancelled. Workers don't begin at the same time."""
@@ -49,7 +33,7 @@ class Rounds:
             try:
                 await self.round()
             except MetatideError as error:
-                self._faults.inc()
+                self.metrics.faults.inc()
                 log.warning("an audit failed", why=str(error))
             await asyncio.sleep(self._every_s)
 
@@ -60,10 +44,10 @@ class Rounds:
             self._count(one)
 
     def _count(self, one: Audited) -> None:
-        self._objects.inc(one.objects)
-        self._disagreements.inc(one.wrong)
+        self.metrics.objects.inc(one.objects)
+        self.metrics.disagreements.inc(one.wrong)
         for reason in one.left_out.values():
-            self._left_out.labels(reason.partition(":")[0]).inc()
+            self.metrics.left_out.labels(reason.partition(":")[0]).inc()
         for found in one.differences:
             if not found.silent:
                 log.error(

@@ -13,6 +13,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from hive.errors import NoSuchObjectError, SourceError, UnansweredError
 from hive.reader.snapshot import Snapshot
 from query_api.database.breaker import Breaker
+from query_api.database.metrics import Metrics, Result
 from query_api.database.objects import DatabaseObjects
 from query_api.reads.read import Read
 
@@ -54,13 +55,16 @@ class Fallback:
         self._breaker = Breaker()
         self._waiting = 0
         self.reads = 0
+        self.metrics = Metrics()
 
     async def answer(self, read: Read[A]) -> FromDatabase[A]:
         """Raises UnansweredError when the database is down or too busy."""
         retry_after_s = self._breaker.retry_after_s()
         if retry_after_s:
+            self.metrics.ended(Result.LEFT_ALONE)
             raise UnansweredError("the metastore's database does not answer", retry_after_s)
         if self._waiting >= WAITING_MAX:
+            self.metrics.ended(Result.BUSY)
             raise UnansweredError("too many requests wait for the metastore's database", 1.0)
         task = self._unbegun.get(read)
         if task is None:
@@ -70,6 +74,7 @@ class Fallback:
             async with asyncio.timeout(READ_TIMEOUT_S):
                 return await asyncio.shield(task)
         except TimeoutError:
+            self.metrics.ended(Result.LATE)
             raise UnansweredError("the metastore's database takes too long", 1.0) from None
         finally:
             self._waiting -= 1
@@ -86,18 +91,24 @@ class Fallback:
                     self._threads, self._read, read
                 )
         except _DOWN as error:
-            self._breaker.failed()
+            self._down()
             why = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
             log.warning("the database can't be read", error=why)
             raise UnansweredError("the metastore's database does not answer", 1.0) from error
         except SourceError as error:
-            self._breaker.failed()
+            self._down()
             raise UnansweredError(str(error), 1.0) from error
         except SQLAlchemyError as error:
+            self.metrics.ended(Result.REFUSED)
             log.exception("a read of the database failed")
             raise UnansweredError("the metastore's database refused a read", 1.0) from error
         self._breaker.succeeded()
+        self.metrics.ended(Result.ANSWERED)
         return answer
+
+    def _down(self) -> None:
+        self._breaker.failed()
+        self.metrics.ended(Result.DOWN)
 
     def _read(self, read: Read[A]) -> FromDatabase[A]:
         with self._open() as snapshot:

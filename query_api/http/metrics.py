@@ -13,28 +13,28 @@ class Metrics:
     """The metrics of one server, in a registry of its own."""
 
     def __init__(self) -> None:
-        self._registry = CollectorRegistry()
+        self.registry = CollectorRegistry()
         self._answers = Counter(
             "metatide_answers",
             "Answers by who gave them, why, and what was read",
             ("source", "reason", "read"),
-            registry=self._registry,
+            registry=self.registry,
         )
         self._refused = Counter(
             "metatide_refused_requests",
             "Requests that got an error, by its status",
             ("status",),
-            registry=self._registry,
+            registry=self.registry,
         )
         self._seconds = Histogram(
             "metatide_answer_seconds",
             "How long answers took",
             ("source",),
             buckets=_BUCKETS,
-            registry=self._registry,
+            registry=self.registry,
         )
         self.in_flight = Gauge(
-            "metatide_requests_in_flight", "Requests being answered", registry=self._registry
+            "metatide_requests_in_flight", "Requests being answered", registry=self.registry
         )
         # Finding a child by its labels costs more than counting.
         self._counters: dict[tuple[Source, Reason, str], Counter] = {}
@@ -57,4 +57,4 @@ class Metrics:
 
     def page(self) -> bytes:
         """In Prometheus' text format."""
-        return generate_latest(self._registry)
+        return generate_latest(self.registry)

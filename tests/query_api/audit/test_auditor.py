@@ -180,11 +180,11 @@ def test_rounds_count_what_they_compared_and_what_differs(own_world: World) -> N
         counted = []
         try:
             await rounds.round()
-            counted.append(samples(rounds.page()))
+            counted.append(samples(rounds.metrics.page()))
             owner = replaced(TABLE, entry.data, owner="mallory")
             with spoilt(shard, keys.of_table(keys.TABLE, name), owner):
                 await rounds.round()
-            counted.append(samples(rounds.page()))
+            counted.append(samples(rounds.metrics.page()))
         finally:
             auditor.close()
             await primary.close()

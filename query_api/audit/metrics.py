@@ -1,0 +1,26 @@
+"""What audits in the background count."""
+
+from prometheus_client import CollectorRegistry, Counter, generate_latest
+
+
+class Metrics:
+    """Of one worker's, in a registry of its own."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+
+        def counter(name: str, doc: str, labels: tuple[str, ...] = ()) -> Counter:
+            return Counter(f"metatide_audit_{name}", doc, labels, registry=self.registry)
+
+        self.objects = counter("objects", "Objects that audits compared with the database")
+        self.disagreements = counter(
+            "disagreements", "Objects that audits found to differ; there must be none"
+        )
+        self.left_out = counter(
+            "left_out", "Parts of scopes that audits couldn't compare, by why", ("reason",)
+        )
+        self.faults = counter("faults", "Rounds that failed: the database was away, mostly")
+
+    def page(self) -> bytes:
+        """In Prometheus' text format."""
+        return generate_latest(self.registry)

@@ -1,0 +1,43 @@
+"""What is counted of reads that the database answers."""
+
+from enum import StrEnum
+
+from prometheus_client import CollectorRegistry, Counter, generate_latest
+
+
+class Result(StrEnum):
+    """What became of a read."""
+
+    ANSWERED = "answered"
+    DOWN = "down"
+    """The database can't be reached, or isn't a metastore's."""
+    LEFT_ALONE = "left_alone"
+    """It wasn't asked, since it had just been down."""
+    BUSY = "busy"
+    """Too many wait for it already."""
+    LATE = "late"
+    """It took longer than anybody waits."""
+    REFUSED = "refused"
+    """It understood and didn't do it: a right is missing, or a table."""
+
+
+class Metrics:
+    """Of one database, in a registry of its own."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        reads = Counter(
+            "metatide_database_reads",
+            "Reads that only the database could answer, by what became of them",
+            ("result",),
+            registry=self.registry,
+        )
+        # All from the beginning: an increase from nothing is none to Prometheus.
+        self._reads = {result: reads.labels(result) for result in Result}
+
+    def ended(self, result: Result) -> None:
+        self._reads[result].inc()
+
+    def page(self) -> bytes:
+        """In Prometheus' text format."""
+        return generate_latest(self.registry)
