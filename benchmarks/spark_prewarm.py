@@ -95,11 +95,11 @@ def spark_prewarm(url: str, broker: str, folder: Path, cores: int) -> None:
     with session(config, "benchmark") as spark, workers(worker):
         worker.until_ready()
         report("session", {"seconds": round(time.perf_counter() - began, 2)})
-        reach = Reach(make_engine, url, database.version, events, 0)
+        progress = on_spark.Progress(spark.sparkContext)
+        reach = Reach(make_engine, url, database.version, events, 0, progress.counts)
         with measured("prewarm, Spark, until served") as figures:
-            progress = on_spark.Progress(spark.sparkContext)
             began = time.perf_counter()
-            on_spark.prewarm(spark.sparkContext, reach, planned, progress)
+            on_spark.prewarm(spark.sparkContext, reach, planned)
             figures["loaded_s"] = round(time.perf_counter() - began, 2)
             figures["partitions"] = progress.partitions
             worker.until_at(tails.offsets(events)[1])

@@ -8,7 +8,6 @@ from confluent_kafka import KafkaException, Producer
 from connectors import headers
 from connectors.headers import Head, Kind
 from connectors.kafka import Topic, reason
-from connectors.loads.metrics import LoadMetrics
 from hive.errors import PublishError
 from state.records import AnyRecord, LoadBegin, LoadEnd, LoadRows, encode
 
@@ -22,14 +21,18 @@ _NAMES: dict[type, str] = {LoadBegin: BEGIN, LoadRows: ROWS, LoadEnd: END}
 
 
 class KafkaSink:
-    """A producer of its own for each thread that loads."""
+    """A producer of its own for each thread that loads; `sent` hears of the bytes of records."""
 
     def __init__(
-        self, topic: Topic, epoch: int, metrics: LoadMetrics, going_on: Callable[[], bool]
+        self,
+        topic: Topic,
+        epoch: int,
+        sent: Callable[[int], None],
+        going_on: Callable[[], bool] = lambda: True,
     ) -> None:
         self._topic = topic
         self._epoch = epoch
-        self._metrics = metrics
+        self._sent = sent
         self._going_on = going_on
         self._fault: str | None = None
         self._producer: Producer = topic.producer(self._failed)
@@ -49,7 +52,7 @@ class KafkaSink:
         except KafkaException as error:
             raise PublishError(f"{self._topic.name}, partition {shard}: {reason(error)}") from error
         self._producer.poll(0)
-        self._metrics.bytes.inc(len(value))
+        self._sent(len(value))
 
     def flush(self) -> None:
         """Returns when the broker has everything."""

@@ -36,6 +36,7 @@ class Progress:
     def __init__(self, metrics: LoadMetrics) -> None:
         self.scopes = 0
         self.partitions = 0
+        self.bytes = 0
         self._metrics = metrics
         self._lock = threading.Lock()
 
@@ -44,6 +45,12 @@ class Progress:
         with self._lock:
             self.partitions += partitions
             self._metrics.partitions.inc(partitions)
+
+    def sent(self, size: int) -> None:
+        """A record of a load is under way."""
+        with self._lock:
+            self.bytes += size
+            self._metrics.bytes.inc(size)
 
     def ended(self, scopes: Sequence[Scope]) -> None:
         """Loads ended."""
@@ -149,7 +156,7 @@ class Loader:
         wait_s = _RETRY_S_FIRST
         while not self._stopped.is_set():
             epoch = self._epoch
-            sink = KafkaSink(self._topic, epoch, self.metrics, self._going_on)
+            sink = KafkaSink(self._topic, epoch, self.progress.sent, self._going_on)
             try:
                 while self._going_on() and epoch == self._epoch:
                     self._load_next(sink, epoch)

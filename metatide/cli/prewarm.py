@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 import click
+from rich import filesize
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from sqlalchemy.exc import SQLAlchemyError
@@ -132,7 +133,7 @@ def _load_on_spark(
         due = [one for one in planned if one.scope not in held]
         progress = prewarm.Progress(context)
         with _showing(progress, due):
-            prewarm.prewarm(context, Reach(make_engine, *reach), due, progress)
+            prewarm.prewarm(context, Reach(make_engine, *reach, progress.counts), due)
 
 
 class _Counts(Protocol):
@@ -144,28 +145,35 @@ class _Counts(Protocol):
     @property
     def partitions(self) -> int: ...
 
+    @property
+    def bytes(self) -> int: ...
+
 
 @contextmanager
 def _showing(counts: _Counts, planned: list[Planned]) -> Iterator[None]:
     """Bars on a terminal; JSON lines when piped."""
     console = Console()
     if not console.is_terminal:
-        with reporting("partitions", lambda: counts.partitions):
+        beside = {"loads": lambda: counts.scopes, "bytes": lambda: counts.bytes}
+        with reporting("partitions", lambda: counts.partitions, beside):
             yield
         return
     columns = (
         TextColumn("{task.description:10}"),
         BarColumn(),
         MofNCompleteColumn(),
+        TextColumn("{task.fields[written]}"),
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=console) as bars, ticking(_LOOK_S) as ticks:
-        scopes = bars.add_task("loads", total=len(planned))
-        partitions = bars.add_task("partitions", total=sum(one.partitions for one in planned))
+        scopes = bars.add_task("loads", total=len(planned), written="")
+        total = sum(one.partitions for one in planned)
+        partitions = bars.add_task("partitions", total=total, written="")
 
         @ticks
         def show() -> None:
             bars.update(scopes, completed=counts.scopes)
-            bars.update(partitions, completed=counts.partitions)
+            written = filesize.decimal(counts.bytes)
+            bars.update(partitions, completed=counts.partitions, written=written)
 
         yield

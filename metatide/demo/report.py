@@ -3,8 +3,9 @@
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 
 import click
 from rich.console import Console
@@ -12,13 +13,17 @@ from rich.live import Live
 
 INTERVAL_S = 1.0
 
+Counts = Mapping[str, Callable[[], int]]
+"""What else is told, by name."""
+
 
 class Report:
     """Counts, and how fast they grew since the last look and on the whole."""
 
-    def __init__(self, what: str, count: Callable[[], int]) -> None:
+    def __init__(self, what: str, count: Callable[[], int], beside: Counts) -> None:
         self._what = what
         self._count = count
+        self._beside = beside
         self._begin = self._last_time = time.monotonic()
         self._last = 0
 
@@ -30,20 +35,23 @@ class Report:
             self._what: count,
             f"{self._what}_per_s": round((count - self._last) / max(now - self._last_time, 1e-9)),
             f"{self._what}_per_s_mean": round(count / max(now - self._begin, 1e-9)),
+            **{name: tell() for name, tell in self._beside.items()},
         }
         self._last_time, self._last = now, count
         return figures
 
     def line(self) -> str:
         """The figures of this moment for a person."""
-        seconds, count, rate, mean = self.look().values()
+        seconds, count, rate, mean, *_ = self.look().values()
         return f"{seconds:8.1f} s {count:12,} {self._what} {rate:10,.0f}/s   mean {mean:,.0f}/s"
 
 
 @contextmanager
-def reporting(what: str, count: Callable[[], int]) -> Iterator[None]:
+def reporting(
+    what: str, count: Callable[[], int], beside: Counts = MappingProxyType({})
+) -> Iterator[None]:
     """Shows the rate on stdout every second, and once more at the end."""
-    report, console, ended = Report(what, count), Console(), threading.Event()
+    report, console, ended = Report(what, count, beside), Console(), threading.Event()
     if console.is_terminal:
         with Live(get_renderable=report.line, console=console, refresh_per_second=1):
             yield

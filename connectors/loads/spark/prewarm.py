@@ -14,12 +14,12 @@ from contextlib import ExitStack
 from functools import partial
 
 import structlog
-from pyspark import Accumulator, SparkContext
+from pyspark import SparkContext
 
 from connectors.kafka import Topic
 from connectors.loads.plan import Planned
 from connectors.loads.spark import tasks
-from connectors.loads.spark.work import Ending, Loads, Part, Reach, Told, Whole, share_out
+from connectors.loads.spark.work import Counts, Ending, Loads, Part, Reach, Told, Whole, share_out
 from hive.errors import SourceError
 from hive.reader.snapshot import open_snapshot
 from state.records import Scope
@@ -32,19 +32,23 @@ log = structlog.get_logger(__name__)
 
 
 class Progress:
-    """How much has come: partitions as tasks end, scopes as rounds do."""
+    """How much the tasks that ended have brought."""
 
     def __init__(self, context: SparkContext) -> None:
-        self.count: Accumulator[int] = context.accumulator(0)
-        self.ended: set[Scope] = set()
-
-    @property
-    def partitions(self) -> int:
-        return self.count.value
+        self._scopes, self._partitions, self._bytes = (context.accumulator(0) for _ in range(3))
+        self.counts = Counts(self._scopes.add, self._partitions.add, self._bytes.add)
 
     @property
     def scopes(self) -> int:
-        return len(self.ended)
+        return self._scopes.value
+
+    @property
+    def partitions(self) -> int:
+        return self._partitions.value
+
+    @property
+    def bytes(self) -> int:
+        return self._bytes.value
 
 
 def ended_on_spark(context: SparkContext, topic: Topic, epoch: int) -> set[Scope]:
@@ -55,14 +59,12 @@ def ended_on_spark(context: SparkContext, topic: Topic, epoch: int) -> set[Scope
     return set(found)
 
 
-def prewarm(
-    context: SparkContext, reach: Reach, planned: Sequence[Planned], progress: Progress
-) -> None:
+def prewarm(context: SparkContext, reach: Reach, planned: Sequence[Planned]) -> None:
     """Loads everything that is planned; raises when some of it can't be loaded."""
     due = list(planned)
     for number in range(ROUNDS_MAX):
-        fault = _round(context, reach, due, progress)
-        due = [one for one in due if one.scope not in progress.ended]
+        ended, fault = _round(context, reach, due)
+        due = [one for one in due if one.scope not in ended]
         if fault is None:
             return
         log.warning("some loads begin anew", loads=len(due), round=number + 1, why=fault)
@@ -70,9 +72,9 @@ def prewarm(
 
 
 def _round(
-    context: SparkContext, reach: Reach, due: Sequence[Planned], progress: Progress
-) -> str | None:
-    """Gives why some loads didn't end."""
+    context: SparkContext, reach: Reach, due: Sequence[Planned]
+) -> tuple[set[Scope], str | None]:
+    """Gives what ended, and why some loads didn't."""
     loads = {one.scope: uuid.uuid4().hex[:16] for one in due}
     context.setJobDescription(f"Metatide: begin {len(loads)} loads")
     begins = context.parallelize(list(loads.items()), 1 + len(loads) // _BEGINS_A_TASK)
@@ -85,25 +87,21 @@ def _round(
             # It would only keep the database from cleaning up.
             stack.close()
         work.sort(key=lambda one: one.partitions, reverse=True)
-        told = _load(context, reach._replace(exported=exported), work, progress)
-    for one in told:
-        progress.ended.update(one.ended)
+        told = _load(context, reach._replace(exported=exported), work)
+    ended = {scope for one in told for scope in one.ended}
     endings = _endings(told, loads)
     if endings:
         context.setJobDescription(f"Metatide: end {len(endings)} loads in parts")
         ends = context.parallelize(endings, min(len(endings), context.defaultParallelism))
         ends.mapPartitions(partial(tasks.end, reach)).count()
-        progress.ended.update(one.scope for one in endings)
-    return next((one.fault for one in told if one.fault is not None), None)
+        ended.update(one.scope for one in endings)
+    return ended, next((one.fault for one in told if one.fault is not None), None)
 
 
-def _load(
-    context: SparkContext, reach: Reach, work: list[Whole | Part], progress: Progress
-) -> list[Told]:
+def _load(context: SparkContext, reach: Reach, work: list[Whole | Part]) -> list[Told]:
     partitions = sum(one.partitions for one in work)
     context.setJobDescription(f"Metatide: load {partitions:,} partitions in {len(work)} tasks")
-    count = progress.count.add
-    return context.parallelize(work, len(work)).map(partial(tasks.load, reach, count)).collect()
+    return context.parallelize(work, len(work)).map(partial(tasks.load, reach)).collect()
 
 
 def _endings(told: Sequence[Told], loads: Loads) -> list[Ending]:

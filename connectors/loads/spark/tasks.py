@@ -19,7 +19,6 @@ from connectors.loads.batch import read, read_stretch, read_table_alone, unreada
 from connectors.loads.chunks import Load
 from connectors.loads.ended import ended_scopes
 from connectors.loads.kafka_sink import KafkaSink
-from connectors.loads.metrics import LoadMetrics
 from connectors.loads.spark.work import Ending, Part, Reach, Told, Whole
 from hive.errors import MetatideError
 from hive.reader.snapshot import Snapshot, open_snapshot
@@ -43,25 +42,30 @@ def begin(reach: Reach, loads: Iterable[tuple[Scope, str]]) -> Iterator[None]:
     yield from ()
 
 
-def load(reach: Reach, progress: Callable[[int], None], work: Whole | Part) -> Told:
+def load(reach: Reach, work: Whole | Part) -> Told:
     """Brings what there is to bring. What goes wrong is told: nothing of it counts then."""
     context = TaskContext.get()
     if context is not None and context.attemptNumber() > 0:
-        return Told(work, 0, 0, (), "a task failed, or its executor was lost: see Spark's log")
+        return _failed(work, "a task failed, or its executor was lost: see Spark's log")
     gc.set_threshold(_COLLECT_AFTER)
     try:
         with _sink(reach) as sink:
             if isinstance(work, Whole):
-                return _load_whole(reach, sink, progress, work)
-            return _load_part(reach, sink, progress, work)
+                return _load_whole(reach, sink, work)
+            return _load_part(reach, sink, work)
     except SQLAlchemyError as error:
-        return Told(work, 0, 0, (), str(unreadable(error)))
+        return _failed(work, str(unreadable(error)))
     except MetatideError as error:
-        return Told(work, 0, 0, (), str(error))
+        return _failed(work, str(error))
+
+
+def _failed(work: Whole | Part, why: str) -> Told:
+    return Told(work, 0, 0, (), f"{work.what}: {why}")
 
 
 def end(reach: Reach, endings: Iterable[Ending]) -> Iterator[None]:
     """Fills up what is missing to equal numbers of chunks, and ends the loads."""
+    ended = 0
     with _sink(reach) as sink:
         for one in endings:
             most = max(one.chunks)
@@ -71,31 +75,32 @@ def end(reach: Reach, endings: Iterable[Ending]) -> Iterator[None]:
                 part.chunks = chunks
                 part.fill(most)
             part.end(one.hi)
+            ended += 1
         sink.flush()
+    reach.counts.scopes(ended)
     yield from ()
 
 
-def _load_whole(
-    reach: Reach, sink: KafkaSink, progress: Callable[[int], None], work: Whole
-) -> Told:
+def _load_whole(reach: Reach, sink: KafkaSink, work: Whole) -> Told:
     loads = {scope: Load(sink, reach.epoch, load, scope) for scope, load in work.loads}
     with _snapshot(reach) as snapshot:
-        here = read(snapshot, loads, progress)
+        here = read(snapshot, loads, reach.counts.partitions)
         position = snapshot.position
     for one in here.values():
         one.end()
     sink.flush()
+    reach.counts.scopes(len(here))
     return Told(work, position, sum(one.chunks for one in here.values()), tuple(here))
 
 
-def _load_part(reach: Reach, sink: KafkaSink, progress: Callable[[int], None], work: Part) -> Told:
+def _load_part(reach: Reach, sink: KafkaSink, work: Part) -> Told:
     one = Load(sink, reach.epoch, work.load, work.scope, work.place, work.places)
     one.read_at(work.position)
     with _snapshot(reach) as snapshot:
         assert reach.exported is None or snapshot.position == work.position
         if work.place == 0:
             read_table_alone(snapshot, one)
-        read_stretch(snapshot, one, work.table, work.first, work.last, progress)
+        read_stretch(snapshot, one, work.table, work.first, work.last, reach.counts.partitions)
         position = snapshot.position
     sink.flush()
     return Told(work, position, one.chunks, ())
@@ -117,7 +122,7 @@ def _engine(make: Callable[[str], Engine], url: str) -> Engine:
 
 @contextmanager
 def _sink(reach: Reach) -> Iterator[KafkaSink]:
-    sink = KafkaSink(reach.topic, reach.epoch, LoadMetrics(), lambda: True)
+    sink = KafkaSink(reach.topic, reach.epoch, reach.counts.bytes)
     try:
         yield sink
     finally:

@@ -17,6 +17,14 @@ Loads = Mapping[Scope, str]
 """The ids of loads that have begun."""
 
 
+class Counts(NamedTuple):
+    """What tasks call when they have brought so many more."""
+
+    scopes: Callable[[int], None]
+    partitions: Callable[[int], None]
+    bytes: Callable[[int], None]
+
+
 class Reach(NamedTuple):
     """What every task needs: where it reads and where it writes."""
 
@@ -25,6 +33,7 @@ class Reach(NamedTuple):
     version: Version
     topic: Topic
     epoch: int
+    counts: Counts
     exported: str | None = None
     """The snapshot that all share; none where the database can't."""
 
@@ -34,6 +43,13 @@ class Whole(NamedTuple):
 
     loads: tuple[tuple[Scope, str], ...]
     partitions: int
+
+    @property
+    def what(self) -> str:
+        """For a person."""
+        (first, _), *others = self.loads
+        also = f" and {len(others)} others" if others else ""
+        return f"load of {first.kind.value} {first.name}{also}"
 
 
 class Part(NamedTuple):
@@ -48,6 +64,12 @@ class Part(NamedTuple):
     places: int
     position: int
     partitions: int
+
+    @property
+    def what(self) -> str:
+        """For a person."""
+        stretch = f"PART_ID {self.first} to {self.last}"
+        return f"load of table {self.scope.name}, {stretch}, after event {self.position}"
 
 
 class Told(NamedTuple):

@@ -18,6 +18,7 @@ from connectors.loads.batch import Database, load
 from connectors.loads.kafka_sink import KafkaSink
 from connectors.loads.lists import Lists
 from connectors.loads.plan import Planned, everything
+from hive.errors import SourceError
 from hive.names import TableName
 from hive.reader.snapshot import Snapshot, open_snapshot
 from metatide.cli import root
@@ -82,22 +83,16 @@ def prewarm(
 
     planned = plan(store)
     progress = Progress(spark.sparkContext)
+    counts = progress.counts
     if count is not None:
-        progress.count = Counting(count)  # type: ignore[assignment]
+        counts = counts._replace(partitions=count)
     url = store.engine.url.render_as_string(hide_password=False)
     plain = url.replace("+psycopg", "").replace("+pymysql", "")
-    reach = Reach(make_engine, plain, store.schema, events, 0)
-    run(spark.sparkContext, reach, planned, progress)
+    reach = Reach(make_engine, plain, store.schema, events, 0, counts)
+    run(spark.sparkContext, reach, planned)
     assert progress.scopes == len(planned)
+    assert progress.bytes > 100 * len(planned)
     return planned
-
-
-class Counting:
-    """In the place of an accumulator: a function that tasks call."""
-
-    def __init__(self, add: Callable[[int], None]) -> None:
-        self.add = add
-        self.value = 0
 
 
 def folded(events: Topic) -> Folded:
@@ -172,6 +167,17 @@ def test_the_loads_of_a_lost_executor_begin_anew(
     local = Folded(0)
     load(Database(store.engine, store.schema), local, 0, [one.scope for one in planned])
     assert contents(folded(events)) == contents(local)
+
+
+def test_what_goes_wrong_is_said_with_the_table_and_the_event(
+    spark: "SparkSession", store: Store, events: Topic
+) -> None:
+    def fails(_: int) -> None:
+        raise SourceError("the database is gone")
+
+    where = r"load of table \S+, PART_ID \d+ to \d+, after event \d+: the database is gone; "
+    with pytest.raises(SourceError, match=where + r"\d+ loads didn't end: run it again"):
+        prewarm(spark, store, events, fails)
 
 
 def test_tables_that_change_meanwhile_end_as_the_database_has_them(
@@ -286,7 +292,11 @@ def test_the_command_goes_on_where_another_ended(
         arguments = ["prewarm", "--kafka", events.servers, "--engine", "spark", *options]
         result = CliRunner().invoke(root, arguments)
         assert result.exit_code == 0, result.output
-        return int(json.loads(result.stdout.splitlines()[-1])["partitions"])
+        said = json.loads(result.stdout.splitlines()[-1])
+        # The databases are loaded each time.
+        assert said["loads"] >= 1
+        assert said["bytes"] > 100 * said["loads"]
+        return int(said["partitions"])
 
     first = run("--tables", "*_0.*")
     assert 0 < first < PARTITIONS
