@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from hive.errors import NameFormatError
@@ -11,6 +12,7 @@ DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 """What stands for a null or empty partition value."""
 
 _UNSAFE = re.compile(r"""[\x00-\x1f\x7f"#%'*/:=?\\{\[\]^]""")
+_SAFE = bytes(code for code in range(256) if code > 127 or not _UNSAFE.match(chr(code)))
 _ESCAPED = re.compile("%([0-9A-Fa-f]{2})")
 
 
@@ -69,12 +71,23 @@ def partition_name(keys: Sequence[str], values: Sequence[str | None]) -> str:
 
 def partition_names(keys: Sequence[str], many: Sequence[Sequence[str]]) -> list[str]:
     """`partition_name` of each, far faster than one by one where nothing needs an escape."""
-    plain = all(map(all, many)) and _UNSAFE.search(",".join(map("".join, many))) is None
-    if not plain or any(len(values) != len(keys) for values in many):
+    if not {len(keys)}.issuperset(map(len, many)):
         return [partition_name(keys, values) for values in many]
+    return partition_names_of(keys, list(chain.from_iterable(many))) if keys else [""] * len(many)
+
+
+def partition_names_of(keys: Sequence[str], values: Sequence[str]) -> list[str]:
+    """The same of the values of many, one after the other."""
+    if not values:
+        return []
+    if "" in values or ",".join(values).encode().translate(None, _SAFE):
+        each = zip(*[iter(values)] * len(keys), strict=True)
+        return [partition_name(keys, one) for one in each]
     stems = (escape_path_part(key.lower()).replace("%", "%%") for key in keys)
     form = "/".join(f"{stem}=%s" for stem in stems)
-    return [form % tuple(values) for values in many]
+    # A line break is escaped, so none is in a name.
+    forms = "\n".join([form] * (len(values) // len(keys)))
+    return (forms % tuple(values)).split("\n")
 
 
 def partition_values(name: str) -> tuple[str, ...]:

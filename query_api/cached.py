@@ -1,11 +1,11 @@
 """The objects that shards of the cache hold, each in one snapshot."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice, takewhile
+from itertools import takewhile
 from typing import Final
 
 from hive.filters.bounds import Span
-from hive.names import TableName, partition_names
+from hive.names import TableName, partition_names, partition_names_of
 from query_api.objects import ColumnFigures, ConstraintColumns, Values
 from query_api.targets import Kind, Target, of_catalog, of_database
 from state import entries, keys
@@ -44,7 +44,8 @@ class CachedObjects:
     ) -> Iterator[Values]:
         known = tuple(takewhile(bool, prefix))
         chosen = [(place, value) for place, value in enumerate(prefix) if value]
-        for many in self._values(table, known, spans):
+        for some in self._keys(table, known, spans):
+            many = keys.split_many(some)
             if len(chosen) > len(known):
                 many = [one for one in many if all(one[place] == value for place, value in chosen)]
             yield from many
@@ -52,28 +53,48 @@ class CachedObjects:
     def partition_names(
         self, table: TableName, columns: Sequence[str], prefix: Sequence[str]
     ) -> list[str]:
-        return partition_names(columns, list(self.partition_values(table, prefix, None)))
+        if not all(prefix):
+            return partition_names(columns, list(self.partition_values(table, prefix, None)))
+        names: list[str] = []
+        for many in self._keys(table, tuple(prefix), None):
+            flat = keys.flat_texts(many)
+            if flat is None or len(flat) != len(many) * len(columns):
+                names += partition_names(columns, keys.split_many(many))
+            else:
+                names += partition_names_of(columns, flat)
+        return names
 
-    def _values(
+    def _keys(
         self, table: TableName, prefix: Values, spans: Sequence[Span] | None
-    ) -> Iterator[list[Values]]:
-        view, start_of_values = self._of(table).view, len(keys.of_table(keys.PARTITION, table))
+    ) -> Iterator[list[bytes]]:
+        """The values of partitions as they are in keys, some at a time."""
+        reader, start_of_values = self._of(table), len(keys.of_table(keys.PARTITION, table))
+        state = reader.state(table)
+        # Deleted partitions leave tombstones only as long as a load is open.
+        keys_of = reader.view.keys if state and state.loads.open is None else reader.live_keys
         for start, end in _ranges(table, prefix, spans):
-            found = view.scan(start, end)
-            while some := list(islice(found, _AT_ONCE)):
-                yield keys.split_many(
-                    [key[start_of_values:] for key, value in some if value[0] == entries.Mark.LIVE]
-                )
+            some = keys_of(start, end, _AT_ONCE)
+            while some:
+                yield [key[start_of_values:] for key in some]
+                is_last = len(some) < _AT_ONCE
+                some = [] if is_last else keys_of(some[-1] + b"\0", end, _AT_ONCE)
 
     def partition(self, table: TableName, values: Values) -> bytes | None:
         entry = self._of(table).partition(table, values)
         return None if entry is None else entry.data
 
     def partitions(self, table: TableName, values: Sequence[Values]) -> Iterator[bytes]:
+        """Those that follow each other in the store are read on, without seeking each."""
+        view, end = self._of(table).view, after(keys.of_table(keys.PARTITION, table))
+        following: Iterator[tuple[bytes, bytes]] = iter(())
         for one in values:
-            data = self.partition(table, one)
-            if data is not None:
-                yield data
+            key = keys.partition(table, one)
+            found = next(following, None)
+            if found is None or found[0] != key:
+                following = view.scan(key, end)
+                found = next(following, None)
+            if found is not None and found[0] == key and entries.is_live(found[1]):
+                yield entries.data_of(found[1])
 
     def table_statistics(self, table: TableName) -> list[ColumnFigures]:
         return [_figures(column) for column in self._of(table).table_statistics(table)]

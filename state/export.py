@@ -1,5 +1,6 @@
 """A shard as plain objects with the field names of Hive's IDL, and what it can't tell."""
 
+import json
 from base64 import b64encode
 from typing import Any
 
@@ -165,7 +166,12 @@ def _fields(value: Any) -> Any:
     if isinstance(value, bytes):
         return "base64:" + b64encode(value).decode()
     if isinstance(value, dict):
-        return {key: _fields(one) for key, one in value.items()}
+        return {_text(key): _fields(one) for key, one in value.items()}
     if isinstance(value, list):
         return [_fields(one) for one in value]
     return value
+
+
+def _text(key: Any) -> Any:
+    """The values of skewed columns, which are a list."""
+    return json.dumps(key, ensure_ascii=False) if isinstance(key, tuple) else key

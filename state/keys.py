@@ -24,6 +24,7 @@ Names end with two NULs where a list of unknown length ends (the dash).
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import repeat
 
 from hive.names import TableName
 from state.records.objects import ConstraintKind, DatabaseName
@@ -73,8 +74,6 @@ OF_NAMES = (NAME, FUNCTION)
 
 _END = b"\x00\x01"
 _LIST_END = b"\x00\x00"
-_BETWEEN = b"\x00\x02"
-"""In no key: for splitting many at once."""
 
 
 def _text(text: str) -> bytes:
@@ -108,13 +107,23 @@ def split_texts(data: bytes) -> tuple[str, ...]:
     return tuple(_split(data))
 
 
+def flat_texts(many: Sequence[bytes]) -> list[str] | None:
+    """The texts of all, one after the other; None where they can't be told apart so fast, or some
+    have more texts than others."""
+    joined = b"".join(many)
+    if b"\x00\xff" in joined or _LIST_END in joined:
+        return None
+    if len(set(map(bytes.count, many, repeat(_END)))) > 1:
+        return None
+    return joined[: -len(_END)].decode().split(_END.decode()) if joined else []
+
+
 def split_many(many: Sequence[bytes]) -> list[tuple[str, ...]]:
     """`split_texts` of each, at least one text in each; far faster than one by one."""
-    joined = _BETWEEN.join(many)
-    if not joined or b"\x00\xff" in joined or _LIST_END in joined:
+    flat = flat_texts(many)
+    if flat is None:
         return [split_texts(one) for one in many]
-    between, end = (_END + _BETWEEN).decode(), _END.decode()
-    return [tuple(one.split(end)) for one in joined.decode()[: -len(end)].split(between)]
+    return list(zip(*[iter(flat)] * (len(flat) // max(1, len(many))), strict=True))
 
 
 @lru_cache(maxsize=65_536)

@@ -1,6 +1,7 @@
 """Typed reads of a shard: what the bytes of its key space hold, in words."""
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 import msgspec
@@ -140,6 +141,11 @@ class ShardReader:
     def databases(self, catalog: str) -> Iterator[tuple[str, Entry]]:
         for key, entry in self._live(keys.of_catalog(keys.DATABASE, catalog)):
             yield keys.split_texts(key[1:])[1], entry
+
+    def live_keys(self, start: bytes, end: bytes, most: int) -> list[bytes]:
+        """The first keys of a range, without tombstones."""
+        found = self.view.scan(start, end)
+        return list(islice((key for key, value in found if entries.is_live(value)), most))
 
     def _entry(self, key: bytes) -> Entry | None:
         value = self.view.get(key)

@@ -10,7 +10,7 @@ from struct import error as packing_error
 from typing import Any
 
 from hive.errors import ThriftError
-from hive.thrift.readers import reader
+from hive.thrift.readers import Read, reader
 from hive.thrift.types import Struct
 from hive.thrift.wire import FIELD
 from hive.thrift.writers import Unknown, writer
@@ -28,10 +28,13 @@ def encode(struct: Struct, mapping: Mapping[str, Any]) -> bytes:
     return b"".join(parts)
 
 
-def decode(struct: Struct, data: bytes) -> dict[str, Any]:
-    """The mapping that these bytes hold: fields that are not set are left out."""
+def decode(struct: Struct, data: bytes, read: Read | None = None) -> dict[str, Any]:
+    """The mapping that these bytes hold: fields that are not set are left out.
+
+    `read` is a `struct_reader` of the struct with other functions for some fields.
+    """
     try:
-        value, end = reader(struct)(data, 0)
+        value, end = (read or reader(struct))(data, 0)
     except (IndexError, packing_error, RecursionError, UnicodeDecodeError) as error:
         raise ThriftError(f"{len(data)} bytes that are no {struct.name}: {error}") from error
     if end != len(data):

@@ -16,7 +16,7 @@ Read = Callable[[bytes, int], tuple[Any, int]]
 def reader(type_: Type) -> Read:
     """The function that reads a value of this type: (data, position) → (value, next position)."""
     if isinstance(type_, Struct):
-        return _struct_reader(type_)
+        return struct_reader(type_)
     if isinstance(type_, ListOf):
         return _list_reader(type_)
     if isinstance(type_, MapOf):
@@ -41,8 +41,9 @@ def read_binary(data: bytes, at: int) -> tuple[bytes, int]:
 
 def read_string(data: bytes, at: int) -> tuple[str, int]:
     """A text with the length of its bytes before them."""
-    value, end = read_binary(data, at)
-    return value.decode(), end
+    start = at + 4
+    end = start + _count(PACK_I32.unpack_from(data, at)[0], data, start)
+    return data[start:end].decode(), end
 
 
 def _count(count: int, data: bytes, at: int) -> int:
@@ -95,12 +96,16 @@ def _same(expected: int, found: int, at: int) -> None:
         raise ThriftError(f"type {found} at byte {at} where {expected} is described")
 
 
-def _struct_reader(struct: Struct) -> Read:
+def struct_reader(struct: Struct, **instead: Read) -> Read:
+    """Reads a struct as a mapping; the fields that are named by these functions."""
+    # Filled at the first use, since structs may hold each other.
     plan: dict[tuple[int, int], tuple[str, Read]] = {}
 
     def read_struct(data: bytes, at: int) -> tuple[dict[str, Any], int]:
         if not plan:
-            plan.update(((f.type.code, f.id), (f.name, reader(f.type))) for f in struct.fields)
+            for field in struct.fields:
+                read = instead.get(field.name) or reader(field.type)
+                plan[field.type.code, field.id] = field.name, read
         value: dict[str, Any] = {}
         while data[at] != STOP:
             key = FIELD.unpack_from(data, at)

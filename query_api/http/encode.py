@@ -1,6 +1,6 @@
 """Answers as JSON, with the field names of Hive's Thrift. Binary fields are base64."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any, Final
 
@@ -12,6 +12,8 @@ from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
 from hive.thrift.structs import DATABASE, FUNCTION, PARTITION, TABLE
 from hive.write_ids.text import print_txn_list, print_write_id_list
 from query_api.database.reads import Snapshots
+from query_api.http.as_json import as_json
+from query_api.http.partitions import PartitionWriter
 from query_api.objects import ColumnFigures, ConstraintColumns
 from query_api.reads import Slice
 from query_api.reads.databases import Named
@@ -20,7 +22,6 @@ from query_api.reads.tables import TableLine
 from state.export import CONSTRAINTS
 from state.reading import NameLine
 
-_json = msgspec.json.Encoder().encode
 _CONSTRAINT_FIELDS: Final = {
     "primary_key": "primaryKeys",
     "foreign_key": "foreignKeys",
@@ -34,28 +35,28 @@ _CONSTRAINT_FIELDS: Final = {
 @lru_cache(maxsize=8192)
 def table(data: bytes) -> bytes:
     """A Table."""
-    return _json(decode(TABLE, data))
+    return as_json(decode(TABLE, data))
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=8192)
 def partition(data: bytes) -> bytes:
     """A Partition."""
-    return _json(decode(PARTITION, data))
+    return as_json(decode(PARTITION, data))
 
 
 def database(data: bytes) -> bytes:
     """A Database."""
-    return _json(decode(DATABASE, data))
+    return as_json(decode(DATABASE, data))
 
 
 def function(data: bytes) -> bytes:
     """A Function."""
-    return _json(decode(FUNCTION, data))
+    return as_json(decode(FUNCTION, data))
 
 
 def tables(answer: Iterable[bytes]) -> bytes:
     """Several tables."""
-    return _json({"tables": [msgspec.Raw(table(data)) for data in answer]})
+    return as_json({"tables": [msgspec.Raw(table(data)) for data in answer]})
 
 
 def table_lines(answer: Slice[NameLine]) -> bytes:
@@ -80,42 +81,48 @@ def functions(answer: Slice[Named]) -> bytes:
 
 def partitions(answer: Slice[bytes]) -> bytes:
     """Partitions."""
-    return _page("partitions", answer, lambda data: msgspec.Raw(partition(data)))
+    write = PartitionWriter().write
+    return _page("partitions", answer, lambda data: msgspec.Raw(write(data)))
+
+
+def partition_lines(answer: Slice[bytes]) -> Iterator[bytes]:
+    """Partitions, each for itself."""
+    return map(PartitionWriter().write, answer.items)
 
 
 def partition_names(answer: Slice[str]) -> bytes:
     """Their names."""
-    return _page("names", answer, str)
+    return as_json({"names": answer.items, "next": answer.next})
 
 
 def count(answer: int) -> bytes:
     """How many."""
-    return _json({"count": answer})
+    return as_json({"count": answer})
 
 
 def current_event(answer: int) -> bytes:
     """The id of the last event."""
-    return _json({"eventId": answer})
+    return as_json({"eventId": answer})
 
 
 def catalogs(answer: list[str]) -> bytes:
     """Their names."""
-    return _json({"names": answer})
+    return as_json({"names": answer})
 
 
 def table_statistics(answer: list[ColumnFigures]) -> bytes:
     """The statistics of each column."""
-    return _json({"tableStats": _columns(answer)})
+    return as_json({"tableStats": _columns(answer)})
 
 
 def partition_statistics(answer: list[PartitionFigures]) -> bytes:
     """The statistics of each column by the names of the partitions."""
-    return _json({"partStats": {one.name: _columns(one.columns) for one in answer}})
+    return as_json({"partStats": {one.name: _columns(one.columns) for one in answer}})
 
 
 def aggregates(answer: dict[str, Aggregate]) -> bytes:
     """One figure over all partitions; `missing` names what only Hive's sketches can tell."""
-    return _json(
+    return as_json(
         {
             "colStats": [one.statistics for one in answer.values() if one.statistics is not None],
             "missing": {column: one.missing for column, one in answer.items() if one.missing},
@@ -129,12 +136,12 @@ def constraints(answer: list[ConstraintColumns]) -> bytes:
     for one in answer:
         label, struct = CONSTRAINTS[one.kind]
         found[_CONSTRAINT_FIELDS[label]] += [decode(struct, column) for column in one.columns]
-    return _json(found)
+    return as_json(found)
 
 
 def write_ids(answer: Snapshots) -> bytes:
     """The texts that a reader passes on, with the ids of the tables."""
-    return _json(
+    return as_json(
         {
             "validTxnList": print_txn_list(answer.txns),
             "tables": [
@@ -163,4 +170,4 @@ def _columns(figures: Iterable[ColumnFigures]) -> list[dict[str, Any]]:
 
 
 def _page(field: str, answer: Slice[Any], convert: Any) -> bytes:
-    return _json({field: [convert(one) for one in answer.items], "next": answer.next})
+    return as_json({field: [convert(one) for one in answer.items], "next": answer.next})

@@ -1,6 +1,6 @@
 """Every path that can be read: what it takes, which read it is, and how its answer is written."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -57,8 +57,8 @@ class Endpoint:
     parameters: tuple[str, ...] = ()
     answer: str = ""
     """The struct of the answer, or the field of the list with its items' struct."""
-    line: Callable[[Any], bytes] | None = None
-    """How an item is written where the answer can be streamed line by line."""
+    lines: Callable[[Any], Iterator[bytes]] | None = None
+    """The items of the answer where it can be streamed line by line."""
     has_body: bool = False
     """POST takes what may be too long for a URL."""
 
@@ -119,7 +119,7 @@ ENDPOINTS: Final = (
         encode.partitions,
         (*_SELECTION, *_PAGE),
         "partitions:Partition",
-        encode.partition,
+        encode.partition_lines,
         has_body=True,
     ),
     Endpoint(

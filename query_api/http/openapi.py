@@ -129,7 +129,7 @@ def _path(endpoint: Endpoint) -> dict[str, Any]:
 def _operation(endpoint: Endpoint, suffix: str) -> dict[str, Any]:
     in_path = re.findall(r"\{(\w+)", endpoint.path)
     content: dict[str, Any] = {"application/json": {"schema": _answer(endpoint)}}
-    if endpoint.line is not None:
+    if endpoint.lines is not None:
         content["application/x-ndjson"] = {"schema": _TEXT}
     return {
         "operationId": _operation_id(endpoint) + suffix,

@@ -61,13 +61,13 @@ class Service:
         self._resolver = resolver
         self._views = views
         self.kept = KeptAnswers(views, resolver.is_rewound)
-        self._forwarder = Forwarder(settings.trusted)
-        self._parts = Parts(resolver, views, self._forwarder)
+        self.forwarder = Forwarder(settings.trusted)
+        self._parts = Parts(resolver, views, self.forwarder)
         self._in_flight = 0
         self.metrics.in_flight.set_function(lambda: self._in_flight)
 
     async def close(self) -> None:
-        await self._forwarder.close()
+        await self.forwarder.close()
         self._resolver.close()
 
     async def answer(self, endpoint: Endpoint, scope: Scope, receive: Receive, send: Send) -> None:
@@ -109,7 +109,7 @@ class Service:
         given = Given(
             scope["path_params"], scope["query_string"], body, frozenset(endpoint.parameters)
         )
-        in_lines = endpoint.line is not None and header(scope, b"accept") == NDJSON
+        in_lines = endpoint.lines is not None and header(scope, b"accept") == NDJSON
         read = streamed(given) if in_lines else endpoint.read(given)
         in_headers = _in_headers(scope)
         asked = given.requirement(in_headers)
@@ -129,8 +129,8 @@ class Service:
         headers = grounds(answer)
         if isinstance(answer.value, NoSuchObjectError):
             await send_problem(send, 404, str(answer.value), headers)
-        elif in_lines and endpoint.line is not None:
-            await send_lines(send, map(endpoint.line, answer.value.items), headers)
+        elif in_lines and endpoint.lines is not None:
+            await send_lines(send, endpoint.lines(answer.value), headers)
         else:
             if answer.moment is not None and scope["method"] == "GET" and not in_headers:
                 count = partial(self.metrics.served_kept, answer.reason, type(read).__name__)
@@ -148,7 +148,7 @@ class Service:
         url = source.owner_url(number)
         if url is None or header(scope, FORWARDED) is not None:
             return False
-        return await self._forwarder.forward(url, scope, body, send)
+        return await self.forwarder.forward(url, scope, body, send)
 
     async def _fail(self, began: "_Began", status: int, detail: str, headers: Headers) -> None:
         self.metrics.refused(status)

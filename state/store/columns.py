@@ -46,8 +46,12 @@ class Columns:
             raise self.error(error) from error
 
     def scan(self, start: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
-        if start >= end:
-            return iter(())
+        return self._cursor(start, end).entries(start, end) if start < end else iter(())
+
+    def keys(self, start: bytes, end: bytes, most: int) -> list[bytes]:
+        return self._cursor(start, end).keys(start, end, most) if start < end else []
+
+    def _cursor(self, start: bytes, end: bytes) -> "Cursor":
         assert in_one_kind(start, end), "a scan crosses kinds"
         # RocksDB keeps a pointer to the bytes of the bound; these options own them.
         options = ReadOptions()
@@ -56,7 +60,7 @@ class Columns:
             iterator = self.columns[self.route[start[0]]].iter(options)
         except Exception as error:
             raise self.error(error) from error
-        return Cursor(iterator, self.faults, options).entries(start, end)
+        return Cursor(iterator, self.faults, options)
 
     def error(self, error: Exception) -> Exception:
         """What to raise for an error of rocksdict, or of the lists that closing has emptied."""
@@ -102,7 +106,25 @@ class Cursor:
             else:
                 self._scan = scan
                 iterator.seek(key + b"\0")
+        self._check()
+
+    def keys(self, start: bytes, end: bytes, most: int) -> list[bytes]:
+        """At once: no other scan moves the iterator meanwhile."""
+        iterator, self._scan = self._iterator, None
+        key_of, advance = iterator.key, iterator.next
+        found: list[bytes] = []
+        iterator.seek(start)
+        while (key := key_of()) is not None:
+            if key >= end or len(found) == most:
+                return found
+            found.append(key)
+            advance()
+        self._check()
+        return found
+
+    def _check(self) -> None:
+        """An iterator at its end may have come to damage."""
         try:
-            iterator.status()
+            self._iterator.status()
         except Exception as error:
             raise self._faults.typed(error) from error

@@ -19,13 +19,19 @@ class MemoryView:
         return self.entries.get(key)
 
     def scan(self, start: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
+        return iter([(key, self.entries[key]) for key in self._between(start, end)])
+
+    def keys(self, start: bytes, end: bytes, most: int) -> list[bytes]:
+        return self._between(start, end)[:most]
+
+    def _between(self, start: bytes, end: bytes) -> list[bytes]:
         if start >= end:
-            return iter(())
+            return []
         assert in_one_kind(start, end), "a scan crosses kinds"
         if self._ordered is None:
             self._ordered = sorted(self.entries)
         first, last = bisect_left(self._ordered, start), bisect_left(self._ordered, end)
-        return iter([(key, self.entries[key]) for key in self._ordered[first:last]])
+        return self._ordered[first:last]
 
     def changed(self) -> None:
         self._ordered = None

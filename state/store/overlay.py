@@ -2,6 +2,7 @@
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any, Final
 
 from state.kv import View, in_one_kind
@@ -72,6 +73,9 @@ class Overlay:
         if not changed:
             return base
         return _merge(base, [(key, self._changes[key]) for key in changed])
+
+    def keys(self, start: bytes, end: bytes, most: int) -> list[bytes]:
+        return [key for key, _ in islice(self.scan(start, end), most)]
 
     def _changed(self, start: bytes, end: bytes) -> list[bytes]:
         self._order()

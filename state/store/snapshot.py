@@ -46,14 +46,17 @@ class Snapshot:
         return value
 
     def scan(self, start: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
-        if start >= end:
-            return iter(())
+        return self._cursor(start, end).entries(start, end) if start < end else iter(())
+
+    def keys(self, start: bytes, end: bytes, most: int) -> list[bytes]:
+        return self._cursor(start, end).keys(start, end, most) if start < end else []
+
+    def _cursor(self, start: bytes, end: bytes) -> Cursor:
         assert in_one_kind(start, end), "a scan crosses kinds"
         try:
-            cursor = self._cursors[self._route[start[0]]]
+            return self._cursors[self._route[start[0]]]
         except IndexError as error:
             raise self._error(error) from error
-        return cursor.entries(start, end)
 
     def close(self) -> None:
         """Lets RocksDB drop what only this moment still sees."""

@@ -1,6 +1,7 @@
 """What a method's read comes to, and the bytes of a result struct around it."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from struct import Struct as Packing
 from typing import Any, Final, NamedTuple
 
@@ -63,10 +64,9 @@ def structs(items: Sequence[bytes]) -> bytes:
 def texts(items: Iterable[str]) -> bytes:
     """A list of texts."""
     encoded = [text.encode() for text in items]
-    parts = [_LIST(STRING, len(encoded))]
-    for text in encoded:
-        parts += (_LENGTH(len(text)), text)
-    return b"".join(parts)
+    lengths = map(_LENGTH, map(len, encoded))
+    parts = chain.from_iterable(zip(lengths, encoded, strict=True))
+    return _LIST(STRING, len(encoded)) + b"".join(parts)
 
 
 def result(shape: Shape, exceptions: Sequence[str], outcome: Payload | Raised) -> Result:

@@ -35,7 +35,10 @@ def fill(store: AnyStore, *keys: bytes) -> None:
 
 
 def keys_of(view: View, start: bytes, end: bytes) -> list[bytes]:
-    return [key for key, _ in view.scan(start, end)]
+    found = [key for key, _ in view.scan(start, end)]
+    for most in (1, len(found), len(found) + 1):
+        assert view.keys(start, end, most) == found[:most]
+    return found
 
 
 def test_a_transaction_reads_its_own_writes_and_others_dont(store: AnyStore) -> None:
@@ -272,6 +275,7 @@ class Model(RuleBasedStateMachine):
             for view, expected in views:
                 entries = sorted(entry for entry in expected.items() if entry[0][:1] == kind)
                 assert list(scan_prefix(view, kind)) == entries
+                assert view.keys(kind, after(kind), 3) == [key for key, _ in entries[:3]]
 
 
 class MemoryModel(Model):

@@ -89,6 +89,8 @@ def test_a_damaged_block_never_ends_a_scan_quietly_and_stops_everything(
         transaction.put(b"x", b"1")
         with pytest.raises(ColdShardError, match="block checksum mismatch"):
             list(snapshot.scan(b"p", b"q"))
+        with pytest.raises(ColdShardError, match="block checksum mismatch"):
+            snapshot.keys(b"p", b"q", 1_000_000)
         with pytest.raises(ColdShardError):
             store.snapshot()
         with pytest.raises(ColdShardError):

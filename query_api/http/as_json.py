@@ -1,0 +1,27 @@
+"""Mappings with the names of Hive's Thrift as JSON."""
+
+from typing import Any, Final
+
+import msgspec
+
+_encode: Final = msgspec.json.Encoder().encode
+
+
+def as_json(value: Any) -> bytes:
+    """Binary fields are base64; a key that is a list, as of skewed columns, is its JSON."""
+    try:
+        return _encode(value)
+    except TypeError:
+        return _encode(_with_text_keys(value))
+
+
+def _with_text_keys(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {_text(key): _with_text_keys(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_with_text_keys(one) for one in value]
+    return value
+
+
+def _text(key: Any) -> Any:
+    return _encode(key).decode() if isinstance(key, tuple) else key

@@ -1,0 +1,98 @@
+"""Partitions as JSON, many of one table in a fraction of the time that decoding each takes.
+
+They share all but a few fields. An encoded value tells where it ends: where the bytes between two
+such fields stand again, the same values are there, and their JSON is the same.
+"""
+
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from hive.errors import ThriftError
+from hive.thrift.binary import decode
+from hive.thrift.readers import Read, reader, struct_reader
+from hive.thrift.structs import PARTITION, STORAGE_DESCRIPTOR
+from hive.thrift.types import Struct
+from hive.thrift.wire import packing_error
+from query_api.http.as_json import as_json
+
+_OWN: Final = frozenset(("values", "createTime", "location", "parameters"))
+"""Fields that most partitions have for themselves; and `sd`, which has such fields."""
+_HERE: Final = b"\0"
+"""In no JSON: stands for a field of a partition's own."""
+
+
+class _Own(NamedTuple):
+    """A field of a partition's own, and what goes before it in all of them."""
+
+    bytes_before: bytes
+    json_before: bytes
+    read: Read
+
+
+class _Form(NamedTuple):
+    """What partitions have in common."""
+
+    own: tuple[_Own, ...]
+    bytes_after: bytes
+    json_after: bytes
+
+
+class PartitionWriter:
+    """Writes partitions one after the other; what is like the last one costs less."""
+
+    def __init__(self) -> None:
+        self._form: _Form | None = None
+
+    def write(self, data: bytes) -> bytes:
+        """A Partition."""
+        found = None if self._form is None else _written(self._form, data)
+        if found is None:
+            self._form = _form_of(data)
+            found = as_json(decode(PARTITION, data))
+        return found
+
+
+def _written(form: _Form, data: bytes) -> bytes | None:
+    """None where it hasn't this form."""
+    at = 0
+    parts: list[bytes] = []
+    try:
+        for bytes_before, json_before, read in form.own:
+            if not data.startswith(bytes_before, at):
+                return None
+            value, at = read(data, at + len(bytes_before))
+            parts += (json_before, as_json(value))
+    except (ThriftError, IndexError, UnicodeDecodeError, packing_error):
+        return None
+    if data[at:] != form.bytes_after:
+        return None
+    parts.append(form.json_after)
+    return b"".join(parts)
+
+
+def _form_of(data: bytes) -> _Form:
+    places: list[tuple[int, int, Read]] = []
+
+    def noting(read: Read) -> Read:
+        def note(data: bytes, at: int) -> tuple[Any, int]:
+            _, end = read(data, at)
+            places.append((at, end, read))
+            return msgspec.Raw(_HERE), end
+
+        return note
+
+    def own(struct: Struct) -> dict[str, Read]:
+        return {
+            field.name: noting(reader(field.type)) for field in struct.fields if field.name in _OWN
+        }
+
+    descriptor = struct_reader(STORAGE_DESCRIPTOR, **own(STORAGE_DESCRIPTOR))
+    partition = struct_reader(PARTITION, **own(PARTITION), sd=descriptor)
+    *texts, json_after = as_json(decode(PARTITION, data, partition)).split(_HERE)
+    begins = [0, *(end for _, end, _ in places)]
+    found = tuple(
+        _Own(data[begin:at], text, read)
+        for begin, (at, _, read), text in zip(begins, places, texts, strict=False)
+    )
+    return _Form(found, data[begins[-1] :], json_after)
