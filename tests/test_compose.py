@@ -166,3 +166,16 @@ def test_prometheus_and_grafana_ask_services_that_are_there() -> None:
     assert OURS == ["connector", "worker-1", "worker-2"]
     source = yaml.safe_load((COMPOSE / "grafana" / "datasources" / "prometheus.yml").read_text())
     assert source["datasources"][0]["url"] == "http://prometheus:9090"
+    assert all(SERVICES[name]["profiles"] == ["monitoring"] for name in ("prometheus", "grafana"))
+
+
+def test_dashboards_and_rules_are_where_they_are_looked_for() -> None:
+    mounts = dict(
+        reversed(volume.removesuffix(":ro").split(":")) for volume in SERVICES["grafana"]["volumes"]
+    )
+    provided = mounts["/etc/grafana/provisioning/dashboards"]
+    [provider] = yaml.safe_load((COMPOSE / provided / "metatide.yml").read_text())["providers"]
+    assert [*(COMPOSE / mounts[provider["options"]["path"]]).glob("*.json")]
+    configuration = yaml.safe_load((COMPOSE / "prometheus" / "prometheus.yml").read_text())
+    assert all((COMPOSE / "prometheus" / name).is_file() for name in configuration["rule_files"])
+    assert "./prometheus:/etc/prometheus:ro" in SERVICES["prometheus"]["volumes"]

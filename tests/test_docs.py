@@ -57,3 +57,20 @@ def test_every_link_within_the_project_leads_somewhere(page: Path) -> None:
     links = [link.partition("#")[0] for link in LINK.findall(page.read_text())]
     local = [link for link in links if link and not re.match(r"[a-z]+:", link)]
     assert [link for link in local if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_link_to_a_chapter_leads_to_one(page: Path) -> None:
+    found = re.findall(r"\]\(([^)\s:#]*)#([^)\s]+)\)", page.read_text())
+    astray = [
+        f"{path}#{anchor}"
+        for path, anchor in found
+        if anchor not in anchors(page.parent / path if path else page)
+    ]
+    assert astray == []
+
+
+def anchors(page: Path) -> set[str]:
+    """As they are made of headings: in small letters, with dashes for blanks."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", one.lower()).replace(" ", "-") for one in headings}

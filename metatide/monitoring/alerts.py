@@ -1,0 +1,202 @@
+"""When somebody must look; each alert has a chapter of its name in docs/operate.md."""
+
+from collections.abc import Mapping
+from typing import Any, Final, Literal, NamedTuple
+
+RUNBOOK: Final = "docs/operate.md"
+AT_ONCE: Final = "0s"
+
+
+class Alert(NamedTuple):
+    """One rule."""
+
+    name: str
+    expr: str
+    lasts: str
+    """How long it must be so."""
+    severity: Literal["critical", "warning", "info"]
+    """Readers get no answers or wrong ones; slower ones, or soon; somebody forgot something."""
+    summary: str
+
+
+def _fault(kind: str) -> str:
+    return f'sum(increase(metatide_connect_faults_total{{kind="{kind}"}}[1h])) > 0'
+
+
+ALERTS: Final = (
+    Alert("WorkerDown", 'up{job="worker"} == 0', "2m", "warning", "{{ $labels.instance }} is down"),
+    Alert(
+        "ShardWithoutOwner",
+        "sum(metatide_shards) < max(metatide_topic_shards)",
+        "2m",
+        "warning",
+        "{{ $value }} shards are held by any worker, which isn't all",
+    ),
+    Alert(
+        "ShardNotReady",
+        'sum by (instance, phase) (metatide_shards{phase!="live"}) > 0',
+        "10m",
+        "warning",
+        "{{ $value }} shards of {{ $labels.instance }} are {{ $labels.phase }}",
+    ),
+    Alert(
+        "ShardLag",
+        "max by (instance, shard) (metatide_lag_records) > 10000",
+        "5m",
+        "warning",
+        "shard {{ $labels.shard }} is {{ $value }} records behind",
+    ),
+    Alert(
+        "LimitReached",
+        "metatide_over_limit == 1",
+        "1m",
+        "warning",
+        "{{ $labels.instance }} has no room, and so folds nothing",
+    ),
+    Alert(
+        "DiskFills",
+        "predict_linear(metatide_disk_free_bytes[1h], 4 * 3600) < 0",
+        "30m",
+        "warning",
+        "the disk of {{ $labels.instance }} is full in four hours if this goes on",
+    ),
+    Alert(
+        "ImagesOld",
+        "time() - metatide_image_made_seconds > 6 * 3600",
+        "10m",
+        "warning",
+        "the last image of shard {{ $labels.shard }} is older than six hours",
+    ),
+    Alert(
+        "ConnectorDown",
+        'sum(up{job="connector"}) == 0 or absent(up{job="connector"})',
+        "2m",
+        "critical",
+        "no connector runs: nothing new comes into the cache",
+    ),
+    Alert(
+        "ConnectorNotPublishing",
+        "time() - max(metatide_connect_looked_seconds) > 60",
+        "1m",
+        "critical",
+        "no connector has read the log and published it for {{ $value | humanizeDuration }}",
+    ),
+    Alert(
+        "ConnectorLag",
+        "min(metatide_connect_lag_ms) > 30000",
+        "2m",
+        "warning",
+        "events wait in the log for {{ $value }} ms",
+    ),
+    Alert(
+        "LogLost",
+        _fault("hole"),
+        AT_ONCE,
+        "critical",
+        "events were missing in the log: everything is loaded again",
+    ),
+    Alert(
+        "OtherHistory",
+        _fault("history"),
+        AT_ONCE,
+        "critical",
+        "the log tells another history: everything is loaded again",
+    ),
+    Alert(
+        "ListenerNotTransactional",
+        _fault("listener"),
+        AT_ONCE,
+        "critical",
+        "the metastore writes events beside its transactions: some may be lost",
+    ),
+    Alert(
+        "DeadLetters",
+        _fault("undecodable"),
+        AT_ONCE,
+        "warning",
+        "events couldn't be read and were set aside",
+    ),
+    Alert(
+        "LoadsFail",
+        "sum by (kind) (increase(metatide_loads_faults_total[10m])) > 3",
+        "5m",
+        "warning",
+        "loads fail for the {{ $labels.kind }}",
+    ),
+    Alert(
+        "StaysCold",
+        "min_over_time(metatide_asks_waiting[30m]) > 0",
+        "1m",
+        "warning",
+        "{{ $value }} loads that {{ $labels.instance }} asked for don't come",
+    ),
+    Alert(
+        "DatabaseFails",
+        'sum(rate(metatide_database_reads_total{result!="answered"}[5m]))'
+        " / sum(rate(metatide_database_reads_total[5m])) > 0.05",
+        "5m",
+        "critical",
+        "{{ $value | humanizePercentage }} of the reads that need the database fail",
+    ),
+    Alert(
+        "RequestsFail",
+        'sum(rate(metatide_refused_requests_total{status=~"5.."}[5m]))'
+        " / (sum(rate(metatide_refused_requests_total[5m]))"
+        " + (sum(rate(metatide_answers_total[5m])) or vector(0))) > 0.01",
+        "5m",
+        "critical",
+        "{{ $value | humanizePercentage }} of all requests end with a 5xx",
+    ),
+    Alert(
+        "FewHits",
+        'sum(rate(metatide_answers_total{source="cache"}[10m]))'
+        " / sum(rate(metatide_answers_total[10m])) < 0.5",
+        "30m",
+        "info",
+        "only {{ $value | humanizePercentage }} of all answers come from the cache",
+    ),
+    Alert(
+        "Paused",
+        'sum(rate(metatide_answers_total{reason="paused"}[5m])) > 0',
+        "1h",
+        "info",
+        "an operator paused the cache an hour ago",
+    ),
+    Alert(
+        "ShadowDifferent",
+        'sum by (method) (metatide_thrift_shadowed_total{outcome="different"}) > 0',
+        AT_ONCE,
+        "warning",
+        "the cache would have answered {{ $value }} calls of {{ $labels.method }} otherwise",
+    ),
+    Alert(
+        "Disagreement",
+        "sum(increase(metatide_audit_disagreements_total[1h])) > 0",
+        AT_ONCE,
+        "critical",
+        "an audit found objects that differ from the database",
+    ),
+    Alert(
+        "AuditsFail",
+        "increase(metatide_audit_faults_total[1h]) > 3",
+        "10m",
+        "warning",
+        "audits of {{ $labels.instance }} fail",
+    ),
+)
+
+
+def rules() -> Mapping[str, Any]:
+    """The file of rules, for Prometheus."""
+    return {"groups": [{"name": "metatide", "rules": [_rule(one) for one in ALERTS]}]}
+
+
+def _rule(alert: Alert) -> dict[str, Any]:
+    name = f"Metatide{alert.name}"
+    return {
+        "alert": name,
+        "expr": alert.expr,
+        **({} if alert.lasts == AT_ONCE else {"for": alert.lasts}),
+        "labels": {"severity": alert.severity},
+        "annotations": {"summary": alert.summary, "runbook": f"{RUNBOOK}#{name.lower()}"},
+    }

@@ -1,0 +1,88 @@
+"""The metrics that there are, as the registries themselves tell."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from prometheus_client.core import Metric
+from prometheus_client.registry import Collector
+
+from connectors.loads.metrics import LoadMetrics
+from connectors.metrics import Metrics as ConnectorMetrics
+from processors.metrics import Metrics as WorkerMetrics
+from processors.phases import Phase
+from query_api.audit.metrics import Metrics as AuditMetrics
+from query_api.database.metrics import Metrics as DatabaseMetrics
+from query_api.http.metrics import Metrics as HttpMetrics
+from query_api.reasons import Reason, Source
+from query_api.thrift.call import Unable
+from query_api.thrift.metrics import Metrics as ThriftMetrics
+
+CONNECTOR = "connector"
+WORKER = "worker"
+
+
+class Family(NamedTuple):
+    """A metric with all its series."""
+
+    name: str
+    """As it stands in the page, without the endings of counters and histograms."""
+    kind: str
+    """`counter`, `gauge` or `histogram`."""
+    labels: tuple[str, ...]
+    doc: str
+    job: str
+    """Who exports it."""
+
+    @property
+    def series(self) -> tuple[str, ...]:
+        """The names that a query may say."""
+        endings = {"counter": ("_total",), "histogram": ("_bucket", "_sum", "_count")}
+        return tuple(f"{self.name}{one}" for one in endings.get(self.kind, ("",)))
+
+
+def exported() -> list[Family]:
+    """Those of a connector and of a worker, in the order of their pages."""
+    return [
+        *(family for one in _of_connector() for family in _families(one, CONNECTOR)),
+        *(family for one in _of_worker() for family in _families(one, WORKER)),
+    ]
+
+
+def _of_connector() -> Iterable[Collector]:
+    metrics = ConnectorMetrics()
+    LoadMetrics(metrics.registry)
+    return (metrics.registry,)
+
+
+def _of_worker() -> Iterator[Collector]:
+    """A family with labels shows them once something was counted."""
+    http = HttpMetrics()
+    http.answered(Source.CACHE, Reason.FRESH, "table", 0.0)
+    http.refused(503)
+    yield http.registry
+    worker = WorkerMetrics()
+    worker.are_in(Phase)
+    worker.lag_records.labels(0)
+    worker.image_made_s.labels(0)
+    yield worker.registry
+    yield DatabaseMetrics().registry
+    thrift = ThriftMetrics(lambda: 0)
+    method = thrift.of("get_table_req")
+    method.answered(Source.CACHE, Reason.FRESH, 1.0)
+    method.answered_by_metastore(Unable.FORM, 1.0)
+    method.shadowed["equal"] += 1
+    thrift.refused["idle"] += 1
+    yield thrift
+    audits = AuditMetrics()
+    audits.left_out.labels(Reason.COLD)
+    yield audits.registry
+
+
+def _families(collector: Collector, job: str) -> Iterator[Family]:
+    for metric in filter(lambda one: one.samples, collector.collect()):
+        yield Family(metric.name, metric.type, _labels(metric), metric.documentation, job)
+
+
+def _labels(metric: Metric) -> tuple[str, ...]:
+    names = dict.fromkeys(name for sample in metric.samples for name in sample.labels)
+    return tuple(name for name in names if name != "le")

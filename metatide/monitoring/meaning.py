@@ -1,0 +1,127 @@
+"""What to do about each metric, in the order in which they are shown."""
+
+from typing import Final, NamedTuple
+
+
+class Section(NamedTuple):
+    """Metrics that are looked at together."""
+
+    title: str
+    remedies: dict[str, str]
+    """By the name of a metric."""
+
+
+SECTIONS: Final = (
+    Section(
+        "Reads over HTTP",
+        {
+            "metatide_answers": "Its reasons and their remedies: docs/operate.md, Reasons.",
+            "metatide_answer_seconds": "`database` slow: look at the database's own load and at "
+            "`metatide_requests_in_flight`; `cache` slow: the worker lacks CPU, add one.",
+            "metatide_refused_requests": "4xx is the client's: its body says what is wrong. 503: "
+            "see `metatide_database_reads`, or too many requests for this worker.",
+            "metatide_requests_in_flight": "Near 2,000 requests are refused: add workers.",
+            "metatide_database_reads": "`down`, `left_alone`: bring the database back. `busy`, "
+            "`late`: raise `database.connections`, or find out why so much misses. `refused`: the "
+            "worker's log has the database's words; mostly a right is missing.",
+        },
+    ),
+    Section(
+        "Calls over Thrift",
+        {
+            "metatide_thrift_answers": "Its reasons and their remedies: docs/operate.md, Reasons.",
+            "metatide_thrift_relayed": "By reason, as above; `not_cached`, `form` and "
+            "`capabilities` are the client's way to ask and no fault.",
+            "metatide_thrift_seconds": "`metastore` slow: the metastore is; `database`, `cache`: "
+            "as over HTTP.",
+            "metatide_thrift_shadowed": "`different`: see `/v1/thrift/differences` before the "
+            "cache answers these clients.",
+            "metatide_thrift_connections": "Near `thrift.connections_max` clients are turned away: "
+            "raise it or add workers.",
+            "metatide_thrift_refused": "`upstream`: no metastore answers. Others: the worker's log "
+            "names the client and what it did.",
+        },
+    ),
+    Section(
+        "Workers",
+        {
+            "metatide_shards": "`failed`: `metatide status` has the fault, and it is tried again. "
+            "`over_limit`: make room. `catching_up` for long: see the lag.",
+            "metatide_topic_shards": "More than the sum of `metatide_shards`: a shard has no "
+            "owner. Start a worker.",
+            "metatide_lag_records": "Growing: the worker lacks CPU or disk, or it catches up. "
+            "Reads that need more go to the database meanwhile. Add workers.",
+            "metatide_lag_seconds": "High while `metatide_lag_records` is low: the brokers are "
+            "slow, or clocks differ.",
+            "metatide_fold_seconds": "Above 5 ms for long: a slow disk, or transactions and "
+            "tables of unusual size.",
+            "metatide_batch_records": "Large batches say that much comes at once; nothing to do.",
+            "metatide_recovery_seconds": "Long: make images (`images.url`), or make them oftener.",
+            "metatide_shard_faults": "Rising: `metatide status` and the worker's log say why.",
+            "metatide_rebalances": "Rising without restarts: workers miss their session; raise "
+            "`worker.session_timeout_s`, or give them CPU.",
+            "metatide_asks": "Rising fast: something makes tables cold again and again: see "
+            "`metatide_connect_faults` and `metatide status --content`.",
+            "metatide_asks_waiting": "Above 0 for long: nobody loads. See that a connector runs, "
+            "and `metatide_loads_faults`.",
+            "metatide_image_made_seconds": "Old: the store of images can't be written, or the "
+            "shard isn't live; the worker's log says which.",
+        },
+    ),
+    Section(
+        "Room",
+        {
+            "metatide_over_limit": "Raise the limit that `metatide status` names, or add a worker.",
+            "metatide_store_bytes": "Near `worker.disk_max_mib`: raise that, or add a worker.",
+            "metatide_disk_free_bytes": "Near `worker.disk_free_min_mib`: make room.",
+            "metatide_memory_bytes": "Near `worker.memory_max_mib`: raise it, or lower "
+            "`state.memory_mib`.",
+        },
+    ),
+    Section(
+        "Connectors",
+        {
+            "metatide_connect_lag_events": "Growing: see `metatide_connect_faults`; without "
+            "faults the brokers are slow.",
+            "metatide_connect_lag_ms": "As `metatide_connect_lag_events`.",
+            "metatide_connect_looked_seconds": "Old: the connector waits, and `/healthz` says for "
+            "what; or it hangs: restart it.",
+            "metatide_connect_faults": "Each kind has its remedy: docs/connectors.md.",
+            "metatide_connect_publish_seconds": "High: the brokers are slow, or "
+            "`connect.poll_interval_ms` is.",
+            "metatide_connect_events": "None while the metastore writes: see the lag.",
+            "metatide_connect_records": "More than events, since some go to all shards.",
+            "metatide_connect_bytes": "What the topic grows by: plan its disks, or trim it "
+            "(`metatide topic trim`).",
+            "metatide_connect_position": "Connectors that differ for long: one is behind.",
+            "metatide_connect_epoch": "It rose: the database was restored, failed over and lost "
+            "rows, or is another one. See docs/connectors.md.",
+        },
+    ),
+    Section(
+        "Loads",
+        {
+            "metatide_loads": "Many of the same kind for long: something makes tables cold again.",
+            "metatide_loads_partitions": "High: large tables are loaded; it spares the database "
+            "to do so once, with `metatide prewarm`.",
+            "metatide_loads_bytes": "As `metatide_connect_bytes`.",
+            "metatide_loads_faults": "`source`: the database; `publish`: the brokers. The "
+            "connector's log says what.",
+            "metatide_loads_waiting": "Growing: more is asked for than is loaded: add connectors.",
+            "metatide_loads_asked": "Many `unreadable`: workers of a later release than the "
+            "connector's. Upgrade connectors.",
+            "metatide_loads_batch_seconds": "High: the database is slow, or tables are large.",
+        },
+    ),
+    Section(
+        "Audits in the background",
+        {
+            "metatide_audit_objects": "0 and `audit.every_s` is set: see the faults and what is "
+            "left out.",
+            "metatide_audit_disagreements": "`metatide audit` tells each; `metatide admin refresh` "
+            "mends it. Then look for who writes to the database behind the metastore.",
+            "metatide_audit_left_out": "As the same reason of an answer.",
+            "metatide_audit_faults": "Mostly the database was away; the worker's log says why.",
+        },
+    ),
+)

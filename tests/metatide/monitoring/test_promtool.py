@@ -1,0 +1,191 @@
+"""The alert rules, the configuration and the queries of the panels in Prometheus' own hands."""
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from metatide.monitoring.alerts import ALERTS
+from metatide.monitoring.panels import INTERVAL
+from tests.metatide.monitoring.test_monitoring import BOARDS, ROOT
+
+pytestmark = pytest.mark.promtool
+PROMETHEUS = ROOT / "compose" / "prometheus"
+CONNECTOR = 'job="connector",instance="connector:8080"'
+WORKER = 'job="worker",instance="worker-1:8080"'
+HOUR = 60
+Series = dict[str, str]
+
+# What makes each of them fire, and what is as it should be; one value a minute.
+EXAMPLES: dict[str, tuple[Series, Series]] = {
+    "WorkerDown": ({f"up{{{WORKER}}}": "0x60"}, {f"up{{{WORKER}}}": "1x60"}),
+    "ShardWithoutOwner": (
+        {
+            f'metatide_shards{{{WORKER},phase="live"}}': "15x60",
+            f"metatide_topic_shards{{{WORKER}}}": "16x60",
+        },
+        {
+            f'metatide_shards{{{WORKER},phase="live"}}': "10x60",
+            f'metatide_shards{{{WORKER},phase="failed"}}': "6x60",
+            f"metatide_topic_shards{{{WORKER}}}": "16x60",
+        },
+    ),
+    "ShardNotReady": (
+        {f'metatide_shards{{{WORKER},phase="failed"}}': "1x60"},
+        {
+            f'metatide_shards{{{WORKER},phase="failed"}}': "1x5 0x55",
+            f'metatide_shards{{{WORKER},phase="live"}}': "1x60",
+        },
+    ),
+    "ShardLag": (
+        {f'metatide_lag_records{{{WORKER},shard="3"}}': "20000x60"},
+        {f'metatide_lag_records{{{WORKER},shard="3"}}': "20000x2 0x58"},
+    ),
+    "LimitReached": (
+        {f"metatide_over_limit{{{WORKER}}}": "1x60"},
+        {f"metatide_over_limit{{{WORKER}}}": "0x60"},
+    ),
+    "DiskFills": (
+        {f"metatide_disk_free_bytes{{{WORKER}}}": "100000000000-600000000x100"},
+        {f"metatide_disk_free_bytes{{{WORKER}}}": "100000000000-1000000x100"},
+    ),
+    "ImagesOld": (
+        {f'metatide_image_made_seconds{{{WORKER},shard="0"}}': "0x420"},
+        {f'metatide_image_made_seconds{{{WORKER},shard="0"}}': "0+60x420"},
+    ),
+    "ConnectorDown": (
+        {f"up{{{CONNECTOR}}}": "0x60"},
+        {f"up{{{CONNECTOR}}}": "0x60", 'up{job="connector",instance="other:8080"}': "1x60"},
+    ),
+    "ConnectorNotPublishing": (
+        {f"metatide_connect_looked_seconds{{{CONNECTOR}}}": "0x60"},
+        {f"metatide_connect_looked_seconds{{{CONNECTOR}}}": "0+60x60"},
+    ),
+    "ConnectorLag": (
+        {f"metatide_connect_lag_ms{{{CONNECTOR}}}": "60000x60"},
+        {
+            f"metatide_connect_lag_ms{{{CONNECTOR}}}": "60000x60",
+            'metatide_connect_lag_ms{job="connector",instance="other:8080"}': "0x60",
+        },
+    ),
+    **{
+        name: (
+            {f'metatide_connect_faults_total{{{CONNECTOR},kind="{kind}"}}': "0x30 1x30"},
+            {f'metatide_connect_faults_total{{{CONNECTOR},kind="{kind}"}}': "1x60"},
+        )
+        for name, kind in (
+            ("LogLost", "hole"),
+            ("OtherHistory", "history"),
+            ("ListenerNotTransactional", "listener"),
+            ("DeadLetters", "undecodable"),
+        )
+    },
+    "LoadsFail": (
+        {f'metatide_loads_faults_total{{{CONNECTOR},kind="source"}}': "0+1x60"},
+        {f'metatide_loads_faults_total{{{CONNECTOR},kind="source"}}': "0 1x59"},
+    ),
+    "StaysCold": (
+        {f"metatide_asks_waiting{{{WORKER}}}": "3x60"},
+        {f"metatide_asks_waiting{{{WORKER}}}": "3x10 0 3x10 0 3x10 0 3x25"},
+    ),
+    "DatabaseFails": (
+        {
+            f'metatide_database_reads_total{{{WORKER},result="answered"}}': "0+90x60",
+            f'metatide_database_reads_total{{{WORKER},result="down"}}': "0+10x60",
+        },
+        {
+            f'metatide_database_reads_total{{{WORKER},result="answered"}}': "0+99x60",
+            f'metatide_database_reads_total{{{WORKER},result="down"}}': "0+1x60",
+        },
+    ),
+    "RequestsFail": (
+        {f'metatide_refused_requests_total{{{WORKER},status="503"}}': "0+9x60"},
+        {
+            f'metatide_answers_total{{{WORKER},source="cache"}}': "0+9x60",
+            f'metatide_refused_requests_total{{{WORKER},status="404"}}': "0+9x60",
+            f'metatide_refused_requests_total{{{WORKER},status="503"}}': "0x60",
+        },
+    ),
+    "FewHits": (
+        {
+            f'metatide_answers_total{{{WORKER},source="cache"}}': "0+40x60",
+            f'metatide_answers_total{{{WORKER},source="database"}}': "0+60x60",
+        },
+        {
+            f'metatide_answers_total{{{WORKER},source="cache"}}': "0+60x60",
+            f'metatide_answers_total{{{WORKER},source="database"}}': "0+40x60",
+        },
+    ),
+    "Paused": (
+        {f'metatide_answers_total{{{WORKER},source="database",reason="paused"}}': "0+9x90"},
+        {f'metatide_answers_total{{{WORKER},source="database",reason="paused"}}': "0+9x9 81x80"},
+    ),
+    "ShadowDifferent": (
+        {f'metatide_thrift_shadowed_total{{{WORKER},method="m",outcome="different"}}': "1x60"},
+        {f'metatide_thrift_shadowed_total{{{WORKER},method="m",outcome="equal"}}': "1x60"},
+    ),
+    "Disagreement": (
+        {f"metatide_audit_disagreements_total{{{WORKER}}}": "0x30 2x30"},
+        {f"metatide_audit_disagreements_total{{{WORKER}}}": "2x60"},
+    ),
+    "AuditsFail": (
+        {f"metatide_audit_faults_total{{{WORKER}}}": "0+1x60"},
+        {f"metatide_audit_faults_total{{{WORKER}}}": "0x30 1x30"},
+    ),
+}
+ENDS = {"ImagesOld": 7 * HOUR, "DiskFills": 100, "Paused": 89}
+"""After how many minutes is looked, where an hour is too short."""
+
+
+def promtool(*arguments: str | Path) -> None:
+    done = subprocess.run(["promtool", *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_configuration_and_its_rules_are_sound() -> None:
+    promtool("check", "config", PROMETHEUS / "prometheus.yml")
+
+
+def test_the_queries_of_panels_are_sound(tmp_path: Path) -> None:
+    queries = [
+        target["expr"].replace(INTERVAL, "5m")
+        for board in BOARDS.values()
+        for panel in board["panels"]
+        for target in panel.get("targets", ())
+    ]
+    rules = [{"record": f"panel:{number}", "expr": one} for number, one in enumerate(queries)]
+    path = tmp_path / "panels.yml"
+    path.write_text(yaml.safe_dump({"groups": [{"name": "panels", "rules": rules}]}))
+    promtool("check", "rules", "--lint=none", path)
+
+
+def test_each_alert_fires_when_it_should_and_only_then(tmp_path: Path) -> None:
+    assert EXAMPLES.keys() == {alert.name for alert in ALERTS}
+    path = tmp_path / "tests.yml"
+    tests = [one for name in EXAMPLES for one in (example(name, fires=True), example(name))]
+    rules = [str(PROMETHEUS / "rules.yml")]
+    path.write_text(
+        yaml.safe_dump({"rule_files": rules, "evaluation_interval": "1m", "tests": tests})
+    )
+    promtool("test", "rules", path)
+
+
+def example(name: str, *, fires: bool = False) -> dict[str, Any]:
+    """Counts the alerts that fire, by a query: their labels and texts are no matter here."""
+    wrong, right = EXAMPLES[name]
+    series = wrong if fires else right
+    query = f'count(ALERTS{{alertname="Metatide{name}",alertstate="firing"}})'
+    return {
+        "name": f"{name}, {'wrong' if fires else 'right'}",
+        "interval": "1m",
+        "input_series": [{"series": one, "values": values} for one, values in series.items()],
+        "promql_expr_test": [
+            {
+                "expr": f"{query} > bool 0" if fires else query,
+                "eval_time": f"{ENDS.get(name, HOUR)}m",
+                "exp_samples": [{"labels": "{}", "value": 1}] if fires else [],
+            }
+        ],
+    }
