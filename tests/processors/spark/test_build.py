@@ -18,6 +18,7 @@ from state.records import AnyRecord
 from state.store import MemoryBudget
 from tests.support.spark import USES_SPARK
 from tests.support.topics import TopicWriter, log_records, new_topic
+from tests.support.workers import WorkerProcess, workers
 
 pytestmark = USES_SPARK
 SHARDS = 3
@@ -60,6 +61,25 @@ def test_images_are_what_a_replay_is(topic: Topic, tmp_path: Path) -> None:
     assert run(topic, tmp_path, "rebuild").exit_code == 0
     assert restored == [_digests(directory.store(shard)) for shard in range(SHARDS)]
     assert [one["exact"] for one in lines] == [one["exact"] for one in restored]
+
+
+def test_images_are_what_a_worker_folded_live(
+    kafka_broker: str, records: dict[int, list[AnyRecord]], tmp_path: Path
+) -> None:
+    topic = new_topic(kafka_broker, SHARDS)
+    worker = WorkerProcess(topic, tmp_path, "live")
+    with workers(worker):
+        worker.until_ready(SHARDS)
+        write(topic, records)
+        worker.until_at({shard: len(records[shard]) for shard in range(SHARDS)})
+        assert worker.end() == 0
+    made = run(topic, tmp_path, "rebuild", "--engine", "spark")
+    assert made.exit_code == 0, made.output
+    images = Images(str(tmp_path / "images"), MemoryBudget(MEMORY))
+    for shard in range(SHARDS):
+        restored = tmp_path / f"restored-{shard}"
+        assert images.restore_newest(topic.identity(shard), restored)
+        assert _digests(restored) == _digests(worker.directory.store(shard))
 
 
 def test_a_task_that_runs_again_makes_the_same_image(

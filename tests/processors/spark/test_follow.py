@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 SHARDS = 2
 MEMORY = 32 << 20
 PATIENCE_S = 600
+# Five kills each.
+AT_LENGTH = [pytest.param(seed, marks=pytest.mark.torture) for seed in range(1, 5)]
 
 
 @pytest.fixture(scope="module")
@@ -190,9 +192,8 @@ def has_moved(topic: Topic, folder: Path, before: list[int]) -> bool:
     return newest(topic, folder) != before
 
 
-@pytest.mark.torture
 @pytest.mark.timeout(9_000)
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", [pytest.param(0, marks=USES_SPARK), *AT_LENGTH])
 def test_killed_at_any_time_it_ends_with_the_same_images(
     seed: int,
     topic: Topic,
