@@ -149,6 +149,10 @@ class UpstreamError(MachineError):
     """No metastore behind the Thrift server answers, or one answers what can't be understood."""
 
 
+class JavaError(MachineError):
+    """The process of Java beside a worker doesn't run, or doesn't answer in time."""
+
+
 def _where(text: str, place: int) -> str:
     start = max(place - 30, 0)
     excerpt = text[start : place + 30]

@@ -18,11 +18,13 @@ from metatide.config import Config
 from metatide.config.declared import Thrift, Upstream
 from metatide.doctor import upstream as metastore
 from metatide.serving import WorkerShards
+from metatide.stack.java import find_java
 from query_api.database import Primary
 from query_api.http import Settings
 from query_api.http.access import Role
 from query_api.resolver.resolver import Resolver
 from query_api.shards import Views
+from query_api.thrift.expressions import Expressions, JavaSettings
 from query_api.thrift.methods import CachedMethods
 from query_api.thrift.server import ThriftServer
 from query_api.thrift.settings import MIB, ThriftSettings
@@ -52,7 +54,10 @@ class Endpoint:
         self._owners = _Owners(shards, settings.trusted)
         views = Views(shards)
         self._resolver = Resolver(views, primary)
-        self._methods = CachedMethods(self._resolver, views, primary, settings.defaults)
+        self._expressions = expressions(thrift)
+        self._methods = CachedMethods(
+            self._resolver, views, primary, settings.defaults, expressions=self._expressions
+        )
         self._upstream = config.upstream
         self._asking: asyncio.Task[None] | None = None
         tls = _server_tls(thrift)
@@ -65,6 +70,7 @@ class Endpoint:
             upstream_settings(config.upstream),
             owner_of=self._owners.of,
             peers=UpstreamSettings(framed=thrift.framed, tls=None if tls is None else trusted),
+            expressions=None if self._expressions is None else self._expressions.outcomes,
         )
 
     async def start(self) -> None:
@@ -77,6 +83,8 @@ class Endpoint:
             await asyncio.gather(self._asking, return_exceptions=True)
         await self.server.close()
         await self._owners.close()
+        if self._expressions is not None:
+            await self._expressions.close()
         self._resolver.close()
 
     async def _find_warehouse(self) -> None:
@@ -122,6 +130,13 @@ def thrift_settings(thrift: Thrift, tls: ssl.SSLContext | None) -> ThriftSetting
         message_bytes_max=thrift.message_mib_max * MIB,
         tls=tls,
     )
+
+
+def expressions(thrift: Thrift) -> Expressions | None:
+    """What reads serialized expressions, where Hive's jars are to be had."""
+    if thrift.hive_classpath is None:
+        return None
+    return Expressions(JavaSettings(thrift.hive_java or find_java(), thrift.hive_classpath))
 
 
 def upstream_settings(upstream: Upstream) -> UpstreamSettings:

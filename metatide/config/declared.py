@@ -210,6 +210,18 @@ class Thrift(Section, frozen=True):
             "have said."
         ),
     ] = False
+    hive_classpath: Annotated[
+        str | None,
+        key(
+            "The class path of Hive's jars, as `/opt/hive/lib/*:/opt/hadoop/client/*`: with them a "
+            "Java process beside the worker reads the expressions that Hive sends serialized. "
+            "Without it, the metastore answers those calls."
+        ),
+    ] = None
+    hive_java: Annotated[
+        Path | None,
+        key("The `java` that runs them; without it that of JAVA_HOME, else of the PATH."),
+    ] = None
     slow_ms: Annotated[int, key("Calls that take longer are logged; 0: none.", ge=0)] = 1000
     connections_max: Annotated[int, key("How many clients may be connected.", ge=1)] = 10_000
     message_mib_max: Annotated[

@@ -79,6 +79,11 @@ class JarSet:
         return next(filter(None, (jar.fault(folder) for jar in self.jars)), None)
 
 
+def path_of(name: str) -> Path:
+    """Where `fetch` puts the jars of the set."""
+    return cache_dir() / "jars" / JarSet.load(name).folder_name
+
+
 def fetch(name: str) -> Path:
     """The folder that holds exactly the jars of the set, verified; fetched when not there yet."""
     return install(JarSet.load(name), cache_dir() / "jars")

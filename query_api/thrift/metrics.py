@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections import Counter as Counts
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -68,8 +68,11 @@ class _Times:
 class Metrics:
     """The figures of one server; a collector of a registry of its own."""
 
-    def __init__(self, connections: Callable[[], int]) -> None:
+    def __init__(
+        self, connections: Callable[[], int], expressions: Mapping[str, int] | None = None
+    ) -> None:
         self._connections = connections
+        self._expressions = {} if expressions is None else expressions
         self._methods: dict[str, MethodFigures] = {}
         self.refused: Counts[str] = Counts()
         self._registry = CollectorRegistry()
@@ -82,6 +85,13 @@ class Metrics:
             if len(self._methods) >= METHODS_MAX and method != OTHERS:
                 return self.of(OTHERS)
             found = self._methods[method] = MethodFigures()
+        return found
+
+    def counts(self) -> Counts[tuple[Source, Reason]]:
+        """The answers, whatever the method."""
+        found: Counts[tuple[Source, Reason]] = Counts()
+        for figures in self._methods.values():
+            found.update(figures.answers)
         return found
 
     def page(self) -> bytes:
@@ -128,3 +138,11 @@ class Metrics:
         for category, count in self.refused.items():
             refused.add_metric((category,), count)
         yield refused
+        expressions = CounterMetricFamily(
+            "metatide_thrift_expressions",
+            "Serialized expressions, by what became of them",
+            labels=("outcome",),
+        )
+        for outcome, count in self._expressions.items():
+            expressions.add_metric((outcome,), count)
+        yield expressions

@@ -2,13 +2,15 @@
 
 import asyncio
 import socket
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from time import monotonic
 from typing import Final
 
 import structlog
 
+from query_api.reasons import Reason, Source
 from query_api.resolver.resolver import Database
 from query_api.shards import Views
 from query_api.thrift.call import Methods
@@ -46,11 +48,13 @@ class ThriftServer:
         *,
         owner_of: Callable[[int], Awaitable[Address | None]] = _nobody,
         peers: UpstreamSettings | None = None,
+        expressions: Mapping[str, int] | None = None,
     ) -> None:
-        """`owner_of` tells where another worker's server has a shard, `peers` how to talk to it."""
+        """`owner_of` tells where another worker's server has a shard, `peers` how to talk to it;
+        `expressions`: what became of those that were serialized, for the metrics."""
         settings = settings or ThriftSettings()
         self._connections: set[_Accepted] = set()
-        metrics = Metrics(lambda: len(self._connections))
+        metrics = Metrics(lambda: len(self._connections), expressions)
         upstreams = Upstreams(upstream or UpstreamSettings())
         self._budget = Budget(settings.buffered_bytes_max)
         self._hub = Hub(
@@ -102,6 +106,10 @@ class ThriftServer:
     def metrics_page(self) -> bytes:
         """In Prometheus' text format."""
         return self._hub.metrics.page()
+
+    def counts(self) -> Counter[tuple[Source, Reason]]:
+        """The answers that were given here, by who knew them and why."""
+        return self._hub.metrics.counts()
 
     def _accept(self) -> "_Accepted":
         return _Accepted(self._hub, self._budget, self._connections)

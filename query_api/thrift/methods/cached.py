@@ -6,7 +6,7 @@ from struct import Struct as Packing
 from typing import Any, Final
 
 from hive.errors import InputError, ThriftError
-from hive.thrift.binary import decode
+from hive.thrift.binary import decode, encode
 from hive.thrift.types import I64
 from query_api.positions import Position
 from query_api.reads.read import Read
@@ -17,8 +17,9 @@ from query_api.resolver.resolver import Database, Miss, Resolver
 from query_api.shards import Views
 from query_api.targets import Target
 from query_api.thrift.call import Answer, Call, Relay, Substitute, Unable
-from query_api.thrift.methods.asked import Asked, Understood
+from query_api.thrift.methods.asked import Arguments, Asked, Understood
 from query_api.thrift.methods.dropped import substitute
+from query_api.thrift.methods.expressions import Expressions, expression_of, with_text
 from query_api.thrift.methods.interface import Method, methods
 from query_api.thrift.methods.outcome import STRUCT_ALONE, Outcome, result
 
@@ -41,11 +42,14 @@ class CachedMethods:
         database: Database,
         defaults: Defaults,
         warehouse: str = "",
+        expressions: Expressions | None = None,
     ) -> None:
+        """`expressions` reads those that are serialized; without it, the metastore does."""
         self._resolver = resolver
         self._views = views
         self._database = database
         self._defaults = defaults
+        self._expressions = expressions
         self.set_warehouse(warehouse)
 
     def set_warehouse(self, warehouse: str) -> None:
@@ -61,7 +65,11 @@ class CachedMethods:
         method = self._methods.get(call.method)
         if method is None:
             return None
-        asked = self._understood(call)
+        asked: Understood | None = self._understood(call)
+        if asked is Unable.EXPRESSION:
+            asked = self._read_now(method, call)
+        if asked is None:
+            return None
         if isinstance(asked, Unable):
             return Relay(asked)
         requirement = self._requirement(asked, call.min_position)
@@ -82,11 +90,14 @@ class CachedMethods:
     async def answer(self, call: Call) -> Answer | Relay:
         if call.method == _CURRENT_EVENT:
             return await self._current_event()
+        method = self._methods[call.method]
         asked = self._understood(call)
+        if asked is Unable.EXPRESSION:
+            asked = await self._read(method, call)
         if isinstance(asked, Unable):
             return Relay(asked)
         requirement = self._requirement(asked, call.min_position)
-        chain = _Chain(self._methods[call.method], requirement)
+        chain = _Chain(method, requirement)
         read: Read[Outcome] | None = asked.read
         try:
             while read is not None:
@@ -117,6 +128,29 @@ class CachedMethods:
             return Unable.UNREADABLE
         except InputError:
             return Unable.FORM
+
+    def _read_now(self, method: Method, call: Call) -> Understood | None:
+        """A call with a serialized expression; None where that must be waited for."""
+        if self._expressions is None:
+            return Unable.EXPRESSION
+        given = decode(method.arguments, call.arguments)
+        text = self._expressions.known(expression_of(given))
+        return text if text is None else self._by_text(method, call, given, text)
+
+    async def _read(self, method: Method, call: Call) -> Understood:
+        if self._expressions is None:
+            return Unable.EXPRESSION
+        given = decode(method.arguments, call.arguments)
+        text = await self._expressions.text(expression_of(given))
+        return self._by_text(method, call, given, text)
+
+    def _by_text(
+        self, method: Method, call: Call, given: Arguments, text: str | Unable
+    ) -> Understood:
+        """The same call with the filter that its expression stands for."""
+        if isinstance(text, Unable):
+            return text
+        return self._understand(call.method, encode(method.arguments, with_text(given, text)))
 
     def _requirement(self, asked: Asked, min_position: Position | None) -> Requirement:
         consistency = Consistency.WRITE_IDS

@@ -238,6 +238,12 @@ _PARTITIONS: Final = {
         _META_FIRST,
         ("req", requests.PARTITIONS_BY_EXPRESSION),
     ),
+    "get_partitions_spec_by_expr": _method(
+        selections.get_partitions_spec_by_expr,
+        BY_EXPRESSION,
+        _META_FIRST,
+        ("req", requests.PARTITIONS_BY_EXPRESSION),
+    ),
     "get_partitions_with_specs": _method(
         specs.get_partitions_with_specs,
         LIST_IN,

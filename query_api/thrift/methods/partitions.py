@@ -20,6 +20,7 @@ from query_api.thrift.call import Unable
 from query_api.thrift.methods.capabilities import partitions_lack_buckets
 from query_api.thrift.methods.compliance import columns_with_statistics
 from query_api.thrift.methods.facts import TableFacts, facts
+from query_api.thrift.methods.grouping import grouped
 from query_api.thrift.methods.outcome import Items, Outcome, structs, texts
 from query_api.thrift.methods.statistics import chosen, described
 from query_api.thrift.methods.table_method import TableMethod
@@ -34,6 +35,8 @@ class Of(Enum):
     OBJECTS = 0
     NAMES = 1
     NUMBER = 2
+    SPECS = 3
+    """They, in groups that share a descriptor."""
 
 
 class Partitions(TableMethod, frozen=True, kw_only=True):
@@ -81,6 +84,8 @@ class Partitions(TableMethod, frozen=True, kw_only=True):
         wanted = self.wanted if self.names is None else _of_names(self.names, about.keys)
         values = Choice(self.table, wanted, page).values(objects, table)
         found = map(shown, objects.partitions(self.table, values))
+        if self.of_each is Of.SPECS:
+            return grouped(self.table, table, found)
         if self.names is None and len(values) > _WHOLE_MAX:
             return Items(len(values), found)
         return structs(list(found))

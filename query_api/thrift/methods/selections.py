@@ -187,6 +187,10 @@ def get_partitions_by_expr(given: Arguments) -> Understood:
     return _by_expression(given, Of.OBJECTS)
 
 
+def get_partitions_spec_by_expr(given: Arguments) -> Understood:
+    return _by_expression(given, Of.SPECS)
+
+
 def _by_expression(given: Arguments, of_each: Of) -> Understood:
     request = given["req"]
     refuse_unknown(request, "order", *_PATTERNS)

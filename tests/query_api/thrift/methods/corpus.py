@@ -45,6 +45,7 @@ UNORDERED = frozenset(
         *("get_primary_keys", "get_foreign_keys", "get_unique_constraints"),
         *("get_not_null_constraints", "get_default_constraints", "get_check_constraints"),
         *("get_all_table_constraints", "get_partitions_with_specs"),
+        "get_partitions_spec_by_expr",
     )
 )
 
@@ -293,6 +294,7 @@ def _by_filter(table: Table, place: dict[str, str]) -> Iterator[Call]:
             "defaultPartitionName": "__HIVE_DEFAULT_PARTITION__",
         }
         yield req("get_partitions_by_expr", "PartitionsByExprRequest", **given)
+        yield req("get_partitions_spec_by_expr", "PartitionsByExprRequest", **given)
         yield req("get_partition_names_req", "PartitionsByExprRequest", **given)
     for text in filters[:1] + filters[3:5]:
         short = {**place, "skipColumnSchemaForPartition": True, "maxParts": 2}
@@ -300,6 +302,8 @@ def _by_filter(table: Table, place: dict[str, str]) -> Iterator[Call]:
         yield req(*by_filter, **short, filter=text)
         by_expression = "get_partitions_by_expr", "PartitionsByExprRequest"
         yield req(*by_expression, **short, expr=text.encode())
+        specs = "get_partitions_spec_by_expr", by_expression[1]
+        yield req(*specs, **short, expr=text.encode())
         yield req("get_partition_names_req", by_expression[1], **short, expr=text.encode())
     yield req("get_partition_names_req", "PartitionsByExprRequest", **place, expr=b"\xff")
     yield req(

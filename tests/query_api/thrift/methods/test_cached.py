@@ -20,6 +20,7 @@ from query_api.resolver.resolver import Resolver
 from query_api.shards import Views
 from query_api.thrift.call import Answer, Call, Client, Relay, Unable
 from query_api.thrift.methods import CachedMethods
+from query_api.thrift.methods.expressions import Expressions
 from query_api.thrift.methods.interface import methods
 from tests.query_api.shards import (
     ORDERS_ID,
@@ -38,6 +39,7 @@ from tests.query_api.thrift.methods.comparing import whole
 
 EVENT = 2_000
 PARTITIONS = 1_500
+KRYO = b"\1\0org.apache.hadoop.hive.ql.plan.ExprNodeGenericFuncDes\xe3"
 METHODS = methods("")
 EXCEPTION = Struct("Exception", (1, "message", string))
 FOUND = Struct("GetTableResult", (1, "table", TABLE))
@@ -75,9 +77,14 @@ def source() -> MemoryShards:
     return shards()
 
 
-def cached(source: MemoryShards, consistency: Consistency = Consistency.ANY) -> CachedMethods:
+def cached(
+    source: MemoryShards,
+    consistency: Consistency = Consistency.ANY,
+    expressions: Expressions | None = None,
+) -> CachedMethods:
     views, database = Views(source), Current()
-    return CachedMethods(Resolver(views, database), views, database, Defaults(consistency))
+    resolver, defaults = Resolver(views, database), Defaults(consistency)
+    return CachedMethods(resolver, views, database, defaults, expressions=expressions)
 
 
 def call(method: str, /, **given: Any) -> Call:
@@ -165,6 +172,53 @@ def test_long_lists_are_written_while_they_are_read(source: MemoryShards) -> Non
 )
 def test_what_is_not_understood_is_relayed(source: MemoryShards, asked: Call, why: Unable) -> None:
     assert reason(now(cached(source), asked)) is why
+
+
+class Reads:
+    """Reads one expression, at once or later."""
+
+    def __init__(self, text: str | Unable, *, at_once: bool) -> None:
+        self._text = text
+        self._at_once = at_once
+
+    def known(self, expression: bytes) -> str | Unable | None:
+        assert expression == KRYO
+        return self._text if self._at_once else None
+
+    async def text(self, expression: bytes) -> str | Unable:
+        assert expression == KRYO
+        return self._text
+
+
+def by_expression(expression: bytes) -> Call:
+    request = {"dbName": "sales", "tblName": "orders", "expr": expression, "maxParts": -1}
+    asked = encode(requests.PARTITIONS_BY_EXPRESSION, request)
+    return call("get_partition_names_req", req=asked)
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_serialized_expression_is_answered_as_its_filter(
+    source: MemoryShards, at_once: bool
+) -> None:
+    text = "(ds = '00007')"
+    found = now(cached(source, expressions=Reads(text, at_once=at_once)), by_expression(KRYO))
+    assert isinstance(found, Answer)
+    expected = now(cached(source), by_expression(text.encode()))
+    assert isinstance(expected, Answer)
+    assert whole(found) == whole(expected)
+    assert b"ds=00007" in whole(found)
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize(
+    ("text", "why"), [(Unable.EXPRESSION, Unable.EXPRESSION), ("upper(ds) = 'A'", Unable.FORM)]
+)
+def test_an_expression_that_is_no_filter_is_relayed(
+    source: MemoryShards, text: str | Unable, why: Unable, at_once: bool
+) -> None:
+    cache = cached(source, expressions=Reads(text, at_once=at_once))
+    assert reason(now(cache, by_expression(KRYO))) is why
+    assert reason(now(cached(source), by_expression(KRYO))) is Unable.EXPRESSION
 
 
 def test_unknown_fields_are_relayed(source: MemoryShards) -> None:

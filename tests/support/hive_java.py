@@ -1,0 +1,75 @@
+"""Hive's own classes, run in a process of Java and called from here."""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from py4j.java_gateway import GatewayParameters, JavaGateway, find_jar_path
+
+from metatide.stack import jars
+from metatide.stack.metastore import java_21
+from query_api.thrift.gateway import OPTIONS
+
+
+@contextmanager
+def hive_java() -> Iterator[JavaGateway]:
+    """`jvm` of what comes has all packages of Hive 4.2."""
+    server = ("py4j.GatewayServer", "--die-on-broken-pipe", "--enable-auth", "0")
+    command = [
+        str(java_21()),
+        *OPTIONS,
+        "-cp",
+        f"{find_jar_path()}:{jars.fetch('hive')}/*",
+        *server,
+    ]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
+        assert process.stdout is not None
+        port, token = int(process.stdout.readline()), process.stdout.readline().decode().strip()
+        # Else it would still speak of its objects when the process is gone.
+        parameters = GatewayParameters(
+            port=port, auth_token=token, auto_convert=True, enable_memory_management=False
+        )
+        gateway = JavaGateway(gateway_parameters=parameters)
+        try:
+            yield gateway
+        finally:
+            gateway.shutdown()
+            process.kill()
+
+
+class Serialized:
+    """Expressions as Hive's compiler builds them, and as its client sends them."""
+
+    def __init__(self, gateway: JavaGateway) -> None:
+        hive = gateway.jvm.org.apache.hadoop.hive
+        self._types = hive.serde2.typeinfo.TypeInfoFactory
+        self._plan = hive.ql.plan
+        self._functions = hive.ql.udf.generic
+        self._utilities = hive.ql.exec.SerializationUtilities
+        self._hive = hive
+
+    def column(self, name: str, type_: str) -> Any:
+        return self._plan.ExprNodeColumnDesc(
+            self._types.getPrimitiveTypeInfo(type_), name, "t", True
+        )
+
+    def constant(self, value: Any, type_: str) -> Any:
+        if type_ == "date":
+            value = self._hive.common.type.Date.valueOf(value)
+        return self._plan.ExprNodeConstantDesc(self._types.getPrimitiveTypeInfo(type_), value)
+
+    def call(self, function: str, *children: Any) -> Any:
+        """`function` is the class's name without what all of them begin with."""
+        if function == "Like":
+            bridge = self._functions.GenericUDFBridge
+            found = bridge("like", True, "org.apache.hadoop.hive.ql.udf.UDFLike")
+        else:
+            found = getattr(self._functions, f"GenericUDF{function}")()
+        return self._plan.ExprNodeGenericFuncDesc.newInstance(found, list(children))
+
+    def bytes_of(self, expression: Any) -> bytes:
+        found: bytes = self._utilities.serializeObjectWithTypeInformation(expression)
+        return found
