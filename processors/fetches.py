@@ -1,8 +1,9 @@
-"""Faust's Kafka transport, with two changes.
+"""Faust's Kafka transport, with three changes.
 
 1. One of its messages is all that a fetch brought of a partition. What Faust does for a message,
    in three turns of the event loop, costs several times as much as folding a record.
 2. A commit of offsets gives up soon. Without brokers it would hold up all else, even the end.
+3. It joins the group as the member that it was before, and says as which one it did.
 """
 
 import asyncio
@@ -16,6 +17,22 @@ COMMIT_TIMEOUT_S: Final = 1.0
 
 
 class _Thread(aiokafka.AIOKafkaConsumerThread):
+    async def on_start(self) -> None:
+        """Faust subscribes later, and by that it joins the group."""
+        await super().on_start()
+        transport: Any = self.transport
+        self._coordinator.member_id = transport.member_id
+
+    @property
+    def member_id(self) -> str:
+        found: str = self._coordinator.member_id
+        return found
+
+    @property
+    def _coordinator(self) -> Any:
+        consumer: Any = self._consumer
+        return consumer._coordinator  # noqa: SLF001
+
     async def _commit(self, offsets: Mapping[TP, int]) -> bool:
         try:
             async with asyncio.timeout(COMMIT_TIMEOUT_S):
@@ -28,6 +45,13 @@ class _Thread(aiokafka.AIOKafkaConsumerThread):
 class _Consumer(aiokafka.Consumer):
     def _new_consumer_thread(self) -> _Thread:
         return _Thread(self, loop=self.loop, beacon=self.beacon)
+
+    @property
+    def member_id(self) -> str:
+        """As whom the group knows it."""
+        thread: Any = self._thread
+        found: str = thread.member_id
+        return found
 
     async def _getmany(
         self, active_partitions: set[TP] | None, timeout: float
@@ -58,3 +82,5 @@ class Transport(aiokafka.Transport):
     """Its messages have a list of aiokafka's records for a value."""
 
     Consumer = _Consumer
+    member_id = ""
+    """As whom to join; a group that doesn't know it takes it for a new member."""

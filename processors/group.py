@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from processors.credentials import credentials
 from processors.fetches import Transport
+from processors.member import Member
 from processors.shard import Record
 from processors.topic import Topic
 
@@ -55,6 +56,7 @@ class Group:
     2. Says which shards are this worker's, and when that may be changing.
     3. Faust's committed offsets are for lag tools: shards say where to go on, by `follow`.
     4. Where Faust crashes, as it does when a commit fails, another app takes its place.
+    5. One that was killed goes on as the member that it was: nobody waits for that one's session.
     """
 
     def __init__(
@@ -72,6 +74,12 @@ class Group:
         self._assigned = assigned
         self._unsettled = unsettled
         self._app: faust.App | None = None
+        self._member = Member(membership.folder / "member", self._client_id)
+
+    @property
+    def _client_id(self) -> str:
+        """The group's ids of members begin with it, so that tools show who is where."""
+        return f"{self._membership.name}@{self._membership.address}"
 
     async def run(self) -> None:
         """Until it is cancelled."""
@@ -131,7 +139,7 @@ class Group:
             membership.group,
             broker=f"aiokafka://{self._topic.servers.replace(',', ';aiokafka://')}",
             broker_credentials=credentials(self._topic.security),
-            broker_client_id=f"{membership.name}@{membership.address}",
+            broker_client_id=self._client_id,
             canonical_url=f"http://{membership.address}",
             broker_session_timeout=timeout_s,
             broker_heartbeat_interval=HEARTBEAT_S,
@@ -153,6 +161,7 @@ class Group:
             TableManager=_NoTables,
         )
         app.transport = Transport(app.conf.broker_consumer, app)
+        app.transport.member_id = self._member.id
         topic = app.topic(self._topic.name, value_type=bytes, value_serializer="raw")
 
         async def fold(stream: Any) -> None:
@@ -173,7 +182,9 @@ class Group:
     async def _revoked(self, *_: Any, **__: Any) -> None:
         self._unsettled()
 
-    async def _shared_out(self, _: Any, assigned: Iterable[TP], **__: Any) -> None:
+    async def _shared_out(self, app: faust.App, assigned: Iterable[TP], **__: Any) -> None:
+        consumer: Any = app.consumer
+        self._member.keep(consumer.member_id)
         self._assigned(
             frozenset(one.partition for one in assigned if one.topic == self._topic.name)
         )
