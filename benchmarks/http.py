@@ -11,8 +11,8 @@ tables. The shard folds up to the current event every 50 ms.
 
 import asyncio
 import json
+import multiprocessing
 import os
-import selectors
 import socket
 import subprocess
 import sys
@@ -20,6 +20,7 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from multiprocessing.synchronize import Event as ProcessEvent
 from pathlib import Path
 from time import monotonic, perf_counter, sleep
 from typing import Any, Final
@@ -29,6 +30,7 @@ import sqlalchemy as sa
 import uvloop
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from benchmarks.load import Load, connect, cpu_s, measure, receive
 from hive.errors import UnansweredError
 from hive.names import table_name
 from hive.schema import Version, create, metadata
@@ -55,7 +57,7 @@ CLIENTS: Final = 32
 LATEST_CLIENTS: Final = 64
 EVENTS_PER_S: Final = 200
 FOLD_EVERY_S: Final = 0.05
-SECONDS: Final = 5.0
+SECONDS: Final = 2.5
 ONCE: Final = 20
 SMALL_PARTITIONS: Final = 10_000
 LARGE_PARTITIONS: Final = 100_000
@@ -65,6 +67,8 @@ EVENTS = table_name(None, "sales", "events")
 PATH: Final = "/v1/databases/sales/tables/orders"
 ANY: Final = "consistency=any"
 LATEST: Final = "consistency=latest"
+NAMES: Final = f"{PATH}/partition-names?{ANY}"
+FILTERED: Final = f"/v1/databases/sales/tables/events/partitions?{ANY}&filter=ds="
 
 
 class OneShard:
@@ -246,83 +250,23 @@ def _await_port(port: int, process: "subprocess.Popen[bytes]") -> None:
     raise SystemExit("the server did not start")
 
 
-class Client:
-    """One keep-alive connection that asks the same again and again."""
-
-    def __init__(self, port: int, request: bytes) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", port))
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._request = request
-        self._received = 0
-        self._expected = 0
-        self._sent = 0.0
-
-    def ask(self) -> None:
-        self._received = self._expected = 0
-        self._sent = perf_counter()
-        self.socket.sendall(self._request)
-
-    def receive(self) -> float | None:
-        """The time that the answer took, when all of it is there."""
-        data = self.socket.recv(1 << 20)
-        if not self._expected:
-            head, _, _ = data.partition(b"\r\n\r\n")
-            _, found, rest = head.lower().partition(b"content-length: ")
-            length = int(rest.split(b"\r\n", 1)[0]) if found else 0
-            self._expected = len(head) + 4 + length
-        self._received += len(data)
-        return perf_counter() - self._sent if self._received >= self._expected else None
-
-
-def cpu_s(process: psutil.Process) -> float:
-    times = process.cpu_times()
-    return float(times.user + times.system)
-
-
-def measure(
-    running: psutil.Process, port: int, path: str, clients: int, headers: str = ""
+def measured(
+    server: psutil.Process, port: int, path: str, clients: int, headers: str = ""
 ) -> dict[str, Any]:
-    request = f"GET {path} HTTP/1.1\r\nHost: here\r\n{headers}\r\n".encode()
-    opened = [Client(port, request) for _ in range(clients)]
-    own = psutil.Process()
-    cpu_before = cpu_s(running), cpu_s(own)
-    with selectors.DefaultSelector() as selector:
-        for client in opened:
-            selector.register(client.socket, selectors.EVENT_READ, client)
-            client.ask()
-        seconds: list[float] = []
-        end = perf_counter() + SECONDS
-        while perf_counter() < end:
-            for key, _ in selector.select(1):
-                took = key.data.receive()
-                if took is not None:
-                    seconds.append(took)
-                    key.data.ask()
-    spent = [cpu_s(one) - before for one, before in zip((running, own), cpu_before, strict=True)]
-    for client in opened:
-        client.socket.close()
-    seconds.sort()
-    server_s, client_s = (round(10_000 * one / len(seconds), 2) for one in spent)
-    return {
-        "per_s": round(len(seconds) / SECONDS),
-        "p50_ms": round(1000 * seconds[len(seconds) // 2], 3),
-        "p99_ms": round(1000 * seconds[int(len(seconds) * 0.99)], 3),
-        "cpu_s": {"server": server_s, "client": client_s},
-    }
+    return measure(Load(port, path, clients, SECONDS, headers), server)
 
 
-def get(port: int, path: str) -> tuple[str, bytes]:
-    """Head and the beginning of the body."""
-    with socket.create_connection(("127.0.0.1", port)) as asking:
-        asking.sendall(f"GET {path} HTTP/1.1\r\nHost: here\r\n\r\n".encode())
-        head, _, body = asking.recv(1 << 16).partition(b"\r\n\r\n")
-        body = body or asking.recv(1 << 16)
-    return head.decode("latin-1"), body
+def get(port: int, path: str) -> tuple[bytes, bytes]:
+    """Head and body."""
+    with connect(port) as connected:
+        connected.sendall(Load(port, path, 1, 0).request)
+        head, _, body = receive(connected).partition(b"\r\n\r\n")
+    return head, body
 
 
 def etag(port: int, path: str) -> str:
     head, _ = get(port, path)
-    return next(line[6:] for line in head.split("\r\n") if line.lower().startswith("etag: "))
+    return next(line[6:].decode() for line in head.split(b"\r\n") if line.startswith(b"etag: "))
 
 
 def show(name: str, clients: int, figures: dict[str, Any], **more: Any) -> None:
@@ -337,52 +281,45 @@ def free_port() -> int:
 
 
 def measure_any() -> None:
-    port = free_port()
-    table, count = f"{PATH}?{ANY}", 0
-    other = f"/v1/databases/sales/tables/events/partitions?{ANY}&filter=ds='d0042'&limit=1000"
-    runs = [
-        ("a table from the cache", table, CLIENTS, ""),
-        ("a table that is known: 304", table, CLIENTS, None),
-        ("10,000 partition names, kept", f"{PATH}/partition-names?{ANY}&limit=10000", 1, ""),
-        ("1,000 of 100,000 partitions by filter, kept", other, 1, ""),
-    ]
+    port, table = free_port(), f"{PATH}?{ANY}"
     with server(port) as running:
-        measure(running, port, "/empty", CLIENTS)
-        for name, path, clients, headers in runs:
-            if headers is None:
-                headers = f"If-None-Match: {etag(port, path)}\r\n"
-            figures = measure(running, port, path, clients, headers)
-            show(name, clients, figures, empty_handler=measure(running, port, "/empty", clients))
-        for name, path in (
-            ("10,000 partition names", f"{PATH}/partition-names?{ANY}&limit={{}}"),
+        measured(running, port, "/empty", CLIENTS)
+        for name, path, clients, headers in (
+            ("a table from the cache", table, CLIENTS, ""),
             (
-                "1,000 of 100,000 partitions by filter",
-                f"/v1/databases/sales/tables/events/partitions?{ANY}&filter=ds='d{{}}'&limit=1000",
+                "a table that is known: 304",
+                table,
+                CLIENTS,
+                f"If-None-Match: {etag(port, table)}\r\n",
             ),
+            ("10,000 partition names, kept", f"{NAMES}&limit=10000", 1, ""),
+            ("1,000 of 100,000 partitions by filter, kept", f"{FILTERED}'d0099'", 1, ""),
         ):
-            took = []
-            cpu_before = cpu_s(running)
-            for number in range(ONCE):
-                count += 1
-                once = 10_000 + count if "names" in name else f"{number:04d}"
-                began = perf_counter()
-                read_all(port, path.format(once))
-                took.append(1000 * (perf_counter() - began))
-            took.sort()
-            spent = 1000 * (cpu_s(running) - cpu_before) / ONCE
-            figures = {"p50_ms": round(took[ONCE // 2], 1), "p99_ms": round(took[-1], 1)}
-            show(f"{name}, asked for the first time", 1, {**figures, "cpu_ms": round(spent, 1)})
+            figures = measured(running, port, path, clients, headers)
+            show(name, clients, figures, empty_handler=measured(running, port, "/empty", clients))
+        show_once(running, port, "10,000 partition names", f"{NAMES}&limit=1{{:04d}}")
+        show_once(running, port, "1,000 of 100,000 partitions by filter", f"{FILTERED}'d{{:04d}}'")
 
 
-def read_all(port: int, path: str) -> None:
-    client = Client(port, f"GET {path} HTTP/1.1\r\nHost: here\r\n\r\n".encode())
-    client.ask()
-    while client.receive() is None:
-        pass
-    client.socket.close()
+def show_once(server: psutil.Process, port: int, name: str, path: str) -> None:
+    """Requests each of which is the first of its kind, beside as many to the empty handler."""
+    found = {}
+    for kind, asked in ((name, path), ("empty_handler", "/empty")):
+        took, before = [], cpu_s(server)
+        for number in range(ONCE):
+            began = perf_counter()
+            get(port, asked.format(number))
+            took.append(1000 * (perf_counter() - began))
+        took.sort()
+        found[kind] = {
+            "p50_ms": round(took[ONCE // 2], 1),
+            "max_ms": round(took[-1], 1),
+            "cpu_ms": round(1000 * (cpu_s(server) - before) / ONCE, 1),
+        }
+    show(f"{name}, asked for the first time", 1, found[name], empty_handler=found["empty_handler"])
 
 
-def write_events(url: str, stop: threading.Event) -> None:
+def write_events(url: str, stop: threading.Event | ProcessEvent) -> None:
     """Events on other tables, each in a transaction of its own, as a metastore writes them."""
     engine = bounded_engine(url, connections=1, statement_timeout_ms=1000)
     tables = metadata(Version.V4_1).tables
@@ -401,8 +338,22 @@ def write_events(url: str, stop: threading.Event) -> None:
     engine.dispose()
 
 
+@contextmanager
+def writer(url: str) -> Iterator[None]:
+    """A process that writes them."""
+    context = multiprocessing.get_context("spawn")
+    stop = context.Event()
+    process = context.Process(target=write_events, args=(url, stop))
+    process.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        process.join(30)
+
+
 def measure_latest() -> None:
-    port, table = free_port(), f"{PATH}?{LATEST}"
+    port = free_port()
     with postgres.server() as database:
         url = database.new_database()
         engine = bounded_engine(url, connections=1, statement_timeout_ms=1000)
@@ -411,22 +362,20 @@ def measure_latest() -> None:
         sequence = metadata(Version.V4_1).tables["NOTIFICATION_SEQUENCE"]
         with engine.begin() as connection:
             connection.execute(sa.update(sequence).values(NEXT_EVENT_ID=1_000))
-        with server(port, url) as running:
-            sleep(1)
-            for name in ("latest, nothing happens", "latest, 200 events/s on other tables"):
-                stop = threading.Event()
-                writer = threading.Thread(target=write_events, args=(url, stop))
-                if "200" in name:
-                    writer.start()
-                before = int(get(port, "/reads")[1])
-                figures = measure(running, port, table, LATEST_CLIENTS)
-                reads = (int(get(port, "/reads")[1]) - before) / SECONDS
-                stop.set()
-                empty = measure(running, port, "/empty", LATEST_CLIENTS)
-                show(name, LATEST_CLIENTS, figures, statements_per_s=reads, empty_handler=empty)
-                if writer.ident is not None:
-                    writer.join()
         engine.dispose()
+        with server(port, url) as running:
+            show_latest(running, port, "latest, nothing happens")
+            with writer(url):
+                show_latest(running, port, f"latest, {EVENTS_PER_S} events/s on other tables")
+
+
+def show_latest(server: psutil.Process, port: int, name: str) -> None:
+    measure(Load(port, f"{PATH}?{LATEST}", LATEST_CLIENTS, 1), server)
+    before, began = int(get(port, "/reads")[1]), perf_counter()
+    figures = measured(server, port, f"{PATH}?{LATEST}", LATEST_CLIENTS)
+    statements = (int(get(port, "/reads")[1]) - before) / (perf_counter() - began)
+    empty = measured(server, port, "/empty", LATEST_CLIENTS)
+    show(name, LATEST_CLIENTS, figures, statements_per_s=round(statements), empty_handler=empty)
 
 
 def main() -> None:

@@ -1,0 +1,129 @@
+"""A closed loop of keep-alive HTTP connections, in a process of its own.
+
+It costs little beside what it measures: of answers as long as the first it only counts the bytes.
+"""
+
+import json
+import os
+import select
+import socket
+import subprocess
+import sys
+import time
+from typing import Any, Final, NamedTuple
+
+import psutil
+
+_RECEIVED_MAX: Final = 1 << 20
+_PATIENCE_S: Final = 30
+
+
+class Load(NamedTuple):
+    """What is asked, by so many at a time, for so long."""
+
+    port: int
+    path: str
+    clients: int
+    seconds: float
+    headers: str = ""
+
+    @property
+    def request(self) -> bytes:
+        return f"GET {self.path} HTTP/1.1\r\nHost: here\r\n{self.headers}\r\n".encode()
+
+
+def measure(load: Load, server: psutil.Process) -> dict[str, Any]:
+    """Answers a second, how long each took, and what 10,000 cost the server and the clients."""
+    command = [sys.executable, "-m", "benchmarks.load", *map(str, load)]
+    before = cpu_s(server)
+    told = subprocess.check_output(command, timeout=load.seconds + _PATIENCE_S)
+    found: dict[str, Any] = json.loads(told)
+    spent, count = cpu_s(server) - before, found.pop("count")
+    found["cpu_s"] = {
+        "server": round(10_000 * spent / count, 3),
+        "clients": round(10_000 * found.pop("cpu_s") / count, 3),
+    }
+    return found
+
+
+def cpu_s(process: psutil.Process) -> float:
+    """The processor time that it has taken."""
+    times = process.cpu_times()
+    return float(times.user + times.system)
+
+
+def connect(port: int) -> socket.socket:
+    connected = socket.create_connection(("127.0.0.1", port), _PATIENCE_S)
+    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connected
+
+
+def receive(connected: socket.socket) -> bytes:
+    """One whole answer, whose head tells its length if it has a body."""
+    data = b""
+    while not data or len(data) < length(data):
+        more = connected.recv(_RECEIVED_MAX)
+        assert more, "the server hung up"
+        data += more
+    return data
+
+
+def length(data: bytes) -> int:
+    """Of an answer that begins so, its head within."""
+    head, ended, _ = data.partition(b"\r\n\r\n")
+    assert ended, "a head in parts"
+    _, found, rest = head.lower().partition(b"\r\ncontent-length: ")
+    return len(head) + 4 + (int(rest.split(b"\r\n", 1)[0]) if found else 0)
+
+
+def ask(load: Load) -> dict[str, Any]:
+    request = load.request
+    with connect(load.port) as first:
+        first.sendall(request)
+        size = len(receive(first))
+    opened = {one.fileno(): one for one in (connect(load.port) for _ in range(load.clients))}
+    polling = select.epoll()
+    now = time.perf_counter
+    sent: dict[int, float] = {}
+    missing = dict.fromkeys(opened, size)
+    took: list[float] = []
+    began_cpu = time.process_time()
+    end = now() + load.seconds
+    for number, one in opened.items():
+        polling.register(number, select.EPOLLIN)
+        sent[number] = now()
+        one.send(request)
+    while (at := now()) < end:
+        for number, _ in polling.poll(1):
+            one = opened[number]
+            data = one.recv(_RECEIVED_MAX)
+            if missing[number] == size and len(data) != size:
+                missing[number] = length(data)
+            missing[number] -= len(data)
+            if missing[number] <= 0:
+                missing[number] = size
+                at = now()
+                took.append(at - sent[number])
+                sent[number] = at
+                one.send(request)
+    spent = time.process_time() - began_cpu
+    took.sort()
+    return {
+        "per_s": round(len(took) / load.seconds),
+        "p50_ms": round(1000 * took[len(took) // 2], 3),
+        "p99_ms": round(1000 * took[int(len(took) * 0.99)], 3),
+        "count": len(took),
+        "cpu_s": spent,
+    }
+
+
+def main() -> None:
+    port, path, clients, seconds, headers = sys.argv[1:]
+    print(json.dumps(ask(Load(int(port), path, int(clients), float(seconds), headers))))
+    # Without waiting for the server to close its side.
+    sys.stdout.flush()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
