@@ -125,7 +125,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
         yield made
 
 
-@pytest.mark.torture
+@pytest.mark.spark
 @pytest.mark.timeout(3_000)
 def test_a_killed_executor_doesn_t_matter(kafka_broker: str, cluster: Cluster) -> None:
     topic = new_topic(kafka_broker, SHARDS)
