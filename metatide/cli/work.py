@@ -18,10 +18,12 @@ from metatide.serving import WorkerShards, open_primary, read_settings, tls
 from metatide.stack.machine import free_port, require_port
 from processors.directory import worker_path
 from processors.limits import Allowed
+from processors.status import worker_status
 from processors.web import metrics_route, routes
 from processors.worker import Worker, WorkerSettings
 from query_api.database import Primary
 from query_api.http import Check, ReadServer, Settings, create_app
+from query_api.http.page import Around, answered_by
 
 MIB = 1 << 20
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -138,6 +140,10 @@ def _application(
     audits = [] if operating is None else [operating.metrics_page]
     pages = [worker.metrics.page, primary.fallback.metrics.page, *thrift, *audits]
     follows = Check("shards", lambda: None if worker.ready else "some don't follow the topic yet")
+    around = Around(
+        lambda: worker_status(worker),
+        lambda: [] if endpoint is None else answered_by("thrift", endpoint.server.counts()),
+    )
     return create_app(
         shards,
         primary,
@@ -149,6 +155,7 @@ def _application(
             *([] if endpoint is None else endpoint.routes),
             *([] if operating is None else operating.routes),
         ],
+        around=around,
     )
 
 

@@ -3,13 +3,16 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import httpx
 import psutil
 import sqlalchemy as sa
 import uvicorn
+from starlette.requests import Request
 
 from metatide.config import Config, load
 from metatide.stack.database import fault, make_engine
 from metatide.stack.kafka import KafkaProbe
+from metatide.stack.machine import ANY
 from metatide.stack.state import StateFile
 from query_api.http import Check, create_status_app
 
@@ -30,6 +33,22 @@ def _database(engine: sa.Engine) -> Callable[[], str | None]:
     return lambda: fault(engine)
 
 
+def worker_page(config: Config) -> Callable[[Request], str | None]:
+    """Where a worker shows its page; None while none runs."""
+
+    def find(request: Request) -> str | None:
+        state = StateFile(config.data_dir).read()
+        for one in [] if state is None else state.processes:
+            if one.name.startswith("worker-") and one.phase == "running":
+                url = httpx.URL(one.address).copy_with(path="/")
+                # Where workers listen on all addresses, it is the one that was used to get here.
+                everywhere = config.worker.host == ANY
+                return str(url.copy_with(host=request.url.hostname) if everywhere else url)
+        return None
+
+    return find
+
+
 def _processes(folder: Path) -> Callable[[], str | None]:
     def check() -> str | None:
         state = StateFile(folder).read()
@@ -44,7 +63,7 @@ def _processes(folder: Path) -> Callable[[], str | None]:
 def main() -> None:
     config = load().config
     uvicorn.run(
-        create_status_app(checks(config)),
+        create_status_app(checks(config), worker_page(config)),
         host=config.http.host,
         port=config.http.port,
         access_log=False,

@@ -4,11 +4,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from sqlalchemy import text
 
+from hive.events.row import NotificationRow
 from hive.filters.bounds import Span
 from hive.names import TableName, partition_name, partition_values
 from hive.reader import partitions as stored_partitions
 from hive.reader.constraints import read_constraints
 from hive.reader.databases import read_catalogs, read_databases, read_functions
+from hive.reader.events import read_recent_events
 from hive.reader.rows.partitions import StoredPartition
 from hive.reader.rows.tables import StoredName, StoredTable
 from hive.reader.snapshot import Snapshot
@@ -132,6 +134,10 @@ class DatabaseObjects:
 
     def catalogs(self) -> list[str]:
         return read_catalogs(self._snapshot)
+
+    def recent_events(self, count: int) -> list[NotificationRow]:
+        """The newest first, without their messages."""
+        return read_recent_events(self._snapshot, count)
 
     def txns(self) -> WriteIdList:
         """The transactions that aren't committed, as a reader who begins now gets them."""

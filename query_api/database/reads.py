@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Generic, NamedTuple, TypeVar
 
+from hive.events.row import NotificationRow
 from hive.names import TableName
 from hive.write_ids.lists import WriteIdList
 from hive.write_ids.text import parse_txn_list
@@ -60,6 +61,16 @@ class CurrentEvent(DatabaseRead[int], frozen=True):
     def answer(self, objects: Objects) -> int:
         assert isinstance(objects, DatabaseObjects)
         return objects.event
+
+
+class ListEvents(DatabaseRead[list[NotificationRow]], frozen=True):
+    """The last rows of the notification log, without their messages; the newest first."""
+
+    count: int
+
+    def answer(self, objects: Objects) -> list[NotificationRow]:
+        assert isinstance(objects, DatabaseObjects)
+        return objects.recent_events(self.count)
 
 
 class ListCatalogs(DatabaseRead[list[str]], frozen=True):

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from html import escape
 from typing import Any, Final
 
 import msgspec
@@ -10,47 +9,38 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from query_api.http.endpoints import DOCUMENT, ENDPOINTS, Endpoint
 from query_api.http.from_kept import FromKept
-from query_api.http.health import Check, Health, Report
+from query_api.http.health import Check, Health
 from query_api.http.messages import problem
+from query_api.http.page import Around
+from query_api.http.page.files import file_routes, send_file
+from query_api.http.page.routes import Pages
 from query_api.http.service import Service, Settings
 from query_api.resolver.resolver import Database, Resolver
 from query_api.shards import ShardSource, Views
 
 _PROMETHEUS: Final = "text/plain; version=0.0.4; charset=utf-8"
 
-_PAGE = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<meta http-equiv="refresh" content="2">
-<title>Metatide: {title}</title>
-<style>
-  :root {{ color-scheme: light dark }}
-  body {{ font: 16px/1.5 system-ui, sans-serif }}
-  body {{ max-width: 44rem; margin: 3rem auto; padding: 0 1rem }}
-  table {{ border-collapse: collapse; width: 100% }}
-  th, td {{ text-align: left; padding: .4rem .8rem .4rem 0; border-bottom: 1px solid #8884 }}
-</style>
-<h1>Metatide is {title}</h1>
-<table>
-<thead><tr><th scope="col">Check<th scope="col">State<th scope="col">Detail</thead>
-<tbody>
-{rows}
-</tbody>
-</table>
-</html>
-"""
 
+def create_status_app(
+    checks: Sequence[Check], page_at: Callable[[Request], str | None] = lambda _: None
+) -> Starlette:
+    """An application that only tells whether all is well; `checks` decide whether it is ready.
 
-def create_status_app(checks: Sequence[Check]) -> Starlette:
-    """An application that only tells whether all is well; `checks` decide whether it is ready."""
-    return Starlette(routes=_status_routes(Health(checks)))
+    `page_at` says where there is a page with more to show. Without one its own page shows `checks`.
+    """
+
+    def page(request: Request) -> Response:
+        url = page_at(request)
+        return send_file(request) if url is None else RedirectResponse(url)
+
+    status = _status_routes(Health(checks))
+    return Starlette(routes=[*status, Route("/", page), *file_routes()])
 
 
 def create_app(
@@ -60,14 +50,19 @@ def create_app(
     checks: Sequence[Check] = (),
     more_metrics: Callable[[], bytes] = bytes,
     more_routes: Sequence[BaseRoute] = (),
+    around: Around | None = None,
 ) -> Starlette:
     """The application of a worker: what its shards or the database answer.
 
-    `more_metrics` is a page that goes below the server's own, `more_routes` go before its own.
+    `more_metrics` is a page that goes below the server's own, `more_routes` go before its own,
+    `around` is what the page at `/` tells beside what is known here.
+
     Whoever gives the database closes it.
     """
     views = Views(shards)
     service = Service(Resolver(views, database), views, settings or Settings())
+
+    pages = Pages(views, database, service, around or Around())
 
     async def metrics(_: Request) -> Response:
         page = service.metrics.page() + more_metrics()
@@ -79,6 +74,7 @@ def create_app(
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
         yield {"kept": service.kept}
+        await pages.close()
         await service.close()
 
     routes: list[BaseRoute] = [_route(endpoint, service) for endpoint in ENDPOINTS]
@@ -94,7 +90,7 @@ def create_app(
 
     return Starlette(
         exception_handlers={HTTPException: refused},
-        routes=[*more_routes, *routes, *_status_routes(Health(checks))],
+        routes=[*more_routes, *routes, *pages.routes, *_status_routes(Health(checks))],
         middleware=[
             Middleware(FromKept, service.kept, service.settings.tokens, database.after_now)
         ],
@@ -128,16 +124,4 @@ def _status_routes(health: Health) -> list[Route]:
         body = msgspec.json.encode(report)
         return Response(body, 200 if report.ready else 503, media_type="application/json")
 
-    async def page(_: Request) -> Response:
-        return HTMLResponse(_render(await health.report()))
-
-    return [Route("/healthz", alive), Route("/readyz", ready), Route("/", page)]
-
-
-def _render(report: Report) -> str:
-    rows = "\n".join(
-        f'<tr><th scope="row">{escape(one.name)}<td>{"✓ good" if one.ok else "✗ bad"}'
-        f"<td>{escape(one.detail)}</tr>"
-        for one in report.checks
-    )
-    return _PAGE.format(title="ready" if report.ready else "not ready", rows=rows)
+    return [Route("/healthz", alive), Route("/readyz", ready)]

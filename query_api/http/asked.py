@@ -1,7 +1,6 @@
-"""Routes for administrators: who may ask, what they sent, and problems as they are sent."""
+"""Routes beside the reads: who may ask, what they sent, and problems as they are sent."""
 
 from collections.abc import Awaitable, Callable
-from http import HTTPStatus
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -10,27 +9,52 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from hive.errors import InputError, MetatideError, TooLargeError
-from query_api.http.access import Tokens
+from query_api.http.access import Role, Tokens
 from query_api.http.allowed import Holder, administrator
-from query_api.http.messages import status_of
+from query_api.http.messages import problem, status_of
 
 BODY_BYTES_MAX: Final = 4 * 1024 * 1024
 B = TypeVar("B")
 Handler = Callable[[Request, Holder], Awaitable[Any]]
+Reading = Callable[[Request], Awaitable[Any]]
+_NO_TOKEN: Final = "send a token that is known here: Authorization: Bearer …"
 
 
 def admin_route(path: str, method: str, tokens: Tokens, handler: Handler) -> Route:
     """One that answers administrators with JSON."""
 
     async def answer(request: Request) -> Response:
+        return await _answer(handler(request, administrator(request, tokens)))
+
+    return _route(path, method, answer)
+
+
+def read_route(path: str, method: str, tokens: Tokens, handler: Reading) -> Route:
+    """One that answers with JSON whoever may read."""
+
+    async def answer(request: Request) -> Response:
+        given = request.headers.get("authorization")
+        if tokens.role_of(None if given is None else given.encode("latin-1")) < Role.READ:
+            return _problem(401, _NO_TOKEN, {"www-authenticate": "Bearer"})
+        return await _answer(handler(request))
+
+    return _route(path, method, answer)
+
+
+def _route(path: str, method: str, answer: Callable[[Request], Awaitable[Response]]) -> Route:
+
+    async def answer_or_problem(request: Request) -> Response:
         try:
-            found = await handler(request, administrator(request, tokens))
+            return await answer(request)
         except MetatideError as error:
             status, headers = status_of(error)
             return _problem(status, str(error), {k.decode(): v.decode() for k, v in headers})
-        return Response(msgspec.json.encode(found), media_type="application/json")
 
-    return Route(path, answer, methods=[method])
+    return Route(path, answer_or_problem, methods=[method])
+
+
+async def _answer(found: Awaitable[Any]) -> Response:
+    return Response(msgspec.json.encode(await found), media_type="application/json")
 
 
 async def body_of(request: Request, kind: type[B]) -> B:
@@ -49,11 +73,5 @@ async def body_of(request: Request, kind: type[B]) -> B:
 
 
 def _problem(status: int, detail: str, headers: dict[str, str]) -> Response:
-    problem = {
-        "type": "about:blank",
-        "title": HTTPStatus(status).phrase,
-        "status": status,
-        "detail": detail,
-    }
     media_type = "application/problem+json"
-    return Response(msgspec.json.encode(problem), status, headers, media_type=media_type)
+    return Response(problem(status, detail), status, headers, media_type=media_type)

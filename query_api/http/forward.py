@@ -54,11 +54,16 @@ class Forwarder:
         url: str,
         parameters: Mapping[str, str | Sequence[str]],
         headers: Headers,
-        body: bytes,
+        body: bytes | None = None,
     ) -> httpx.Response | None:
-        """The whole answer of an owner to a POST; None when it has none."""
+        """The whole answer of an owner to a POST, or to a GET without a body; None when it has
+        none."""
         request = self._to_owners.build_request(
-            "POST", url, params=parameters, headers=[*headers, (FORWARDED, b"1")], content=body
+            "GET" if body is None else "POST",
+            url,
+            params=parameters,
+            headers=[*headers, (FORWARDED, b"1")],
+            content=body,
         )
         return await self._send(request, stream=False)
 

@@ -1,5 +1,6 @@
 """What the server counts."""
 
+from collections import Counter as Counts
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -54,6 +55,16 @@ class Metrics:
 
     def refused(self, status: int) -> None:
         self._refused.labels(str(status)).inc()
+
+    def counts(self) -> Counts[tuple[Source, Reason]]:
+        """The answers, whatever was read."""
+        found: Counts[tuple[Source, Reason]] = Counts()
+        for metric in self._answers.collect():
+            for one in metric.samples:
+                if one.name.endswith("_total"):
+                    grounds = Source(one.labels["source"]), Reason(one.labels["reason"])
+                    found[grounds] += int(one.value)
+        return found
 
     def page(self) -> bytes:
         """In Prometheus' text format."""

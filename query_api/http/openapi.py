@@ -11,6 +11,7 @@ from hive.thrift.constraints import ALL_TABLE_CONSTRAINTS
 from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
 from hive.thrift.structs import DATABASE, FUNCTION, PARTITION, TABLE
 from hive.thrift.types import ListOf, MapOf, SetOf, Struct, Type, binary, boolean, double, string
+from query_api.http import operations
 from query_api.http.endpoints import DOCUMENT, ENDPOINTS, Endpoint
 from query_api.reasons import Reason, Source
 from query_api.requirement import WAIT_MS_MAX, Consistency
@@ -99,9 +100,17 @@ def document() -> dict[str, Any]:
             "names of Hive's Thrift. Each requirement may also be given as a header, for example "
             "`Metatide-Min-Position`.",
         },
-        "paths": {re.sub(":path", "", one.path): _path(one) for one in ENDPOINTS},
+        "paths": {
+            **{re.sub(":path", "", one.path): _path(one) for one in ENDPOINTS},
+            **operations.described({status: _problem(what) for status, what in _PROBLEMS.items()}),
+        },
         "components": {
-            "schemas": {**_schemas(), "Problem": _PROBLEM, "Names": _NAMES},
+            "schemas": {
+                **_schemas(),
+                **operations.schemas(),
+                "Problem": _PROBLEM,
+                "Names": _NAMES,
+            },
             "headers": _HEADERS,
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
@@ -148,7 +157,7 @@ def _operation(endpoint: Endpoint, suffix: str) -> dict[str, Any]:
                 "content": content,
             },
             "304": {"description": "The answer is the one that If-None-Match names"},
-            **{status: _problem(what) for status, what in _PROBLEMS.items()},
+            **{status: _problem(what) for status, what in _PROBLEMS.items() if status != "403"},
         },
     }
 
@@ -216,6 +225,7 @@ def _problem(what: str) -> dict[str, Any]:
 _PROBLEMS: Final = {
     "400": "The request makes no sense",
     "401": "The token is not known",
+    "403": "Only for administrators, see docs/operate.md",
     "404": "There is no such object",
     "413": "Too long, or too many names",
     "503": "Neither cache nor database can answer now",

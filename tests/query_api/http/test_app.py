@@ -51,12 +51,13 @@ def test_one_fault_makes_it_unready_but_not_dead(app: Starlette, faults: Faults)
     assert alive.status_code == 200
 
 
-def test_the_page_shows_every_check_as_text(app: Starlette, faults: Faults) -> None:
-    faults["first"] = "<script>"
+def test_the_page_is_shown_where_there_is_no_better_one(app: Starlette) -> None:
     [page] = get(app, "/")
-    assert "Metatide is not ready" in page.text
-    assert "&lt;script&gt;" in page.text
-    assert "<script>" not in page.text
+    assert page.headers["content-type"] == "text/html; charset=utf-8"
+    assert "/page/app.js" in page.text
+    elsewhere = create_status_app([], lambda request: f"http://{request.url.hostname}:1/")
+    [told] = get(elsewhere, "/")
+    assert (told.status_code, told.headers["location"]) == (307, "http://here:1/")
 
 
 def test_a_check_that_hangs_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,34 @@
+"""What the process around a server of reads adds to the page."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from query_api.reasons import Reason, Source
+
+
+class Answered(msgspec.Struct, frozen=True):
+    """How many reads were answered by whom, and why, since the worker began."""
+
+    server: str
+    """`http` or `thrift`."""
+    source: str
+    reason: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Around:
+    """What a server of reads can't know by itself."""
+
+    status: Callable[[], Any] = lambda: None
+    """What the worker says of itself, as `/v1/status` does."""
+    answered: Callable[[], list[Answered]] = list
+    """By other servers of the same process."""
+
+
+def answered_by(server: str, counts: Mapping[tuple[Source, Reason], int]) -> list[Answered]:
+    """What a server has counted."""
+    return [Answered(server, source, reason, count) for (source, reason), count in counts.items()]

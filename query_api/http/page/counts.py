@@ -1,0 +1,98 @@
+"""How many tables of a shard are warm, and why the others are cold."""
+
+import asyncio
+import time
+from collections import Counter
+from typing import Final
+
+import msgspec
+
+from hive.errors import MetatideError
+from query_api.shards import Views
+from state.export import why_cold
+from state.loads import Doubt
+from state.reading import ShardReader
+from state.store import Position
+
+AGAIN_S: Final = 2.0
+AGAIN_FACTOR: Final = 20.0
+"""Counting takes at most one part of so many of the time."""
+
+
+class TableCounts(msgspec.Struct, frozen=True):
+    """Of one shard."""
+
+    warm: int
+    cold: dict[str, int]
+    """By why."""
+    named: int
+    """Tables in the lists of names that this shard holds, wherever the tables are."""
+
+
+class _Counted(msgspec.Struct, frozen=True):
+    counts: TableCounts
+    position: Position
+    until: float
+
+
+class Counting:
+    """Counts in a thread, and not all the time: what is told may be some seconds old."""
+
+    def __init__(self, views: Views) -> None:
+        self._views = views
+        self._counted: dict[int, _Counted] = {}
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+
+    async def counts(self, number: int) -> TableCounts | None:
+        """None where the shard can't be read."""
+        shard = self._views.source.shard(number)
+        if shard is None:
+            self._counted.pop(number, None)
+            return None
+        known = self._counted.get(number)
+        is_old = known is None or (
+            known.position != shard.position and time.monotonic() >= known.until
+        )
+        if is_old and number not in self._tasks:
+            task = self._tasks[number] = asyncio.create_task(self._count(number, shard.position))
+            task.add_done_callback(lambda _: self._tasks.pop(number))
+        if known is None:
+            await asyncio.wait([self._tasks[number]])
+            known = self._counted.get(number)
+        return None if known is None else known.counts
+
+    async def close(self) -> None:
+        if self._tasks:
+            await asyncio.wait(list(self._tasks.values()))
+
+    async def _count(self, number: int, position: Position) -> None:
+        reader = self._views.own_reader(number)
+        if reader is None:
+            return
+        began = time.monotonic()
+        try:
+            counts = await asyncio.to_thread(count_tables, reader)
+        except MetatideError:
+            # It closes, or its store is broken: its phase and its fault say so.
+            self._counted.pop(number, None)
+            return
+        now = time.monotonic()
+        again_s = max(AGAIN_S, (now - began) * AGAIN_FACTOR)
+        self._counted[number] = _Counted(counts, position, now + again_s)
+
+
+def count_tables(reader: ShardReader) -> TableCounts:
+    """All tables that are known to exist or of which it isn't known; takes a while."""
+    head = reader.head
+    warm, cold = 0, Counter[str]()
+    for name in reader.table_names():
+        state = reader.state(name)
+        assert state is not None
+        why = state.loads.cold(head.applied, head.floor)
+        exists = reader.table(name) is not None
+        if why is None:
+            warm += exists
+        elif exists or state.loads.doubt is not Doubt.DROPPED:
+            cold[why_cold(why, state.loads)] += 1
+    named = sum(1 for db in reader.database_names() for _ in reader.names(db))
+    return TableCounts(warm, dict(cold), named)

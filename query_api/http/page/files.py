@@ -1,0 +1,72 @@
+"""The files of the page: read once, and not sent again to whoever has them."""
+
+from functools import cache
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from query_api.http.messages import etag_of, is_etag_in
+
+FOLDER: Final = Path(__file__).with_name("static")
+INDEX: Final = "index.html"
+PREFIX: Final = "/page/"
+_TYPES: Final = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+HEADERS: Final = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    # What a release brings is seen at once; the ETag saves the bytes.
+    "cache-control": "no-cache",
+}
+
+
+class File(NamedTuple):
+    """A file as it is sent."""
+
+    body: bytes
+    media_type: str
+    etag: bytes
+
+
+def file_routes() -> list[BaseRoute]:
+    """What the page names."""
+    return [_route(name) for name in sorted(files()) if name != INDEX]
+
+
+def send_file(request: Request, name: str = INDEX) -> Response:
+    """A file, or 304 for a browser that has it."""
+    file = files()[name]
+    headers = HEADERS | {"etag": file.etag.decode()}
+    known = request.headers.get("if-none-match")
+    if known is not None and is_etag_in(known.encode("latin-1"), file.etag):
+        return Response(status_code=304, headers=headers)
+    return Response(file.body, headers=headers, media_type=file.media_type)
+
+
+@cache
+def files() -> dict[str, File]:
+    """All of them by name."""
+    return {path.name: _read(path) for path in FOLDER.iterdir() if path.suffix in _TYPES}
+
+
+def _read(path: Path) -> File:
+    body = path.read_bytes()
+    return File(body, _TYPES[path.suffix], etag_of(body))
+
+
+def _route(name: str) -> Route:
+    async def send(request: Request) -> Response:
+        return send_file(request, name)
+
+    return Route(PREFIX + name, send)

@@ -1,0 +1,104 @@
+"""Whether tables are in the cache: asked without reading them, so that nothing is loaded for it."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from hive.errors import InputError, MetatideError
+from hive.names import TableName, parse_table_name
+from query_api.http.forward import Forwarder
+from query_api.http.messages import Headers
+from query_api.reasons import Reason
+from query_api.resolver.look import look
+from query_api.shards import Views
+from query_api.targets import Kind, Target
+
+PATH: Final = "/v1/held"
+TABLES_MAX: Final = 1_000
+
+
+class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Names as `db.table` or `catalog.db.table`."""
+
+    tables: list[str]
+
+
+class Held(msgspec.Struct, frozen=True):
+    """What the cache says of a table."""
+
+    table: str
+    warm: bool
+    """Whether it can answer all reads of it, as far as the caller's consistency allows."""
+    reason: str
+    """Why not; empty where it is warm."""
+    detail: str
+
+
+class HeldTables(msgspec.Struct, frozen=True):
+    """In the order of the question."""
+
+    tables: list[Held]
+
+
+_decode: Final = msgspec.json.Decoder(HeldTables).decode
+
+
+class Holdings:
+    """Looks at shards here, and asks the owners of the others."""
+
+    def __init__(self, views: Views, forwarder: Forwarder) -> None:
+        self._views = views
+        self._forwarder = forwarder
+
+    async def of(self, asked: Asked, headers: Headers, *, is_forwarded: bool) -> HeldTables:
+        if not 0 < len(asked.tables) <= TABLES_MAX:
+            raise InputError(f"name 1 to {TABLES_MAX} tables, not {len(asked.tables)}")
+        names = list(dict.fromkeys(map(parse_table_name, asked.tables)))
+        owners: dict[str | None, list[TableName]] = {}
+        for name in names:
+            url = None if is_forwarded else self._owner(name)
+            owners.setdefault(url, []).append(name)
+        parts = await asyncio.gather(
+            *(
+                self._here(some) if url is None else self._there(url, some, headers)
+                for url, some in owners.items()
+            )
+        )
+        found = {one.table: one for part in parts for one in part}
+        return HeldTables([found[str(name)] for name in names])
+
+    def _owner(self, name: TableName) -> str | None:
+        number = self._views.shard_of(Target(Kind.TABLE, name))
+        source = self._views.source
+        return None if source.shard(number) is not None else source.owner_url(number)
+
+    async def _here(self, names: Sequence[TableName]) -> list[Held]:
+        return [self._look(name) for name in names]
+
+    def _look(self, name: TableName) -> Held:
+        # Who knows the partitions of a table knows all of it but for its statistics.
+        target = Target(Kind.PARTITIONS, name)
+        try:
+            reader = self._views.reader(self._views.shard_of(target))
+            facts = None if reader is None else look(reader, target, with_ids=False)
+        except MetatideError:
+            return Held(str(name), False, Reason.STORE_ERROR, "")
+        if facts is None:
+            return Held(str(name), False, Reason.NOT_OWNED, "")
+        return Held(str(name), facts.refused is None, facts.refused or "", facts.detail)
+
+    async def _there(self, url: str, names: Sequence[TableName], headers: Headers) -> list[Held]:
+        body = msgspec.json.encode(Asked([str(name) for name in names]))
+        answer = await self._forwarder.ask(url + PATH, {}, headers, body)
+        try:
+            if answer is not None and answer.status_code == 200:
+                found = _decode(answer.content).tables
+                if [one.table for one in found] == [str(name) for name in names]:
+                    return found
+        except msgspec.DecodeError:
+            pass
+        return [
+            Held(str(name), False, Reason.NOT_OWNED, "its owner doesn't answer") for name in names
+        ]

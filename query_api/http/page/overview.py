@@ -1,0 +1,134 @@
+"""All workers of a group at a glance."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from query_api.http.forward import Forwarder
+from query_api.http.messages import Headers
+from query_api.http.page.around import Answered, Around
+from query_api.http.page.counts import Counting, TableCounts
+from query_api.positions import Position
+from query_api.resolver.resolver import Database
+from query_api.shards import Views
+
+PATH: Final = "/v1/overview"
+FRESH_S: Final = 0.5
+"""Who asks often, or at many places, gets the same answer for this long."""
+PATIENCE_S: Final = 3.0
+WORKERS_MAX: Final = 256
+
+
+class ShardPart(msgspec.Struct, frozen=True):
+    """A shard as its owner sees it."""
+
+    shard: int
+    position: str
+    paused: bool
+    tables: TableCounts | None
+    """None while they can't be counted."""
+
+
+class WorkerPart(msgspec.Struct, frozen=True):
+    """One worker."""
+
+    url: str
+    """Empty for the one that answers."""
+    fault: str | None
+    status: Any
+    """As its `/v1/status` says it; null where it answers from images."""
+    answered: list[Answered]
+    shards: list[ShardPart]
+
+
+class Overview(msgspec.Struct, frozen=True):
+    """A group."""
+
+    shard_count: int
+    position: str
+    """The furthest of the shards here."""
+    event: int | None
+    """The last event of the metastore's database; null while it can't be read."""
+    workers: list[WorkerPart]
+
+
+_decode: Final = msgspec.json.Decoder(Overview).decode
+
+
+class Glance:
+    """Puts together what the workers say, once for all who ask at about the same time."""
+
+    def __init__(
+        self, views: Views, database: Database, around: Around, forwarder: Forwarder
+    ) -> None:
+        self._views = views
+        self._database = database
+        self._around = around
+        self._forwarder = forwarder
+        self._counting = Counting(views)
+        self._lock = asyncio.Lock()
+        self._known: Overview | None = None
+        self._until = 0.0
+
+    async def close(self) -> None:
+        await self._counting.close()
+
+    async def of_group(self, headers: Headers) -> Overview:
+        """`headers` show the other workers who asks."""
+        async with self._lock:
+            if self._known is None or time.monotonic() >= self._until:
+                source = self._views.source
+                urls = {source.owner_url(number) for number in range(source.count)} - {None}
+                others = sorted(url for url in urls if url is not None)[:WORKERS_MAX]
+                workers, event = await asyncio.gather(
+                    asyncio.gather(self._own_part(), *(self._ask(url, headers) for url in others)),
+                    self._current_event(),
+                )
+                self._known = self._overview(event, workers)
+                self._until = time.monotonic() + FRESH_S
+            return self._known
+
+    async def of_this(self) -> Overview:
+        """For another worker."""
+        return self._overview(None, [await self._own_part()])
+
+    def _overview(self, event: int | None, workers: Sequence[WorkerPart]) -> Overview:
+        return Overview(self._views.source.count, str(self._views.reached), event, list(workers))
+
+    async def _current_event(self) -> int | None:
+        found = await self._database.after_now(self._views.reached)
+        return None if found is None else found.current
+
+    async def _own_part(self) -> WorkerPart:
+        source = self._views.source
+        here = [number for number in range(source.count) if source.shard(number) is not None]
+        parts = await asyncio.gather(*map(self._shard_part, here))
+        answered = self._around.answered()
+        shards = [one for one in parts if one is not None]
+        return WorkerPart("", None, self._around.status(), answered, shards)
+
+    async def _shard_part(self, number: int) -> ShardPart | None:
+        tables = await self._counting.counts(number)
+        reader = self._views.reader(number)
+        if reader is None:
+            return None
+        head = reader.head
+        return ShardPart(number, str(Position(head.epoch, head.applied)), head.paused, tables)
+
+    async def _ask(self, url: str, headers: Headers) -> WorkerPart:
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                answer = await self._forwarder.ask(url + PATH, {}, headers)
+        except TimeoutError:
+            answer = None
+        if answer is None or answer.status_code != 200:
+            said = "doesn't answer" if answer is None else f"answers {answer.status_code}"
+            return WorkerPart(url, said, None, [], [])
+        try:
+            [part] = _decode(answer.content).workers
+        except (msgspec.DecodeError, ValueError):
+            return WorkerPart(url, "answers what isn't understood here", None, [], [])
+        return msgspec.structs.replace(part, url=url)

@@ -1,0 +1,73 @@
+"""Routes that tell a page, or whoever else asks, how a group is and what happened last."""
+
+from dataclasses import replace
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from query_api.http.asked import body_of, read_route
+from query_api.http.forward import FORWARDED
+from query_api.http.messages import Headers
+from query_api.http.page import events, held, overview
+from query_api.http.page.around import Answered, Around, answered_by
+from query_api.http.page.events import Events, RecentEvents
+from query_api.http.page.files import file_routes, send_file
+from query_api.http.page.held import Holdings
+from query_api.http.page.overview import Glance
+from query_api.http.service import Service
+from query_api.resolver.resolver import Database
+from query_api.shards import Views
+
+
+class Pages:
+    """All routes of the page of one server of reads."""
+
+    def __init__(self, views: Views, database: Database, service: Service, around: Around) -> None:
+        def answered() -> list[Answered]:
+            return [*answered_by("http", service.metrics.counts()), *around.answered()]
+
+        whole = replace(around, answered=answered)
+        self._glance = Glance(views, database, whole, service.forwarder)
+        self._holdings = Holdings(views, service.forwarder)
+        self._events = RecentEvents(database)
+        self._tokens = service.settings.tokens
+
+    async def close(self) -> None:
+        await self._glance.close()
+
+    @property
+    def routes(self) -> list[BaseRoute]:
+        """The files for everybody, the rest for whoever may read."""
+
+        async def index(request: Request) -> Response:
+            return send_file(request)
+
+        return [
+            Route("/", index),
+            *file_routes(),
+            read_route(overview.PATH, "GET", self._tokens, self._overview),
+            read_route(held.PATH, "POST", self._tokens, self._held),
+            read_route(events.PATH, "GET", self._tokens, self._recent),
+        ]
+
+    async def _overview(self, request: Request) -> overview.Overview:
+        if _is_forwarded(request):
+            return await self._glance.of_this()
+        return await self._glance.of_group(_who(request))
+
+    async def _held(self, request: Request) -> held.HeldTables:
+        asked = await body_of(request, held.Asked)
+        return await self._holdings.of(asked, _who(request), is_forwarded=_is_forwarded(request))
+
+    async def _recent(self, request: Request) -> Events:
+        return await self._events.last(request.query_params.get("limit"))
+
+
+def _is_forwarded(request: Request) -> bool:
+    return FORWARDED.decode() in request.headers
+
+
+def _who(request: Request) -> Headers:
+    given = request.headers.get("authorization")
+    return [] if given is None else [(b"authorization", given.encode("latin-1"))]

@@ -1,0 +1,36 @@
+// A list of causes with bars; one with words can be unfolded.
+
+import { el, keyed, say } from "./dom.js";
+import { count } from "./units.js";
+
+export class Bars {
+  constructor(empty) {
+    this.list = el("ul", { class: "bars" });
+    this.empty = el("p", { class: "empty" }, empty);
+    this.node = el("div", {}, this.list, this.empty);
+  }
+
+  /** `items`: key, label, more, number and, if there is more to say, `words`. */
+  update(items) {
+    const most = Math.max(1, ...items.map((item) => item.number));
+    keyed(this.list, items, (item) => item.key, make, (node, item) => {
+      say(node.querySelector(".number"), count(item.number));
+      node.querySelector(".bar > span").style.inlineSize = `${(100 * item.number) / most}%`;
+    });
+    this.list.hidden = !items.length;
+    this.empty.hidden = Boolean(items.length);
+  }
+}
+
+function make(item) {
+  const line = [
+    el("span", { class: "label" }, el("b", {}, item.label), " ", el("span", {}, item.more)),
+    el("span", { class: "number" }),
+    el("span", { class: "bar", "aria-hidden": "true" }, el("span")),
+  ];
+  if (!item.words) return el("li", {}, el("div", { class: "line" }, ...line));
+  const [, means, remedy] = item.words;
+  return el("li", {}, el("details", {},
+    el("summary", { class: "line" }, ...line),
+    el("p", {}, means), el("p", {}, el("b", {}, "What to do: "), remedy)));
+}

@@ -1,0 +1,62 @@
+// A chart of lines or stacked areas over the last minutes.
+
+import { svg } from "./dom.js";
+import { SPAN_S } from "./series.js";
+
+const WIDTH = 300;
+const HEIGHT = 64;
+
+/** A figure that draws itself anew at each call of `draw`. */
+export class Chart {
+  /** `names`: classes of the layers, the lowest first. `format` writes the greatest value. */
+  constructor(label, names, format, { least = 1, most = null } = {}) {
+    this.label = label;
+    this.format = format;
+    this.least = least;
+    this.most = most;
+    this.areas = names.map((name) => svg("path", { class: `area ${name}` }));
+    this.lines = names.map((name) => svg("path", { class: `line ${name}` }));
+    const size = { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none" };
+    this.title = svg("title", {}, label);
+    // Layers above are drawn first, so that those below cover them.
+    this.plot = svg("svg", { ...size, role: "img", "aria-label": label, class: "plot" }, this.title,
+      ...this.areas.toReversed(), ...this.lines.toReversed());
+    this.top = document.createElement("span");
+    this.top.className = "scale";
+    this.node = document.createElement("div");
+    this.node.className = "chart";
+    this.node.append(this.top, this.plot);
+  }
+
+  draw(series, now) {
+    const points = series.points;
+    const sums = points.map(({ values }) => values.reduce((a, b) => a + b, 0));
+    const top = this.most ?? nice(Math.max(this.least, ...sums));
+    this.top.textContent = this.format(top);
+    const x = ({ time }) => WIDTH * (1 - (now - time) / SPAN_S);
+    const y = (value) => HEIGHT - 1 - (HEIGHT - 3) * Math.min(1, value / top);
+    const below = points.map(() => 0);
+    this.lines.forEach((line, layer) => {
+      const at = points.map((point, i) => {
+        below[i] += point.values[layer];
+        return `${x(point).toFixed(1)} ${y(below[i]).toFixed(1)}`;
+      });
+      const path = at.length ? `M${at.join("L")}` : "";
+      line.setAttribute("d", path);
+      const [first, last] = [points[0], points.at(-1)];
+      const closed = path && `${path}L${x(last).toFixed(1)} ${HEIGHT}L${x(first).toFixed(1)} ${HEIGHT}Z`;
+      this.areas[layer].setAttribute("d", closed);
+    });
+    const text = points.length ? `${this.label}; at most ${this.format(Math.max(...sums))}` : this.label;
+    if (this.title.textContent !== text) {
+      this.title.textContent = text;
+      this.plot.setAttribute("aria-label", text);
+    }
+  }
+}
+
+/** The next number of 1, 2, 5, 10, 20 … */
+function nice(value) {
+  const power = 10 ** Math.floor(Math.log10(value));
+  return power * [1, 2, 5, 10].find((step) => step * power >= value * 0.999);
+}

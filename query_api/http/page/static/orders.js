@@ -1,0 +1,52 @@
+// Orders of administrators: to tables, and to the whole cache.
+
+import { ask, inWords } from "./api.js";
+
+const WATCH_MS = 300;
+const WATCHED_MS = 40_000;
+
+class Orders {
+  /** Why this caller may give none; empty where he may. */
+  refused = "";
+
+  async look() {
+    try {
+      await ask("/v1/admin");
+      this.refused = "";
+    } catch (error) {
+      this.refused = inWords(error);
+    }
+  }
+
+  async pause() {
+    await ask("/v1/admin/pause", {});
+  }
+
+  async resume() {
+    await ask("/v1/admin/resume", {});
+  }
+
+  /** `what`: warm, refresh or drop. */
+  async give(what, table) {
+    await ask(`/v1/admin/${what}`, { tables: [table] });
+  }
+}
+
+export const orders = new Orders();
+
+/** What the cache says of tables, without reading them. */
+export async function heldOf(tables) {
+  return (await ask("/v1/held", { tables })).data.tables;
+}
+
+/** Looks until something is so; whether it became so in time. `seen` is told each time. */
+export async function until(table, isSo, seen) {
+  const end = Date.now() + WATCHED_MS;
+  while (Date.now() < end) {
+    const [held] = await heldOf([table]);
+    seen(held);
+    if (isSo(held)) return true;
+    await new Promise((done) => setTimeout(done, WATCH_MS));
+  }
+  return false;
+}

@@ -1,0 +1,41 @@
+// What the charts show: figures of the last minutes, kept by the page as they come.
+
+const KEPT_S = 120;
+
+/** Points in time, the oldest first. */
+export class Series {
+  constructor() {
+    this.points = [];
+  }
+
+  add(time, values) {
+    this.points.push({ time, values });
+    while (this.points[0].time < time - KEPT_S) this.points.shift();
+  }
+
+  get last() {
+    return this.points.at(-1);
+  }
+}
+
+/** Counters since the workers began become rates. A worker that began anew counts from 0. */
+export class Rates {
+  constructor() {
+    this.before = null;
+  }
+
+  /** `counters`: numbers by key. The rates by key, null at first. */
+  next(time, counters) {
+    const before = this.before;
+    this.before = { time, counters };
+    if (before === null || time <= before.time) return null;
+    const found = new Map();
+    for (const [key, number] of counters) {
+      const grown = number - (before.counters.get(key) ?? 0);
+      found.set(key, (grown < 0 ? number : grown) / (time - before.time));
+    }
+    return found;
+  }
+}
+
+export const SPAN_S = KEPT_S;

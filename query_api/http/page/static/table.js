@@ -1,0 +1,126 @@
+// One table: how it is held, why a read was answered as it was, and what is in it.
+
+import { ask, inWords, path } from "./api.js";
+import { el, put, say } from "./dom.js";
+import { Explain } from "./explain.js";
+import { heldOf, orders, until } from "./orders.js";
+import { columnsOf, partitionsOf, propertiesOf, statisticsOf } from "./contents.js";
+import { inShort, whyCold } from "./reasons.js";
+import { day } from "./units.js";
+
+const ORDERS = [
+  ["warm", "Warm", "Load it, if it isn't in the cache"],
+  ["refresh", "Refresh", "Forget it and load it anew"],
+  ["drop", "Drop from the cache", "Forget it until somebody reads it"],
+];
+const DONE = { warm: "It is in the cache now.", refresh: "It was loaded anew.", drop: "It was dropped from the cache." };
+
+export class TableDetail {
+  left = null;
+  #turn = 0;
+  #name = "";
+
+  constructor(changed) {
+    this.changed = changed;
+    this.node = el("section", { class: "pane detail", "aria-label": "Table", tabindex: "-1",
+      onkeydown: (event) => {
+        if (event.key === "Escape" && this.left) this.left.focus();
+      } });
+  }
+
+  focus() {
+    (this.node.querySelector("button, input, a") ?? this.node).focus();
+  }
+
+  async show(catalog, db, table) {
+    const turn = ++this.#turn;
+    const isThis = () => turn === this.#turn;
+    this.#name = `${catalog}.${db}.${table}`;
+    if (!table) {
+      put(this.node, el("p", { class: "empty" }, db
+        ? "Choose a table to see what is in it, and why a read of it is answered as it is."
+        : "Choose a database. With the keyboard: arrows go through a list and from one to the next, Enter opens."));
+      return;
+    }
+    const at = path`/v1/databases/${db}/tables/${table}`;
+    const query = `catalog=${encodeURIComponent(catalog)}`;
+    this.badge = el("span", { class: "badge", role: "status" });
+    this.said = el("p", { class: "said", role: "status" });
+    this.explain = new Explain(at, query, this.#name);
+    const kind = el("p", { class: "hint" });
+    const contents = el("div", { class: "contents" }, el("p", { class: "empty" }, "Reading …"));
+    put(this.node,
+      el("header", {}, el("h2", {}, table), this.badge), kind, this.#orders(), this.said,
+      this.explain.node, contents);
+    const before = await this.#look();
+    if (!isThis()) return;
+    const found = await this.explain.read();
+    if (!isThis()) return;
+    if (!found) {
+      put(contents, el("p", { class: "empty" }, "Nothing more can be shown of it."));
+      return;
+    }
+    say(kind, [found.tableType.replaceAll("_", " ").toLowerCase(), `owner ${found.owner || "unknown"}`,
+      found.createTime ? `created ${day(found.createTime)}` : null].filter(Boolean).join(" · "));
+    put(contents, columnsOf(found), await partitionsOf(at, query, found),
+      await statisticsOf(at, query), propertiesOf(found));
+    if (isThis() && !before?.warm) await this.#look();
+  }
+
+  /** How it is held now, in words. */
+  async #look() {
+    const name = this.#name;
+    try {
+      const [held] = await heldOf([name]);
+      if (name === this.#name) this.#show(held);
+      return held;
+    } catch (error) {
+      say(this.said, inWords(error));
+      return null;
+    }
+  }
+
+  #show(held) {
+    this.badge.dataset.tone = held.warm ? "good" : "cold";
+    say(this.badge, held.warm ? "warm"
+      : held.reason === "cold" ? `cold: ${whyCold(held.detail)}` : inShort(held.reason));
+  }
+
+  #orders() {
+    if (orders.refused) {
+      return el("p", { class: "hint" }, `You may look, but give no orders: ${orders.refused}`);
+    }
+    return el("div", { class: "buttons", role: "group", "aria-label": "Orders" },
+      ...ORDERS.map(([what, label, title]) => el("button", {
+        type: "button", title, "data-order": what, onclick: () => this.#give(what),
+      }, label)));
+  }
+
+  async #give(what) {
+    const name = this.#name;
+    const turn = this.#turn;
+    try {
+      const [before] = await heldOf([name]);
+      await orders.give(what, name);
+      say(this.said, "The order is on its way: a connector writes it into the topic.");
+      const wasSeen = await this.#seen(what, name, turn, before);
+      if (turn !== this.#turn) return;
+      say(this.said, wasSeen ? DONE[what]
+        : "Nothing has come of it yet. Does a connector run, and does the table exist? See metatide doctor.");
+      this.changed();
+    } catch (error) {
+      if (turn === this.#turn) say(this.said, `The order wasn't taken. ${inWords(error)}`);
+    }
+  }
+
+  /** Whether the order took effect. What was warm is cold for a moment while it is refreshed. */
+  async #seen(what, name, turn, before) {
+    let wasCold = !before.warm;
+    const isSo = (held) => {
+      wasCold ||= !held.warm;
+      if (turn !== this.#turn) return true;
+      return what === "drop" ? !held.warm : held.warm && (what === "warm" || wasCold);
+    };
+    return until(name, isSo, (held) => turn === this.#turn && this.#show(held));
+  }
+}

@@ -1,0 +1,128 @@
+"""How a group looks at a glance."""
+
+import httpx
+import pytest
+
+from hive.names import table_name
+from metatide.stack.machine import free_port
+from query_api.http import Settings
+from query_api.http.access import Role, Tokens
+from query_api.http.page import overview
+from query_api.http.page.overview import PATH
+from query_api.latest.log import LatestLog
+from query_api.positions import Position
+from state.records import Pause
+from state.records.actions import CreateNames, CreateTable, DropTable, PutName, RenameTable, Side
+from tests.metatide.client.serving import serving
+from tests.query_api.http.asking import Knowing, Nowhere, ask, get
+from tests.query_api.http.test_answers import ANY, TABLE, warm
+from tests.query_api.shards import (
+    SALES,
+    MemoryShard,
+    MemoryShards,
+    change,
+    load_table,
+    name_image,
+    table_image,
+)
+
+
+def names(*tables: str) -> list[PutName]:
+    return [PutName(SALES, name_image(table)) for table in tables]
+
+
+def test_tables_are_counted_by_why_they_are_cold() -> None:
+    renamed = table_name(None, "sales", "renamed")
+    other = table_name(None, "sales", "other")
+    shard = MemoryShard(
+        change(1, CreateNames(SALES)),
+        change(2, CreateTable(table_image()), *names("orders", "gone", "renamed", "unknown")),
+        change(3, CreateTable(table_image(other))),
+        change(4, DropTable(other)),
+        change(5, RenameTable(table_name(None, "sales", "gone"), table_image(renamed), Side.NEW)),
+        *load_table(5, table=table_image(table_name(None, "sales", "open")), ends=False),
+    )
+    [response] = get(MemoryShards(shard), PATH)
+    [worker] = response.json()["workers"]
+    assert worker["shards"] == [
+        {
+            "shard": 0,
+            "position": "0:5",
+            "paused": False,
+            "tables": {
+                "warm": 1,
+                "cold": {"doubt: renamed": 1, "loading": 1},
+                "named": 4,
+            },
+        }
+    ]
+
+
+def test_answers_are_counted_by_who_gave_them_and_why() -> None:
+    database = Knowing(LatestLog(0, 4, []))
+    shards = warm()
+
+    async def asking(client: httpx.AsyncClient) -> None:
+        for path in (f"{TABLE}?{ANY}", f"{TABLE}?{ANY}", "/v1/catalogs"):
+            await client.get(path)
+        told = (await client.get(PATH)).json()
+        assert told["event"] == 4
+        [worker] = told["workers"]
+        assert {
+            (one["server"], one["source"], one["reason"]): one["count"]
+            for one in worker["answered"]
+        } == {
+            ("http", "cache", "fresh"): 2,
+            ("http", "database", "database_only"): 1,
+        }
+
+    ask(shards, asking, database=database)
+
+
+def test_a_pause_is_seen() -> None:
+    [response] = get(MemoryShards(MemoryShard(Pause(0, 1, paused=True))), PATH)
+    assert response.json()["workers"][0]["shards"][0]["paused"] is True
+
+
+def test_other_workers_are_asked_and_those_that_do_not_answer_are_named() -> None:
+    nobody = f"http://127.0.0.1:{free_port()}"
+    with serving(MemoryShards(None, warm().shards[0], None)) as url:
+        shards = MemoryShards(MemoryShard(), None, None)
+        shards.urls = {1: url, 2: nobody}
+        [response] = get(shards, PATH)
+    told = response.json()
+    assert told["shard_count"] == 3
+    assert told["event"] is None
+    by_url = {worker["url"]: worker for worker in told["workers"]}
+    assert [shard["shard"] for shard in by_url[""]["shards"]] == [0]
+    assert [shard["shard"] for shard in by_url[url]["shards"]] == [1]
+    assert by_url[url]["shards"][0]["tables"]["warm"] == 1
+    assert by_url[nobody]["fault"] == "doesn't answer"
+
+
+@pytest.mark.parametrize("path", [PATH, "/v1/events"])
+def test_it_is_for_whoever_may_read(path: str) -> None:
+    settings = Settings(tokens=Tokens({b"": Role.READ}))
+    [response] = get(warm(), path, settings=settings)
+    assert response.status_code == 401
+    assert response.headers["www-authenticate"] == "Bearer"
+    [page] = get(warm(), "/", settings=settings)
+    assert page.status_code == 200
+
+
+class Counted(Nowhere):
+    """A database that counts how often it was asked what is current."""
+
+    times = 0
+
+    async def after_now(self, reached: Position) -> LatestLog | None:
+        self.times += 1
+        return await super().after_now(reached)
+
+
+def test_it_is_put_together_once_for_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(overview, "FRESH_S", 60.0)
+    database = Counted(LatestLog(0, 4, []))
+    responses = get(warm(), *[PATH] * 5, database=database)
+    assert len({response.content for response in responses}) == 1
+    assert database.times == 1
