@@ -1,6 +1,7 @@
 """The working set of a fold: one transaction, and what was decoded from it."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Generic, TypeVar
 
 import msgspec
@@ -17,13 +18,14 @@ from state.records.objects import DatabaseName
 from state.tables import TableState
 from state.write_id_pages import PrefixPages
 
+K = TypeVar("K")
 S = TypeVar("S")
 
 _loads_decoder = msgspec.msgpack.Decoder(Loads)
 _encode: Callable[[object], bytes] = msgspec.msgpack.Encoder().encode
 
 
-class Cached(Generic[S]):
+class Cached(Generic[K, S]):
     """States of one kind, decoded once and written back when the batch is full.
 
     A record touches the same few states again and again; decoding and encoding them each time
@@ -31,40 +33,45 @@ class Cached(Generic[S]):
     """
 
     def __init__(
-        self, txn: Transaction, decode: Callable[[bytes], S], encode: Callable[[S], bytes]
+        self,
+        txn: Transaction,
+        key_of: Callable[[K], bytes],
+        decode: Callable[[bytes], S],
+        encode: Callable[[S], bytes],
     ) -> None:
         self._txn = txn
+        self._key_of = key_of
         self._decode = decode
         self._encode = encode
-        self._known: dict[bytes, S | None] = {}
-        self._dirty: set[bytes] = set()
+        self._known: dict[K, S | None] = {}
+        self._dirty: set[K] = set()
 
-    def get(self, key: bytes) -> S | None:
+    def get(self, name: K) -> S | None:
         """The state, which must be `put` when it is changed."""
         try:
-            return self._known[key]
+            return self._known[name]
         except KeyError:
-            value = self._txn.get(key)
+            value = self._txn.get(self._key_of(name))
             state = None if value is None else self._decode(value)
-            self._known[key] = state
+            self._known[name] = state
             return state
 
-    def touch(self, key: bytes) -> S | None:
+    def touch(self, name: K) -> S | None:
         """The state, to be changed."""
-        state = self.get(key)
+        state = self.get(name)
         if state is not None:
-            self._dirty.add(key)
+            self._dirty.add(name)
         return state
 
-    def put(self, key: bytes, state: S | None) -> None:
+    def put(self, name: K, state: S | None) -> None:
         """Keeps a state to be written; None deletes it."""
-        self._known[key] = state
-        self._dirty.add(key)
+        self._known[name] = state
+        self._dirty.add(name)
 
     def flush(self) -> None:
         """Writes what was put into the transaction."""
-        for key in self._dirty:
-            state = self._known[key]
+        for name in self._dirty:
+            key, state = self._key_of(name), self._known[name]
             if state is None:
                 self._txn.delete(key)
             else:
@@ -89,26 +96,27 @@ class Work:
         self.head = heads.decode(txn.get(keys.HEAD))
         self.lists = Lists(self.head.whitelist, self.head.blacklist)
         self.signals: dict[Scope, Signal] = {}
-        self.loads: Cached[Loads] = Cached(txn, _loads_decoder.decode, _encode)
-        self.tables: Cached[TableState] = Cached(txn, tables.decode, tables.encode)
+        self.loads: Cached[bytes, Loads] = Cached(txn, bytes, _loads_decoder.decode, _encode)
+        self.tables: Cached[TableName, TableState] = Cached(
+            txn, partial(keys.of_table, keys.TABLE_STATE), tables.decode, tables.encode
+        )
         self._write_ids: dict[TableName, EvolvingWriteIds] = {}
 
     def table(self, name: TableName) -> TableState | None:
         """What is known of a table."""
-        return self.tables.get(keys.of_table(keys.TABLE_STATE, name))
+        return self.tables.get(name)
 
     def touch_table(self, name: TableName) -> TableState:
         """The state of a table, to be changed; of an unknown one, new."""
-        key = keys.of_table(keys.TABLE_STATE, name)
-        state = self.tables.touch(key)
+        state = self.tables.touch(name)
         if state is None:
             floor = self.head.lists_floor
             state = TableState(Loads(floor=floor), Loads(floor=floor))
-            self.tables.put(key, state)
+            self.tables.put(name, state)
         return state
 
     def forget_table(self, name: TableName) -> None:
-        self.tables.put(keys.of_table(keys.TABLE_STATE, name), None)
+        self.tables.put(name, None)
 
     def write_ids(self, name: TableName) -> EvolvingWriteIds:
         """The write ids of a table; they write through to the transaction."""

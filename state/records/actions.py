@@ -21,8 +21,11 @@ from state.records.objects import (
 )
 
 
-class Action(msgspec.Struct, frozen=True, array_like=True):
-    """The base of all actions; `msgspec` tells them apart by their tags."""
+class Action(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """The base of all actions; `msgspec` tells them apart by their tags.
+
+    Like all records they hold no cycles, so the garbage collector needn't walk millions of them.
+    """
 
 
 class CreateTable(Action, frozen=True, tag="ct"):

@@ -18,7 +18,7 @@ from state.records.objects import (
 )
 
 
-class Record(msgspec.Struct, frozen=True, array_like=True):
+class Record(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The base of all records. Event ids are of one epoch and are compared within it only."""
 
     epoch: int

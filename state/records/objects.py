@@ -41,7 +41,7 @@ class DatabaseName(msgspec.Struct, frozen=True, array_like=True):
     db: str
 
 
-class TableImage(msgspec.Struct, frozen=True, array_like=True):
+class TableImage(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A table as it was after an event, or as a load read it."""
 
     name: TableName
@@ -54,7 +54,7 @@ class TableImage(msgspec.Struct, frozen=True, array_like=True):
     data: bytes
 
 
-class PartitionImage(msgspec.Struct, frozen=True, array_like=True):
+class PartitionImage(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A partition as it was after an event, or as a load read it."""
 
     values: tuple[str, ...]

@@ -23,6 +23,7 @@ MIB: Final = 1024 * KIB
 _BLOCK_FORMAT: Final = 6
 _BLOOM_BITS_PER_KEY: Final = 10
 _ARENA_BLOCK_BYTES: Final = 64 * KIB
+_WRITE_BUFFER_BLOOM_RATIO: Final = 0.005
 _MANIFEST_BYTES_MAX: Final = 4 * MIB
 _LOG_BYTES_MAX: Final = MIB
 _LOG_FILES_MAX: Final = 3
@@ -92,6 +93,9 @@ def family_options(family: Family, budget: MemoryBudget) -> Options:
     options = Options(raw_mode=True)
     options.set_block_based_table_factory(table)
     options.set_write_buffer_size(min(32 * MIB, budget.bytes_max // 8))
+    # Most keys that the fold asks for are in files, or nowhere.
+    options.set_memtable_whole_key_filtering(True)
+    options.set_memtable_prefix_bloom_ratio(_WRITE_BUFFER_BLOOM_RATIO)
     # Many shards with little in them shall not cost a megabyte a family.
     options.set_arena_block_size(_ARENA_BLOCK_BYTES)
     # Most bytes are at the bottom: there size counts, above it speed.

@@ -27,6 +27,8 @@ from tests.model.metastore import TABLES, History, Metastore
 from tests.model.picks import Picks
 from tests.model.topic import SHARDS, Publisher, Topic
 
+PUBLISHERS: Final = 3
+
 Check = Callable[["World", int], None]
 
 
@@ -71,7 +73,7 @@ class World:
         self.store = Metastore(names_ids=names_ids)
         self.shards = [Shard() for _ in range(SHARDS)]
         self.topic = Topic(self._deliver)
-        self.publishers = [Publisher(self.store, self.topic) for _ in range(2)]
+        self.publishers = [Publisher(self.store, self.topic) for _ in range(PUBLISHERS)]
         self.loads: list[Load] = []
         self._check = check
         self._seen_open: list[OpenTransactions] = []

@@ -35,11 +35,13 @@ def test_what_is_served_is_what_the_database_held(steps: list[Step], names_ids: 
 
 @pytest.mark.torture
 @pytest.mark.timeout(0)
+@pytest.mark.parametrize("_part", range(40))
 @given(examples.steps(250), NAMES_IDS)
-@settings(max_examples=20_000, deadline=None)
+@settings(max_examples=500, deadline=None)
 def test_what_is_served_is_what_the_database_held_for_long(
-    steps: list[Step], names_ids: bool
+    _part: int, steps: list[Step], names_ids: bool
 ) -> None:
+    """In parts: Hypothesis remembers all examples of one, some megabytes each."""
     World(Truth(), names_ids=names_ids).run(steps)
 
 
