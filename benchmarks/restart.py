@@ -1,0 +1,175 @@
+"""How soon a worker follows the topic again: with the stores that it kept, and without any.
+
+All times are from the start of its process; it reads a database, too. The baselines: a process that
+imports Faust, and one whose Faust app, with nothing to fold, is given the same partitions. Bytecode
+is kept, as it is where Metatide is installed: the first start, which isn't measured, writes it.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from statistics import median
+from typing import Final, NamedTuple
+
+import httpx
+import psutil
+
+from benchmarks.replay import partitions
+from metatide.demo.store import Store
+from metatide.stack.machine import LOOPBACK
+from processors.topic import Topic
+from tests.support import postgres
+from tests.support.kafka import broker
+from tests.support.processes import open_folder
+from tests.support.topics import TopicWriter, new_topic
+from tests.support.workers import WorkerProcess, workers
+
+PARTITIONS: Final = 100_000
+SHARDS: Final = 12
+REPEATS: Final = 5
+POLL_S: Final = 0.01
+_BARE = """
+import asyncio, sys, faust
+from faust import App
+
+async def main():
+    app = App(sys.argv[3], broker="aiokafka://" + sys.argv[1], store="memory://",
+              web_enabled=False, topic_allow_declare=False, topic_disable_leader=True)
+
+    async def count(stream):
+        async for _ in stream.events():
+            pass
+
+    async def given(sender, assigned, **_):
+        if assigned:
+            print("given", flush=True)
+
+    app.agent(app.topic(sys.argv[2]))(count)
+    app.on_partitions_assigned.connect(given, weak=False)
+    await app.start()
+    await app.wait_until_stopped()
+
+asyncio.run(main())
+"""
+
+
+class Start(NamedTuple):
+    """How long a start took."""
+
+    seconds: float
+    cpu_s: float
+    """Of this process alone."""
+
+
+def report(name: str, starts: Sequence[Start], **more: object) -> None:
+    line = {
+        "name": name,
+        "value": round(median(one.seconds for one in starts), 2),
+        "unit": "s",
+        "max": round(max(one.seconds for one in starts), 2),
+        "cpu_s": round(median(one.cpu_s for one in starts), 2),
+        **more,
+        "load": os.getloadavg()[0],
+    }
+    print(json.dumps(line), flush=True)
+
+
+def fill(servers: str, shards: int) -> Topic:
+    """The partitions of a table; it is in the first shard, whatever its name would say."""
+    topic = new_topic(servers, shards)
+    writer = TopicWriter(topic)
+    writer.write(0, partitions(PARTITIONS))
+    writer.flush()
+    return topic
+
+
+def started(worker: WorkerProcess) -> Start:
+    began = time.perf_counter()
+    worker.start()
+    with httpx.Client(base_url=f"http://{LOOPBACK}:{worker.port}", trust_env=False) as client:
+        while not is_ready(client):
+            assert worker.running, worker.log.read_text()
+            time.sleep(POLL_S)
+    seconds = time.perf_counter() - began
+    assert worker.process is not None
+    return Start(seconds, cpu_s(worker.process.pid))
+
+
+def is_ready(client: httpx.Client) -> bool:
+    try:
+        return client.get("/readyz").is_success
+    except httpx.TransportError:
+        return False
+
+
+def restarted(worker: WorkerProcess, how: signal.Signals) -> list[Start]:
+    found = []
+    for _ in range(REPEATS):
+        worker.end(how)
+        found.append(started(worker))
+    return found
+
+
+def rebuilt(worker: WorkerProcess) -> list[Start]:
+    worker.end()
+    shutil.rmtree(worker.directory.path)
+    return [started(worker)]
+
+
+def bare(command: Sequence[str]) -> Start:
+    """Until it says something, or ends."""
+    began = time.perf_counter()
+    process = subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.readline()
+    found = Start(time.perf_counter() - began, cpu_s(process.pid))
+    process.terminate()
+    process.communicate()
+    return found
+
+
+def cpu_s(pid: int) -> float:
+    times = psutil.Process(pid).cpu_times()
+    return times.user + times.system
+
+
+def main() -> None:
+    with ExitStack() as stack:
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        os.environ["PYTHONPYCACHEPREFIX"] = stack.enter_context(tempfile.TemporaryDirectory())
+        servers = stack.enter_context(broker())
+        server = stack.enter_context(postgres.server())
+        folder: Path = stack.enter_context(open_folder())
+        url = server.new_database()
+        Store(url).engine.dispose()
+        topic = fill(servers, SHARDS)
+        worker = WorkerProcess(topic, folder, "one", METATIDE_DATABASE_URL=url)
+        stack.enter_context(workers(worker))
+        worker.until_ready(SHARDS)
+        imports = bare(["-c", "from faust import App; print(flush=True)"])
+        # A group of its own for each: nobody waits for the one before.
+        faust = [bare(["-c", _BARE, servers, topic.name, uuid.uuid4().hex]) for _ in range(3)]
+        baseline: dict[str, object] = {
+            "faust_imported_s": round(imports.seconds, 2),
+            "faust_given_s": round(median(one.seconds for one in faust), 2),
+        }
+        tasks: list[tuple[str, Callable[[], list[Start]]]] = [
+            ("restart_kept", lambda: restarted(worker, signal.SIGTERM)),
+            ("restart_killed", lambda: restarted(worker, signal.SIGKILL)),
+            ("rebuild_100000_partitions", lambda: rebuilt(worker)),
+        ]
+        for name, task in tasks:
+            report(name, task(), **baseline)
+
+
+if __name__ == "__main__":
+    main()
