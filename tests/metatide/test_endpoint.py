@@ -10,6 +10,8 @@ import pytest
 from metatide.stack.machine import LOOPBACK, free_port
 from tests.support import hms_client
 from tests.support import hms_objects as objects
+from tests.support.hive_client import HiveClient
+from tests.support.hive_java import hive_java
 from tests.support.hms_client import HmsClient
 from tests.support.processes import open_folder
 from tests.support.stacks import Stack, stack
@@ -95,6 +97,40 @@ def test_a_client_of_another_endpoint_reads_the_latest(running: tuple[Stack, lis
             writer, reader = (one, other) if round_ % 3 else (other, one)
             write(writer, table, round_)
             assert read(reader, table) == (str(round_), round_ // len(tables) + 1)
+    assert answers_of_the_cache(up) > before
+
+
+def test_hives_own_client_reads_what_its_transactions_wrote(
+    running: tuple[Stack, list[str]],
+) -> None:
+    """With lists of write ids through either endpoint, without them through its own."""
+    up, addresses = running
+    with hms_client.connect(addresses[0]) as client:
+        client.create_database("java")
+        for number in range(2):
+            client.create_table(
+                objects.table("java", f"t{number}", {"id": "bigint"}, {"ds": "string"})
+            )
+    with hive_java() as java:
+        clients = [HiveClient(java, address) for address in addresses]
+        tables = [clients[0].client.getTable("java", f"t{number}") for number in range(2)]
+        written: list[list[str]] = [[], []]
+        before = answers_of_the_cache(up)
+        for round_ in range(12):
+            table, values = tables[round_ % 2], written[round_ % 2]
+            writer, reader = clients if round_ % 3 else reversed(clients)
+            older, was = reader.lists(table), list(values)
+            assert reader.values(table, older) == was
+            writer.write(table, f"{round_:02}")
+            values.append(f"{round_:02}")
+            assert writer.values(table, None) == values
+            assert writer.read(table, None).getParameters()["round"] == values[-1]
+            for one in clients:
+                ids = one.lists(table)
+                assert one.read(table, ids).getParameters()["round"] == values[-1]
+                assert one.values(table, ids) == values
+        for one in clients:
+            one.close()
     assert answers_of_the_cache(up) > before
 
 

@@ -1,0 +1,78 @@
+"""Hive's own Java client of a metastore, driven from here."""
+
+from typing import Any
+
+from py4j.java_gateway import JavaGateway
+
+CATALOG = "hive"
+
+
+class HiveClient:
+    """A connection as Hive makes it, with the few calls of it that a session of Hive needs."""
+
+    def __init__(self, java: JavaGateway, address: str) -> None:
+        self._metastore = java.jvm.org.apache.hadoop.hive.metastore
+        self.api = self._metastore.api
+        conf = self._metastore.conf.MetastoreConf.newMetastoreConf()
+        conf.set("metastore.thrift.uris", address)
+        conf.set("metastore.execute.setugi", "true")
+        self.client = self._metastore.HiveMetaStoreClient(conf)
+
+    def close(self) -> None:
+        self.client.close()
+
+    def lists(self, table: Any) -> str:
+        """The write ids of a table that a transaction which begins now may read."""
+        name = f"{table.getDbName()}.{table.getTableName()}"
+        (found,) = self.client.getValidWriteIds([name], self.client.getValidTxns().toString())
+        text: str = self._metastore.txn.TxnCommonUtils.createValidReaderWriteIdList(
+            found
+        ).writeToString()
+        return text
+
+    def write(self, table: Any, value: str) -> None:
+        """A transaction that adds a partition of this value, and says so in the table."""
+        db, name = table.getDbName(), table.getTableName()
+        txn = self.client.openTxn("hive")
+        write_id: int = self.client.allocateTableWriteId(txn, db, name)
+        own = self.lists(table)
+        self.client.add_partition(self.partition(table, value, write_id))
+        changed = self.read(table, None)
+        changed.putToParameters("round", value)
+        changed.setWriteId(write_id)
+        self.client.alter_table(CATALOG, db, name, changed, None, own)
+        self.client.commitTxn(txn)
+
+    def partition(self, table: Any, value: str, write_id: int) -> Any:
+        found = self.api.Partition()
+        found.setCatName(CATALOG)
+        found.setDbName(table.getDbName())
+        found.setTableName(table.getTableName())
+        found.setValues([value])
+        found.setSd(table.getSd().deepCopy())
+        found.getSd().setLocation(f"{table.getSd().getLocation()}/ds={value}")
+        found.setParameters({})
+        found.setWriteId(write_id)
+        return found
+
+    def read(self, table: Any, ids: str | None) -> Any:
+        """The table, at this snapshot if one is given."""
+        request = self.api.GetTableRequest(table.getDbName(), table.getTableName())
+        request.setCatName(CATALOG)
+        if ids is not None:
+            request.setValidWriteIdList(ids)
+            request.setId(table.getId())
+        return self.client.getTable(request)
+
+    def values(self, table: Any, ids: str | None) -> list[str]:
+        """Of its partitions, as Hive asks for all of them."""
+        request = self.api.GetPartitionsPsWithAuthRequest()
+        request.setCatName(CATALOG)
+        request.setDbName(table.getDbName())
+        request.setTblName(table.getTableName())
+        request.setMaxParts(-1)
+        if ids is not None:
+            request.setValidWriteIdList(ids)
+            request.setId(table.getId())
+        found = self.client.listPartitionsWithAuthInfoRequest(request).getPartitions()
+        return [one.getValues()[0] for one in found]
