@@ -21,6 +21,7 @@ from query_api.http.page import Around
 from query_api.http.page.files import file_routes, send_file
 from query_api.http.page.routes import Pages
 from query_api.http.service import Service, Settings
+from query_api.latest.together import LatestReads
 from query_api.resolver.resolver import Database, Resolver
 from query_api.shards import ShardSource, Views
 
@@ -62,6 +63,7 @@ def create_app(
     views = Views(shards)
     service = Service(Resolver(views, database), views, settings or Settings())
 
+    latest = LatestReads(database)
     pages = Pages(views, database, service, around or Around())
 
     async def metrics(_: Request) -> Response:
@@ -73,7 +75,8 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
-        yield {"kept": service.kept}
+        yield {"kept": service.kept, "latest": latest}
+        await latest.close()
         await pages.close()
         await service.close()
 

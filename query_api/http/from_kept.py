@@ -52,9 +52,10 @@ class FromKept:
             return False
         position = None
         if kept.latest_of:
-            found = await self._after_now(kept.reached)
+            state = scope.setdefault("state", {})
+            found = state["told"] if "told" in state else await self._after_now(kept.reached)
             if found is None or self._kept.get(key) is not kept or not kept.is_latest(found):
-                scope.setdefault("state", {})["told"] = found
+                state["told"] = found
                 return False
             position = max(kept.reached, Position(found.epoch, found.current))
         response = kept.response(known, accepted)

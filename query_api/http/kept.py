@@ -7,7 +7,7 @@ well, each time, whether anything touched what was read.
 
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from starlette.types import Scope
 
@@ -78,6 +78,23 @@ class Kept:
         return found
 
 
+class Short(NamedTuple):
+    """The response to requests of exactly the same bytes, as it is sent."""
+
+    key: Key
+    kept: Kept
+    status: int
+    before: bytes
+    """Headers up to the value of the position, which may be another one each time."""
+    position: bytes
+    after: bytes
+
+    @property
+    def needs_latest(self) -> bool:
+        """Whether the database must be asked each time."""
+        return bool(self.kept.latest_of)
+
+
 class KeptAnswers:
     """A bounded number of bytes of answers; the one that was used longest ago goes first."""
 
@@ -85,7 +102,7 @@ class KeptAnswers:
         self._views = views
         self._is_rewound = is_rewound
         self._kept: OrderedDict[Key, Kept] = OrderedDict()
-        self._heads: dict[bytes, tuple[Key, Kept, Response]] = {}
+        self._heads: dict[bytes, Short] = {}
         self._bytes = 0
 
     def get(self, key: Key) -> Kept | None:
@@ -107,21 +124,15 @@ class KeptAnswers:
         self._kept[key] = kept
         self._grow(kept.size)
 
-    def by_head(self, head: bytes) -> Response | None:
+    def by_head(self, head: bytes) -> Short | None:
         """The response to a request of exactly these bytes, if it is one of a kept answer."""
         found = self._heads.get(head)
-        if found is None:
-            return None
-        key, kept, response = found
-        if self.get(key) is not kept:
-            return None
-        kept.count()
-        return response
+        return found if found is not None and self.get(found.key) is found.kept else None
 
     def put_head(self, key: Key, kept: Kept, scope: Scope, response: Response) -> None:
         """Remembers which bytes asked for this, where they are all that the answer depends on."""
         head = scope.get("state", {}).get("head")
-        if head is None or kept.latest_of or len(kept.heads) >= HEADS_MAX:
+        if head is None or len(kept.heads) >= HEADS_MAX:
             return
         if head in kept.heads:
             # Several asked before the first was answered.
@@ -132,7 +143,7 @@ class KeptAnswers:
             if name in _DECIDE_FRAMING and value.lower() != b"keep-alive":
                 return
         kept.heads.append(head)
-        self._heads[head] = key, kept, response
+        self._heads[head] = Short(key, kept, response[0], *_around_position(response))
         kept.size += len(head) + _OVERHEAD_BYTES
         self._grow(len(head) + _OVERHEAD_BYTES)
 
@@ -147,6 +158,16 @@ class KeptAnswers:
             self._bytes -= dropped.size
             for head in dropped.heads:
                 self._heads.pop(head, None)
+
+
+def _around_position(response: Response) -> tuple[bytes, bytes, bytes]:
+    _, headers, body = response
+    lines = b"".join(b"%b: %b\r\n" % header for header in headers)
+    mark = b"%b: " % _POSITION
+    before, found, rest = lines.partition(mark)
+    assert found, "an answer without its position"
+    position, _, after = rest.partition(b"\r\n")
+    return before + mark, position, b"\r\n%b\r\n%b" % (after, body)
 
 
 def messages(response: Response, position: Position | None) -> tuple[dict[str, Any], ...]:

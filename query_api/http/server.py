@@ -11,6 +11,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from struct import pack
 from typing import Any, Final
@@ -25,8 +26,11 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 from uvicorn.server import ServerState
 
-from query_api.http.kept import KeptAnswers
+from query_api.http.kept import KeptAnswers, Short
 from query_api.http.messages import problem
+from query_api.latest.log import LatestLog
+from query_api.latest.together import LatestReads
+from query_api.positions import Position
 
 CONNECTIONS_MAX: Final = 10_000
 HEAD_BYTES_MAX: Final = 64 * 1024
@@ -59,6 +63,8 @@ class ReadProtocol(HttpToolsProtocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._kept: KeptAnswers | None = app_state.get("kept")
+        self._latest: LatestReads | None = app_state.get("latest")
+        self._held: list[bytes] | None = None
         self._begun = self._completed = 0
         self._head_bytes = 0
         self._has_body = self._was_short = False
@@ -70,15 +76,21 @@ class ReadProtocol(HttpToolsProtocol):
             transport.abort()
 
     def data_received(self, data: bytes) -> None:
+        if self._held is not None:
+            self._held.append(data)
+            self.flow.pause_reading()
+        elif self._begun != self._completed or not self._answer_shortly(data):
+            self._receive(data)
+
+    def _receive(self, data: bytes, **told: LatestLog | None) -> None:
+        """`told`: what the database says for this request, if it was asked."""
         begun = self._begun
         is_between = begun == self._completed
-        if is_between and self._answer_shortly(data):
-            return
         self._head_bytes += len(data)
         super().data_received(data)
         if self._begun == self._completed:
             if is_between and self._begun == begun + 1 and not self._has_body:
-                self.scope["state"]["head"] = data
+                self.scope["state"].update(told, head=data)
         elif self._head_bytes > HEAD_BYTES_MAX:
             self._refuse(431, f"a request's head has more than {HEAD_BYTES_MAX} bytes")
 
@@ -104,7 +116,7 @@ class ReadProtocol(HttpToolsProtocol):
         self._refuse(400, msg)
 
     def timeout_keep_alive_handler(self) -> None:
-        if self._was_short:
+        if self._was_short or self._held is not None:
             self._was_short = False
             self.timeout_keep_alive_task = self.loop.call_later(
                 self.timeout_keep_alive, self.timeout_keep_alive_handler
@@ -132,17 +144,44 @@ class ReadProtocol(HttpToolsProtocol):
             return False
         if self.flow.write_paused or self.transport.is_closing():
             return False
-        response = self._kept.by_head(data)
-        if response is None:
+        short = self._kept.by_head(data)
+        if short is None:
             return False
-        status, headers, body = response
-        parts = [STATUS_LINE[status]]
-        for name, value in (*self.server_state.default_headers, *headers):
-            parts += (name, b": ", value, b"\r\n")
-        parts += (b"\r\n", body)
-        self.transport.write(b"".join(parts))
-        self._was_short = True
+        # A whole request came, though nothing has parsed it.
+        self._begun = self._completed = max(1, self._begun)
+        if not short.needs_latest:
+            self._write(short, short.position)
+        elif self._latest is None:
+            return False
+        else:
+            self._held = []
+            self._latest.ask(short.kept.reached, partial(self._answer_if_latest, data, short))
         return True
+
+    def _answer_if_latest(self, data: bytes, short: Short, found: LatestLog | None) -> None:
+        held, self._held = self._held, None
+        if self.transport.is_closing():
+            return
+        assert self._kept is not None
+        # The read may have shown that the database has another history now.
+        is_kept = self._kept.by_head(data) is short
+        if found is not None and is_kept and short.kept.is_latest(found):
+            position = max(short.kept.reached, Position(found.epoch, found.current))
+            self._write(short, str(position).encode())
+        else:
+            self._receive(data, told=found)
+        self.flow.resume_reading()
+        for more in held or ():
+            self.data_received(more)
+
+    def _write(self, short: Short, position: bytes) -> None:
+        parts = [STATUS_LINE[short.status]]
+        for name, value in self.server_state.default_headers:
+            parts += (name, b": ", value, b"\r\n")
+        parts += (short.before, position, short.after)
+        self.transport.write(b"".join(parts))
+        short.kept.count()
+        self._was_short = True
 
     def _is_answering(self) -> bool:
         cycle: RequestResponseCycle | None = self.cycle

@@ -2,12 +2,12 @@
 
 import msgspec
 
+from query_api.latest.together import LatestReads
 from query_api.resolver.resolver import Database
 from query_api.shards import Views
 from query_api.thrift.call import Methods
 from query_api.thrift.forwarding import Peers
 from query_api.thrift.kept import KeptReplies
-from query_api.thrift.latest import LatestReads
 from query_api.thrift.metrics import Metrics
 from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.shadow import Shadow

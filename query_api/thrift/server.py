@@ -10,6 +10,7 @@ from typing import Final
 
 import structlog
 
+from query_api.latest.together import LatestReads
 from query_api.reasons import Reason, Source
 from query_api.resolver.resolver import Database
 from query_api.shards import Views
@@ -19,7 +20,6 @@ from query_api.thrift.connection import Budget, Connection
 from query_api.thrift.forwarding import Peers
 from query_api.thrift.hub import Hub
 from query_api.thrift.kept import KeptReplies
-from query_api.thrift.latest import LatestReads
 from query_api.thrift.metrics import Metrics
 from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.shadow import Difference, Shadow

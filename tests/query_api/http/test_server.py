@@ -1,9 +1,11 @@
 """What one connection gets, and what it may take, on a real server."""
 
+import asyncio
 import json
 import socket
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 import httpx
@@ -13,6 +15,7 @@ from query_api.http import server
 from query_api.http.kept import Kept, KeptAnswers
 from query_api.latest.log import LatestLog
 from query_api.latest.touched import Touched
+from query_api.positions import Position
 from query_api.resolver.resolver import Moment
 from query_api.shards import Views
 from state.records.actions import PutPartitions
@@ -86,13 +89,18 @@ def test_many_at_once_take_the_room_of_one() -> None:
     kept = KeptAnswers(views, lambda _: False)
     shared = views.reader(0)
     assert shared is not None
-    one = Kept(Moment(0, shared, ()), (), b"{}", [], lambda: None)
+    grounds_of_it = [(b"metatide-position", b"0:4"), (b"x", b"y")]
+    one = Kept(Moment(0, shared, ()), (), b"{}", grounds_of_it, lambda: None)
     kept.put(("/", b""), one)
     scope = {"state": {"head": b"GET /"}, "http_version": "1.1", "headers": []}
     for _ in range(40):
         kept.put_head(("/", b""), one, scope, one.response(None, None))
     assert one.heads == [b"GET /"]
-    assert kept.by_head(b"GET /") == one.response(None, None)
+    found = kept.by_head(b"GET /")
+    assert found is not None
+    _, headers, body = one.response(None, None)
+    lines = "".join(f"{name.decode()}: {value.decode()}\r\n" for name, value in headers)
+    assert found.before + found.position + found.after == lines.encode() + b"\r\n" + body
 
 
 def test_what_is_cut_differently_or_asks_for_more_goes_the_long_way() -> None:
@@ -152,6 +160,25 @@ def test_who_sends_nothing_whole_is_sent_away(monkeypatch: pytest.MonkeyPatch) -
             assert opened.recv(1) == b""
 
 
+def test_who_asks_only_what_was_asked_before_is_not_sent_away(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(server, "REQUEST_S_MAX", 2)
+    with serving(warm()) as url:
+        for _ in range(3):
+            with connection(url) as first:
+                first.sendall(request(NAMES))
+                response(first)
+        with connection(url) as opened, connection(url) as idle:
+            opened.sendall(request(NAMES))
+            assert response(opened)[0][0] == "HTTP/1.1 200 OK"
+            # By the time that this one is sent away, the other one would have been.
+            assert response(idle)[0][0] == "HTTP/1.1 408 Request Timeout"
+            assert idle.recv(1) == b""
+            opened.sendall(request(NAMES))
+            assert response(opened)[0][0] == "HTTP/1.1 200 OK"
+
+
 def test_who_takes_nothing_is_hung_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "STUCK_S_MAX", 2)
     rows = tuple(partition_image(f"{day}-{'x' * 2000}") for day in range(3000))
@@ -202,3 +229,69 @@ def test_latest_is_answered_from_what_is_kept() -> None:
         assert grounds(client.get(f"{TABLE}?consistency=latest")) == ("database", "behind")
         database.log = None
         assert grounds(client.get(f"{TABLE}?consistency=latest")) == ("database", "unread")
+
+
+class Slow(Knowing):
+    """Tells the current event when it is let."""
+
+    def __init__(self, log: LatestLog) -> None:
+        super().__init__(log)
+        self.may = threading.Event()
+        self.asked_count = 0
+        self.may.set()
+
+    async def after_now(self, reached: Position) -> LatestLog | None:
+        self.asked_count += 1
+        assert await asyncio.to_thread(self.may.wait, 60)
+        return self.log
+
+
+def test_what_comes_while_the_database_is_asked_is_answered_after_it() -> None:
+    latest, other = request(f"{TABLE}?consistency=latest"), request(NAMES)
+    database = Slow(LatestLog(0, 4, []))
+    with serving(warm(), database) as url:
+        with connection(url) as opened:
+            for one in (latest, latest, other, other, latest):
+                opened.sendall(one)
+                [(_, headers, body)] = response(opened)
+                assert headers["metatide-source"] == "cache"
+        table, asked = body, database.asked_count
+        database.may.clear()
+        with connection(url) as opened, connection(url) as gone:
+            for each in (opened, gone):
+                each.sendall(latest)
+            wait_for(lambda: database.asked_count > asked)
+            gone.close()
+            opened.sendall(other + other[:20])
+            opened.sendall(other[20:] + latest)
+            database.may.set()
+            bodies = [body for _, _, body in response(opened, 4)]
+        assert bodies[0] == bodies[3] == table
+        assert bodies[1] == bodies[2] != table
+
+
+def test_the_short_way_to_the_latest_ends_where_something_touched_it() -> None:
+    latest = request(f"{TABLE}?consistency=latest")
+    database = Slow(LatestLog(0, 4, []))
+    with serving(warm(), database) as url, connection(url) as opened:
+        for _ in range(4):
+            opened.sendall(latest)
+            [(_, headers, _)] = response(opened)
+            assert headers["metatide-source"] == "cache"
+        asked = database.asked_count
+        database.log, database.event = LatestLog(0, 5, [(5, Touched(tables=(ORDERS,)))]), 5
+        opened.sendall(latest)
+        [(_, headers, _)] = response(opened)
+        assert headers["metatide-reason"] == "behind"
+        assert database.asked_count == asked + 1, "one read of the log is enough for a request"
+        database.log = None
+        opened.sendall(latest)
+        [(_, headers, _)] = response(opened)
+        assert headers["metatide-reason"] == "unread"
+
+
+def wait_for(what: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not what():
+        assert time.monotonic() < deadline, "it did not come to be"
+        time.sleep(0.01)

@@ -1,4 +1,4 @@
-"""What is current, for calls of which an answer is kept: one task for all that come together."""
+"""What is current, for those whose answer is kept: one task for all that come together."""
 
 import asyncio
 from collections.abc import Callable
