@@ -15,8 +15,11 @@ from query_api.latest.log import LatestLog
 from query_api.latest.sequence import Tail
 from query_api.positions import Position
 
-INTERVAL_S: Final = 0.004
+INTERVAL_S_MIN: Final = 0.001
 """At most this often a read begins: who comes meanwhile shares the next one."""
+INTERVAL_S_MAX: Final = 0.004
+"""Half of the time up to this the database rests, so that reads which take longer come less often.
+One that takes all of it is followed by the next at once."""
 
 log = structlog.get_logger(__name__)
 
@@ -26,7 +29,8 @@ class LatestIndex:
 
     1. A request gets a read that began after it came.
     2. All that wait share one.
-    3. Reads begin one after the other, and not more often than the interval.
+    3. Reads begin one after the other, and not more often than the interval, which is twice what
+       the last one took, between two bounds.
     """
 
     def __init__(self, read: Callable[[int, int], Tail], history: History) -> None:
@@ -60,10 +64,12 @@ class LatestIndex:
                 began = loop.time()
                 batch, self._waiting = self._waiting, []
                 found = await self._read_for([reached for reached, _ in batch])
+                interval = 2 * (loop.time() - began)
+                interval = min(max(interval, INTERVAL_S_MIN), INTERVAL_S_MAX)
                 for _, future in batch:
                     if not future.done():
                         future.set_result(found)
-                await asyncio.sleep(max(0.0, began + INTERVAL_S - loop.time()))
+                await asyncio.sleep(max(0.0, began + interval - loop.time()))
         finally:
             for _, future in self._waiting:
                 future.cancel()

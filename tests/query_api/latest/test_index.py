@@ -7,6 +7,7 @@ from sqlalchemy.exc import OperationalError
 
 from query_api.latest import LatestIndex
 from query_api.latest.history import History
+from query_api.latest.index import INTERVAL_S_MIN
 from query_api.latest.sequence import Tail
 from query_api.positions import Position
 
@@ -65,6 +66,21 @@ def test_nobody_uses_a_read_that_began_before() -> None:
         assert first.current == 10
         assert {log.current for log in rest if log} == {11}
         assert primary.began == 2
+        await index.close()
+
+    asyncio.run(run())
+
+
+def test_reads_that_follow_each_other_are_few() -> None:
+    async def run() -> None:
+        primary = Primary()
+        index = LatestIndex(primary.read, History())
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        for _ in range(20):
+            await index.after_now(Position(0, 5))
+        assert primary.began == index.reads == 20
+        assert loop.time() - began > 19 * INTERVAL_S_MIN / 2
         await index.close()
 
     asyncio.run(run())
