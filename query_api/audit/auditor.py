@@ -8,7 +8,7 @@
 """
 
 import asyncio
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Container, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from typing import Final, Protocol
@@ -202,7 +202,9 @@ class _Moment:
         if equal(theirs, ours):
             yield None
             return
-        yield Difference("write ids", differing(_as_thrift(ours), _as_thrift(theirs)))
+        aborted = {*ours.aborted, *theirs.aborted}
+        sides = (_as_thrift(one, aborted) for one in (ours, theirs))
+        yield Difference("write ids", differing(*sides))
 
 
 def _difference(pair: Pair, *, silent: bool) -> Difference | None:
@@ -220,11 +222,11 @@ def _difference(pair: Pair, *, silent: bool) -> Difference | None:
     return Difference(pair.label, fields, only_in, silent)
 
 
-def _as_thrift(ids: WriteIdList) -> dict[str, object]:
-    """As in TableValidWriteIds."""
+def _as_thrift(ids: WriteIdList, aborted: Container[int]) -> dict[str, object]:
+    """As in TableValidWriteIds, but for ids that either side knows as aborted."""
     return {
         "writeIdHighWaterMark": ids.hwm,
-        "invalidWriteIds": " ".join(map(str, ids.exceptions)),
+        "invalidWriteIds": " ".join(str(id_) for id_ in ids.exceptions if id_ not in aborted),
         "minOpenWriteId": ids.min_open if ids.open else None,
     }
 

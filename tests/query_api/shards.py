@@ -29,7 +29,7 @@ from state.records.objects import (
     TableImage,
     WriteIdsImage,
 )
-from state.store import MemoryStore, Position
+from state.store import MemoryStore, Position, Store
 
 SALES = DatabaseName("hive", "sales")
 ORDERS = table_name(None, "sales", "orders")
@@ -145,8 +145,8 @@ def load_databases(lo: int, *databases: DatabaseImage) -> list[AnyRecord]:
 class MemoryShard:
     """A shard that a worker owns: what is folded into it is seen at once."""
 
-    def __init__(self, *records: AnyRecord) -> None:
-        self.store = MemoryStore()
+    def __init__(self, *records: AnyRecord, store: MemoryStore | Store | None = None) -> None:
+        self.store = store or MemoryStore()
         self._offset = 0
         self._moved = asyncio.Condition()
         self.fold(records)

@@ -23,6 +23,7 @@ from query_api.shards import Views
 from state import entries, keys
 from state.records import Pause, Scope, ScopeKind
 from state.records.routing import table_shard
+from tests.query_api.audit.auditing import audited, differences
 from tests.query_api.folded import World, world
 from tests.query_api.shards import MemoryShard
 
@@ -35,25 +36,13 @@ def own_world(new_database: Callable[[], str]) -> World:
 
 def audit(a_world: World, *scopes: Scope) -> list[Audited]:
     """Of these scopes, or of all."""
-
-    async def run() -> list[Audited]:
-        primary = Primary(a_world.url)
-        auditor = Auditor(Views(a_world.shards), primary)
-        try:
-            return await auditor.audit(scopes or [*known_scopes(auditor.views)])
-        finally:
-            auditor.close()
-            await primary.close()
-
-    return asyncio.run(run())
+    return audited(a_world.url, a_world.shards, scopes)
 
 
 def wrong(found: list[Audited]) -> list[tuple[Scope, str, list[str]]]:
     return [
-        (one.scope, difference.object, [field.field for field in difference.fields])
-        for one in found
-        for difference in one.differences
-        if not difference.silent
+        (scope, one.object, [field.field for field in one.fields])
+        for scope, one in differences(found)
     ]
 
 

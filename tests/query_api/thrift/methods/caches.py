@@ -1,6 +1,6 @@
 """Caches of a real metastore: what its log folds to, and what loads of its database add."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from connectors.loads.batch import find_database, load
@@ -17,6 +17,7 @@ from query_api.resolver.resolver import Resolver
 from query_api.shards import Views
 from query_api.thrift.methods import CachedMethods
 from state.records import AnyRecord, Change
+from state.store import Store
 from tests.connectors.loads.topic import Log
 from tests.query_api.shards import MemoryShard, MemoryShards
 
@@ -24,8 +25,8 @@ from tests.query_api.shards import MemoryShard, MemoryShards
 class Cache:
     """Shards in memory that follow a metastore's database when they are told to."""
 
-    def __init__(self, url: str, shards: int = 2) -> None:
-        self._found = [MemoryShard() for _ in range(shards)]
+    def __init__(self, url: str, stores: Sequence[Store] = ()) -> None:
+        self._found = [MemoryShard(store=one) for one in stores] or [MemoryShard(), MemoryShard()]
         self.source = MemoryShards(*self._found)
         self._engine = make_engine(url)
         self._database = find_database(self._engine)
@@ -64,9 +65,9 @@ class Cache:
 
 
 @contextmanager
-def following(url: str) -> Iterator[Cache]:
-    """A cache that has folded nothing yet."""
-    cache = Cache(url)
+def following(url: str, stores: Sequence[Store] = ()) -> Iterator[Cache]:
+    """A cache that has folded nothing yet, in these stores or in memory."""
+    cache = Cache(url, stores)
     try:
         yield cache
     finally:

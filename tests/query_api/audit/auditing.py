@@ -1,0 +1,35 @@
+"""Audits of shards that a test folded."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+
+from query_api.audit import Audited, Auditor, Difference
+from query_api.audit.scopes import known_scopes
+from query_api.database import Primary
+from query_api.shards import ShardSource, Views
+from state.records import Scope
+
+
+def audited(url: str, shards: ShardSource, scopes: Sequence[Scope] = ()) -> list[Audited]:
+    """Of these scopes, or of all."""
+
+    async def run() -> list[Audited]:
+        primary = Primary(url)
+        auditor = Auditor(Views(shards), primary)
+        try:
+            return await auditor.audit(scopes or [*known_scopes(auditor.views)])
+        finally:
+            auditor.close()
+            await primary.close()
+
+    return asyncio.run(run())
+
+
+def differences(found: Iterable[Audited]) -> list[tuple[Scope, Difference]]:
+    """Those that the log would have told."""
+    return [
+        (one.scope, difference)
+        for one in found
+        for difference in one.differences
+        if not difference.silent
+    ]
