@@ -88,6 +88,8 @@ def compare_lists() -> None:
     apart = range(10**7, 10**7 * EXCEPTIONS + 1, 10**7)
     sparse = write_id_list(apart[-1], apart, table="d.t")
     compare("every 10-millionth id, one commit", sparse, write_id_list(sparse.hwm, apart[1:]))
+    differing = [id_ for id_ in apart if id_ % 10**8]
+    compare("every 10-millionth id, many commits", sparse, write_id_list(sparse.hwm, differing))
 
 
 def read_lists() -> None:

@@ -85,8 +85,11 @@ class Ids(Sequence[int]):
         """Whether each of ours up to `last` is one of the other's."""
         if not self.values or self.base > last or self.values == other.values:
             return True
+        end = bisect_right(self.values, last)
+        if self.distinct and end > bisect_right(other.values, last):
+            return False
         if self.bits is None or other.bits is None:
-            return self._found_in(other, bisect_right(self.values, last))
+            return self._found_in(other, end)
         ours = self.bits
         if self.values[-1] > last:
             ours &= (1 << (last - self.base + 1)) - 1

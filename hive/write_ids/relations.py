@@ -28,7 +28,11 @@ def relation(requested: WriteIdList, cached: WriteIdList) -> Relation:
 
 def equal(requested: WriteIdList, cached: WriteIdList) -> bool:
     """Whether no transaction committed between the two."""
-    return contains(cached, requested) and contains(requested, cached)
+    more, fewer = requested, cached
+    if len(more.unfinished) < len(fewer.unfinished):
+        more, fewer = fewer, more
+    # If one is missing, this is told by counting.
+    return contains(more, fewer) and contains(fewer, more)
 
 
 def contains(whole: WriteIdList, part: WriteIdList) -> bool:

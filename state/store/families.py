@@ -12,7 +12,9 @@ STORE_FORMAT: Final = 1
 """`Identity.format_version` of the stores of shards."""
 
 SHARD_FAMILIES: Final = (
-    Family(name="partitions", kinds=keys.PARTITION, dictionary_bytes=16 * KIB),
+    Family(
+        name="partitions", kinds=keys.PARTITION, block_bytes=32 * KIB, dictionary_bytes=16 * KIB
+    ),
     Family(
         name="statistics",
         kinds=keys.TABLE_STATISTICS + keys.PARTITION_STATISTICS,
