@@ -13,7 +13,7 @@ from metatide.doctor.metastore import LISTENER, listener
 from processors.worker import Worker
 from query_api.database import Primary
 from query_api.http import Settings, Tls
-from query_api.http.access import OPEN, read_tokens
+from query_api.http.access import OPEN, Tokens, read_tokens
 from query_api.requirement import Consistency, Defaults
 from query_api.shards import Shard
 from state.records import Scope, ScopeKind
@@ -51,12 +51,16 @@ def read_settings(config: Config, primary: Primary) -> Settings:
         Consistency(reads.floor),
         _NOT_TRANSACTIONAL if _is_not_transactional(config, primary) else None,
     )
-    path = reads.tokens_path
+    return Settings(defaults, known_tokens(config), trusted=_trusted(config))
+
+
+def known_tokens(config: Config) -> Tokens:
+    """Who may ask."""
+    path = config.reads.tokens_path
     try:
-        tokens = OPEN if path is None else read_tokens(path)
+        return OPEN if path is None else read_tokens(path)
     except OSError as error:
         raise InputError(f"reads.tokens_path: {path} can't be read: {error.strerror}") from error
-    return Settings(defaults, tokens, trusted=_trusted(config))
 
 
 def tls(config: Config) -> Tls | None:

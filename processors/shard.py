@@ -192,9 +192,9 @@ class Shard:
         images, store = self._around.images, self._store
         if images is None or store is None:
             return None
-        scratch = self._around.directory.scratch(self.number)
         async with self._lifecycle:
             # Closing waits until it is made, or the copy would be of a closed store.
+            scratch = self._around.directory.scratch(self.number)
             manifest = await asyncio.shield(asyncio.to_thread(images.create, store, scratch))
         self.image_made_s = manifest.made_s
         return manifest

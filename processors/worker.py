@@ -9,7 +9,7 @@ from typing import Final
 import structlog
 from msgspec import Struct
 
-from hive.errors import MachineError, MetatideError, TopicError
+from hive.errors import ImageError, InputError, MachineError, MetatideError, TopicError
 from processors.bulk import Bulk
 from processors.directory import WorkerDirectory
 from processors.group import Group, Membership
@@ -18,7 +18,7 @@ from processors.metrics import Metrics
 from processors.shard import Record, Shard, Surroundings
 from processors.signals import Signals
 from processors.topic import Topic, TopicClient
-from state.image import Images
+from state.image import Images, Manifest
 from state.records import Scope
 from state.records.asks import AnySignal, Ask
 from state.store import MemoryBudget, Snapshot
@@ -110,6 +110,21 @@ class Worker:
             raise TopicError(f"the topic {self.settings.topic} isn't there yet: start a connector")
         await self._signals.order(signal)
 
+    async def make_images(self, wanted: int | None = None) -> list[Manifest]:
+        """Now, of all shards here that follow the topic, or of this one."""
+        if self.settings.images_url is None:
+            raise InputError("this worker was told no place for images: set images.url")
+        shards = {number: one for number, one in self.shards.items() if one.live}
+        if wanted is not None:
+            shards = {number: one for number, one in shards.items() if number == wanted}
+        if not shards:
+            raise MachineError("no such shard follows the topic here now: see metatide status")
+        try:
+            made = [await self._make_image(number, one) for number, one in sorted(shards.items())]
+        except OSError as error:
+            raise ImageError(f"an image wasn't made: {error}") from error
+        return [one for one in made if one is not None]
+
     async def run(self) -> None:
         """Until it is cancelled; all is flushed and closed then."""
         topic = self.topic = await self._find_topic()
@@ -155,7 +170,7 @@ class Worker:
                         self._flush_stores(),
                         self._watch_arrival(),
                         self._watch_topic(topic),
-                        self._make_images(topic),
+                        self._keep_making_images(),
                         self._hold_shards(),
                     ):
                         tasks.create_task(work)
@@ -247,24 +262,28 @@ class Worker:
             for shard in list(self.shards.values()):
                 await shard.flush()
 
-    async def _make_images(self, topic: Topic) -> None:
+    async def _keep_making_images(self) -> None:
         """One after the other, in turns: it is no hurry, and each takes room on the disk."""
-        assert self._around is not None
-        images = self._around.images
-        while images is not None:
+        while self.settings.images_url is not None:
             await asyncio.sleep(self.settings.images_every_s)
             for number, shard in dict(self.shards).items():
                 if not shard.live:
                     continue
                 try:
-                    manifest = await shard.make_image()
-                    identity = topic.identity(number)
-                    await asyncio.to_thread(images.prune, identity, self.settings.images_keep)
+                    await self._make_image(number, shard)
                 except (OSError, MetatideError) as error:
                     log.error("an image wasn't made", shard=number, error=str(error))
-                    continue
-                if manifest is not None:
-                    self.metrics.image_made_s.labels(number).set(manifest.made_s)
+
+    async def _make_image(self, number: int, shard: Shard) -> Manifest | None:
+        """None where it was lost meanwhile."""
+        around, keep = self._around, self.settings.images_keep
+        assert around is not None
+        assert around.images is not None
+        manifest = await shard.make_image()
+        await asyncio.to_thread(around.images.prune, around.topic.identity(number), keep)
+        if manifest is not None:
+            self.metrics.image_made_s.labels(number).set(manifest.made_s)
+        return manifest
 
     async def _watch_arrival(self) -> None:
         """Sends the live consumer to where it should be if it brings nothing for a while.

@@ -6,10 +6,15 @@ from contextlib import ExitStack
 from typing import Any
 
 import click
+import httpx
+import msgspec
 import orjson
 
 from hive.errors import InputError, MachineError
 from metatide.config import Config, Effective, configured
+from metatide.imaging import PATH
+from metatide.kafka import events_topic
+from metatide.members import json_of, members, scheme, worker_client
 from metatide.topic import find_topic
 from processors.directory import WorkerDirectory, worker_path
 from processors.topic import Topic, TopicClient
@@ -18,6 +23,7 @@ from state.store import MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES
 
 MIB = 1 << 20
+TIMEOUT_S = 600.0
 _CONFIGURED = ("data_dir", "kafka.bootstrap_servers", "worker.name", "images.url")
 _SHARD = click.option("--shard", "shard", type=int, metavar="N", help="This one only.")
 
@@ -27,8 +33,8 @@ def command() -> None:
     """Make, list, restore and prune images of shards.
 
     A running worker makes images of its shards by itself, and one that lacks a store begins with
-    the newest image; create and restore are for stopped ones. Spark makes them without any worker:
-    once and follow.
+    the newest image. Create works for a running one too, restore for a stopped one. Spark makes
+    them without any worker: once and follow.
     """
 
 
@@ -36,16 +42,19 @@ def command() -> None:
 @configured(*_CONFIGURED)
 @_SHARD
 def create(effective: Effective, shard: int | None) -> None:
-    """Make an image of each shard of a stopped worker."""
+    """Make an image of each shard of a worker.
+
+    Where it runs, it makes them itself, at the place that it was told (images.url).
+    """
     topic, images, budget = _open(effective.config)
     directory = _directory(effective.config)
     with ExitStack() as stack:
         try:
             stack.enter_context(directory.owned())
         except MachineError as error:
-            raise MachineError(
-                f"{error}. While it runs it makes images by itself, every images.every_s seconds"
-            ) from error
+            for manifest in _made_by_worker(effective.config, shard, str(error)):
+                _print(manifest)
+            return
         for number in directory.shards() if shard is None else [shard]:
             path, identity = directory.store(number), topic.identity(number)
             with Store(path, identity, families=SHARD_FAMILIES, budget=budget) as store:
@@ -137,6 +146,21 @@ def _on_spark(config: Config, every_s: float | None) -> None:
             follower.once(bounds)
         else:
             follower.follow(bounds, every_s)
+
+
+def _made_by_worker(config: Config, shard: int | None, owned: str) -> list[Manifest]:
+    """By the worker of this name, which runs."""
+    one = config.worker
+    found = dict(members(events_topic(config), one.group)).get(one.name)
+    if found is None:
+        raise MachineError(f"{owned}. Nor can it be asked: it isn't in the group {one.group} yet")
+    url = f"{scheme(config)}://{found}{PATH}"
+    with worker_client(config, TIMEOUT_S) as client:
+        try:
+            answer = client.post(url, json={"shard": shard})
+        except httpx.HTTPError as error:
+            raise MachineError(f"{url} doesn't answer: {error}") from error
+    return msgspec.json.decode(json_of(answer), type=list[Manifest])
 
 
 def _open(config: Config) -> tuple[Topic, Images, MemoryBudget]:

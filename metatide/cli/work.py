@@ -8,13 +8,15 @@ import sys
 import click
 import uvloop
 from starlette.applications import Starlette
+from starlette.routing import BaseRoute
 
 from hive.errors import InputError, MetatideError
 from metatide import logs
 from metatide.config import Config, Effective, configured
 from metatide.endpoint import Endpoint
+from metatide.imaging import images_route
 from metatide.operating import Operating
-from metatide.serving import WorkerShards, open_primary, read_settings, tls
+from metatide.serving import WorkerShards, known_tokens, open_primary, read_settings, tls
 from metatide.stack.machine import free_port, require_port
 from processors.directory import worker_path
 from processors.limits import Allowed
@@ -94,7 +96,11 @@ async def _answer(config: Config, worker: Worker, port: int) -> None:
     operating = None
     if primary is not None and settings is not None:
         operating = Operating(config, worker, shards, primary, settings)
-    application = _application(worker, shards, primary, settings, endpoint, operating)
+    more = [*routes(worker), images_route(worker, known_tokens(config))]
+    if primary is None:
+        application = Starlette(routes=[*more, metrics_route(worker)])
+    else:
+        application = _application(worker, shards, primary, settings, endpoint, operating, more)
     server = ReadServer(application, config.worker.host, port, certificate)
     serving = asyncio.create_task(server.serve())
     rounds = None if operating is None else asyncio.create_task(operating.run())
@@ -128,14 +134,13 @@ async def _endpoint(
 def _application(
     worker: Worker,
     shards: WorkerShards,
-    primary: Primary | None,
+    primary: Primary,
     settings: Settings | None,
     endpoint: Endpoint | None,
     operating: Operating | None,
+    more: list[BaseRoute],
 ) -> Starlette:
-    """Status for all; reads where there is a database that answers what the cache can't."""
-    if primary is None:
-        return Starlette(routes=[*routes(worker), metrics_route(worker)])
+    """Reads, where there is a database that answers what the cache can't."""
     thrift = [] if endpoint is None else [endpoint.server.metrics_page]
     audits = [] if operating is None else [operating.metrics_page]
     pages = [worker.metrics.page, primary.fallback.metrics.page, *thrift, *audits]
@@ -151,7 +156,7 @@ def _application(
         checks=[follows],
         more_metrics=lambda: b"".join(page() for page in pages),
         more_routes=[
-            *routes(worker),
+            *more,
             *([] if endpoint is None else endpoint.routes),
             *([] if operating is None else operating.routes),
         ],

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,54 @@ def digests(store: Path) -> tuple[Any, Any]:
     return found["exact"], found["content"]
 
 
+def test_a_running_worker_makes_images_when_it_is_asked(
+    topic: Topic, records: dict[int, list[AnyRecord]], tmp_path: Path
+) -> None:
+    images = {"METATIDE_IMAGES_URL": str(tmp_path / "images")}
+    one, two = (WorkerProcess(topic, tmp_path, name, **images) for name in ("one", "two"))
+    write(topic, records, 0, 300)
+    with workers(one):
+        before = one.until_at(dict.fromkeys(range(SHARDS), 300))
+        made = run(topic, tmp_path, "image", "create")
+        assert [(line["shard"], line["offset"]) for line in made] == [(0, 300), (1, 300), (2, 300)]
+        after = one.until_at(dict.fromkeys(range(SHARDS), 300))
+        for place in ("epoch", "event_id", "offset"):
+            assert [x[place] for x in after["shards"]] == [x[place] for x in before["shards"]]
+        write(topic, records, 300, 350)
+        one.until_at(dict.fromkeys(range(SHARDS), 350))
+        [again] = run(topic, tmp_path, "image", "create", "--shard", "1")
+        assert (again["shard"], again["offset"]) == (1, 350)
+        assert one.end() == 0
+    for line in (made[0], again, made[2]):
+        found = _digests(one.directory.store(line["shard"]))
+        assert (found["exact"] == line["exact"]) == (line["offset"] == 350)
+    for shard in range(SHARDS):
+        delete_before(topic, shard, 250)
+    with workers(two):
+        two.until_at(dict.fromkeys(range(SHARDS), 350))
+        assert two.end() == 0
+    for shard in range(SHARDS):
+        assert digests(two.directory.store(shard)) == digests(one.directory.store(shard))
+
+
+def test_who_may_not_order_gets_no_image(topic: Topic, tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens"
+    tokens.write_text(f"read {sha256(b'reader').hexdigest()}\n")
+    worker = WorkerProcess(
+        topic,
+        tmp_path,
+        "one",
+        METATIDE_IMAGES_URL=str(tmp_path / "images"),
+        METATIDE_READS_TOKENS_PATH=str(tokens),
+    )
+    with workers(worker):
+        worker.until_ready(SHARDS)
+        name = {"METATIDE_KAFKA_TOPIC": topic.name, "METATIDE_CLIENT_TOKEN": "reader"}
+        result = CliRunner().invoke(root, ["image", "create", *options(topic, tmp_path)], env=name)
+        assert "role admin" in str(result.exception)
+    assert not (tmp_path / "images").exists()
+
+
 def test_a_worker_makes_images_by_itself(
     topic: Topic, records: dict[int, list[AnyRecord]], tmp_path: Path
 ) -> None:
@@ -121,9 +170,6 @@ def test_a_worker_makes_images_by_itself(
     with workers(worker):
         worker.until_at(ends)
         worker.until(lambda status: all(one["image_age_s"] is not None for one in status["shards"]))
-        name = {"METATIDE_KAFKA_TOPIC": topic.name}
-        result = CliRunner().invoke(root, ["image", "create", *options(topic, tmp_path)], env=name)
-        assert "images.every_s" in str(result.exception)
         metrics = worker.get("/metrics")
         assert metrics is not None
         assert "metatide_image_made_seconds" in metrics.text
