@@ -66,7 +66,7 @@ def _of_worker() -> Iterator[Collector]:
     worker.image_made_s.labels(0)
     yield worker.registry
     yield DatabaseMetrics().registry
-    thrift = ThriftMetrics(lambda: 0)
+    thrift = ThriftMetrics(lambda: 0, {"read": 1})
     method = thrift.of("get_table_req")
     method.answered(Source.CACHE, Reason.FRESH, 1.0)
     method.answered_by_metastore(Unable.FORM, 1.0)
@@ -79,10 +79,11 @@ def _of_worker() -> Iterator[Collector]:
 
 
 def _families(collector: Collector, job: str) -> Iterator[Family]:
-    for metric in filter(lambda one: one.samples, collector.collect()):
+    for metric in collector.collect():
         yield Family(metric.name, metric.type, _labels(metric), metric.documentation, job)
 
 
 def _labels(metric: Metric) -> tuple[str, ...]:
+    assert metric.samples, f"{metric.name} has no series yet: count something with it here"
     names = dict.fromkeys(name for sample in metric.samples for name in sample.labels)
     return tuple(name for name in names if name != "le")
