@@ -10,6 +10,7 @@ import msgspec
 import structlog
 
 from hive.errors import MetatideError
+from query_api.reasons import Reason
 from query_api.thrift.call import Answer, Call, Methods
 from query_api.thrift.metrics import Metrics
 from query_api.thrift.results import whole
@@ -36,6 +37,8 @@ class Outcome:
     REORDERED: Final = "reordered"
     DIFFERENT: Final = "different"
     MISS: Final = "miss"
+    ELSEWHERE: Final = "elsewhere"
+    """Another worker has the shard, and compares what its own clients ask."""
     FAILED: Final = "failed"
     SKIPPED: Final = "skipped"
 
@@ -90,7 +93,8 @@ class Shadow:
         while True:
             answer = self._methods.answer_now(call) or await self._methods.answer(call)
             if not isinstance(answer, Answer):
-                return Outcome.MISS
+                elsewhere = answer.reason is Reason.NOT_OWNED
+                return Outcome.ELSEWHERE if elsewhere else Outcome.MISS
             ours = await whole(answer.result)
             if ours == theirs:
                 return Outcome.EQUAL

@@ -244,21 +244,23 @@ def test_shadow_mode_gives_the_metastores_answer_and_counts_what_the_cache_would
             get_same=lambda _: answer("m:get_same"),
             get_other=lambda _: answer("wrong"),
             get_cold=cold,
+            get_far=lambda _: Relay(Reason.NOT_OWNED, 1),
             get_changing=lambda _: answer("new"),
         ) as here:
             client = await here.connect()
-            for method in ("get_same", "get_other", "get_cold"):
+            for method in ("get_same", "get_other", "get_cold", "get_far"):
                 reply = await client.call(method, text(1, "db") + b"\0")
                 assert reply is not None
                 assert reply.body == result(f"m:{method}")
             await client.call("get_changing")
             metastore.replies["get_changing"] = result("new")
-            await until(lambda: here.metrics().count("shadowed_total{") == 4)
+            await until(lambda: here.metrics().count("shadowed_total{") == 5)
             page = here.metrics()
             for method, outcome in (
                 ("get_same", "equal"),
                 ("get_other", "different"),
                 ("get_cold", "miss"),
+                ("get_far", "elsewhere"),
                 ("get_changing", "equal"),
             ):
                 assert f'{{method="{method}",outcome="{outcome}"}} 1.0' in page
