@@ -36,8 +36,8 @@ SECTIONS: Final = (
             "as over HTTP.",
             "metatide_thrift_shadowed": "`different`: see `/v1/thrift/differences` before the "
             "cache answers these clients.",
-            "metatide_thrift_expressions": "Those `read` and `remembered` are answered here. Of others "
-            "the worker's log says why; `thrift.hive_classpath` must name jars that know them.",
+            "metatide_thrift_expressions": "`read` and `remembered` are answered here; why others "
+            "aren't is in the worker's log. `thrift.hive_classpath` names the jars.",
             "metatide_thrift_connections": "Near `thrift.connections_max` clients are turned away: "
             "raise it or add workers.",
             "metatide_thrift_refused": "`upstream`: no metastore answers. Others: the worker's log "

@@ -1,0 +1,111 @@
+"""An audit of a catalog in RocksDB against its database, beside a bare driver that reads its rows.
+
+python -m benchmarks.audit [--tables N] [--partitions N]
+"""
+
+import argparse
+import asyncio
+import json
+import multiprocessing
+import resource
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from benchmarks.prewarm import LAYOUTS, bare, filled
+from metatide.demo.options import Size
+from query_api.audit import Audited, Auditor, totals
+from query_api.audit.scopes import known_scopes
+from query_api.database import Primary
+from query_api.shards import Views
+from state.records import Scope
+from state.store import Identity, MemoryBudget, Store
+from state.store.families import SHARD_FAMILIES, STORE_FORMAT
+from tests.query_api.thrift.methods.caches import Cache
+from tests.support import postgres
+from tests.support.processes import open_folder
+
+TABLES, PARTITIONS, SHARDS = 400, 40_000, 4
+AT_ONCE = 20
+"""As many scopes as the command asks for at a time."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tables", type=int, default=TABLES)
+    parser.add_argument("--partitions", type=int, default=PARTITIONS)
+    arguments = parser.parse_args()
+    with ExitStack() as stack:
+        url = stack.enter_context(postgres.server()).new_database()
+        size = Size(arguments.tables, arguments.partitions, LAYOUTS)
+        filling = multiprocessing.get_context("spawn").Process(target=filled, args=(url, size))
+        filling.start()
+        filling.join()
+        assert filling.exitcode == 0
+        began, cpu = time.perf_counter(), cpu_s()
+        rows = bare(url)
+        report("select the same rows", began, cpu, rows=rows)
+        cache = Cache(url, stores(stack.enter_context(open_folder()), stack))
+        stack.callback(cache.close)
+        cache.load()
+        views = Views(cache.source)
+        scopes = [*known_scopes(views)]
+        began, cpu = time.perf_counter(), cpu_s()
+        found = asyncio.run(audited(url, views, scopes))
+        together = totals(found)
+        assert not together.objects.wrong
+        report(
+            "audit",
+            began,
+            cpu,
+            tables_and_lists=together.scopes.seen,
+            objects=together.objects.seen,
+            nines=together.objects.nines or 0,
+        )
+
+
+def stores(folder: Path, stack: ExitStack) -> list[Store]:
+    """One a shard, closed at the end."""
+    budget = MemoryBudget(256 << 20)
+    made = []
+    for number in range(SHARDS):
+        identity = Identity(
+            format_version=STORE_FORMAT, topic_id="audit", partitions=SHARDS, shard=number
+        )
+        store = Store(folder / str(number), identity, families=SHARD_FAMILIES, budget=budget)
+        stack.callback(store.close)
+        made.append(store)
+    return made
+
+
+async def audited(url: str, views: Views, scopes: Sequence[Scope]) -> list[Audited]:
+    primary = Primary(url)
+    auditor = Auditor(views, primary)
+    try:
+        return [
+            one
+            for start in range(0, len(scopes), AT_ONCE)
+            for one in await auditor.audit(scopes[start : start + AT_ONCE])
+        ]
+    finally:
+        auditor.close()
+        await primary.close()
+
+
+def cpu_s() -> float:
+    """This process's, the database's not."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    return used.ru_utime + used.ru_stime
+
+
+def report(name: str, began: float, cpu: float, **counts: float) -> None:
+    """The counts, also by the second."""
+    seconds = time.perf_counter() - began
+    rates = {f"{what}/s": round(count / seconds) for what, count in counts.items() if count > 100}
+    times = {"seconds": round(seconds, 2), "cpu_seconds": round(cpu_s() - cpu, 2)}
+    print(json.dumps({"benchmark": name, **counts, **rates, **times}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
