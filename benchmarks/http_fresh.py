@@ -1,0 +1,174 @@
+"""How soon a commit shows over HTTP, on the whole way: database, connector, topic, worker.
+
+A process of its own writes 200 events a second of the demo's mix; beside it one table is changed
+again and again. `served`: from the return of the commit to the first answer of the cache under
+`any` that shows it. `latest`: how long a request took that was sent as soon as the commit had
+returned; it must show the change. Beside it what the metastore's database took for the same read.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+from sqlalchemy import make_url
+
+from benchmarks.live import connector, percentile
+from hive.names import TableName, table_name
+from metatide.demo import tables
+from metatide.demo.actor import Actor
+from metatide.demo.objects import Kind, Table
+from metatide.demo.options import Limits, Size
+from metatide.demo.pace import Pace
+from metatide.demo.store import Store
+from metatide.demo.workload import Style, Workload
+from query_api.database import Primary
+from query_api.database.objects import DatabaseObjects
+from query_api.reads import GetTable
+from tests.support import postgres
+from tests.support.kafka import broker
+from tests.support.topics import new_topic
+from tests.support.workers import WorkerProcess
+
+SHARDS: Final = 4
+EVENTS_PER_S: Final = 200
+ROUNDS: Final = 300
+WARM_UP: Final = 30
+PAUSE_S: Final = 0.03
+PATIENCE_S: Final = 30.0
+POLL_S: Final = 0.001
+
+
+class Changing:
+    """A table that changes, asked over HTTP and of the database."""
+
+    def __init__(self, actor: Actor, table: Table, client: httpx.Client, primary: Primary) -> None:
+        self._actor = actor
+        self._table = table
+        self._client = client
+        self._primary = primary
+        self._known = ""
+        self.sources: Counter[str] = Counter()
+
+    @property
+    def name(self) -> TableName:
+        return table_name(None, self._table.database.name, self._table.name)
+
+    def get(self, consistency: str) -> httpx.Response:
+        path = f"/v1/databases/{self.name.db}/tables/{self.name.table}"
+        return self._client.get(path, params={"consistency": consistency})
+
+    def change(self) -> tuple[float, float]:
+        """How long `latest` took, and how long it was until the cache served the change."""
+        before = self._table.parameters
+        while self._table.parameters == before:
+            tables.set_parameter(self._actor, self._table, None)
+        committed = time.perf_counter()
+        latest = self.get("latest")
+        took = time.perf_counter() - committed
+        self.sources[latest.headers["metatide-source"]] += 1
+        found = latest.raise_for_status().headers["etag"]
+        if found == self._known:
+            raise SystemExit("`latest` did not show what was committed before")
+        self._known = found
+        # Of a table that was just made the cache knows at first that there is none.
+        while self.get("any").headers.get("etag") != found:
+            if time.perf_counter() > committed + PATIENCE_S:
+                raise SystemExit("the cache never showed what was committed")
+            time.sleep(POLL_S)
+        return took, time.perf_counter() - committed
+
+    def read(self) -> float:
+        """How long the database takes."""
+        began = time.perf_counter()
+        with self._primary.snapshot() as snapshot:
+            GetTable(self.name).answer(DatabaseObjects(snapshot, self._primary.dialect))
+        return time.perf_counter() - began
+
+
+@contextmanager
+def others(url: str) -> Iterator[None]:
+    """A process that writes events on other tables, from when its own catalog is there."""
+    command = [sys.executable, "-m", "metatide", "demo", "run", "--tables", "50"]
+    command += ["--partitions", "500", "--writers", "2", "--events-per-s", str(EVENTS_PER_S)]
+    environment = {**os.environ, "METATIDE_DATABASE_URL": url}
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait(PATIENCE_S)
+
+
+def changing_table(store: Store) -> tuple[Actor, Table]:
+    workload = Workload(store.ids, store.session, store.schema, Size(8, 8, 4), Style())
+    workload.prepare(Pace(Limits()))
+    actor = workload.actor(1)
+    database = workload.catalog.databases[0]
+    table = actor.make.table(database, "changing", Kind.EXTERNAL)
+    tables.create(actor, table)
+    return actor, table
+
+
+def figures(values_s: list[float]) -> dict[str, float]:
+    values_ms = [1000 * value for value in values_s]
+    return {"p50_ms": percentile(values_ms, 0.5), "p99_ms": percentile(values_ms, 0.99)}
+
+
+def show(name: str, values_s: list[float], **more: Any) -> None:
+    line = {"name": name, **figures(values_s), **more}
+    print(json.dumps({**line, "load_average": round(os.getloadavg()[0], 1)}), flush=True)
+
+
+def main() -> None:
+    with (
+        broker() as servers,
+        postgres.server() as server,
+        tempfile.TemporaryDirectory() as folder,
+    ):
+        url = server.new_database()
+        store, topic = Store(url), new_topic(servers, SHARDS)
+        worker = WorkerProcess(topic, Path(folder), "worker-1", METATIDE_DATABASE_URL=url)
+        with connector(servers, topic, make_url(url), Path(folder) / "connector"):
+            worker.start()
+            try:
+                worker.until_ready(SHARDS)
+                with others(url):
+                    measure(store, worker.port, url)
+            finally:
+                worker.end()
+
+
+def measure(store: Store, port: int, url: str) -> None:
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE_S) as client:
+        changing = Changing(*changing_table(store), client, Primary(url))
+        latest_s, served_s, read_s = [], [], []
+        for number in range(ROUNDS + WARM_UP):
+            took, served = changing.change()
+            time.sleep(PAUSE_S)
+            read = changing.read()
+            if number == WARM_UP:
+                changing.sources.clear()
+            if number >= WARM_UP:
+                latest_s.append(took)
+                served_s.append(served)
+                read_s.append(read)
+    show("committed to served over HTTP", served_s, events_per_s=EVENTS_PER_S)
+    show(
+        "latest of a table just changed",
+        latest_s,
+        database=figures(read_s),
+        answered=changing.sources,
+    )
+
+
+if __name__ == "__main__":
+    main()
