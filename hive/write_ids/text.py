@@ -7,7 +7,9 @@
 | `ValidTxnWriteIdList` | `12$sales.orders:12:7:7,12:8$…` (a transaction, a list for each table) |
 | short | `[12:7,8,12]` (hwm, exceptions; for people) |
 
-Java's `split` drops empty fields and members at the end, so they may be left out.
+Java's `split` drops empty fields and members at the end, so they may be left out; what comes after
+the aborted ids is ignored; and a number may have a sign and any script's digits, but those that
+Java spells with two characters.
 """
 
 import re
@@ -20,7 +22,8 @@ from hive.write_ids.lists import LONG_MAX, WriteIdList, write_id_list
 
 LENGTH_MAX = 32_000_000
 IDS_MAX = 1_000_000
-_NUMBER = re.compile(r"[+-]?[0-9]+")
+DIGITS_MAX = 4_000
+_NUMBER = re.compile(r"[+-]?(?:(?![\U00010000-\U0010ffff])\d)+")
 _NUMBERS = re.compile(r"[+-]?[0-9]+(?:,[+-]?[0-9]+)*+")
 _EVERYTHING = WriteIdList(LONG_MAX)
 
@@ -120,11 +123,10 @@ def _parse_fields(text: str, start: int, end: int, table: str | None) -> WriteId
     bounds = [start - 1]
     while len(bounds) <= 4 and (colon := text.find(":", bounds[-1] + 1, end)) >= 0:
         bounds.append(colon)
-    if len(bounds) > 4:
-        raise WriteIdListError(text, bounds[4], "nothing comes after the aborted ids")
     if len(bounds) < 2:
         raise WriteIdListError(text, end, "write the high-water mark and the least open id")
-    bounds.append(end)
+    if len(bounds) <= 4:
+        bounds.append(end)
     fields = [(left + 1, right) for left, right in pairwise(bounds)]
     hwm = _number(text, *fields[0], "the high-water mark")
     min_open = _number(text, *fields[1], "the least open id")
@@ -154,7 +156,7 @@ def _number(text: str, start: int, end: int, what: str) -> int:
     number = text[start:end]
     if not _NUMBER.fullmatch(number):
         raise WriteIdListError(text, start, f"{what} must be a whole number, not {number[:30]!r}")
-    if len(number) > 40 or not -LONG_MAX - 1 <= int(number) <= LONG_MAX:
+    if len(number) > DIGITS_MAX or not -LONG_MAX - 1 <= int(number) <= LONG_MAX:
         raise WriteIdListError(text, start, f"{what} must fit into 64 bits")
     return int(number)
 
