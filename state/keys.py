@@ -73,6 +73,7 @@ OF_TABLE = (TABLE, *BELOW_TABLE)
 OF_NAMES = (NAME, FUNCTION)
 
 _END = b"\x00\x01"
+_END_TEXT = _END.decode()
 _LIST_END = b"\x00\x00"
 
 
@@ -85,7 +86,10 @@ def _text(text: str) -> bytes:
 
 def texts(parts: tuple[str, ...]) -> bytes:
     """Several texts, each ended."""
-    return b"".join(map(_text, parts))
+    data = _END_TEXT.join((*parts, "")).encode()
+    if data.count(b"\x00") > len(parts):
+        return b"".join(map(_text, parts))
+    return data
 
 
 def _split(data: bytes) -> Iterator[str]:
@@ -115,7 +119,7 @@ def flat_texts(many: Sequence[bytes]) -> list[str] | None:
         return None
     if len(set(map(bytes.count, many, repeat(_END)))) > 1:
         return None
-    return joined[: -len(_END)].decode().split(_END.decode()) if joined else []
+    return joined[: -len(_END)].decode().split(_END_TEXT) if joined else []
 
 
 def split_many(many: Sequence[bytes]) -> list[tuple[str, ...]]:

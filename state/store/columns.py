@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from rocksdict import ColumnFamily, Rdict, RdictIter, ReadOptions
 
@@ -41,9 +41,10 @@ class Columns:
 
     def get(self, key: bytes) -> bytes | None:
         try:
-            return cast("bytes | None", self.columns[self.route[key[0]]].get(key))
+            value: bytes | None = self.columns[self.route[key[0]]].get(key)
         except Exception as error:
             raise self.error(error) from error
+        return value
 
     def scan(self, start: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
         return self._cursor(start, end).entries(start, end) if start < end else iter(())
