@@ -18,6 +18,7 @@ from hive.patterns import compile_pattern
 from query_api.http.access import Tokens
 from query_api.http.allowed import Holder
 from query_api.http.asked import Handler, admin_route, body_of
+from query_api.resolver.look import is_cached
 from query_api.shards import Views
 from state.heads import Head
 from state.records import Scope, ScopeKind
@@ -101,7 +102,7 @@ class Administration:
 
     async def warm(self, request: Request, by: Holder) -> Sent:
         """To be loaded, if they aren't."""
-        tables = await _tables(request)
+        tables = self._let_in(await _tables(request))
         epoch = self._views.reached.epoch
         asks = [Ask(epoch, Scope(ScopeKind.TABLE, name), 0) for name in tables]
         return await self._send(by, "warm", asks, tables=_texts(tables))
@@ -132,6 +133,8 @@ class Administration:
 
     async def _forget(self, request: Request, by: Holder, what: str, *, load: bool) -> Sent:
         tables = await _tables(request)
+        if load:
+            self._let_in(tables)
         epoch = self._views.reached.epoch
         orders = [Forget(epoch, name, load) for name in tables]
         return await self._send(by, what, orders, tables=_texts(tables))
@@ -158,6 +161,17 @@ class Administration:
                 f"Kafka hasn't taken it within {SENT_S_MAX:g} s; it may take it yet"
             ) from None
         return Sent(len(signals))
+
+    def _let_in(self, tables: list[TableName]) -> list[TableName]:
+        """Shards throw away what the lists leave out, so to load that would be in vain."""
+        for _, head in self._heads():
+            out = [name for name in tables if not is_cached(head.whitelist, head.blacklist, name)]
+            if out:
+                raise InputError(
+                    f"the white- or blacklist leaves {out[0]} out: see `metatide admin show`, and "
+                    "let it in with `metatide admin lists`"
+                )
+        return tables
 
     def _heads(self) -> list[tuple[int, Head]]:
         found = []

@@ -27,7 +27,6 @@ log = structlog.get_logger()
 WORKERS = 2
 _WAIT_S = 0.2
 _RETRY_S_FIRST, _RETRY_S_MAX = 0.2, 10.0
-_OF_TABLES = (ScopeKind.TABLE, ScopeKind.WRITE_IDS)
 
 
 class Progress:
@@ -134,10 +133,11 @@ class Loader:
         self.metrics.waiting.set(len(self._queue))
 
     def ask(self, ask: Ask) -> None:
-        """Somebody misses something: it comes before what is due."""
-        if ask.scope.kind in _OF_TABLES and not self._lists.allow(ask.scope.name):
-            self.metrics.asked.labels("excluded").inc()
-            return
+        """Somebody misses something: it comes before what is due.
+
+        Whatever it is: shards know what the lists leave out, a connector that missed the last order
+        doesn't.
+        """
         taken = ask.epoch <= self._epoch and self._queue.ask(ask.scope, ask.floor)
         self.metrics.asked.labels("taken" if taken else "answered").inc()
         self.metrics.waiting.set(len(self._queue))
@@ -218,7 +218,6 @@ class Loader:
     def _obey(self, order: Order, offset: int) -> None:
         obey(self._topic, self._epoch, order, offset, self._current)
         if isinstance(order, Choose):
-            self._lists = Lists(order.whitelist, order.blacklist)
             # What is let in again was deleted meanwhile, whenever it had been loaded.
             self._queue.forget()
         elif isinstance(order, Forget):

@@ -35,7 +35,7 @@ class LoadMetrics:
         )
         self.asked = Counter(
             "metatide_loads_asked",
-            "Asks for loads, by what became of them: taken, answered, excluded, unreadable.",
+            "Asks for loads, by what became of them: taken, answered, unreadable.",
             ["result"],
             registry=registry,
         )
@@ -49,7 +49,7 @@ class LoadMetrics:
         for counter, values in (
             (self.loads, ScopeKind),
             (self.faults, ("source", "publish")),
-            (self.asked, ("taken", "answered", "excluded", "unreadable")),
+            (self.asked, ("taken", "answered", "unreadable")),
         ):
             for value in values:
                 counter.labels(value)

@@ -2,7 +2,8 @@
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 import click
@@ -20,6 +21,7 @@ from query_api.admin import PATH
 TIMEOUT_S = 30.0
 HEARD_S_MAX = 30.0
 LOOK_S = 0.1
+_HEARD = ("paused", "whitelist", "blacklist")
 
 _TABLES = click.argument("tables", nargs=-1, required=True, metavar="DB.TABLE...")
 _SETTINGS = configured("data_dir", "kafka.bootstrap_servers")
@@ -36,6 +38,12 @@ class Workers:
         """Any worker takes it to the connectors."""
         answer = self._asked("POST", f"{self._urls[0]}{PATH}/{what}", json=body)
         json_of(answer)
+
+    def order_tables(self, what: str, tables: Sequence[str], then: str) -> None:
+        """Says what will become of them."""
+        self.order(what, tables=tables)
+        noun = tables[0] if len(tables) == 1 else f"{len(tables)} tables"
+        click.echo(f"{noun}: {then}", err=True)
 
     def shards(self) -> list[dict[str, Any]]:
         """What each shard has heard of, in their order."""
@@ -56,6 +64,7 @@ class Workers:
                     "running (metatide connect), and do the workers follow (metatide status)?"
                 )
             time.sleep(LOOK_S)
+        click.echo("all shards obey", err=True)
 
     def _asked(self, method: str, url: str, **more: Any) -> httpx.Response:
         try:
@@ -79,15 +88,17 @@ def command() -> None:
 @_SETTINGS
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, as it is when piped.")
 def show(effective: Effective, as_json: bool) -> None:
-    """Show whether the cache serves, and its lists, shard by shard."""
+    """Show whether the cache serves, and its lists; shards of which it is the same together."""
     shards = Workers(effective.config).shards()
     if as_json or not sys.stdout.isatty():
         click.echo(orjson.dumps(shards, option=orjson.OPT_INDENT_2))
         return
-    table = Table("shard", "serves", "whitelist", "blacklist", box=None, header_style="bold")
-    for shard in shards:
-        lists = (" ".join(shard[name]) for name in ("whitelist", "blacklist"))
-        table.add_row(str(shard["shard"]), "no" if shard["paused"] else "yes", *lists)
+    table = Table("shards", "serve", "whitelist", "blacklist", box=None, header_style="bold")
+    for same in _alike(shards):
+        first, last = same[0], same[-1]
+        span = str(first["shard"]) + (f" to {last['shard']}" if len(same) > 1 else "")
+        lists = (" ".join(first[name]) or "-" for name in ("whitelist", "blacklist"))
+        table.add_row(span, "no" if first["paused"] else "yes", *lists)
     Console().print(table)
 
 
@@ -96,7 +107,8 @@ def show(effective: Effective, as_json: bool) -> None:
 @_TABLES
 def warm(effective: Effective, tables: tuple[str, ...]) -> None:
     """Load tables that nobody has asked for yet."""
-    Workers(effective.config).order("warm", tables=tables)
+    then = "will be loaded, where it isn't"
+    Workers(effective.config).order_tables("warm", tables, then)
 
 
 @command.command()
@@ -104,7 +116,8 @@ def warm(effective: Effective, tables: tuple[str, ...]) -> None:
 @_TABLES
 def refresh(effective: Effective, tables: tuple[str, ...]) -> None:
     """Forget tables and load them anew; until then the database answers."""
-    Workers(effective.config).order("refresh", tables=tables)
+    then = "the database answers until it is loaded anew"
+    Workers(effective.config).order_tables("refresh", tables, then)
 
 
 @command.command()
@@ -112,7 +125,8 @@ def refresh(effective: Effective, tables: tuple[str, ...]) -> None:
 @_TABLES
 def drop(effective: Effective, tables: tuple[str, ...]) -> None:
     """Forget tables until somebody reads them; the metastore keeps them."""
-    Workers(effective.config).order("drop", tables=tables)
+    then = "will be forgotten, until somebody reads it"
+    Workers(effective.config).order_tables("drop", tables, then)
 
 
 @command.command()
@@ -146,6 +160,17 @@ def lists(effective: Effective, whitelist: tuple[str, ...], blacklist: tuple[str
     workers.order("lists", whitelist=whitelist, blacklist=blacklist)
     wanted = [*whitelist], [*blacklist]
     workers.until_heard(lambda shard: (shard["whitelist"], shard["blacklist"]) == wanted)
+
+
+def _alike(shards: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """Shards that follow each other and have heard the same."""
+
+    def state(place: int) -> tuple[Any, ...]:
+        shard = shards[place]
+        return shard["shard"] - place, *(shard[name] for name in _HEARD)
+
+    for _, places in groupby(range(len(shards)), state):
+        yield [shards[place] for place in places]
 
 
 def _serve(config: Config, what: str, *, paused: bool) -> None:

@@ -83,7 +83,7 @@ def _drawn(
         for url in urls
     ]
     scopes = list(dict.fromkeys(scope for one in answers for scope in one.scopes))
-    of = max(sum(one.of for one in answers), len(scopes))
+    of = len(scopes) if sample is None else max(sum(one.of for one in answers), len(scopes))
     return draw(scopes, len(scopes) if sample is None else sample, seed), of
 
 
@@ -139,14 +139,16 @@ def _show(console: Console, found: Sequence[Audited], together: Totals, of: int,
     for one in found:
         for difference in one.differences:
             _show_difference(console, one, difference)
+    if together.left_out:
+        console.print("left out, for the cache doesn't answer it:")
     for reason, count in sorted(together.left_out.items()):
-        console.print(f"left out, for the cache doesn't answer it: {count} × {reason}")
+        console.print(f"  {count} × {reason}")
     console.print(
         f"{len(found)} of {of} tables and lists (seed {seed}): "
         f"{together.objects.seen} objects compared, {together.objects.wrong} differ"
     )
     for what, bound in (("tables and lists", together.scopes), ("objects", together.objects)):
-        if bound.wrong_at_most is not None:
+        if bound.wrong_at_most is not None and bound.wrong_at_most < 1:
             console.print(
                 f"0 of {bound.seen} {what}: with 95 % confidence less than "
                 f"{bound.wrong_at_most:.3g} of all are wrong ({bound.nines:g} nines)"

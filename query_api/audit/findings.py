@@ -90,7 +90,8 @@ def bound(seen: int, wrong: int) -> Bound:
     if wrong or not seen:
         return Bound(seen, wrong, None, None)
     share = min(1.0, RULE_OF_THREE / seen)
-    return Bound(seen, wrong, share, round(-log10(share), 2))
+    # Not below 0, nor 0 with a sign.
+    return Bound(seen, wrong, share, max(0.0, round(-log10(share), 2)))
 
 
 def differing(cache: Mapping[str, Any] | None, database: Mapping[str, Any] | None) -> list[Field]:

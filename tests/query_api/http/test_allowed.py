@@ -110,6 +110,15 @@ def test_what_makes_no_sense_is_refused(what: str, body: object) -> None:
     assert connectors.orders == []
 
 
+@pytest.mark.parametrize(("what", "status"), [("warm", 400), ("refresh", 400), ("drop", 200)])
+def test_what_the_lists_leave_out_is_not_loaded(what: str, status: int) -> None:
+    shards = MemoryShards(MemoryShard(SetLists(0, 1, (), ("sales.*",))))
+    connectors = Connectors()
+    answer = send(connectors, what, TABLES, shards=shards)
+    assert answer.status_code == status, answer.text
+    assert len(connectors.orders) == (status == 200)
+
+
 @pytest.mark.parametrize(
     ("client", "base_url", "headers"),
     [
