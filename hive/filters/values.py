@@ -6,6 +6,7 @@ databases might read in more than one way is refused rather than guessed at.
 
 import re
 from calendar import monthrange
+from decimal import ROUND_HALF_UP, Decimal
 from functools import lru_cache
 from typing import Final
 
@@ -15,10 +16,15 @@ from hive.names import DEFAULT_PARTITION
 _CACHED: Final = 65_536
 """Values to keep the meaning of: 100,000 partitions have few dates, but read each a lot."""
 
-_INTEGER = re.compile(r"[ \t\n\r\v\f]*([+-]?\d{1,21})[ \t\n\r\v\f]*", re.ASCII)
+_NUMBER = re.compile(
+    r"[ \t\n\r\v\f]*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)[ \t\n\r\v\f]*", re.ASCII
+)
+_DIGITS_MAX: Final = 21
+"""The metastore casts to DECIMAL(21, 0)."""
 _DAY = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})", re.ASCII)
+_SHORT_DAY = re.compile(r"(\d{4})(\d\d)(\d\d)", re.ASCII)
 _MOMENT = re.compile(
-    rf"({_DAY.pattern})(?:[ T](\d{{1,2}}):(\d\d):(\d\d)(?:\.(\d{{1,6}}))?)?", re.ASCII
+    rf"({_DAY.pattern})(?:[ T](\d{{1,2}}):(\d\d)(?::(\d\d)(?:\.(\d{{1,6}}))?)?)?", re.ASCII
 )
 
 
@@ -35,18 +41,22 @@ def moment(text: str) -> str | None:
 
 @lru_cache(_CACHED)
 def integer_of(value: str) -> int | None:
-    """The number that a partition's value is; None where it has none."""
-    match = _INTEGER.fullmatch(value)
-    if match is None:
-        _check_no_value(value, "a whole number")
-        return None
-    return int(match[1])
+    """The number that a partition's value is, rounded; None where it has none."""
+    match = _NUMBER.fullmatch(value)
+    number = Decimal(match[1]) if match else None
+    if number is not None and number.adjusted() < _DIGITS_MAX:
+        rounded = int(number.to_integral_value(ROUND_HALF_UP))
+        if abs(rounded) < 10**_DIGITS_MAX:
+            return rounded
+    _check_no_value(value, "a whole number")
+    return None
 
 
 @lru_cache(_CACHED)
 def date_of(value: str) -> str | None:
     """The date that a partition's value is or begins with; None where it has none."""
-    found = _canonical_moment(value)
+    short = _SHORT_DAY.fullmatch(value)
+    found = _canonical_moment(value if short is None else "-".join(short.groups()))
     if found is None:
         _check_no_value(value, "a date")
         return None

@@ -6,10 +6,8 @@ from typing import Generic, TypeVar
 import msgspec
 
 from hive.errors import InputError, NoSuchObjectError
-from hive.filters.bounds import bounds
+from hive.filters.compiled import by_filter
 from hive.filters.meaning import PartitionKey
-from hive.filters.parser import parse_filter
-from hive.filters.predicate import predicate
 from hive.names import partition_name, partition_names
 from hive.thrift.binary import decode
 from hive.thrift.canonical import is_full_acid
@@ -81,8 +79,7 @@ class _Selection(TableRead[A], Generic[A], frozen=True):
             return (values for values in dict.fromkeys(wanted.names) if len(values) == len(keys))
         if wanted.filter is None:
             return objects.partition_values(self.table, wanted.prefix, None)
-        expression, typed = parse_filter(wanted.filter), _typed_keys(table)
-        passes, spans = predicate(expression, typed), bounds(expression, typed)
+        spans, passes = by_filter(wanted.filter, _typed_keys(table))
         return filter(passes, objects.partition_values(self.table, wanted.prefix, spans))
 
     def _keys(self, table: bytes) -> Values:

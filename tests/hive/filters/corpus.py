@@ -45,12 +45,20 @@ STRINGS = [
 INSTANTS = ["2024-01-01 10:00:00", "2024-01-01 10:00:01", "1999-12-31 23:59:59"]
 DAYS = ["2024-01-01", "2024-02-29", "1999-12-31", "2024-12-31"]
 BIG = [9223372036854775807, -9223372036854775808]
+FRACTIONS = ["1.5", "-1.5", "2.49", ".5", "9.", "1e1", "99e-1", "1.0"]
 VALUES = {
     "string": [*STRINGS, "", DEFAULT_PARTITION],
-    "int": [*("1", "2", "9", "10", "-5", "0", "01", "+7", " 4", "-0", "23"), DEFAULT_PARTITION],
+    "int": [
+        *("1", "2", "9", "10", "-5", "0", "01", "+7", " 4", "-0", "23"),
+        *FRACTIONS,
+        DEFAULT_PARTITION,
+    ],
     "bigint": [*("1", "11", "007"), *map(str, BIG), DEFAULT_PARTITION],
-    "date": [*DAYS, "2024-1-1", "2024-01-01 10:00:00", DEFAULT_PARTITION],
-    "timestamp": [*INSTANTS, *(f"{INSTANTS[0]}{end}" for end in (".0", ".5")), DEFAULT_PARTITION],
+    "date": [*DAYS, "2024-1-1", "20240615", "2024-01-01 10:00:00", DEFAULT_PARTITION],
+    "timestamp": [
+        *(*INSTANTS, "2024-01-01 10:00", DEFAULT_PARTITION),
+        *(f"{INSTANTS[0]}{end}" for end in (".0", ".5")),
+    ],
 }
 PATTERNS = [
     *(
