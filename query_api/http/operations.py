@@ -135,7 +135,7 @@ OPERATIONS: Final = (
         held.PATH,
         "Whether tables are in the cache; asked without reading them, so nothing is loaded for it",
         held.HeldTables,
-        held.HeldTables([held.Held("hive.sales.orders", False, "cold", "never_loaded")]),
+        held.HeldTables([held.Held("hive.sales.orders", False, "cold", "never_loaded", "")]),
         held.Asked,
         {"tables": ["sales.orders"]},
     ),

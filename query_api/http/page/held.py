@@ -34,6 +34,8 @@ class Held(msgspec.Struct, frozen=True):
     reason: str
     """Why not; empty where it is warm."""
     detail: str
+    load: str
+    """Which load brought it last; empty where none did. Another one after a refresh."""
 
 
 class HeldTables(msgspec.Struct, frozen=True):
@@ -82,12 +84,15 @@ class Holdings:
         target = Target(Kind.PARTITIONS, name)
         try:
             reader = self._views.reader(self._views.shard_of(target))
-            facts = None if reader is None else look(reader, target, with_ids=False)
+            if reader is None:
+                return _not_held(name, Reason.NOT_OWNED)
+            facts = look(reader, target, with_ids=False)
+            state = reader.state(name)
         except MetatideError:
-            return Held(str(name), False, Reason.STORE_ERROR, "")
-        if facts is None:
-            return Held(str(name), False, Reason.NOT_OWNED, "")
-        return Held(str(name), facts.refused is None, facts.refused or "", facts.detail)
+            return _not_held(name, Reason.STORE_ERROR)
+        ended = None if state is None else state.loads.ended
+        load = "" if ended is None else ended.id
+        return Held(str(name), facts.refused is None, facts.refused or "", facts.detail, load)
 
     async def _there(self, url: str, names: Sequence[TableName], headers: Headers) -> list[Held]:
         body = msgspec.json.encode(Asked([str(name) for name in names]))
@@ -99,6 +104,8 @@ class Holdings:
                     return found
         except msgspec.DecodeError:
             pass
-        return [
-            Held(str(name), False, Reason.NOT_OWNED, "its owner doesn't answer") for name in names
-        ]
+        return [_not_held(name, Reason.NOT_OWNED, "its owner doesn't answer") for name in names]
+
+
+def _not_held(name: TableName, reason: Reason, detail: str = "") -> Held:
+    return Held(str(name), False, reason, detail, "")

@@ -37,7 +37,7 @@ export async function partitionsOf(at, query, found) {
       list.append(...page.data.names.map((name) => el("li", {}, name)));
       more.hidden = page.data.next === null;
       more.onclick = () => read(page.data.next);
-      say(status, `${many(all.data.count, "partition")}${where ? " match" : ""}`
+      say(status, `${many(all.data.count, "partition")}${where ? " found" : ""}`
         + `${page.data.next === null ? "" : `, ${count(list.children.length)} of them shown`}`);
     } catch (error) {
       put(list);

@@ -15,6 +15,15 @@ const ORDERS = [
 ];
 const DONE = { warm: "It is in the cache now.", refresh: "It was loaded anew.", drop: "It was dropped from the cache." };
 
+/** What the cache has, where more can't be had; or null. */
+async function whatever(url) {
+  try {
+    return (await ask(url)).data;
+  } catch {
+    return null;
+  }
+}
+
 export class TableDetail {
   left = null;
   #turn = 0;
@@ -54,7 +63,7 @@ export class TableDetail {
       this.explain.node, contents);
     const before = await this.#look();
     if (!isThis()) return;
-    const found = await this.explain.read();
+    const found = await this.explain.read() ?? await whatever(`${at}?${query}&consistency=any`);
     if (!isThis()) return;
     if (!found) {
       put(contents, el("p", { class: "empty" }, "Nothing more can be shown of it."));
@@ -113,13 +122,12 @@ export class TableDetail {
     }
   }
 
-  /** Whether the order took effect. What was warm is cold for a moment while it is refreshed. */
+  /** Whether the order took effect. */
   async #seen(what, name, turn, before) {
-    let wasCold = !before.warm;
     const isSo = (held) => {
-      wasCold ||= !held.warm;
       if (turn !== this.#turn) return true;
-      return what === "drop" ? !held.warm : held.warm && (what === "warm" || wasCold);
+      if (what === "drop") return !held.warm;
+      return held.warm && (what === "warm" || held.load !== before.load);
     };
     return until(name, isSo, (held) => turn === this.#turn && this.#show(held));
   }

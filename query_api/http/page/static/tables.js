@@ -97,7 +97,8 @@ export class Tables {
 
   /** Asks how the tables of the list are held; reads none of them. */
   async #mark() {
-    const names = this.#found.tables.map((item) => item.key);
+    // With a dot it is no name that could be asked about.
+    const names = this.#found.tables.map((item) => item.key).filter((name) => !name.includes("."));
     if (!this.#db || !names.length) return;
     const db = this.#db;
     const marks = new Map();

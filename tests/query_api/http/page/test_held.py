@@ -29,7 +29,7 @@ def held(shards: MemoryShards, *tables: str, settings: Settings | None = None) -
 
 
 def one(table: str, *, reason: str = "", detail: str = "") -> dict[str, Any]:
-    return {"table": table, "warm": not reason, "reason": reason, "detail": detail}
+    return {"table": table, "warm": not reason, "reason": reason, "detail": detail, "load": ""}
 
 
 def test_warm_and_unknown_tables_are_told_in_the_order_of_the_question() -> None:
@@ -58,6 +58,14 @@ def test_the_reason_is_the_one_that_a_read_would_get(
 ) -> None:
     answer = held(MemoryShards(shard), "sales.orders")
     assert answer.json()["tables"] == [one("hive.sales.orders", reason=reason, detail=detail)]
+
+
+def test_a_refresh_is_seen_by_another_load() -> None:
+    shard = MemoryShard(*load_table(3))
+    [first] = held(MemoryShards(shard), "sales.orders").json()["tables"]
+    shard.fold(load_table(4))
+    [second] = held(MemoryShards(shard), "sales.orders").json()["tables"]
+    assert (first["load"], second["load"]) == ("load-3", "load-4")
 
 
 def test_owners_are_asked_and_one_that_does_not_answer_is_a_reason() -> None:

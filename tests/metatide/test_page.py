@@ -1,0 +1,231 @@
+"""The page in a real browser, on a real stack: as somebody uses it who has never seen it."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from hive.names import TableName
+from query_api.http import Settings
+from query_api.http.access import read_tokens
+from tests.metatide.client.serving import serving
+from tests.metatide.page import HOSTILE, Filled, filled
+from tests.query_api.http.test_answers import warm
+from tests.query_api.shards import ORDERS
+from tests.support.chromium import PATIENCE_S, Chromium, chromium
+
+pytestmark = [pytest.mark.chromium, pytest.mark.timeout(600)]
+
+NARROW = 360
+CONTRAST_MIN = 4.5
+"""WCAG 2, level AA, for text."""
+_LEAST_CONTRAST = Path(__file__).with_name("contrast.js")
+_NAMELESS = """[...document.querySelectorAll("button, a, input, select, summary")].filter((one) =>
+  one.checkVisibility() && !(one.labels?.length || one.getAttribute("aria-label")
+    || one.textContent.trim())).map((one) => one.outerHTML)"""
+_FOCUS = "document.activeElement"
+
+
+@pytest.fixture(scope="module")
+def here(kafka_broker: str) -> Iterator[Filled]:
+    with filled("--kafka", kafka_broker, METATIDE_KAFKA_TOPIC="page") as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Chromium]:
+    with chromium() as one:
+        yield one
+
+
+@pytest.fixture
+def page(here: Filled, browser: Chromium) -> Iterator[Chromium]:
+    """An open page; it has complained of nothing and has asked nobody else."""
+    browser.requests.clear()
+    browser.errors.clear()
+    browser.look()
+    browser.open("about:blank")
+    browser.open(f"{here.stack.state.address}/")
+    browser.until("document.querySelector('#state').dataset.tone === 'good'")
+    yield browser
+    assert browser.errors == []
+    assert {urlsplit(url).netloc for url in browser.requests} == {
+        urlsplit(here.stack.state.address).netloc,
+        urlsplit(here.worker).netloc,
+    }
+
+
+def link(*names: str) -> str:
+    """The selector of the link to a database or a table."""
+    return f'.names a[href="#/tables/hive/{"/".join(names)}"]'
+
+
+def explain_until_hit(page: Chromium) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while "Answered from the cache" not in page.text(".answer"):
+        assert time.monotonic() < deadline, page.text(".answer")
+        page.click(".explain button[type=submit]")
+        time.sleep(0.2)
+
+
+@pytest.mark.parametrize("is_light", [True, False], ids=["light", "dark"])
+def test_a_new_user_sees_why_a_read_missed_warms_the_table_and_sees_it_hit(
+    here: Filled, page: Chromium, is_light: bool
+) -> None:
+    table = here.tables[is_light]
+    page.look(light=is_light)
+    page.until_text("#health", "Recent events")
+    page.click("nav a[data-view=tables]")
+    page.click(link(here.db))
+    page.click(link(here.db, table))
+    page.until_text(".answer", "Answered by the database")
+    assert "nobody has asked for it yet" in page.text(".verdict")
+    why = page.text(".answer")
+    assert "cold" in why
+    assert "no copy of this that it can trust" in why
+    assert "You can also warm it here" in why
+    page.until("document.querySelectorAll('.contents .part').length === 4")
+    page.click("[data-order=warm]")
+    page.until_text(".said", "It is in the cache now.")
+    page.until_text(".badge", "warm")
+    explain_until_hit(page)
+    assert "fresh" in page.text(".answer")
+    page.until_text(f"{link(here.db, table)} .mark", "warm")
+    page.click("nav a[data-view=health]")
+    page.until_text(".misses", "cold")
+    assert page.ask(_LEAST_CONTRAST.read_text()) >= CONTRAST_MIN
+
+
+def test_the_keyboard_alone_will_do(here: Filled, page: Chromium) -> None:
+    table = here.tables[2]
+
+    def focused(script: str) -> None:
+        """The focus comes to be on this, and can be seen there."""
+        page.until(f"{_FOCUS}.matches({script!r})")
+        assert page.ask(f"getComputedStyle({_FOCUS}).outlineStyle") == "solid"
+
+    page.press("Tab")
+    focused(".skip")
+    page.press("Enter")
+    page.until(f"{_FOCUS}.id === 'main'")
+    page.press("Tab", shift=True)
+    while page.ask(f"{_FOCUS}.dataset.view") != "tables":
+        page.press("Tab", shift=True)
+    page.press("Enter")
+    page.until(f"document.querySelector({link(here.db)!r})")
+    while page.ask(f"{_FOCUS}.id") != "databases-filter":
+        page.press("Tab")
+    page.type(here.db)
+    page.until("document.querySelectorAll('.databases .names a').length === 1")
+    page.press("ArrowDown")
+    focused(link(here.db))
+    page.press("Enter")
+    page.until(f"document.querySelector({link(here.db, table)!r})")
+    page.press("ArrowRight")
+    focused(".pane.tables .names a")
+    page.press("End")
+    page.press("Home")
+    while not page.ask(f"{_FOCUS}.matches({link(here.db, table)!r})"):
+        page.press("ArrowDown")
+    focused(link(here.db, table))
+    page.press("Enter")
+    page.until_text(".answer", "Answered by the database")
+    page.press("ArrowRight")
+    focused("[data-order=warm]")
+    page.press("Space")
+    page.until_text(".said", "It is in the cache now.")
+    while page.ask(f"{_FOCUS}.innerText") != "Explain":
+        page.press("Tab")
+    focused("button.main")
+    page.press("Enter")
+    page.until_text(".answer", "Answered from the cache")
+    page.press("Escape")
+    focused(link(here.db, table))
+
+
+def test_tables_are_refreshed_and_dropped(here: Filled, page: Chromium) -> None:
+    table = here.tables[3]
+    page.open(f"{here.worker}/#/tables/hive/{here.db}/{table}")
+    page.click("[data-order=warm]")
+    page.until_text(".said", "It is in the cache now.")
+    page.click("[data-order=refresh]")
+    page.until_text(".said", "It was loaded anew.")
+    page.click("[data-order=drop]")
+    page.until_text(".said", "It was dropped from the cache.")
+    page.until_text(".badge", "cold")
+
+
+def test_serving_is_paused_and_resumed(page: Chromium) -> None:
+    page.click(".serving button")
+    page.until_text("dialog", "the database answers every read of everybody")
+    page.press("Escape")
+    page.until("!document.querySelector('dialog').open")
+    page.click(".serving button")
+    page.click("dialog button.main")
+    page.until_text("#state", "Serving is paused")
+    page.click(".serving button.main")
+    page.until_text("#state", "All is well")
+
+
+def test_names_and_texts_are_never_markup(here: Filled, page: Chromium) -> None:
+    page.open(f"{here.worker}/#/tables/hive/{here.db}")
+    page.until(f"document.querySelector('.tables .names').innerText.includes({HOSTILE!r})")
+    page.click(".tables .names li:first-child a")
+    page.until_text(".detail h2", HOSTILE)
+    page.until_text(".contents", "as <b>the source</b> has it")
+    assert "partition key" in page.text(".contents")
+    assert page.ask("document.querySelectorAll('main img, main b b').length") == 0
+    page.click("#partition-filter")
+    page.type("ds = '<i>'")
+    page.press("Enter")
+    page.until_text(".part [role=status]", "0 partitions found")
+
+
+def test_everything_has_a_name_is_legible_and_fits_a_narrow_screen(
+    here: Filled, page: Chromium
+) -> None:
+    for view in ("health", f"tables/hive/{here.db}", f"tables/hive/{here.db}/{here.tables[3]}"):
+        page.look()
+        page.open(f"{here.worker}/#/{view}")
+        if "/" in view:
+            page.until(f"document.querySelector({link(here.db, here.tables[3])!r})")
+        if view.count("/") == 3:
+            page.until("document.querySelectorAll('.contents .part').length === 4")
+        for is_light in (True, False):
+            page.look(light=is_light)
+            assert page.ask(_NAMELESS) == []
+            assert page.ask(_LEAST_CONTRAST.read_text()) >= CONTRAST_MIN
+        page.look(width=NARROW)
+        page.until(f"innerWidth === {NARROW}")
+        assert page.ask("document.documentElement.scrollWidth") <= NARROW
+
+
+def test_charts_move(page: Chromium) -> None:
+    drawn = "document.querySelector('.reads path.line.hit').getAttribute('d')"
+    page.until(f"{drawn}.includes('L')")
+    before = page.ask(drawn)
+    page.until(f"{drawn} !== {before!r}")
+
+
+def test_a_token_is_asked_for_where_one_is_needed(browser: Chromium, tmp_path: Path) -> None:
+    """`secret` may read."""
+    path = tmp_path / "tokens"
+    path.write_text("read 2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b\n")
+    name: TableName = ORDERS
+    with serving(warm(), settings=Settings(tokens=read_tokens(path))) as url:
+        browser.open(f"{url}/#/tables/hive/{name.db}/{name.table}")
+        browser.until_text("dialog", "Send a token that is known here")
+        browser.type("wrong")
+        browser.press("Enter")
+        browser.until_text("#state", "A token is needed")
+        browser.until("!document.querySelector('dialog').open")
+        browser.click("#token")
+        browser.ask("document.querySelector('#token-field').value = 'secret'")
+        browser.click("dialog button.main")
+        browser.until_text(".detail", "You may look, but give no orders")
+        browser.click("#partition-filter")
+        browser.type("ds >")
+        browser.press("Enter")
+        browser.until_text(".part [role=status]", "ds >")
