@@ -10,6 +10,7 @@ import click
 import pytest
 
 from metatide.cli import COMMANDS, root
+from query_api.requirement import Consistency
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
@@ -57,6 +58,12 @@ def test_every_link_within_the_project_leads_somewhere(page: Path) -> None:
     links = [link.partition("#")[0] for link in LINK.findall(page.read_text())]
     local = [link for link in links if link and not re.match(r"[a-z]+:", link)]
     assert [link for link in local if not (page.parent / link).exists()] == []
+
+
+def test_what_an_answer_promises_is_said_of_each_consistency() -> None:
+    table, _, _ = (ROOT / "docs" / "promises.md").read_text().partition("\n## ")
+    told = re.findall(r"^\| `(\w+)`", table, re.MULTILINE)
+    assert sorted(told) == sorted(Consistency)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
