@@ -1,7 +1,8 @@
 """Reads of partitions and of their names."""
 
 from collections.abc import Iterable
-from typing import Generic, TypeVar
+from functools import lru_cache
+from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -47,7 +48,7 @@ class GetPartition(TableRead[bytes], frozen=True):
         table = existing_table(objects, self.table)
         data = objects.partition(self.table, self.values)
         if data is None:
-            keys = TableView(table).partition_keys
+            keys = _about(table).keys
             raise NoSuchObjectError(
                 f"there is no partition {partition_name(_fit(keys, self.values), self.values)} "
                 f"of {self.table}"
@@ -70,7 +71,7 @@ class _Selection(TableRead[A], Generic[A], frozen=True):
     def _select(self, objects: Objects, table: bytes) -> list[tuple[str, Values]]:
         """Names and values, in the order of the names."""
         found = list(self._values(objects, table))
-        names = partition_names(TableView(table).partition_keys, found)
+        names = partition_names(_about(table).keys, found)
         return sorted(zip(names, found, strict=True))
 
     def _values(self, objects: Objects, table: bytes) -> Iterable[Values]:
@@ -79,11 +80,11 @@ class _Selection(TableRead[A], Generic[A], frozen=True):
             return (values for values in dict.fromkeys(wanted.names) if len(values) == len(keys))
         if wanted.filter is None:
             return objects.partition_values(self.table, wanted.prefix, None)
-        spans, passes = by_filter(wanted.filter, _typed_keys(table))
+        spans, passes = by_filter(wanted.filter, _about(table).typed)
         return filter(passes, objects.partition_values(self.table, wanted.prefix, spans))
 
     def _keys(self, table: bytes) -> Values:
-        keys = TableView(table).partition_keys
+        keys = _about(table).keys
         if len(self.wanted.prefix) > len(keys):
             raise InputError(
                 f"{len(self.wanted.prefix)} values are given, but {self.table} is partitioned by "
@@ -127,11 +128,20 @@ class CountPartitions(_Selection[int], frozen=True):
         return sum(1 for _ in self._values(objects, existing_table(objects, self.table)))
 
 
-def _typed_keys(table: bytes) -> list[PartitionKey]:
-    return [
-        PartitionKey(column.text(1) or "", column.text(2) or "")
-        for column in TableView(table).structs(8)
-    ]
+class _About(NamedTuple):
+    """What reads of partitions want to know of a table."""
+
+    keys: Values
+    typed: tuple[PartitionKey, ...]
+    full_acid: bool
+
+
+@lru_cache(maxsize=2048)
+def _about(table: bytes) -> _About:
+    view = TableView(table)
+    typed = tuple(PartitionKey(one.text(1) or "", one.text(2) or "") for one in view.structs(8))
+    full_acid = view.transactional and is_full_acid(decode(TABLE, table)["parameters"])
+    return _About(view.partition_keys, typed, full_acid)
 
 
 def _name(chosen: tuple[str, Values]) -> str:
@@ -147,6 +157,4 @@ def _fit(keys: Values, values: Values) -> Values:
 def _found_by_condition(table: bytes, partitions: Iterable[bytes]) -> Iterable[bytes]:
     """As the metastore gives what it finds by values or a filter: of a full ACID table, without
     what serdes are told."""
-    if not (TableView(table).transactional and is_full_acid(decode(TABLE, table)["parameters"])):
-        return partitions
-    return map(acid_partition, partitions)
+    return map(acid_partition, partitions) if _about(table).full_acid else partitions
