@@ -23,7 +23,19 @@ HEARD_S_MAX = 30.0
 LOOK_S = 0.1
 _HEARD = ("paused", "whitelist", "blacklist")
 
-_TABLES = click.argument("tables", nargs=-1, required=True, metavar="DB.TABLE...")
+
+def _without_patterns(
+    _: click.Context, __: click.Parameter, names: tuple[str, ...]
+) -> tuple[str, ...]:
+    for name in names:
+        if "*" in name:
+            raise click.BadParameter(f"{name} is no table: name each; patterns are for `lists`")
+    return names
+
+
+_TABLES = click.argument(
+    "tables", nargs=-1, required=True, metavar="DB.TABLE...", callback=_without_patterns
+)
 _SETTINGS = configured("data_dir", "kafka.bootstrap_servers")
 
 
