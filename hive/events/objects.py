@@ -89,7 +89,7 @@ _remembered_facts = lru_cache(maxsize=512)(_facts)
 
 
 def _id(table: dict[str, Any]) -> int:
-    return int(table["25"]["i64"]) if "25" in table else 0
+    return stored.long_of(table["25"]) if "25" in table else 0
 
 
 def statistics(text: str) -> tuple[str, int, tuple[ColumnImage, ...]]:
@@ -99,5 +99,5 @@ def statistics(text: str) -> tuple[str, int, tuple[ColumnImage, ...]]:
         ColumnImage(str(item["1"]["str"]).lower(), transcode_value(COLUMN_STATISTICS_OBJ, item))
         for item in value["2"]["lst"][2:]
     )
-    analyzed = value["1"]["rec"].get("5", {"i64": 0})["i64"]
-    return text_of(value, "4") or "hive", int(analyzed), columns
+    analyzed = value["1"]["rec"].get("5", {"i64": 0})
+    return text_of(value, "4") or "hive", stored.long_of(analyzed), columns

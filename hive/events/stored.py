@@ -28,6 +28,7 @@ _TABLE_CREATED, _TABLE_KEYS, _TABLE_PARAMETERS = "4", "8", "9"
 _TABLE_WRITE_ID, _TABLE_ID = "19", "25"
 _PARTITION_WRITE_ID = "10"
 _NO_WRITE_ID = {"i64": -1}
+_LONG_BITS = 63
 
 
 def parameters(table: Value) -> dict[str, str]:
@@ -62,14 +63,22 @@ def location(table: Value) -> str | None:
     return None if typed is None else typed["str"]
 
 
+def long_of(typed: Value) -> int:
+    """The number in a typed `i64`, which JSON would let grow without end."""
+    number = int(typed["i64"])
+    if number.bit_length() > _LONG_BITS:
+        raise OverflowError("a number of more than 64 bits")
+    return number
+
+
 def write_id_of(table: Value) -> int:
     """The write id in a table."""
-    return int(table.get(_TABLE_WRITE_ID, _NO_WRITE_ID)["i64"])
+    return long_of(table.get(_TABLE_WRITE_ID, _NO_WRITE_ID))
 
 
 def partition_write_id(partition: Value) -> int:
     """The write id in a partition."""
-    return int(partition.get(_PARTITION_WRITE_ID, _NO_WRITE_ID)["i64"])
+    return long_of(partition.get(_PARTITION_WRITE_ID, _NO_WRITE_ID))
 
 
 def given_write_id(*candidates: int | None) -> int:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from base64 import b64encode
 from typing import Any
 
@@ -214,6 +215,14 @@ def test_a_row_that_cannot_be_read_is_named(message: str, message_format: str, w
     with pytest.raises(EventError, match=rf"event 5 \(COMMIT_TXN\).*({why})") as caught:
         decode(row("COMMIT_TXN", message, message_format=message_format), 1_000_000)
     assert (caught.value.event_id, caught.value.event_type) == (5, "COMMIT_TXN")
+
+
+def test_statistics_of_a_time_beyond_64_bits_are_named() -> None:
+    real = next(r for r in rows("every-event-json") if "_COL_STAT_EVENT" in r["EVENT_TYPE"])
+    message = re.sub(r'(\\"5\\":\{\\"i64\\":)\d+', rf"\g<1>{2**64}", real["MESSAGE"])
+    assert message != real["MESSAGE"]
+    with pytest.raises(EventError, match="more than 64 bits"):
+        decode(row_from_mapping({**real, "MESSAGE": message}))
 
 
 def with_objects(event_type: str, text: str) -> str:

@@ -1,5 +1,7 @@
 """What the toy metastore of `tests/model` brought to light, each as small as it got."""
 
+import pytest
+
 from hive.thrift.binary import decode, encode
 from hive.thrift.structs import PARTITION
 from processors.fold import Fold
@@ -277,3 +279,15 @@ def test_a_dropped_table_asks_for_no_load() -> None:
     assert shard.fold(ResetTable(0, 5, TABLE, load=False)) == []
     assert shard.cold() is Cold.DOUBT
     assert shard.partitions() == {}
+
+
+@pytest.mark.parametrize("hostile", [0, 1 << 62, (1 << 63) - 1])
+def test_an_allocation_of_impossible_ids_makes_the_write_ids_cold(hostile: int) -> None:
+    for txn, write_id in ((hostile, 1), (1, hostile)):
+        shard = Shard()
+        shard.fold(change(1, CreateTable(image())))
+        signals = shard.fold(change(2, AllocateWriteIds(TABLE, (txn,), (write_id,))))
+        assert signals == [IDS]
+        assert reader(shard).write_ids(TABLE).cold is not None
+        shard.fold(change(3, CommitTxn(txn, None)))
+        assert shard.applied == 3

@@ -1,0 +1,179 @@
+"""Real rows with mutated bytes, from NOTIFICATION_LOG to the state of a shard.
+
+Whatever a row says, it is an event that can be published and folded, or an error that names it.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Final
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from connectors.routing import route
+from connectors.translate import Addressed, translate, undecodable
+from hive.errors import EventError
+from hive.events.decode import decode
+from hive.events.envelope import GZIP, PLAIN, open_message, seal_message
+from hive.events.row import NotificationRow, row_from_mapping
+from processors.fold import Fold
+from state import records
+from state.export import export
+from state.reading import ShardReader
+from state.records import Change
+from state.store import MemoryStore, Position
+from tests.hive.events.logs import LOGS, rows
+
+NUMBERS: Final = (
+    *(b"0", b"7", b"12", b"99999", b"-1", b"0.5", b"1e999", b"1_0", str(2**31).encode()),
+    *(str(2**power - less).encode() for power in (62, 63, 64) for less in (0, 1)),
+)
+HOSTILE: Final = (
+    *NUMBERS,
+    *(b"null", b"true", b'""', b"[]", b"{}", b"[" * 2000, b'\\"', b"\\u0000", b"\\ud800", b"\xff"),
+    *(b'"rec"', b'"lst"', b'"map"', b'"i64"', b'"str"', b'"tf"', b'"dbl"', b'"set"', b"\x00"),
+)
+BYTES_MAX: Final = 4_000_000
+Mutation = Callable[[bytes], bytes]
+_places = st.integers(0, 1 << 20)
+
+
+@cache
+def corpus() -> list[NotificationRow]:
+    """The shortest rows of each type in each log."""
+    found: list[NotificationRow] = []
+    for log in LOGS:
+        of_log = sorted(map(row_from_mapping, rows(log)), key=lambda row: len(row.message))
+        for type_ in sorted({row.event_type for row in of_log}):
+            found += [row for row in of_log if row.event_type == type_][:2]
+    return found
+
+
+@cache
+def folded() -> MemoryStore:
+    """A shard that has folded a whole log."""
+    store = MemoryStore()
+    txn = store.transaction()
+    fold = Fold(txn)
+    for row in map(row_from_mapping, rows("every-event-json")):
+        fold.apply(_change(row, translate(decode(row))))
+    fold.flush()
+    store.commit(txn, Position(applied=fold.applied))
+    return store
+
+
+def _change(row: NotificationRow, addressed: list[Addressed]) -> Change:
+    actions = route(addressed, 1).get(0, ())
+    return Change(0, row.event_id - 1, row.event_id, actions)
+
+
+def _replace_number(at: int, put: bytes) -> Mutation:
+    """Puts something in place of a run of digits, so that what surrounds it stays well-formed."""
+
+    def mutate(text: bytes) -> bytes:
+        digits = [place for place, byte in enumerate(text) if byte in b"0123456789"]
+        if not digits:
+            return text
+        start = end = digits[at % len(digits)]
+        while text[start - 1 : start].isdigit():
+            start -= 1
+        while text[end : end + 1].isdigit():
+            end += 1
+        return text[:start] + put + text[end:]
+
+    return mutate
+
+
+def _replace(at: int, length: int, put: bytes) -> Mutation:
+    def mutate(text: bytes) -> bytes:
+        start = at % (len(text) + 1)
+        return text[:start] + put + text[start + length :]
+
+    return mutate
+
+
+def _copy(source: int, length: int, to: int) -> Mutation:
+    def mutate(text: bytes) -> bytes:
+        source_, to_ = source % (len(text) + 1), to % (len(text) + 1)
+        return text[:to_] + text[source_ : source_ + length] + text[to_:]
+
+    return mutate
+
+
+_gentle = st.builds(_replace_number, _places, st.sampled_from(NUMBERS))
+_mutations = st.one_of(
+    _gentle,
+    st.builds(_replace_number, _places, st.sampled_from(HOSTILE)),
+    st.builds(_replace, _places, st.integers(0, 40), st.sampled_from(HOSTILE)),
+    st.builds(_replace, _places, st.integers(0, 2000), st.binary(max_size=3)),
+    st.builds(_copy, _places, st.integers(1, 300), _places),
+)
+
+
+@st.composite
+def mutated_rows(draw: st.DrawFn) -> NotificationRow:
+    """In the JSON of its message, in the column that holds it, or in its other columns."""
+    row = draw(st.sampled_from(corpus()))
+    inside = draw(st.integers(0, 4)) > 0
+    text = row.message.encode()
+    if inside:
+        plain = open_message(row.message, row.message_format)
+        text = plain.encode() if isinstance(plain, str) else plain
+    some = st.lists(_gentle, min_size=1, max_size=4) | st.lists(_mutations, min_size=1, max_size=2)
+    for mutate in draw(some):
+        text = mutate(text)
+    message = text.decode(errors="replace")
+    format_ = draw(st.sampled_from([row.message_format] * 40 + [None, PLAIN, GZIP, "x"]))
+    if inside and row.message_format == GZIP:
+        message = seal_message(text)
+    name = st.sampled_from([None, "", "\x00", "T" * 300])
+    columns = draw(st.dictionaries(st.sampled_from(["cat_name", "db_name", "tbl_name"]), name))
+    event_id = ShardReader(folded().snapshot()).head.applied + 1
+    return msgspec.structs.replace(
+        row, event_id=event_id, message=message, message_format=format_, **columns
+    )
+
+
+def check(row: NotificationRow) -> None:
+    try:
+        event = decode(row, BYTES_MAX)
+    except EventError as error:
+        named, addressed = error.event_id, undecodable(row)
+        assert addressed, "an event was lost"
+    else:
+        named, addressed = event.event_id, translate(event)
+    assert named == row.event_id
+    change = records.decode(records.encode(_change(row, addressed)))
+    txn = folded().transaction()
+    fold = Fold(txn)
+    fold.apply(change)
+    fold.flush()
+    assert fold.applied == row.event_id
+    export(ShardReader(txn))
+
+
+@given(mutated_rows())
+@settings(max_examples=400)
+def test_a_mutated_row_is_an_event_or_an_error_that_names_it(row: NotificationRow) -> None:
+    check(row)
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("_part", range(20))
+@given(row=mutated_rows())
+@settings(max_examples=5_000)
+def test_many_mutated_rows_are_events_or_errors_that_name_them(
+    _part: int, row: NotificationRow
+) -> None:
+    check(row)
+
+
+@pytest.mark.parametrize("type_", sorted({row.event_type for row in corpus()}))
+def test_without_a_mutation_each_type_passes(type_: str) -> None:
+    for row in corpus():
+        if row.event_type == type_:
+            event_id = ShardReader(folded().snapshot()).head.applied + 1
+            check(msgspec.structs.replace(row, event_id=event_id))
