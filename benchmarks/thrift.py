@@ -179,8 +179,8 @@ def actions(name: str, id_: int) -> Iterator[AnyAction]:
         yield PutPartitions(table, 0, tuple(images[start : start + 1_000]), added=True)
 
 
-def fill(store: Store) -> None:
-    event = 0
+def fill(store: Store, event: int = 0) -> None:
+    """After this event."""
     for id_, name in enumerate([*(f"t{number}" for number in range(TABLES)), WIDE], 1):
         for action in actions(name, id_):
             event += 1

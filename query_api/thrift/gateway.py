@@ -20,17 +20,20 @@ CALL_TIMEOUT_S: Final = 5.0
 ANSWER_BYTES_MAX: Final = 1 << 20
 _LOOPBACK: Final = "127.0.0.1"
 # Hive and Hadoop look into classes of the JDK.
-_OPENED: Final = (
-    *("java.io", "java.lang", "java.lang.reflect", "java.math", "java.net", "java.nio"),
-    *("java.text", "java.time", "java.util", "java.util.concurrent"),
-    *("java.util.concurrent.atomic", "java.util.regex"),
+OPENED: Final = tuple(
+    f"--add-opens=java.base/{name}=ALL-UNNAMED"
+    for name in (
+        *("java.io", "java.lang", "java.lang.reflect", "java.math", "java.net", "java.nio"),
+        *("java.text", "java.time", "java.util", "java.util.concurrent"),
+        *("java.util.concurrent.atomic", "java.util.regex"),
+    )
 )
 OPTIONS: Final = (
     *("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+ExitOnOutOfMemoryError"),
     # The first lines of what it prints are the port and the token.
     "-XX:+DisplayVMOutputToStderr",
     *("-Dfile.encoding=UTF-8", "-Dlog4j2.level=OFF"),
-    *(f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in _OPENED),
+    *OPENED,
 )
 
 

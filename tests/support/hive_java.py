@@ -1,8 +1,9 @@
 """Hive's own classes, run in a process of Java and called from here."""
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from py4j.java_gateway import GatewayParameters, JavaGateway, find_jar_path
@@ -13,16 +14,11 @@ from query_api.thrift.gateway import OPTIONS
 
 
 @contextmanager
-def hive_java() -> Iterator[JavaGateway]:
-    """`jvm` of what comes has all packages of Hive 4.2."""
+def hive_java(options: Sequence[str] = OPTIONS, more: Sequence[Path] = ()) -> Iterator[JavaGateway]:
+    """`jvm` of what comes has all packages of Hive 4.2, and those of `more` jars."""
     server = ("py4j.GatewayServer", "--die-on-broken-pipe", "--enable-auth", "0")
-    command = [
-        str(java_21()),
-        *OPTIONS,
-        "-cp",
-        f"{find_jar_path()}:{jars.fetch('hive')}/*",
-        *server,
-    ]
+    classpath = ":".join(map(str, (find_jar_path(), jars.fetch("hive") / "*", *more)))
+    command = [str(java_21()), *options, "-cp", classpath, *server]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     ) as process:

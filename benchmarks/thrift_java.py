@@ -1,0 +1,328 @@
+"""The Thrift server beside real metastores, asked by Hive's own Java client.
+
+Closed loops, one connection a client, in one process of Java. Both sides have 1,001 external tables
+of 20 columns with 110,000 partitions. A metastore's rows are copies of one table that it made.
+Columns: the server under `any` and `latest`; under `write_ids` transactional tables, with the list
+and the table's id in each call, beside the same calls without them; a Hive 4.2 metastore on
+PostgreSQL with ObjectStore, and with CachedStore in event mode.
+
+python -m benchmarks.thrift_java [any] [latest] [write_ids] [ObjectStore] [CachedStore] [relayed]
+    [--seconds 2] [--clients 1 8] [--variants 2000] [--calls get_partition …]
+
+What is named is measured; without a name, everything. `any latest --seconds 1` takes a minute.
+Each call is one of so many different ones, by chance.
+"""
+
+import argparse
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from time import monotonic, perf_counter, sleep
+from typing import Any, Final
+
+import pyspark
+import sqlalchemy as sa
+import uvloop
+from py4j.java_gateway import JavaGateway
+
+from benchmarks import thrift
+from benchmarks.http import free_port
+from benchmarks.thrift import DB, EVENT, MIB, TABLES, WIDE
+from hive.names import table_name
+from hive.schema import Version, create, metadata
+from hive.thrift.binary import decode, encode
+from hive.thrift.structs import TABLE
+from metatide.config.values import ThriftUrl
+from metatide.stack.database import make_engine
+from metatide.stack.metastore import Metastore, Settings
+from metatide.stack.ports import Ports
+from query_api.thrift.gateway import OPENED
+from state.records import Change
+from state.records.actions import AllocateWriteIds, AnyAction, CommitTxn, CreateTable
+from state.records.objects import TableImage
+from state.store import Identity, MemoryBudget, Store
+from state.store.families import SHARD_FAMILIES
+from tests.support import hms_client, postgres
+from tests.support import hms_objects as objects
+from tests.support.hive_java import hive_java
+from tests.support.processes import open_folder, running
+
+COLUMNS: Final = ("any", "latest", "write_ids", "ObjectStore", "CachedStore", "relayed")
+CALLS: Final = (
+    *("get_table_req", "get_partition", "get_partitions", "get_partitions_by_names_req"),
+    *("get_partition_names", "get_partition_names of wide", "get_partitions_by_filter of wide"),
+)
+WITH_IDS: Final = (
+    *("get_table_req", "get_partition_req", "get_partitions_req", "get_partitions_by_names_req"),
+    "fetch_partition_names_req",
+)
+"""The forms of those calls that can carry a list."""
+TRANSACTIONAL: Final = 50
+FIRST_ID: Final = 10_001
+IDS: Final = f":1:{2**63 - 1}::"
+WARM_UP_S: Final = 1.0
+COPY_STEP: Final = 1_000_000
+"""Between the ids of a copied row and those of the next copy."""
+COPIED: Final = (
+    *("SERDES", "SERDE_PARAMS", "CDS", "COLUMNS_V2", "SDS", "SD_PARAMS", "TBLS", "TABLE_PARAMS"),
+    *("PARTITION_KEYS", "PARTITIONS", "PARTITION_PARAMS", "PARTITION_KEY_VALS"),
+)
+IDS_OF_ROWS: Final = ("SERDE_ID", "CD_ID", "SD_ID", "TBL_ID", "PART_ID")
+
+
+# The server's process.
+
+
+def transactional(number: int) -> Iterator[AnyAction]:
+    """One write of the table is committed."""
+    table, id_, txn = table_name(None, DB, f"w{number}"), FIRST_ID + number, number + 1
+    yield AllocateWriteIds(table, (txn,), (1,))
+    creates, *puts = thrift.actions(table.table, id_)
+    assert isinstance(creates, CreateTable)
+    fields = decode(TABLE, creates.table.data)
+    fields |= {"tableType": "MANAGED_TABLE", "parameters": {"transactional": "true"}, "writeId": 1}
+    yield CreateTable(TableImage(table, id_, 1, True, True, encode(TABLE, fields)))
+    yield from puts
+    yield CommitTxn(txn, ((DB, 1),))
+
+
+def fill(store: Store) -> None:
+    event = 0
+    for number in range(TRANSACTIONAL):
+        for action in transactional(number):
+            event += 1
+            thrift.fold(store, Change(0, event - 1, event, (action,)), event)
+    thrift.fill(store, event)
+
+
+def serve(port: int, url: str, upstream: str) -> None:
+    identity = Identity(format_version=1, topic_id="benchmark", partitions=1, shard=0)
+    budget = MemoryBudget(128 * MIB)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "store"
+        with Store(path, identity, families=SHARD_FAMILIES, budget=budget) as store:
+            fill(store)
+            uvloop.run(thrift.run_server(store, port, url, upstream))
+
+
+# The clients' process.
+
+
+@contextmanager
+def endpoint(url: str = "", upstream: str = "") -> Iterator[int]:
+    port = free_port()
+    command = [sys.executable, "-m", "benchmarks.thrift_java", "serve", str(port), url, upstream]
+    with subprocess.Popen(command) as process:
+        try:
+            wait_for(port, process)
+            yield port
+        finally:
+            process.terminate()
+
+
+def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+    deadline = monotonic() + 240
+    while monotonic() < deadline and process.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+        except OSError:
+            sleep(0.1)
+        else:
+            return
+    raise SystemExit("the server did not start")
+
+
+@contextmanager
+def metastore(url: str, name: str) -> Iterator[int]:
+    with open_folder() as folder:
+        cached = name == "CachedStore"
+        settings = Settings(sa.make_url(url), folder / "warehouse", cached_store=cached)
+        service = Metastore(folder / name, Ports(folder / "ports.json"), settings)
+        began = perf_counter()
+        with running(service, folder / "log"):
+            show(f"{name}: until its port is open", seconds=round(perf_counter() - began, 1))
+            yield ThriftUrl(service.address).address[1]
+
+
+def fill_database(url: str) -> None:
+    """With one metastore's rows for one table, and copies of them."""
+    with ExitStack() as stack:
+        port = stack.enter_context(metastore(url, "ObjectStore"))
+        client = stack.enter_context(hms_client.connect(f"thrift://127.0.0.1:{port}"))
+        client.create_database(DB)
+        for name in ("t0", WIDE):
+            keys = dict.fromkeys(thrift.keys_of(name), "string")
+            wanted = objects.table(DB, name, thrift.COLUMNS, keys, transactional=False)
+            table = client.create_table(wanted)
+            values = list(thrift.values_of(name))
+            for start in range(0, len(values), 1_000):
+                client.add_partitions(table, values[start : start + 1_000])
+            if name == "t0":
+                copy(url, TABLES - 1)
+
+
+def copy(url: str, copies: int) -> None:
+    series = sa.func.generate_series(1, copies).table_valued("number").render_derived()
+    engine = make_engine(url)
+    with engine.begin() as connection:
+        # Foreign keys hold, for they held before: to check them takes longer than to copy.
+        connection.exec_driver_sql("SET LOCAL session_replication_role = replica")
+        for name in COPIED:
+            table = metadata(Version.V4_1).tables[name]
+            columns = [copied(one, series.c.number) for one in table.c]
+            rows = sa.select(*columns).select_from(table.join(series, sa.true()))
+            names = [one.name for one in table.c]
+            connection.execute(sa.insert(table).from_select(names, rows))
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.exec_driver_sql("ANALYZE")
+    engine.dispose()
+
+
+def copied(column: sa.Column[Any], number: Any) -> Any:
+    if column.name in IDS_OF_ROWS:
+        return column + COPY_STEP * number
+    if column.name == "TBL_NAME":
+        return sa.func.concat("t", number)
+    return column
+
+
+class Clients:
+    """Hive's generated client in loops, compiled by Janino."""
+
+    def __init__(self, java: JavaGateway, seconds: float, variants: int) -> None:
+        compiler = java.jvm.org.codehaus.janino.SimpleCompiler()
+        compiler.cook(Path(__file__).with_name("Clients.java").read_text())
+        self._clients = compiler.getClassLoader().loadClass("Clients").newInstance()
+        self._seconds = seconds
+        self._variants = variants
+
+    def run(
+        self, port: int, call: str, clients: int, prefix: str = "t", ids: str = ""
+    ) -> dict[str, float]:
+        tables = TABLES if prefix == "t" else TRANSACTIONAL
+        what = (port, call, DB, prefix, tables, ids, self._variants)
+        told = self._clients.run(*what, clients, WARM_UP_S, self._seconds)
+        per_s, half_us, most_us = map(float, told.split())
+        return {"per_s": round(per_s), "p50_us": round(half_us, 1), "p99_us": round(most_us, 1)}
+
+
+def show(name: str, **figures: Any) -> None:
+    line = {"name": name, **figures, "load_average": round(os.getloadavg()[0], 1)}
+    print(json.dumps(line), flush=True)
+
+
+def sequence_only(url: str) -> str:
+    """A database that only says which event is current."""
+    engine = make_engine(url)
+    create(engine, Version.V4_1)
+    sequence = metadata(Version.V4_1).tables["NOTIFICATION_SEQUENCE"]
+    with engine.begin() as connection:
+        connection.execute(sa.update(sequence).values(NEXT_EVENT_ID=EVENT + 1))
+    engine.dispose()
+    return url
+
+
+class Figures:
+    """Calls a second, by call, number of clients and column."""
+
+    def __init__(self, calls: Sequence[str], clients: Sequence[int]) -> None:
+        self.calls = calls
+        self.clients = clients
+        self._per_s: dict[tuple[str, int], dict[str, float]] = defaultdict(dict)
+
+    def add(self, column: str, asking: Clients, port: int) -> None:
+        for call in self.calls:
+            for count in self.clients:
+                found = asking.run(port, call, count)
+                self._per_s[call, count][column] = found["per_s"]
+                show(f"{column}: {call}", clients=count, **found)
+
+    def show_ratios(self) -> None:
+        for (call, count), found in self._per_s.items():
+            theirs = {name: per_s for name, per_s in found.items() if "Store" in name}
+            for ours in ("any", "latest"):
+                ratios = (
+                    {name: round(found[ours] / one, 1) for name, one in theirs.items()}
+                    if (ours in found)
+                    else {}
+                )
+                if ratios:
+                    show(f"{ours}, times as many: {call}", clients=count, **ratios)
+
+
+def with_lists(asking: Clients, port: int, clients: Sequence[int]) -> None:
+    for call in WITH_IDS:
+        for count in clients:
+            without = asking.run(port, call, count, "w")
+            found = asking.run(port, call, count, "w", IDS)
+            ratio = round(found["per_s"] / without["per_s"], 2)
+            show(f"write_ids: {call}", clients=count, **found, any=without, of_any=ratio)
+
+
+def relayed(asking: Clients, direct: int, through: int, clients: Sequence[int]) -> None:
+    for count in clients:
+        theirs = asking.run(direct, "get_valid_write_ids", count)
+        ours = asking.run(through, "get_valid_write_ids", count)
+        extra_ms = round((ours["p50_us"] - theirs["p50_us"]) / 1000, 3)
+        extra = {"direct": theirs, "extra_ms": extra_ms}
+        show("relayed: get_valid_write_ids", clients=count, **ours, **extra)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("columns", nargs="*", metavar="COLUMN", help=" ".join(COLUMNS))
+    parser.add_argument("--seconds", type=float, default=2.0)
+    parser.add_argument("--variants", type=int, default=2_000)
+    parser.add_argument("--clients", type=int, nargs="+", default=[1, 8])
+    parser.add_argument("--calls", nargs="+", choices=CALLS, default=CALLS, metavar="CALL")
+    given = parser.parse_args()
+    columns = given.columns or COLUMNS
+    if set(columns) - set(COLUMNS):
+        parser.error(f"columns are {', '.join(COLUMNS)}")
+    figures = Figures(given.calls, given.clients)
+    libraries = Path(pyspark.__file__).parent / "jars"
+    janino = [next(libraries.glob(f"{name}-[0-9]*.jar")) for name in ("janino", "commons-compiler")]
+    options = ("-Xmx1g", "-Dlog4j2.level=OFF", *OPENED)
+    with ExitStack() as stack:
+        java = stack.enter_context(hive_java(options, janino))
+        asking = Clients(java, given.seconds, given.variants)
+        database = stack.enter_context(postgres.server())
+        url = database.new_database()
+        if {"ObjectStore", "CachedStore", "relayed"} & set(columns):
+            began = perf_counter()
+            fill_database(url)
+            show("filling the metastores' database", seconds=round(perf_counter() - began, 1))
+        if {"any", "write_ids"} & set(columns):
+            with endpoint() as port:
+                if "any" in columns:
+                    figures.add("any", asking, port)
+                if "write_ids" in columns:
+                    with_lists(asking, port, given.clients)
+        if "latest" in columns:
+            with endpoint(sequence_only(database.new_database())) as port:
+                figures.add("latest", asking, port)
+        if {"ObjectStore", "relayed"} & set(columns):
+            with metastore(url, "ObjectStore") as port:
+                if "ObjectStore" in columns:
+                    figures.add("ObjectStore", asking, port)
+                if "relayed" in columns:
+                    with endpoint(upstream=f"thrift://127.0.0.1:{port}") as through:
+                        relayed(asking, port, through, given.clients)
+        if "CachedStore" in columns:
+            with metastore(url, "CachedStore") as port:
+                figures.add("CachedStore", asking, port)
+    figures.show_ratios()
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["serve"]:
+        serve(int(sys.argv[2]), sys.argv[3], sys.argv[4])
+    else:
+        main()
