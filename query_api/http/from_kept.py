@@ -6,7 +6,7 @@ from typing import Final
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from query_api.http.access import Role, Tokens
-from query_api.http.kept import KeptAnswers, messages
+from query_api.http.kept import CONSISTENCY, KeptAnswers, messages
 from query_api.latest.log import LatestLog
 from query_api.positions import Position
 
@@ -15,7 +15,7 @@ _ASKS_OTHERWISE: Final = b"metatide-"
 
 
 class FromKept:
-    """Answers from what is kept where the headers ask for nothing else than the query."""
+    """Answers from what is kept where the headers ask for nothing but a consistency."""
 
     def __init__(
         self, app: ASGIApp, kept: KeptAnswers, tokens: Tokens, after_now: AfterNow
@@ -34,11 +34,8 @@ class FromKept:
             await self._app(scope, receive, send)
 
     async def _answers(self, scope: Scope, send: Send) -> bool:
-        key = scope["path"], scope["query_string"]
-        kept = self._kept.get(key)
-        if kept is None:
-            return False
         known = accepted = authorization = None
+        consistency = b""
         for name, value in scope["headers"]:
             if name == b"if-none-match":
                 known = value
@@ -46,9 +43,13 @@ class FromKept:
                 accepted = value
             elif name == b"authorization":
                 authorization = value
+            elif name == CONSISTENCY:
+                consistency = value
             elif name.startswith(_ASKS_OTHERWISE) or (name == b"accept" and b"ndjson" in value):
                 return False
-        if self._tokens.role_of(authorization) < Role.READ:
+        key = scope["path"], scope["query_string"], consistency
+        kept = self._kept.get(key)
+        if kept is None or self._tokens.role_of(authorization) < Role.READ:
             return False
         position = None
         if kept.latest_of:

@@ -29,7 +29,10 @@ _EMPTY: Final = {"type": "http.response.body", "body": b""}
 _DECIDE_FRAMING: Final = frozenset(
     (b"content-length", b"transfer-encoding", b"expect", b"upgrade", b"connection")
 )
-Key = tuple[str, bytes]
+CONSISTENCY: Final = b"metatide-consistency"
+"""The one header that asks for something and has so few values that answers are kept by it."""
+Key = tuple[str, bytes, bytes]
+"""Path, query, and that header."""
 Response = tuple[int, Headers, bytes]
 
 

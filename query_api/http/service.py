@@ -16,7 +16,7 @@ from query_api.http.access import OPEN, Role, Tokens
 from query_api.http.endpoints import Endpoint, streamed
 from query_api.http.forward import FORWARDED, Forwarder
 from query_api.http.given import Given
-from query_api.http.kept import Kept, KeptAnswers
+from query_api.http.kept import CONSISTENCY, Kept, KeptAnswers
 from query_api.http.messages import (
     NDJSON,
     Headers,
@@ -132,11 +132,13 @@ class Service:
         elif in_lines and endpoint.lines is not None:
             await send_lines(send, endpoint.lines(answer.value), headers)
         else:
-            if answer.moment is not None and scope["method"] == "GET" and not in_headers:
+            by_consistency = in_headers.keys() <= {_HEADERS[CONSISTENCY]}
+            if answer.moment is not None and scope["method"] == "GET" and by_consistency:
                 count = partial(self.metrics.served_kept, answer.reason, type(read).__name__)
                 latest_of = answer.moment.targets if requirement.latest else ()
                 kept = Kept(answer.moment, latest_of, answer.value, headers, count)
-                self.kept.put((scope["path"], scope["query_string"]), kept)
+                consistency = in_headers.get(_HEADERS[CONSISTENCY], "").encode("latin-1")
+                self.kept.put((scope["path"], scope["query_string"], consistency), kept)
             await send_body(scope, send, answer.value, headers)
 
     async def _forward(self, read: Read[Any], scope: Scope, body: bytes, send: Send) -> bool:

@@ -81,6 +81,29 @@ def test_headers_that_ask_for_something_else_get_it() -> None:
     ask(shards(), asking, database=Nowhere())
 
 
+def test_what_is_kept_for_one_consistency_is_not_served_for_another() -> None:
+    path = NAMES.partition("?")[0]
+    database = Knowing(LatestLog(0, 2, []))
+
+    async def asking(client: httpx.AsyncClient) -> None:
+        for _ in range(3):
+            found = await client.get(path, headers={"Metatide-Consistency": "any"})
+            assert grounds(found) == ("cache", "fresh")
+            found = await client.get(path, headers={"Metatide-Consistency": "latest"})
+            assert grounds(found) == ("cache", "fresh")
+            assert (await client.get(path)).json() == found.json()
+        # What is current can't be read: that concerns all but `any`.
+        database.log = None
+        found = await client.get(path, headers={"Metatide-Consistency": "any"})
+        assert grounds(found) == ("cache", "fresh")
+        for headers in ({"Metatide-Consistency": "latest"}, {}):
+            assert grounds(await client.get(path, headers=headers)) == ("database", "unread")
+        wrong = await client.get(path, headers={"Metatide-Consistency": "none"})
+        assert wrong.status_code == 400
+
+    ask(shards(), asking, database=database)
+
+
 def test_latest_is_asked_for_each_time() -> None:
     latest = NAMES.replace("any", "latest")
     database = Knowing(LatestLog(0, 2, []))

@@ -91,10 +91,10 @@ def test_many_at_once_take_the_room_of_one() -> None:
     assert shared is not None
     grounds_of_it = [(b"metatide-position", b"0:4"), (b"x", b"y")]
     one = Kept(Moment(0, shared, ()), (), b"{}", grounds_of_it, lambda: None)
-    kept.put(("/", b""), one)
+    kept.put(("/", b"", b""), one)
     scope = {"state": {"head": b"GET /"}, "http_version": "1.1", "headers": []}
     for _ in range(40):
-        kept.put_head(("/", b""), one, scope, one.response(None, None))
+        kept.put_head(("/", b"", b""), one, scope, one.response(None, None))
     assert one.heads == [b"GET /"]
     found = kept.by_head(b"GET /")
     assert found is not None
