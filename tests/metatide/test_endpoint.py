@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
+from metatide.monitoring.exported import WORKER, exported
 from metatide.stack.machine import LOOPBACK, free_port
 from tests.support import hms_client
 from tests.support import hms_objects as objects
@@ -85,6 +86,13 @@ def test_a_client_reads_what_it_wrote_through_the_same_endpoint(
             write(client, table, round_)
             assert read(client, table) == (str(round_), round_ // len(tables) + 1)
     assert answers_of_the_cache(up) > before
+
+
+def test_its_page_has_the_metrics_that_dashboards_are_made_of(
+    running: tuple[Stack, list[str]],
+) -> None:
+    wanted = {one.name for one in exported() if one.job == WORKER}
+    assert running[0].metrics("worker-1") == wanted
 
 
 def test_a_client_of_another_endpoint_reads_the_latest(running: tuple[Stack, list[str]]) -> None:

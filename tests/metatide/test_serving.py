@@ -11,7 +11,6 @@ from typing import Any
 import httpx
 import pytest
 import sqlalchemy as sa
-from prometheus_client.parser import text_string_to_metric_families
 
 from hive.schema import detect, metadata
 from metatide.config import Config
@@ -116,15 +115,8 @@ def test_what_was_written_is_answered_from_the_cache_as_the_database_has_it(
 def test_pages_have_the_metrics_that_dashboards_are_made_of(running: Stack) -> None:
     wanted = {one.name for one in exported() if not one.name.startswith("metatide_thrift_")}
     of_connector = {one.name for one in exported() if one.job == CONNECTOR}
-    assert families(running, "worker-1") == wanted - of_connector
-    assert families(running, "connect") == of_connector
-
-
-def families(up: Stack, name: str) -> set[str]:
-    """The metrics on a process's page, but for when their counters began."""
-    page = httpx.get(f"{up.entry(name).address}/metrics", timeout=30).text
-    found = {one.name for one in text_string_to_metric_families(page)}
-    return {one for one in found if not one.endswith("_created")}
+    assert running.metrics("worker-1") == wanted - of_connector
+    assert running.metrics("connect") == of_connector
 
 
 @contextmanager

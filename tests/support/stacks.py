@@ -11,6 +11,7 @@ from pathlib import Path
 
 import httpx
 import psutil
+from prometheus_client.parser import text_string_to_metric_families
 
 from metatide.stack.state import ProcessState, StackState, StateFile
 from tests.support.processes import die_with_parent
@@ -69,6 +70,12 @@ class Stack:
             return httpx.get(f"{self.state.address}/readyz", timeout=10).status_code == 200
         except httpx.TransportError:
             return False
+
+    def metrics(self, name: str) -> set[str]:
+        """The metrics on a process's page, but for when their counters began."""
+        page = httpx.get(f"{self.entry(name).address}/metrics", timeout=30).text
+        found = {one.name for one in text_string_to_metric_families(page)}
+        return {one for one in found if not one.endswith("_created")}
 
     def kill(self, name: str) -> None:
         """kill -9, and back by itself."""
