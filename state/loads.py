@@ -76,9 +76,10 @@ class EndedLoad(msgspec.Struct, frozen=True, array_like=True):
 class Loads(msgspec.Struct, array_like=True):
     """The loads of one scope.
 
-    Invariants: 1. between a load's Begin and its End, deletions leave tombstones; 2. no entry of
-    the scope is newer than max(applied, `newest_row`); 3. warm means: the last begun load ended,
-    nothing at or after its `lo` casts doubt, and all events up to its `hi` are folded.
+    Invariants: 1. between a load's Begin and its End, deletions leave tombstones, and at no other
+    time are there any; 2. no entry of the scope is newer than max(applied, `newest_row`); 3. warm
+    means: the last begun load ended, nothing at or after its `lo` casts doubt, and all events up to
+    its `hi` are folded.
     """
 
     floor: int = 0

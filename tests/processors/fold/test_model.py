@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from state import digest
+from state import digest, keys, kv
 from state.records import AnyRecord, Change
 from state.records.routing import table_shard
 from tests.model import examples, quiet, serving
@@ -54,6 +54,24 @@ def test_in_peace_everything_becomes_warm_and_is_served(steps: list[Step], names
     quiet.check_nothing_was_forgotten(world)
     quiet.ask_for_all(world)
     quiet.check_all_is_served(world)
+
+
+def without_tombstones(world: World, shard: int) -> None:
+    """Of tables of which no load is open: lists of partitions are read off their keys then."""
+    reader = world.shards[shard].reader
+    for name in reader.table_names():
+        state = reader.state(name)
+        assert state is not None
+        if state.loads.open is None:
+            start = keys.of_table(keys.PARTITION, name)
+            asked = start, kv.after(start), 1_000
+            assert reader.view.keys(*asked) == reader.live_keys(*asked)
+
+
+@given(examples.steps(60))
+@settings(max_examples=100, deadline=None)
+def test_only_an_open_load_leaves_tombstones(steps: list[Step]) -> None:
+    World(without_tombstones).run(steps)
 
 
 @given(examples.steps(60), SEEDS)
