@@ -65,10 +65,16 @@ def test_the_end_of_a_transaction_goes_to_every_shard_at_once(url: str, kafka_br
     assert {one.head.event for one in messages if one.head.kind is Kind.CHANGE} == {"COMMIT_TXN"}
 
 
-def test_progress_reaches_shards_that_nothing_concerns(url: str, kafka_broker: str) -> None:
+@pytest.mark.parametrize(
+    ("type_", "message"),
+    [("CONFIG_CHANGE_EVENT", "{}"), ("OPEN_TXN", '{"fromTxnId":3,"toTxnId":4}')],
+)
+def test_impala_12399_progress_is_made_where_the_last_event_concerns_nobody(
+    url: str, kafka_broker: str, type_: str, message: str
+) -> None:
     log, topic = Log(make_engine(url)), new_topic(kafka_broker)
     with connecting(SqlSource(log.engine), topic) as connector:
-        log.write(1, 2, type_="CONFIG_CHANGE_EVENT", message="{}")
+        log.write(1, 2, type_=type_, message=message)
         connector.until_position(2)
     messages = read(topic)
     assert assert_unbroken(messages, topic) == 2

@@ -368,7 +368,7 @@ def test_brokers_that_are_away_are_waited_for(log: Log, monkeypatch: pytest.Monk
         assert "can't be created at 127.0.0.1:1" in str(connector.status.waits_for)
 
 
-def test_a_connection_that_is_cut_is_made_again(log: Log, topic: Topic) -> None:
+def test_impala_12561_a_connection_that_is_cut_is_made_again(log: Log, topic: Topic) -> None:
     log.write(1)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         connector.until_position(1)

@@ -1,7 +1,6 @@
 """What others met who follow the same log: Impala's cases, by their numbers, and a few of ours.
 
-Those that concern readers of the log rather than a fold are tested where it is read: OPEN_TXN as
-the last event (IMPALA-12399), failing fetches (IMPALA-12561), and batches (IMPALA-12463).
+Failing fetches (IMPALA-12561) are tested where the log is read.
 """
 
 from collections.abc import Callable
@@ -11,6 +10,7 @@ import pytest
 from connectors.translate import database_of
 from hive.names import TableName, table_name
 from hive.write_ids.lists import WriteIdList, write_id_list
+from state import digest
 from state.records import (
     AnyRecord,
     LoadBegin,
@@ -218,6 +218,39 @@ def test_impala_10926_an_older_update_does_not_undo_a_newer_one(written: Log) ->
     written.happen(add(0, "b", data=b"new", added=False))
     written.shard.fold(old)
     assert written.partitions()["b"] == b"new"
+
+
+def test_impala_12399_an_opened_transaction_at_the_end_of_the_log_is_a_position(
+    written: Log,
+) -> None:
+    written.happen()
+    here = Position(0, written.event)
+    assert serving.table(written.shard.reader, TABLE, Asked(at_least=here)) is None
+
+
+def test_impala_12463_interleaved_tables_fold_in_one_batch_as_one_by_one() -> None:
+    records = [change(1, CreateTable(image())), change(2, CreateTable(image(name=OTHER)))]
+    for event in range(3, 43, 2):
+        images = (PartitionImage((str(event),), 0, 1, b"p"),)
+        actions = (PutPartitions(name, 0, images, added=True) for name in (TABLE, OTHER))
+        records += [change(event + at, action) for at, action in enumerate(actions)]
+    in_one, one_by_one = Shard(), Shard()
+    in_one.fold(*records)
+    for record in records:
+        one_by_one.fold(record)
+    assert digest.exact(in_one.store.snapshot()) == digest.exact(one_by_one.store.snapshot())
+    assert len(list(in_one.reader.partitions(OTHER))) == 20
+    assert in_one.signals == one_by_one.signals
+
+
+def test_impala_12487_alters_of_nothing_but_parameters_need_no_load(written: Log) -> None:
+    touched = image(b"touched")
+    written.happen(AlterTable(touched, fingerprint(b"table"), rewrites=False, truncates=False))
+    row = written.shard.reader.table(TABLE)
+    assert row is not None
+    assert row.data == b"touched"
+    assert written.shard.signals == {}
+    assert written.partitions() == {"a": b"p"}
 
 
 def test_impala_11534_alters_that_change_nothing_keep_everything(written: Log) -> None:
