@@ -54,6 +54,10 @@ format: setup ## Format the code
 docs: setup ## Write the references in docs/ anew
 	@.venv/bin/python scripts/docs
 
+.PHONY: pictures
+pictures: setup ## Take the pictures in docs/images anew
+	@.venv/bin/python -m tests.metatide.screenshots
+
 .PHONY: lock
 lock: ## Pin all dependencies anew
 	@scripts/lock --upgrade

@@ -11,7 +11,6 @@ import sqlalchemy as sa
 
 from metatide.config import Config
 from metatide.doctor import find_target
-from metatide.stack.database import make_engine
 from tests.support.processes import open_folder
 from tests.support.stacks import Stack, stack
 
@@ -40,20 +39,25 @@ def filled(*options: str, **environment: str) -> Iterator[Filled]:
     with open_folder() as parent, stack(parent / "data", *options, **environment) as running:
         metatide(running, *_FILL, **environment)
         metatide(running, *_RUN, **environment)
-        url = find_target(Config(data_dir=running.folder)).database_url
-        assert url is not None
-        engine = make_engine(url)
-        try:
-            with engine.begin() as connection:
-                found = connection.execute(sa.text(_TABLES)).all()
-                db, hostile = found[0]
-                rename = sa.text('UPDATE "TBLS" SET "TBL_NAME" = :new WHERE "TBL_NAME" = :old')
-                connection.execute(rename, {"old": hostile, "new": HOSTILE})
-                comment = sa.text('UPDATE "COLUMNS_V2" SET "COMMENT" = :text')
-                connection.execute(comment, {"text": "as <b>the source</b> has it"})
-        finally:
-            engine.dispose()
-        yield Filled(running, db, [table for _, table in found[1:]])
+        with _database(running).connect() as connection:
+            found = connection.execute(sa.text(_TABLES)).all()
+        yield Filled(running, found[0][0], [table for _, table in found])
+
+
+def be_hostile(here: Filled) -> None:
+    """Names and texts that try to be markup, in place of the first table's."""
+    new = {"new": HOSTILE, "old": here.tables.pop(0)}
+    with _database(here.stack).begin() as connection:
+        connection.execute(
+            sa.text('UPDATE "TBLS" SET "TBL_NAME" = :new WHERE "TBL_NAME" = :old'), new
+        )
+        connection.execute(sa.text('UPDATE "COLUMNS_V2" SET "COMMENT" = \'as <b>the source</b>\''))
+
+
+def _database(running: Stack) -> sa.Engine:
+    url = find_target(Config(data_dir=running.folder)).database_url
+    assert url is not None
+    return sa.create_engine(url, poolclass=sa.NullPool)
 
 
 _TABLES = """

@@ -11,7 +11,7 @@ from hive.names import TableName
 from query_api.http import Settings
 from query_api.http.access import read_tokens
 from tests.metatide.client.serving import serving
-from tests.metatide.page import HOSTILE, Filled, filled
+from tests.metatide.page import HOSTILE, Filled, be_hostile, filled
 from tests.query_api.http.test_answers import warm
 from tests.query_api.shards import ORDERS
 from tests.support.chromium import PATIENCE_S, Chromium, chromium
@@ -31,6 +31,7 @@ _FOCUS = "document.activeElement"
 @pytest.fixture(scope="module")
 def here(kafka_broker: str) -> Iterator[Filled]:
     with filled("--kafka", kafka_broker, METATIDE_KAFKA_TOPIC="page") as found:
+        be_hostile(found)
         yield found
 
 
@@ -174,7 +175,7 @@ def test_names_and_texts_are_never_markup(here: Filled, page: Chromium) -> None:
     page.until(f"document.querySelector('.tables .names').innerText.includes({HOSTILE!r})")
     page.click(".tables .names li:first-child a")
     page.until_text(".detail h2", HOSTILE)
-    page.until_text(".contents", "as <b>the source</b> has it")
+    page.until_text(".contents", "as <b>the source</b>")
     assert "partition key" in page.text(".contents")
     assert page.ask("document.querySelectorAll('main img, main b b').length") == 0
     page.click("#partition-filter")
@@ -221,6 +222,7 @@ def test_a_token_is_asked_for_where_one_is_needed(browser: Chromium, tmp_path: P
         browser.press("Enter")
         browser.until_text("#state", "A token is needed")
         browser.until("!document.querySelector('dialog').open")
+        browser.until_text("#notices", "isn't known here")
         browser.click("#token")
         browser.ask("document.querySelector('#token-field').value = 'secret'")
         browser.click("dialog button.main")

@@ -16,7 +16,9 @@ from state.store import Position
 
 AGAIN_S: Final = 2.0
 AGAIN_FACTOR: Final = 20.0
-"""Counting takes at most one part of so many of the time."""
+"""Counting all shards takes at most one part of so many of the time."""
+FIRST_S_MAX: Final = 2.0
+"""How long the first who asks waits for a count."""
 
 
 class TableCounts(msgspec.Struct, frozen=True):
@@ -42,9 +44,10 @@ class Counting:
         self._views = views
         self._counted: dict[int, _Counted] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._one_at_a_time = asyncio.Lock()
 
     async def counts(self, number: int) -> TableCounts | None:
-        """None where the shard can't be read."""
+        """None where the shard can't be read, or isn't counted yet."""
         shard = self._views.source.shard(number)
         if shard is None:
             self._counted.pop(number, None)
@@ -57,7 +60,7 @@ class Counting:
             task = self._tasks[number] = asyncio.create_task(self._count(number, shard.position))
             task.add_done_callback(lambda _: self._tasks.pop(number))
         if known is None:
-            await asyncio.wait([self._tasks[number]])
+            await asyncio.wait([self._tasks[number]], timeout=FIRST_S_MAX)
             known = self._counted.get(number)
         return None if known is None else known.counts
 
@@ -66,18 +69,19 @@ class Counting:
             await asyncio.wait(list(self._tasks.values()))
 
     async def _count(self, number: int, position: Position) -> None:
-        reader = self._views.own_reader(number)
-        if reader is None:
-            return
-        began = time.monotonic()
-        try:
-            counts = await asyncio.to_thread(count_tables, reader)
-        except MetatideError:
-            # It closes, or its store is broken: its phase and its fault say so.
-            self._counted.pop(number, None)
-            return
+        async with self._one_at_a_time:
+            reader = self._views.own_reader(number)
+            if reader is None:
+                return
+            began = time.monotonic()
+            try:
+                counts = await asyncio.to_thread(count_tables, reader)
+            except MetatideError:
+                # It closes, or its store is broken: its phase and its fault say so.
+                self._counted.pop(number, None)
+                return
         now = time.monotonic()
-        again_s = max(AGAIN_S, (now - began) * AGAIN_FACTOR)
+        again_s = max(AGAIN_S, (now - began) * AGAIN_FACTOR * self._views.source.count)
         self._counted[number] = _Counted(counts, position, now + again_s)
 
 

@@ -1,6 +1,6 @@
 // Starts the page: polls the overview, shows the view that the address names.
 
-import { ask, inWords } from "./api.js";
+import { ask, inWords, token } from "./api.js";
 import { say } from "./dom.js";
 import { Health } from "./health.js";
 import { notices } from "./notices.js";
@@ -55,6 +55,7 @@ async function explain(error) {
   if (error.status === 401) {
     say(state, "A token is needed");
     if (!isUnknown) askForToken(inWords(error), start);
+    else if (token.get()) notices.set("server", "bad", "The token that you gave isn't known here.");
     isUnknown = true;
     return;
   }

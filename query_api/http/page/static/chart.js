@@ -18,9 +18,9 @@ export class Chart {
     this.lines = names.map((name) => svg("path", { class: `line ${name}` }));
     const size = { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none" };
     this.title = svg("title", {}, label);
-    // Layers above are drawn first, so that those below cover them.
+    // Where a layer above is empty, the line of the one below is to be seen.
     this.plot = svg("svg", { ...size, role: "img", "aria-label": label, class: "plot" }, this.title,
-      ...this.areas.toReversed(), ...this.lines.toReversed());
+      ...this.areas, ...this.lines.toReversed());
     this.top = document.createElement("span");
     this.top.className = "scale";
     this.node = document.createElement("div");
@@ -35,17 +35,15 @@ export class Chart {
     this.top.textContent = this.format(top);
     const x = ({ time }) => WIDTH * (1 - (now - time) / SPAN_S);
     const y = (value) => HEIGHT - 1 - (HEIGHT - 3) * Math.min(1, value / top);
-    const below = points.map(() => 0);
+    const heights = points.map(() => 0);
+    const at = (point, height) => `${x(point).toFixed(1)} ${height.toFixed(1)}`;
+    let floor = points.map((point) => at(point, HEIGHT));
     this.lines.forEach((line, layer) => {
-      const at = points.map((point, i) => {
-        below[i] += point.values[layer];
-        return `${x(point).toFixed(1)} ${y(below[i]).toFixed(1)}`;
-      });
-      const path = at.length ? `M${at.join("L")}` : "";
-      line.setAttribute("d", path);
-      const [first, last] = [points[0], points.at(-1)];
-      const closed = path && `${path}L${x(last).toFixed(1)} ${HEIGHT}L${x(first).toFixed(1)} ${HEIGHT}Z`;
-      this.areas[layer].setAttribute("d", closed);
+      const edge = points.map((point, i) => at(point, y(heights[i] += point.values[layer])));
+      line.setAttribute("d", edge.length ? `M${edge.join("L")}` : "");
+      const around = [...edge, ...floor.toReversed()];
+      this.areas[layer].setAttribute("d", around.length ? `M${around.join("L")}Z` : "");
+      floor = edge;
     });
     const text = points.length ? `${this.label}; at most ${this.format(Math.max(...sums))}` : this.label;
     if (this.title.textContent !== text) {

@@ -53,6 +53,6 @@ function make(one) {
   const about = one.table ? el("a", { href: address }, name) : name;
   return el("li", {},
     el("span", { class: "id" }, count(one.event)),
-    el("span", { class: "what" }, el("b", {}, one.type.replaceAll("_", " ").toLowerCase()), " ", about),
+    el("span", { class: "what" }, el("b", {}, one.type.replace(/_EVENT$/, "").replaceAll("_", " ").toLowerCase()), " ", about),
     el("time", { datetime: new Date(one.time_s * 1_000).toISOString() }));
 }

@@ -45,7 +45,7 @@ export class Explain {
       const chosen = event.target.elements.consistency.value;
       await this.#ask(this.what.value, this.#parameters(chosen));
     } },
-    el("label", { for: "explain-read" }, "Ask for"), this.what,
+    el("label", { for: "explain-read" }, "Read"), this.what,
     el("fieldset", {}, el("legend", {}, "with"), ...CONSISTENCIES.map(choice)),
     this.extra,
     el("button", { type: "submit", class: "main" }, "Explain"));

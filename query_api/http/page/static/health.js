@@ -97,8 +97,8 @@ export class Health {
       const values = [rates.get("hit"), rates.get("miss")];
       this.#reads.series.add(now, values);
       say(this.figures.reads.main, rate(values[0] + values[1]));
-      say(this.legend[0], `${rate(values[0])} from the cache`);
-      say(this.legend[1], `${rate(values[1])} missed`);
+      say(this.legend[0], `${rate(values[0])} hits`);
+      say(this.legend[1], `${rate(values[1])} misses`);
     }
     this.#reads.chart.draw(this.#reads.series, now);
     const all = summary.hits + summary.missed;
@@ -118,12 +118,13 @@ export class Health {
     this.#lag.chart.draw(this.#lag.series, now);
   }
 
-  #updateTables({ warm, coldTables, named }) {
+  #updateTables({ warm, coldTables, named, isCounted }) {
     const all = Math.max(1, warm + coldTables);
     this.split.children[0].style.flexGrow = warm / all;
     this.split.children[1].style.flexGrow = coldTables / all;
+    this.split.children[1].hidden = !coldTables;
     this.split.setAttribute("aria-label", `${count(warm)} warm, ${count(coldTables)} cold`);
-    say(this.figures.tables.main, `${count(warm)} warm`);
+    say(this.figures.tables.main, isCounted ? `${count(warm)} warm` : "Counting …");
     const others = named - warm - coldTables;
     say(this.figures.tables.more,
       `${count(coldTables)} cold${others > 0 ? `, ${count(others)} never asked for` : ""}`);

@@ -36,6 +36,7 @@ export function summarize(overview) {
     coldTables: total(cold),
     warm,
     named,
+    isCounted: shards.every((shard) => shard.tables !== null),
     applied,
     event: overview.event,
     behind: overview.event === null || !events.length ? 0 : Math.max(0, overview.event - applied),

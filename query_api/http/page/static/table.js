@@ -44,7 +44,7 @@ export class TableDetail {
   async show(catalog, db, table) {
     const turn = ++this.#turn;
     const isThis = () => turn === this.#turn;
-    this.#name = `${catalog}.${db}.${table}`;
+    this.#name = table && `${catalog}.${db}.${table}`;
     if (!table) {
       put(this.node, el("p", { class: "empty" }, db
         ? "Choose a table to see what is in it, and why a read of it is answered as it is."
@@ -61,7 +61,7 @@ export class TableDetail {
     put(this.node,
       el("header", {}, el("h2", {}, table), this.badge), kind, this.#orders(), this.said,
       this.explain.node, contents);
-    const before = await this.#look();
+    const before = await this.look();
     if (!isThis()) return;
     const found = await this.explain.read() ?? await whatever(`${at}?${query}&consistency=any`);
     if (!isThis()) return;
@@ -73,12 +73,13 @@ export class TableDetail {
       found.createTime ? `created ${day(found.createTime)}` : null].filter(Boolean).join(" · "));
     put(contents, columnsOf(found), await partitionsOf(at, query, found),
       await statisticsOf(at, query), propertiesOf(found));
-    if (isThis() && !before?.warm) await this.#look();
+    if (isThis() && !before?.warm) await this.look();
   }
 
   /** How it is held now, in words. */
-  async #look() {
+  async look() {
     const name = this.#name;
+    if (!name) return null;
     try {
       const [held] = await heldOf([name]);
       if (name === this.#name) this.#show(held);

@@ -38,7 +38,7 @@ export class Tables {
     this.back = el("a", { class: "back", href: "#/tables" }, "Back");
     put(node, this.back, el("div", { class: "panes" },
       this.databases.node, this.tables.node, this.detail.node));
-    setInterval(() => !node.hidden && !document.hidden && this.#mark(), MARK_EVERY_MS);
+    setInterval(() => this.#lookAgain(), MARK_EVERY_MS);
   }
 
   #next = { databases: null, tables: null };
@@ -58,6 +58,12 @@ export class Tables {
     if (db) await this.#listTables();
     if (turn !== this.#turn) return;
     await this.detail.show(this.#catalog, db, table);
+  }
+
+  #lookAgain() {
+    if (this.node.hidden || document.hidden) return;
+    this.#mark();
+    this.detail.look();
   }
 
   async #listDatabases(again = false, after = "") {

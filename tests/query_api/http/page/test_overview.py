@@ -7,7 +7,7 @@ from hive.names import table_name
 from metatide.stack.machine import free_port
 from query_api.http import Settings
 from query_api.http.access import Role, Tokens
-from query_api.http.page import overview
+from query_api.http.page import counts, overview
 from query_api.http.page.overview import PATH
 from query_api.latest.log import LatestLog
 from query_api.positions import Position
@@ -25,6 +25,12 @@ from tests.query_api.shards import (
     name_image,
     table_image,
 )
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counts, "FIRST_S_MAX", 60.0)
+    monkeypatch.setattr(overview, "PATIENCE_S", 60.0)
 
 
 def names(*tables: str) -> list[PutName]:
