@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from hive.names import TableName
-from query_api.http import Settings
+from query_api.http import Check, Settings, create_status_app
 from query_api.http.access import read_tokens
-from tests.metatide.client.serving import serving
+from tests.metatide.client.serving import serving, serving_app
 from tests.metatide.page import HOSTILE, Filled, be_hostile, filled
 from tests.query_api.http.test_answers import warm
 from tests.query_api.shards import ORDERS
@@ -231,3 +231,14 @@ def test_a_token_is_asked_for_where_one_is_needed(browser: Chromium, tmp_path: P
         browser.type("ds >")
         browser.press("Enter")
         browser.until_text(".part [role=status]", "ds >")
+        browser.click("nav a[data-view=health]")
+        browser.until_text(".workers", "answers from images")
+        browser.until_text("#state", "The database doesn't answer")
+
+
+def test_it_says_what_is_waited_for_where_no_worker_runs_yet(browser: Chromium) -> None:
+    browser.open("about:blank")
+    with serving_app(create_status_app([Check("Kafka", lambda: "no broker yet")])) as url:
+        browser.open(url)
+        browser.until_text("#state", "Not ready")
+        browser.until_text("#notices", "Kafka: no broker yet")

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from starlette.applications import Starlette
+
 from metatide.stack.machine import LOOPBACK, free_port
 from query_api.http import ReadServer, Settings, Tls, create_app
 from tests.query_api.http.asking import Nowhere
@@ -22,8 +24,14 @@ def serving(
     tls: Tls | None = None,
 ) -> Iterator[str]:
     """The URL of a server that ends with the block."""
+    with serving_app(create_app(shards, database or Nowhere(), settings), tls) as url:
+        yield url
+
+
+@contextmanager
+def serving_app(app: Starlette, tls: Tls | None = None) -> Iterator[str]:
+    """The same for any application."""
     port = free_port()
-    app = create_app(shards, database or Nowhere(), settings)
     started = threading.Event()
     server = ReadServer(app, LOOPBACK, port, tls)
 
