@@ -12,7 +12,7 @@ from metatide.stack.machine import LOOPBACK, free_port
 from tests.support import hms_client
 from tests.support import hms_objects as objects
 from tests.support.hive_client import HiveClient
-from tests.support.hive_java import hive_java
+from tests.support.hive_java import Serialized, hive_java
 from tests.support.hms_client import HmsClient
 from tests.support.processes import open_folder
 from tests.support.stacks import Stack, stack
@@ -64,11 +64,15 @@ def read(client: HmsClient, table: Any) -> tuple[str, int]:
     return found, len(client.rpc.get_partition_names(db, name, -1))
 
 
+def pages(up: Stack) -> list[str]:
+    """The metrics of both workers."""
+    return [httpx.get(f"{up.entry(one).address}/metrics").text for one in ("worker-1", "worker-2")]
+
+
 def answers_of_the_cache(up: Stack) -> int:
-    pages = [httpx.get(f"{up.entry(one).address}/metrics").text for one in ("worker-1", "worker-2")]
     return sum(
         int(float(line.rpartition(" ")[2]))
-        for page in pages
+        for page in pages(up)
         for line in page.splitlines()
         if line.startswith("metatide_thrift_answers_total") and 'source="cache"' in line
     )
@@ -140,6 +144,30 @@ def test_hives_own_client_reads_what_its_transactions_wrote(
         for one in clients:
             one.close()
     assert answers_of_the_cache(up) > before
+
+
+def test_hives_expressions_are_read_once_a_process_of_java_is_up(
+    running: tuple[Stack, list[str]],
+) -> None:
+    up, (first, _) = running
+    with hms_client.connect(first) as client:
+        make_tables(client, "pruned", 1)
+    with hive_java() as java:
+        by = Serialized(java)
+        later = by.call("OPGreaterThan", by.column("ds", "string"), by.constant("2", "string"))
+        client_of_hive = HiveClient(java, first)
+        table = client_of_hive.client.getTable("pruned", "t0")
+        for value in "123":
+            client_of_hive.client.add_partition(client_of_hive.partition(table, value, -1))
+
+        def is_read() -> bool:
+            assert client_of_hive.values_by(table, by.bytes_of(later)) == ["3"]
+            page = "".join(pages(up))
+            answers = 'answers_total{method="get_partitions_spec_by_expr",reason="fresh"'
+            return 'expressions_total{outcome="read"}' in page and answers in page
+
+        up.until(is_read)
+        client_of_hive.close()
 
 
 def test_shards_of_the_other_worker_are_answered_by_it(running: tuple[Stack, list[str]]) -> None:

@@ -11,6 +11,7 @@ class HiveClient:
     """A connection as Hive makes it, with the few calls of it that a session of Hive needs."""
 
     def __init__(self, java: JavaGateway, address: str) -> None:
+        self._java = java
         self._metastore = java.jvm.org.apache.hadoop.hive.metastore
         self.api = self._metastore.api
         conf = self._metastore.conf.MetastoreConf.newMetastoreConf()
@@ -63,6 +64,18 @@ class HiveClient:
             request.setValidWriteIdList(ids)
             request.setId(table.getId())
         return self.client.getTable(request)
+
+    def values_by(self, table: Any, expression: bytes) -> list[str]:
+        """Of the partitions that Hive prunes to by this expression."""
+        request = self.api.PartitionsByExprRequest()
+        request.setCatName(CATALOG)
+        request.setDbName(table.getDbName())
+        request.setTblName(table.getTableName())
+        request.setExpr(expression)
+        found = self._java.jvm.java.util.ArrayList()
+        assert not self.client.listPartitionsSpecByExpr(request, found)
+        shared = [one.getSharedSDPartitionSpec().getPartitions() for one in found]
+        return [one.getValues()[0] for some in shared for one in some]
 
     def values(self, table: Any, ids: str | None) -> list[str]:
         """Of its partitions, as Hive asks for all of them."""
