@@ -86,7 +86,7 @@ def test_a_new_user_sees_why_a_read_missed_warms_the_table_and_sees_it_hit(
     why = page.text(".answer")
     assert "cold" in why
     assert "no copy of this that it can trust" in why
-    assert "You can also warm it here" in why
+    assert "It can also be warmed by order" in why
     page.until("document.querySelectorAll('.contents .part').length === 4")
     page.click("[data-order=warm]")
     page.until_text(".said", "It is in the cache now.")

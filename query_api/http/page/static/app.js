@@ -82,8 +82,8 @@ async function wait() {
 }
 
 async function start() {
-  showTokenButton(start);
   await orders.look();
+  showTokenButton(orders.refused !== "", start);
   show();
   await poll();
 }

@@ -6,8 +6,9 @@ import { el, put } from "./dom.js";
 const dialog = document.getElementById("dialog");
 const button = document.getElementById("token");
 
-/** What the button says, and what happens once another token was given. */
-export function showTokenButton(changed) {
+/** The button, where a token is of use, and what happens once another one was given. */
+export function showTokenButton(isOfUse, changed) {
+  button.hidden = !isOfUse && !token.get();
   button.textContent = token.get() ? "Change token" : "Token";
   button.onclick = () => askForToken("", changed);
 }

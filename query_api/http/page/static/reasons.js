@@ -18,7 +18,7 @@ export const REASONS = {
     "Nothing: it ends with the transaction. If it lasts, look for one that hangs (SHOW TRANSACTIONS)."],
   cold: ["not in the cache",
     "The cache has no copy of this that it can trust.",
-    "This read has asked for a load, so it should be warm in a moment. You can also warm it here. If it stays cold, see whether a connector runs (metatide doctor)."],
+    "Such a read asks for a load, so it should be warm in a moment. It can also be warmed by order: under Tables, or by metatide admin warm. If it stays cold, see whether a connector runs (metatide doctor)."],
   table_id: ["another table of this name",
     "The table was dropped and made anew; the reader and the cache mean different ones.",
     "Let the reader look the table up again. If the cache is the older one, it follows in a moment."],
