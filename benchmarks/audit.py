@@ -26,7 +26,7 @@ from tests.query_api.thrift.methods.caches import Cache
 from tests.support import postgres
 from tests.support.processes import open_folder
 
-TABLES, PARTITIONS, SHARDS = 400, 40_000, 4
+TABLES, PARTITIONS, SHARDS = 200, 20_000, 4
 AT_ONCE = 20
 """As many scopes as the command asks for at a time."""
 
