@@ -34,11 +34,14 @@ from metatide.stack.ports import Ports
 from metatide.stack.postgres import Postgres, connect
 from tests.support.processes import open_folder, running
 
-EVENTS: Final = 100_000
-TRANSACTION_EVENTS: Final = 300_000
+EVENTS: Final = 10_000
+TIMES: Final = 5
+"""As often the mix is written: the workload itself takes longer than to read its log."""
+TRANSACTION_EVENTS: Final = 120_000
+RECORDS: Final = 100_000
 SHARDS: Final = 16
 REPEATS: Final = 3
-PACED_EVENTS: Final = 4_000
+PACED_EVENTS: Final = 2_000
 PACED_PER_S: Final = 200
 SETTLED_S: Final = 3.0
 """A new broker makes the topics of the first consumer group meanwhile, and answers nobody else."""
@@ -81,13 +84,13 @@ def throughput(url: URL, topic: Topic, folder: Path) -> tuple[float, float]:
     events.create(topic)
     last = last_event(url)
     with connector(url, topic, folder) as process:
-        until(lambda: sum(tails.offsets(topic)[1].values()) > 0)
-        begin = time.monotonic()
+        until(lambda: lowest(topic) > 0)
+        begin, used_before_s = time.monotonic(), processor_s(process.pid)
         first = lowest(topic)
         until(lambda: lowest(topic) >= last)
         elapsed_s = time.monotonic() - begin
-        used_s = processor_s(process.pid)
-    return (last - first) / elapsed_s, last / used_s
+        used_s = processor_s(process.pid) - used_before_s
+    return (last - first) / elapsed_s, (last - first) / used_s
 
 
 def lowest(topic: Topic) -> int:
@@ -163,7 +166,7 @@ def raw_latency_ms(kafka: Kafka) -> list[float]:
     producer, consumer = topic.producer(), topic.consumer()
     consumer.assign([TopicPartition(topic.name, 0, 0)])
     waited: list[float] = []
-    for _ in range(PACED_EVENTS // 10):
+    for _ in range(PACED_EVENTS // 8):
         begin = time.monotonic()
         producer.produce(topic.name, b"x", partition=0)
         producer.flush()
@@ -199,10 +202,10 @@ def produce_records(kafka: Kafka) -> float:
     written = headers.write(headers.Head(headers.Kind.CHANGE, 0, 1, "COMMIT_TXN", b"12345678"))
     value = b"x" * 100
     begin = time.monotonic()
-    for number in range(EVENTS):
+    for number in range(RECORDS):
         producer.produce(topic.name, value, partition=number % SHARDS, headers=written)
     producer.flush()
-    return EVENTS / (time.monotonic() - begin)
+    return RECORDS / (time.monotonic() - begin)
 
 
 @contextmanager
@@ -248,7 +251,28 @@ def fill_mix(url: URL) -> None:
     pace = Pace(Limits(events=EVENTS))
     pace.begin(0)
     workload.prepare(pace)
+    prepared = last_event(url)
     workload.run(1, pace)
+    repeat(url, prepared)
+
+
+def repeat(url: URL, after: int) -> None:
+    """Tells what follows an event again: a connector keeps no state, so it does the same work."""
+    columns = ("EVENT_TIME", "EVENT_TYPE", "CAT_NAME", "DB_NAME", "TBL_NAME", "MESSAGE")
+    names = ", ".join(f'"{name}"' for name in (*columns, "MESSAGE_FORMAT"))
+    last = last_event(url)
+    with connect(url) as connection:
+        connection.execute(
+            f'INSERT INTO "NOTIFICATION_LOG" ("NL_ID", "EVENT_ID", {names}) '
+            f'SELECT "NL_ID" + 1000000 * k, "EVENT_ID" + %(n)s * k, {names} '
+            'FROM "NOTIFICATION_LOG", generate_series(1, %(times)s) AS k '
+            'WHERE "EVENT_ID" > %(after)s',
+            {"n": last - after, "times": TIMES - 1, "after": after},
+        )
+        connection.execute(
+            'UPDATE "NOTIFICATION_SEQUENCE" SET "NEXT_EVENT_ID" = %s',
+            (last + (last - after) * (TIMES - 1) + 1,),
+        )
 
 
 def fill_transactions(url: URL) -> None:
@@ -291,7 +315,8 @@ def until(what: Callable[[], bool]) -> None:
 
 def show(name: str, **figures: float) -> None:
     memory_mib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1024
-    print(json.dumps({"name": name, **figures, "connector_mib_max": memory_mib}), flush=True)
+    line = {"name": name, **figures, "connector_mib_max": memory_mib, "load": os.getloadavg()[0]}
+    print(json.dumps(line), flush=True)
 
 
 if __name__ == "__main__":

@@ -50,7 +50,8 @@ class Topic:
                 "queue.buffering.max.messages": _QUEUE_RECORDS_MAX,
                 "queue.buffering.max.kbytes": _QUEUE_KIB_MAX,
                 "compression.type": "lz4",
-                "linger.ms": 2,
+                # Large batches cost less when far behind; flushing, for who waits, doesn't linger.
+                "linger.ms": 50,
                 # A report of success would cost more than the rest of a record; flush() waits.
                 "delivery.report.only.error": True,
                 **({} if on_error is None else {"on_delivery": on_error}),
