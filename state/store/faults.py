@@ -32,12 +32,14 @@ _MACHINE: Final = {
 class Faults:
     """The errors of one store; the first that makes it cold is remembered and raised ever after.
 
-    Without that memory a store with one bad block would go on serving its other blocks.
+    Without that memory a store with one bad block would go on serving its other blocks. What is
+    remembered is its text: the error itself holds on to the iterators that met it, and they keep
+    the directory locked.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._cold: ColdShardError | None = None
+        self._cold: str | None = None
 
     @property
     def is_cold(self) -> bool:
@@ -45,14 +47,14 @@ class Faults:
 
     def check(self) -> None:
         if self._cold is not None:
-            raise self._cold
+            raise ColdShardError(self._cold)
 
     def cold(self, reason: str) -> ColdShardError:
         error = ColdShardError(
             f"the shard in {self.path} is cold: {reason}. Set the directory aside and "
             "build the shard again, from an image or from the topic"
         )
-        self._cold = self._cold or error
+        self._cold = self._cold or str(error)
         return error
 
     def closed(self) -> ClosedStoreError:

@@ -1,8 +1,10 @@
 """Damage of every kind makes a shard cold, with a reason; nothing else does."""
 
+import gc
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -97,6 +99,23 @@ def test_a_damaged_block_never_ends_a_scan_quietly_and_stops_everything(
             store.transaction()
         with pytest.raises(ColdShardError):
             store.commit(transaction, Position(0, 20, 20))
+
+
+def test_a_cold_store_that_was_closed_lets_go_of_its_directory_at_once(
+    damaged: Path, opener: Opener
+) -> None:
+    flip(largest(damaged, "*.sst"))
+    gc.disable()
+    try:
+        for _ in range(2):
+            store, found = opener(damaged), 0
+            with suppress(ColdShardError):
+                found = len(list(store.snapshot().scan(b"p", b"q")))
+            assert not found
+            store.close()
+            del store
+    finally:
+        gc.enable()
 
 
 @pytest.mark.parametrize("view", ["snapshot", "transaction"])
