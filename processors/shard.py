@@ -160,7 +160,7 @@ class Shard:
             began = time.monotonic()
             try:
                 await self._open()
-                await self._serve()
+                await self._serve(began)
             except (ColdShardError, OtherStoreError) as error:
                 await self._close()
                 self._fail(error)
@@ -254,15 +254,14 @@ class Shard:
         self._around.metrics.faults.inc()
         log.error("a shard failed", shard=self.number, error=str(error), exc_info=error)
 
-    async def _serve(self) -> None:
+    async def _serve(self, opened_at: float) -> None:
         assert self._store is not None
         applier = Applier(self._store)
         was_live = False
         while True:
-            began = time.monotonic()
             await self._catch_up(self._store, applier)
             if not was_live:
-                self._around.metrics.recovery_s.observe(time.monotonic() - began)
+                self._around.metrics.recovery_s.observe(time.monotonic() - opened_at)
             was_live, self.fault = True, None
             await self._live(applier)
 
