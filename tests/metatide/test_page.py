@@ -1,7 +1,7 @@
 """The page in a real browser, on a real stack: as somebody uses it who has never seen it."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -51,7 +51,8 @@ def page(here: Filled, browser: Chromium) -> Iterator[Chromium]:
     browser.open(f"{here.stack.state.address}/")
     browser.until("document.querySelector('#state').dataset.tone === 'good'")
     yield browser
-    assert browser.errors == []
+    # What a database says that is busy is shown in words, and isn't the page's fault.
+    assert [one for one in browser.errors if "status of 503" not in one] == []
     assert {urlsplit(url).netloc for url in browser.requests} == {
         urlsplit(here.stack.state.address).netloc,
         urlsplit(here.worker).netloc,
@@ -63,11 +64,12 @@ def link(*names: str) -> str:
     return f'.names a[href="#/tables/hive/{"/".join(names)}"]'
 
 
-def explain_until_hit(page: Chromium) -> None:
+def explain_until_hit(page: Chromium, ask: Callable[[], None]) -> None:
+    """On a busy machine the cache may be some milliseconds behind at first."""
     deadline = time.monotonic() + PATIENCE_S
     while "Answered from the cache" not in page.text(".answer"):
         assert time.monotonic() < deadline, page.text(".answer")
-        page.click(".explain button[type=submit]")
+        ask()
         time.sleep(0.2)
 
 
@@ -91,7 +93,7 @@ def test_a_new_user_sees_why_a_read_missed_warms_the_table_and_sees_it_hit(
     page.click("[data-order=warm]")
     page.until_text(".said", "It is in the cache now.")
     page.until_text(".badge", "warm")
-    explain_until_hit(page)
+    explain_until_hit(page, lambda: page.click(".explain button[type=submit]"))
     assert "fresh" in page.text(".answer")
     page.until_text(f"{link(here.db, table)} .mark", "warm")
     page.click("nav a[data-view=health]")
@@ -140,8 +142,7 @@ def test_the_keyboard_alone_will_do(here: Filled, page: Chromium) -> None:
     while page.ask(f"{_FOCUS}.innerText") != "Explain":
         page.press("Tab")
     focused("button.main")
-    page.press("Enter")
-    page.until_text(".answer", "Answered from the cache")
+    explain_until_hit(page, lambda: page.press("Enter"))
     page.press("Escape")
     focused(link(here.db, table))
 

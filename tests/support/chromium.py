@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from tests.support.processes import die_with_parent, open_folder
 
-PATIENCE_S: Final = 60.0
+PATIENCE_S: Final = 90.0
 _POLL_S: Final = 0.05
 _FLAGS: Final = (
     "--headless=new",

@@ -3,7 +3,7 @@
 import { ask, inWords } from "./api.js";
 
 const WATCH_MS = 300;
-const WATCHED_MS = 40_000;
+const WATCHED_MS = 60_000;
 
 class Orders {
   /** Why this caller may give none; empty where he may. */
