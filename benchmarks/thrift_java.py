@@ -9,7 +9,8 @@ PostgreSQL with ObjectStore, and with CachedStore in event mode.
 python -m benchmarks.thrift_java [any] [latest] [write_ids] [ObjectStore] [CachedStore] [relayed]
     [--seconds 2] [--clients 1 8] [--variants 2000] [--calls get_partition …]
 
-What is named is measured; without a name, everything. `any latest --seconds 1` takes a minute.
+What is named is measured; without a name, everything. A column of the server takes a minute, one
+of a metastore another one to fill its database.
 Each call is one of so many different ones, by chance.
 """
 
@@ -67,7 +68,8 @@ WITH_IDS: Final = (
 TRANSACTIONAL: Final = 50
 FIRST_ID: Final = 10_001
 IDS: Final = f":1:{2**63 - 1}::"
-WARM_UP_S: Final = 1.0
+WARM_UP_S: Final = 2.0
+"""Java compiles what it does often; until then it is far slower than what it asks."""
 COPY_STEP: Final = 1_000_000
 """Between the ids of a copied row and those of the next copy."""
 COPIED: Final = (
