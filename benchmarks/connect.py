@@ -35,9 +35,9 @@ from metatide.stack.postgres import Postgres, connect
 from tests.support.processes import open_folder, running
 
 EVENTS: Final = 10_000
-TIMES: Final = 5
+TIMES: Final = 3
 """As often the mix is written: the workload itself takes longer than to read its log."""
-TRANSACTION_EVENTS: Final = 120_000
+TRANSACTION_EVENTS: Final = 90_000
 RECORDS: Final = 100_000
 SHARDS: Final = 16
 REPEATS: Final = 3
