@@ -1,16 +1,21 @@
-"""Spark with its built-in Hive client, of which Hive 4 alone knows too few methods."""
+"""Spark with its built-in Hive client, of which Hive 4 alone knows too few methods, and with a
+client of Hive 4, which the metastore understands by itself."""
 
 import json
+import re
 import subprocess
 import sys
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from metatide.stack import jars
 from metatide.stack.machine import LOOPBACK, free_port
 from tests.support.processes import open_folder
-from tests.support.stacks import stack
+from tests.support.stacks import Stack, stack
 
 pytestmark = [pytest.mark.hive, pytest.mark.torture]
 TIMEOUT_S = 900
@@ -34,6 +39,34 @@ EXPECTED = {
 """What repeated queries show, one after the other. MSCK finds the data of a dropped partition."""
 
 
+VERSION = "4.0.1"
+FOREIGN = ("org.apache.hive", "org.apache.hadoop", "org.slf4j", "org.apache.logging")
+"""Of the jars beside Hive's: those of another release, and those that Spark shares with it."""
+
+
+def client_jars() -> str:
+    others = (one for one in jars.fetch("hive").iterdir() if not one.name.startswith(FOREIGN))
+    return ",".join(f"file:{one}" for one in (*jars.fetch("hive-client").iterdir(), *others))
+
+
+def asked(uri: str, warehouse: Path, *client: str) -> list[Any]:
+    """What each query showed, one after the other."""
+    warehouse.mkdir()
+    warehouse.chmod(0o777)
+    command = [sys.executable, "-m", "tests.support.spark_queries", uri, str(warehouse), *client]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    assert done.returncode == 0, done.stderr[-4000:]
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+
+def shown(lines: list[Any]) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {}
+    for line in lines:
+        if line["query"] in EXPECTED:
+            found.setdefault(line["query"], []).append(line["rows"])
+    return found
+
+
 @pytest.mark.timeout(2 * TIMEOUT_S)
 def test_spark_creates_reads_alters_and_drops_through_the_endpoint(kafka_broker: str) -> None:
     port = free_port()
@@ -45,22 +78,28 @@ def test_spark_creates_reads_alters_and_drops_through_the_endpoint(kafka_broker:
             METATIDE_KAFKA_TOPIC="endpoint-spark",
         ) as up,
     ):
-        warehouse = parent / "spark"
-        warehouse.mkdir()
-        warehouse.chmod(0o777)
         uri = f"thrift://{LOOPBACK}:{port}"
-        command = [sys.executable, "-m", "tests.support.spark_queries", uri, str(warehouse)]
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+        assert shown(asked(uri, parent / "spark")) == EXPECTED
+        told = cached(up)
+        assert all(told[method] for method in ("get_table", "get_partitions_by_filter")), told
+        of_hive_4 = VERSION, client_jars()
+        through = asked(uri, parent / "through", *of_hive_4)
+        assert shown(through) == EXPECTED
+        more = cached(up) - told
+        assert all(more[method] for method in ("get_table_req", "get_partitions_by_filter_req")), (
+            more
         )
-        assert done.returncode == 0, done.stderr[-4000:]
-        lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-        shown: dict[str, list[Any]] = {}
-        for line in lines:
-            if line["query"] in EXPECTED:
-                shown.setdefault(line["query"], []).append(line["rows"])
-        assert shown == EXPECTED
-        page = httpx.get(f"{up.entry('worker-1').address}/metrics", timeout=30).text
-        for method in ("get_table", "get_partitions_by_filter"):
-            cached = f'metatide_thrift_answers_total{{method="{method}",reason="fresh"'
-            assert cached in page, f"some of {method} came from the cache"
+        direct = asked(up.entry("metastore").address, parent / "direct", *of_hive_4)
+        assert [one["rows"] for one in through] == [one["rows"] for one in direct]
+
+
+def cached(up: Stack) -> Counter[str]:
+    """Calls that the cache answered, by method."""
+    page = httpx.get(f"{up.entry('worker-1').address}/metrics", timeout=30).text
+    told = re.findall(
+        r'metatide_thrift_answers_total\{method="(\w+)",reason="\w+",source="cache"\} (\S+)', page
+    )
+    found: Counter[str] = Counter()
+    for method, count in told:
+        found[method] += int(float(count))
+    return found

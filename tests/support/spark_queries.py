@@ -1,4 +1,5 @@
-"""Queries that a Spark with its built-in Hive client runs: `python -m … URI FOLDER`.
+"""Queries that a Spark with its built-in Hive client runs: `python -m … URI FOLDER`. With jars of
+another one, URLs with commas in between, it uses that: `python -m … URI FOLDER 4.0.1 JARS`.
 
 Prints one line of JSON for each: what was asked, and the rows.
 """
@@ -40,7 +41,12 @@ def queries(folder: str) -> Iterator[str]:
     yield "show databases like 'sparks'"
 
 
-def main(uri: str, folder: str) -> None:
+def main(uri: str, folder: str, version: str = "", jars: str = "") -> None:
+    client: dict[str, bool | float | int | str | None] = {
+        "spark.sql.hive.metastore.version": version,
+        "spark.sql.hive.metastore.jars": "path",
+        "spark.sql.hive.metastore.jars.path": jars,
+    }
     spark = (
         SparkSession.builder.master("local[1]")
         .config("spark.ui.enabled", "false")
@@ -48,6 +54,7 @@ def main(uri: str, folder: str) -> None:
         .config("spark.sql.shuffle.partitions", "1")
         .config("spark.sql.warehouse.dir", f"file:{folder}")
         .config("spark.hadoop.hive.metastore.uris", uri)
+        .config(map=client if version else {})
         .enableHiveSupport()
         .getOrCreate()
     )
