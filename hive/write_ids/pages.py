@@ -117,7 +117,8 @@ class Pages(PageReader, Protocol):
 
 
 def page_key(kind: bytes, number: int) -> bytes:
-    return kind + number.to_bytes(8, "big")
+    """Also of a number that no metastore gives, as an event may name it."""
+    return kind + (number & 0xFFFF_FFFF_FFFF_FFFF).to_bytes(8, "big")
 
 
 def page_number(key: bytes) -> int:

@@ -281,7 +281,7 @@ def test_a_dropped_table_asks_for_no_load() -> None:
     assert shard.partitions() == {}
 
 
-@pytest.mark.parametrize("hostile", [0, 1 << 62, (1 << 63) - 1])
+@pytest.mark.parametrize("hostile", [-1, -(1 << 63), 0, 1 << 62, (1 << 63) - 1])
 def test_an_allocation_of_impossible_ids_makes_the_write_ids_cold(hostile: int) -> None:
     for txn, write_id in ((hostile, 1), (1, hostile)):
         shard = Shard()
