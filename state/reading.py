@@ -162,7 +162,7 @@ class ShardReader:
 
 
 def _statistics(engine: str, column: str, entry: Entry) -> ColumnStatistics:
-    last_analyzed = int.from_bytes(entry.data[:8])
+    last_analyzed = int.from_bytes(entry.data[:8], signed=True)
     return ColumnStatistics(
         engine, column, entry.event, entry.write_id, last_analyzed, entry.data[8:]
     )

@@ -31,7 +31,7 @@ def statistics_guard(name: TableName, values: tuple[str, ...] | None) -> bytes:
 
 def statistics_data(image: ColumnStatisticsImage) -> bytes:
     """What is kept of one column: when it was analysed, then its bytes."""
-    return image.last_analyzed.to_bytes(8) + image.data
+    return image.last_analyzed.to_bytes(8, signed=True) + image.data
 
 
 def put_table_statistics(work: Work, event: int, action: PutTableStatistics) -> None:

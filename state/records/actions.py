@@ -9,6 +9,7 @@ from enum import IntFlag
 import msgspec
 
 from hive.names import TableName
+from state.records.numbers import Long
 from state.records.objects import (
     ColumnStatisticsImage,
     ConstraintImage,
@@ -73,7 +74,7 @@ class PutPartitions(Action, frozen=True, tag="pp"):
     """ADD_PARTITION or ALTER_PARTITIONS."""
 
     table: TableName
-    write_id: int
+    write_id: Long
     partitions: tuple[PartitionImage, ...]
     added: bool
     """They did not exist before, so they have no statistics."""
@@ -84,7 +85,7 @@ class AlterPartition(Action, frozen=True, tag="ap"):
     """ALTER_PARTITION; with other values it is a rename."""
 
     table: TableName
-    write_id: int
+    write_id: Long
     old: tuple[str, ...]
     before: int
     """The fingerprint of the partition that the writer had read."""
@@ -103,7 +104,7 @@ class PutTableStatistics(Action, frozen=True, tag="ts"):
     """UPDATE_TBL_COL_STAT_EVENT: some columns, and the table with its new parameters."""
 
     table: TableName
-    write_id: int
+    write_id: Long
     columns: tuple[ColumnStatisticsImage, ...]
     image: TableImage | None
 
@@ -112,7 +113,7 @@ class PutPartitionStatistics(Action, frozen=True, tag="ps"):
     """UPDATE_PART_COL_STAT_EVENT: some columns, and the parameters that the partition has now."""
 
     table: TableName
-    write_id: int
+    write_id: Long
     values: tuple[str, ...]
     columns: tuple[ColumnStatisticsImage, ...]
     parameters: dict[str, str] | None
@@ -146,22 +147,26 @@ class AllocateWriteIds(Action, frozen=True, tag="aw"):
     """ALLOC_WRITE_ID_EVENT: parallel lists."""
 
     table: TableName
-    txns: tuple[int, ...]
-    write_ids: tuple[int, ...]
+    txns: tuple[Long, ...]
+    write_ids: tuple[Long, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.txns) != len(self.write_ids):
+            raise ValueError("as many transactions as write ids are needed")
 
 
 class CommitTxn(Action, frozen=True, tag="tc"):
     """COMMIT_TXN."""
 
-    txn: int
-    pairs: tuple[tuple[str, int], ...] | None
+    txn: Long
+    pairs: tuple[tuple[str, Long], ...] | None
     """(database, write id) of all its tables, from 4.1 on; the log names no tables."""
 
 
 class AbortTxn(Action, frozen=True, tag="ta"):
     """ABORT_TXN."""
 
-    txn: int
+    txn: Long
 
 
 class PutDatabase(Action, frozen=True, tag="pd"):

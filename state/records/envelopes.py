@@ -6,6 +6,7 @@ import msgspec
 
 from hive.names import TableName
 from state.records.actions import AnyAction
+from state.records.numbers import Long, Natural, Word
 from state.records.objects import (
     ColumnStatisticsImage,
     ConstraintImage,
@@ -21,7 +22,7 @@ from state.records.objects import (
 class Record(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The base of all records. Event ids are of one epoch and are compared within it only."""
 
-    epoch: int
+    epoch: Natural
 
 
 class Change(Record, frozen=True, tag="c"):
@@ -31,11 +32,11 @@ class Change(Record, frozen=True, tag="c"):
     share the interval; only the last one, `part == parts - 1`, moves the position.
     """
 
-    after: int
-    upto: int
+    after: Natural
+    upto: Natural
     actions: tuple[AnyAction, ...] = ()
-    part: int = 0
-    parts: int = 1
+    part: Word = 0
+    parts: Word = 1
 
 
 class ScopeKind(StrEnum):
@@ -83,8 +84,8 @@ class LoadRows(Record, frozen=True, tag="lr"):
 
     load: str
     scope: Scope
-    lo: int
-    number: int
+    lo: Natural
+    number: Natural
     rows: Rows
 
 
@@ -93,28 +94,28 @@ class LoadEnd(Record, frozen=True, tag="le"):
 
     load: str
     scope: Scope
-    lo: int
-    hi: int
-    chunks: int
+    lo: Natural
+    hi: Natural
+    chunks: Natural
 
 
 class OpenTransactions(Record, frozen=True, tag="ot"):
     """The transactions that the metastore holds open as of event `at`."""
 
-    at: int
-    txns: tuple[int, ...]
+    at: Natural
+    txns: tuple[Long, ...]
 
 
 class Reset(Record, frozen=True, tag="cr"):
     """What was known is of another history: a new epoch begins after event `at`."""
 
-    at: int
+    at: Natural
 
 
 class ResetTable(Record, frozen=True, tag="ct"):
     """Forget one table as of event `at`."""
 
-    at: int
+    at: Natural
     table: TableName
     load: bool = True
     """Whether it shall be loaded again at once, and not when somebody reads it."""
@@ -126,7 +127,7 @@ class SetLists(Record, frozen=True, tag="cl"):
     Patterns are Hive's (`*`, `|`) over `db.table`. The higher version wins.
     """
 
-    version: int
+    version: Natural
     whitelist: tuple[str, ...]
     blacklist: tuple[str, ...]
 
@@ -134,7 +135,7 @@ class SetLists(Record, frozen=True, tag="cl"):
 class Pause(Record, frozen=True, tag="cp"):
     """Whether the cache serves at all. The higher version wins."""
 
-    version: int
+    version: Natural
     paused: bool
 
 

@@ -12,6 +12,7 @@ from hive.names import TableName
 from hive.thrift.binary import decode
 from hive.thrift.statistics import COLUMN_STATISTICS_DATA, COLUMN_STATISTICS_OBJ
 from hive.thrift.types import Struct
+from state.records.numbers import Long, Word
 
 _KIND_BITS = 16
 
@@ -45,8 +46,8 @@ class TableImage(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A table as it was after an event, or as a load read it."""
 
     name: TableName
-    id: int
-    write_id: int
+    id: Long
+    write_id: Long
     """The write id that the object carries; 0 or less for none."""
     managed: bool
     """Transactional: its reads may be checked by write ids."""
@@ -58,8 +59,8 @@ class PartitionImage(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A partition as it was after an event, or as a load read it."""
 
     values: tuple[str, ...]
-    write_id: int
-    columns_hash: int
+    write_id: Long
+    columns_hash: Word
     """Tells whether its columns changed, without its bytes."""
     data: bytes
 
@@ -70,9 +71,9 @@ class ColumnStatisticsImage(msgspec.Struct, frozen=True, array_like=True):
     values: tuple[str, ...] | None
     engine: str
     column: str
-    write_id: int
+    write_id: Long
     """The write id that they were computed at; 0 or less for none."""
-    last_analyzed: int
+    last_analyzed: Long
     """Seconds since 1970, a field of the description that all columns of one answer share."""
     data: bytes
     """A ColumnStatisticsObj."""
@@ -125,7 +126,7 @@ class DatabaseImage(msgspec.Struct, frozen=True, array_like=True):
 class WriteIdsImage(msgspec.Struct, frozen=True, array_like=True):
     """A table's rows of TXN_TO_WRITE_ID and NEXT_WRITE_ID as a load read them."""
 
-    high: int
-    open: tuple[tuple[int, int], ...]
+    high: Long
+    open: tuple[tuple[Long, Long], ...]
     """(transaction, write id) of transactions that are open."""
-    aborted: tuple[int, ...]
+    aborted: tuple[Long, ...]
