@@ -1,6 +1,7 @@
 """The connector: events a second from a filled log to the topic, and how long a commit takes.
 
-It runs as a process of its own on one core; database, broker and this program share what is left.
+It runs as a process of its own on one core, which it has alone; database, broker and this program
+share what is left.
 The baselines: the same rows only read by the driver, the same records only produced, and what an
 empty record takes from the producer to a waiting consumer.
 """
@@ -49,6 +50,7 @@ CORE: Final = 0
 
 
 def main() -> None:
+    os.sched_setaffinity(0, os.sched_getaffinity(0) - {CORE})
     with open_folder() as folder:
         ports = Ports(folder / "ports.json")
         postgres, kafka = Postgres(folder / "postgres", ports), Kafka(folder / "kafka", ports)

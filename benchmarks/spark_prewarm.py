@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -113,7 +114,7 @@ def measured(what: str) -> Iterator[dict[str, float]]:
 
     def watch() -> None:
         while not ended.wait(LOOK_S):
-            most[0] = max(most[0], sum(one.memory_info().rss for one in alive()))
+            most[0] = max(most[0], sum(usage.rss for _, usage in alive()))
 
     thread = threading.Thread(target=watch)
     thread.start()
@@ -128,24 +129,22 @@ def measured(what: str) -> Iterator[dict[str, float]]:
     report(what, figures)
 
 
-def alive() -> list[psutil.Process]:
-    """We and what we started, but for the database and the broker."""
+def alive() -> list[tuple[Any, Any]]:
+    """Processor times and memory of us and what we started, but for the database and the broker."""
     own = psutil.Process()
-    found = []
+    found: list[tuple[Any, Any]] = []
     for one in (own, *own.children(recursive=True)):
         try:
             line = " ".join(one.cmdline())
             if "postgres" not in line and "kafka.Kafka" not in line:
-                one.memory_info()
-                found.append(one)
+                found.append((one.cpu_times(), one.memory_info()))
         except psutil.NoSuchProcess:
             continue
     return found
 
 
 def cpu_seconds() -> float:
-    times = (one.cpu_times() for one in alive())
-    return sum(one.user + one.system for one in times)
+    return float(sum(times.user + times.system for times, _ in alive()))
 
 
 def report(what: str, figures: dict[str, float]) -> None:
