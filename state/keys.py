@@ -207,15 +207,15 @@ def event_of_deferred(key: bytes) -> int:
 
 
 def txn(number: int) -> bytes:
-    return TXN + _any_number(number)
+    return TXN + number.to_bytes(8, signed=True)
 
 
 def ended_txn(number: int) -> bytes:
-    return ENDED_TXN + _any_number(number)
+    return ENDED_TXN + number.to_bytes(8, signed=True)
 
 
 def txn_of(key: bytes) -> int:
-    return int.from_bytes(key[1:])
+    return int.from_bytes(key[1:], signed=True)
 
 
 def event_parts(upto: int) -> bytes:
@@ -225,8 +225,3 @@ def event_parts(upto: int) -> bytes:
 
 def event_part(upto: int, part: int) -> bytes:
     return event_parts(upto) + part.to_bytes(4)
-
-
-def _any_number(number: int) -> bytes:
-    """Of eight bytes, for what a record may say although no metastore gives such an id."""
-    return (number & 0xFFFF_FFFF_FFFF_FFFF).to_bytes(8)

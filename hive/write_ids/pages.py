@@ -118,11 +118,11 @@ class Pages(PageReader, Protocol):
 
 def page_key(kind: bytes, number: int) -> bytes:
     """Also of a number that no metastore gives, as an event may name it."""
-    return kind + (number & 0xFFFF_FFFF_FFFF_FFFF).to_bytes(8, "big")
+    return kind + number.to_bytes(8, "big", signed=True)
 
 
 def page_number(key: bytes) -> int:
-    return int.from_bytes(key[1:], "big")
+    return int.from_bytes(key[1:], "big", signed=True)
 
 
 encode = msgspec.msgpack.Encoder().encode

@@ -1,8 +1,8 @@
 """What is current, for those whose answer is kept: one task for all that come together."""
 
-import asyncio
 from collections.abc import Callable
 
+from query_api.background import Background
 from query_api.latest.log import LatestLog
 from query_api.positions import Position
 from query_api.resolver.resolver import Database
@@ -16,20 +16,16 @@ class LatestReads:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._waiting: list[tuple[Position, Taker]] = []
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._background = Background()
 
     def ask(self, reached: Position, taker: Taker) -> None:
         """`taker` gets the log from `reached` on, or None where it can't be read."""
         self._waiting.append((reached, taker))
         if len(self._waiting) == 1:
-            task = asyncio.get_running_loop().create_task(self._read())
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._background.start(self._read())
 
     async def close(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._background.close()
 
     async def _read(self) -> None:
         batch, self._waiting = self._waiting, []

@@ -10,6 +10,7 @@ import msgspec
 import structlog
 
 from hive.errors import MetatideError
+from query_api.background import Background
 from query_api.reasons import Reason
 from query_api.thrift.call import Answer, Call, Methods
 from query_api.thrift.metrics import Metrics
@@ -63,21 +64,17 @@ class Shadow:
         self._upstreams = upstreams
         self._metrics = metrics
         self._turn = asyncio.Semaphore(AT_A_TIME)
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._background = Background()
 
     def compare(self, call: Call, theirs: bytes | None, opening: Sequence[bytes]) -> None:
         """`theirs` is the metastore's result, if it gave one that can be compared."""
-        if theirs is None or len(self._tasks) >= WAITING_MAX:
+        if theirs is None or len(self._background) >= WAITING_MAX:
             self._metrics.of(call.method).shadowed[Outcome.SKIPPED] += 1
             return
-        task = asyncio.get_running_loop().create_task(self._compare(call, theirs, opening))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        self._background.start(self._compare(call, theirs, opening))
 
     async def close(self) -> None:
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._background.close()
 
     async def _compare(self, call: Call, theirs: bytes, opening: Sequence[bytes]) -> None:
         async with self._turn:
