@@ -124,12 +124,13 @@ async def live(servers: str, folder: Path) -> Rate:
     return found
 
 
-async def counted(servers: str) -> Rate:
+async def counted(servers: str, folder: Path) -> Rate:
     """What Faust alone does with them."""
     topic = new_topic(servers, SHARDS)
     app = faust.App(
         f"count-{topic.name}",
         broker=f"aiokafka://{servers}",
+        datadir=str(folder),
         store="memory://",
         web_enabled=False,
         topic_allow_declare=False,
@@ -298,7 +299,8 @@ def percentile(values: Sequence[float], share: float) -> float:
 def show_rates(servers: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         ours = asyncio.run(live(servers, Path(folder)))
-    bare = asyncio.run(counted(servers))
+    with tempfile.TemporaryDirectory() as folder:
+        bare = asyncio.run(counted(servers, Path(folder)))
     report(
         "live_path",
         ours.records_per_s,

@@ -42,8 +42,9 @@ import asyncio, sys, faust
 from faust import App
 
 async def main():
-    app = App(sys.argv[3], broker="aiokafka://" + sys.argv[1], store="memory://",
-              web_enabled=False, topic_allow_declare=False, topic_disable_leader=True)
+    app = App(sys.argv[3], broker="aiokafka://" + sys.argv[1], datadir=sys.argv[4],
+              store="memory://", web_enabled=False, topic_allow_declare=False,
+              topic_disable_leader=True)
 
     async def count(stream):
         async for _ in stream.events():
@@ -157,7 +158,8 @@ def main() -> None:
         worker.until_ready(SHARDS)
         imports = bare(["-c", "from faust import App; print(flush=True)"])
         # A group of its own for each: nobody waits for the one before.
-        faust = [bare(["-c", _BARE, servers, topic.name, uuid.uuid4().hex]) for _ in range(3)]
+        script = ["-c", _BARE, servers, topic.name]
+        faust = [bare([*script, uuid.uuid4().hex, str(folder)]) for _ in range(3)]
         baseline: dict[str, object] = {
             "faust_imported_s": round(imports.seconds, 2),
             "faust_given_s": round(median(one.seconds for one in faust), 2),
