@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
@@ -27,6 +28,7 @@ from query_api.resolver.decide import Verdict, decide
 from query_api.resolver.facts import Facts
 from query_api.resolver.loads import Loads
 from query_api.resolver.look import look
+from query_api.resolver.rival import Rival
 from query_api.shards import Views
 from query_api.targets import Kind, Target, of_database
 from state import entries, keys
@@ -34,7 +36,8 @@ from state.reading import ShardReader
 
 A = TypeVar("A")
 LATEST_WAIT_S: Final = 0.005
-"""How long `latest` waits for a shard: the database answers sooner than most events come."""
+"""How long `latest` waits for a shard. Meanwhile the database is asked, unless the caller said how
+long to wait: it answers sooner than many an event comes, and those that come later cost most."""
 POSITION_WAIT_S: Final = 0.25
 LONG_READS: Final = 4
 """So many reads that take long go on at a time, each in a thread."""
@@ -124,25 +127,34 @@ class Resolver:
         self, read: Read[A], requirement: Requirement, told: LatestLog | None = None
     ) -> Answer[A]:
         """Raises InputError where the request makes no sense, UnansweredError where nobody can."""
-        found = await self.cached(read, requirement, told)
-        if isinstance(found, Answer):
-            return found
-        if found.reason is Reason.NO_LIST and found.judged is not None:
-            raise InputError(
-                f"{found.judged.target.name} has write ids: pass write_ids and a positive "
-                "table_id, or ask for consistency latest"
-            )
-        return await self._ask_database(read, found)
+        rival = Rival(partial(self._ask_database, read))
+        try:
+            found = await self.cached(read, requirement, told, rival)
+            if isinstance(found, Answer):
+                return found
+            if found.reason is Reason.NO_LIST and found.judged is not None:
+                raise InputError(
+                    f"{found.judged.target.name} has write ids: pass write_ids and a positive "
+                    "table_id, or ask for consistency latest"
+                )
+            return await self._from_database(found, rival)
+        finally:
+            rival.leave()
 
     async def cached(
-        self, read: Read[A], requirement: Requirement, told: LatestLog | None = None
+        self,
+        read: Read[A],
+        requirement: Requirement,
+        told: LatestLog | None = None,
+        rival: Rival[Any] | None = None,
     ) -> Answer[A] | Miss:
         """What the cache answers, after waiting for it as long as that is worth it.
 
-        `told` is a read of the log for this request, if one was made already.
+        `told` is a read of the log for this request, if one was made already; `rival` may begin
+        while it waits, and ends the wait when it has the answer.
         """
         try:
-            judged, found = await self._judge(read, requirement, told)
+            judged, found = await self._judge(read, requirement, told, rival)
             if _first_miss(judged) is not None or not judged or not read.is_long:
                 return self._settled(read, requirement, judged)
             own = self._look(read, requirement, found, own=True)
@@ -210,29 +222,38 @@ class Resolver:
             return None
         return Moment(number, reader, tuple(one.target for one in judged))
 
-    async def _ask_database(self, read: Read[A], miss: Miss) -> Answer[A]:
+    async def _ask_database(self, read: Read[A]) -> tuple[A | NoSuchObjectError, Position]:
         reached = self._views.reached
+        found = await self._database.answer(read)
+        self._history.check_position(reached.epoch, reached.event, found.event)
+        return found.value, Position(reached.epoch, found.event)
+
+    async def _from_database(
+        self, miss: Miss, rival: Rival[tuple[A | NoSuchObjectError, Position]]
+    ) -> Answer[A]:
         try:
-            found = await self._database.answer(read)
+            value, position = await rival.answer()
         except UnansweredError as error:
             raise UnansweredError(
                 f"{error}; the cache does not because of: {miss.reason}", error.retry_after_s
             ) from error
-        self._history.check_position(reached.epoch, reached.event, found.event)
-        if not isinstance(found.value, NoSuchObjectError):
+        if not isinstance(value, NoSuchObjectError):
             self.want(miss)
-        position = Position(reached.epoch, found.event)
-        return Answer(found.value, Source.DATABASE, miss.reason, position, miss.detail)
+        return Answer(value, Source.DATABASE, miss.reason, position, miss.detail)
 
     async def _judge(
-        self, read: Read[Any], requirement: Requirement, told: LatestLog | None
+        self,
+        read: Read[Any],
+        requirement: Requirement,
+        told: LatestLog | None,
+        rival: Rival[Any] | None,
     ) -> tuple[list[Judged], LatestLog | None]:
         """Also what the database told for it, if it was asked."""
         judged = self._look(read, requirement, None)
         if requirement.latest:
             if not all(map(_may_serve, judged)):
                 return judged, None
-            return await self._judge_latest(read, requirement, judged, told)
+            return await self._judge_latest(read, requirement, judged, told, rival)
         wait_s = _wait_s(requirement, POSITION_WAIT_S)
         if not _worth_waiting(judged):
             return judged, None
@@ -249,6 +270,7 @@ class Resolver:
         requirement: Requirement,
         judged: Sequence[Judged],
         told: LatestLog | None,
+        rival: Rival[Any] | None,
     ) -> tuple[list[Judged], LatestLog | None]:
         if not judged:
             return [], None
@@ -257,7 +279,8 @@ class Resolver:
         if found is None or not _worth_waiting(again):
             return again, found
         wait_s = _wait_s(requirement, LATEST_WAIT_S)
-        return await self._wait(read, requirement, again, wait_s, found), found
+        rival = None if requirement.max_wait_ms is not None else rival
+        return await self._wait(read, requirement, again, wait_s, found, rival), found
 
     async def _wait(
         self,
@@ -266,6 +289,7 @@ class Resolver:
         judged: Sequence[Judged],
         wait_s: float,
         found: LatestLog | None,
+        rival: Rival[Any] | None = None,
     ) -> list[Judged]:
         """Waits for all shards that lag, and looks again."""
         waits = []
@@ -274,7 +298,8 @@ class Resolver:
             if one.verdict.wait_for is not None and shard is not None and wait_s > 0:
                 waits.append(shard.complete_up_to(*one.verdict.wait_for, wait_s))
         if waits:
-            await asyncio.gather(*waits)
+            shards = asyncio.gather(*waits)
+            await (shards if rival is None else rival.race(shards))
         return self._look(read, requirement, found)
 
     def _look(

@@ -194,6 +194,27 @@ def test_latest_needs_the_database_to_say_what_is_current() -> None:
     assert grounds(behind) == ("database", "behind")
 
 
+def test_latest_asks_the_database_while_it_waits_unless_told_how_long_to_wait() -> None:
+    touched = LatestLog(0, 5, [(5, Touched(tables=(ORDERS,)))])
+    shards, database = warm(), Knowing(touched)
+    latest = f"{TABLE}?consistency=latest"
+
+    async def asking(client: httpx.AsyncClient) -> None:
+        shard = shards.shard(0)
+        assert shard is not None
+        told = asyncio.create_task(client.get(f"{latest}&max_wait_ms=60000"))
+        await asyncio.sleep(0.05)
+        assert not told.done()
+        assert not database.asked
+        await shard.move(change(5))
+        assert grounds(await told) == ("cache", "fresh")
+        database.log = LatestLog(0, 6, [(6, Touched(tables=(ORDERS,)))])
+        assert grounds(await client.get(latest)) == ("database", "behind")
+        assert len(database.asked) == 1
+
+    ask(shards, asking, database=database)
+
+
 def test_at_least_waits_for_the_shard_and_then_asks_the_database() -> None:
     path = f"{TABLE}?consistency=at_least&min_position=0:5&max_wait_ms=2000"
     shards = warm()

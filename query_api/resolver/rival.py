@@ -1,0 +1,43 @@
+"""The database's answer to a read, asked for while the cache may still come to know it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Generic, TypeVar
+
+A = TypeVar("A")
+
+
+class Rival(Generic[A]):
+    """Begins when a read waits for the cache, and goes on when the cache was slower."""
+
+    def __init__(self, ask: Callable[[], Coroutine[Any, Any, A]]) -> None:
+        self._ask = ask
+        self._asked: asyncio.Task[A] | None = None
+
+    async def race(self, cache: Awaitable[Any]) -> None:
+        """Until the cache is there, or the database has answered; a failure is no answer."""
+        self._asked = asyncio.create_task(self._ask())
+        waits = asyncio.ensure_future(cache)
+        try:
+            await asyncio.wait((self._asked, waits), return_when=asyncio.FIRST_COMPLETED)
+            if waits.done() or self._failed:
+                await waits
+        finally:
+            waits.cancel()
+
+    async def answer(self) -> A:
+        """What the database answers, asked now if it wasn't before."""
+        asked, self._asked = self._asked, None
+        return await (self._ask() if asked is None else asked)
+
+    def leave(self) -> None:
+        """The cache has answered."""
+        if self._asked is not None and not self._failed:
+            self._asked.cancel()
+
+    @property
+    def _failed(self) -> bool:
+        asked = self._asked
+        if asked is None or not asked.done() or asked.cancelled():
+            return False
+        return asked.exception() is not None
