@@ -18,9 +18,9 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from connectors import topic
-from connectors.collecting import collect_seldom
 from connectors.kafka import Topic
 from connectors.loads.loader import WORKERS, Loader
+from metatide.collecting import collect_seldom
 from metatide.demo.bulk import fill
 from metatide.demo.options import Size
 from metatide.demo.store import Store

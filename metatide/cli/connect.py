@@ -6,7 +6,6 @@ from types import FrameType
 import click
 
 from connectors import health
-from connectors.collecting import collect_seldom
 from connectors.connector import Connector, Status
 from connectors.loads.loader import Loader
 from connectors.loads.metrics import LoadMetrics
@@ -15,6 +14,7 @@ from connectors.settings import Pace
 from connectors.sql_source import SqlSource
 from hive.errors import InputError
 from metatide import logs
+from metatide.collecting import collect_seldom
 from metatide.config import Effective, configured
 from metatide.doctor import find_target
 from metatide.kafka import events_topic

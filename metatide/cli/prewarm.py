@@ -12,7 +12,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from sqlalchemy.exc import SQLAlchemyError
 
 from connectors import tails, topic
-from connectors.collecting import collect_seldom
 from connectors.kafka import Topic
 from connectors.loads.batch import Database, find_database, unreadable
 from connectors.loads.ended import ended_scopes
@@ -22,6 +21,7 @@ from connectors.loads.plan import Planned, everything
 from hive.errors import InputError, MachineError
 from hive.reader.snapshot import open_snapshot
 from hive.schema import Version
+from metatide.collecting import collect_seldom
 from metatide.config import Config, Effective, configured
 from metatide.demo.report import reporting
 from metatide.doctor import find_target

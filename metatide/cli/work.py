@@ -12,6 +12,7 @@ from starlette.routing import BaseRoute
 
 from hive.errors import InputError, MetatideError
 from metatide import logs
+from metatide.collecting import collect_seldom
 from metatide.config import Config, Effective, configured
 from metatide.endpoint import Endpoint
 from metatide.imaging import images_route
@@ -31,6 +32,8 @@ MIB = 1 << 20
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Other threads get their turn this often: folding in bulk shall not hold up the event loop.
 _SWITCH_S = 0.001
+# What a request leaves is gone with it, and the longest pauses would be those of the collector.
+_COLLECT_AFTER = 10_000
 
 
 @click.command()
@@ -102,6 +105,7 @@ async def _answer(config: Config, worker: Worker, port: int) -> None:
     else:
         application = _application(worker, shards, primary, settings, endpoint, operating, more)
     server = ReadServer(application, config.worker.host, port, certificate)
+    collect_seldom(_COLLECT_AFTER)
     serving = asyncio.create_task(server.serve())
     rounds = None if operating is None else asyncio.create_task(operating.run())
     try:
