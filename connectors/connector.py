@@ -11,13 +11,13 @@ from confluent_kafka import KafkaException
 from connectors import publisher, tails, topic
 from connectors.kafka import Topic, reason
 from connectors.metrics import Fault, Metrics
+from connectors.rests import Rests
 from connectors.session import HistoryEnded, NewEpoch, Session
 from connectors.settings import Pace
 from connectors.source import Source
 from hive.errors import MachineError, PublishError, SourceError
 
 log = structlog.get_logger()
-_BUSY_S = 0.002
 _RETRY_S_FIRST = 0.1
 
 
@@ -101,16 +101,13 @@ class Connector:
         return found
 
     def _follow(self, session: Session) -> None:
-        wait_s = _BUSY_S
-        idle_s_max = max(_BUSY_S, self._pace.poll_interval_ms / 1000)
+        rests = Rests(self._pace.poll_interval_ms / 1000)
         while self._going_on():
             began = time.monotonic()
             busy = session.step(self._going_on)
             self._status.waits_for, self._status.turned_at = None, time.monotonic()
             took_s = self._status.turned_at - began
-            wait_s = _BUSY_S if busy else min(2 * wait_s, idle_s_max)
-            # A log without an index is slow to read: it gets as much rest as work.
-            self._stopped.wait(wait_s if busy else max(wait_s, took_s))
+            self._stopped.wait(rests.after(busy=busy, took_s=took_s))
 
     def _begin_epoch(self, epoch: int, ended: HistoryEnded) -> None:
         log.error(
