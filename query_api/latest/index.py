@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from time import perf_counter, sleep
 from typing import Final
 
 import structlog
@@ -61,15 +62,18 @@ class LatestIndex:
         loop = asyncio.get_running_loop()
         try:
             while self._waiting:
-                began = loop.time()
+                began = perf_counter()
                 batch, self._waiting = self._waiting, []
                 found = await self._read_for([reached for reached, _ in batch])
-                interval = 2 * (loop.time() - began)
+                interval = 2 * (perf_counter() - began)
                 interval = min(max(interval, INTERVAL_S_MIN), INTERVAL_S_MAX)
                 for _, future in batch:
                     if not future.done():
                         future.set_result(found)
-                await asyncio.sleep(max(0.0, began + interval - loop.time()))
+                rest_s = began + interval - perf_counter()
+                if rest_s > 0:
+                    # The event loop's own clock and timers go by milliseconds.
+                    await loop.run_in_executor(self._thread, sleep, rest_s)
         finally:
             for _, future in self._waiting:
                 future.cancel()

@@ -86,7 +86,9 @@ def _statement(tables: sa.MetaData) -> sa.Select[Any]:
         sa.bindparam("first", type_=sa.BigInteger),
         sa.bindparam("known", type_=sa.BigInteger),
     )
-    wanted = sa.and_(log.c.EVENT_TYPE.in_(WITH_MESSAGE), log.c.EVENT_ID > known)
+    # Not IN: SQLAlchemy would write such a statement anew for each read.
+    tells_names = sa.or_(*(log.c.EVENT_TYPE == one for one in WITH_MESSAGE))
+    wanted = sa.and_(tells_names, log.c.EVENT_ID > known)
     following = sequence.c.NEXT_EVENT_ID
     return (
         sa.select(
