@@ -21,16 +21,18 @@ from metatide.serving import WorkerShards
 from metatide.stack.java import find_java
 from query_api.database import Primary
 from query_api.http import Settings
-from query_api.http.access import Role
+from query_api.http.asked import read_route
 from query_api.resolver.resolver import Resolver
 from query_api.shards import Views
 from query_api.thrift.expressions import Expressions, JavaSettings
 from query_api.thrift.methods import CachedMethods
 from query_api.thrift.server import ThriftServer
 from query_api.thrift.settings import MIB, ThriftSettings
+from query_api.thrift.shadow import Difference
 from query_api.thrift.upstream import Address, UpstreamSettings
 
 PORT_PATH: Final = "/v1/thrift"
+DIFFERENCES_PATH: Final = f"{PORT_PATH}/differences"
 KNOWN_S: Final = 10.0
 """How long another worker's port is taken to be the same."""
 TIMEOUT_S: Final = 2.0
@@ -104,14 +106,14 @@ class Endpoint:
         async def port(_: Request) -> Response:
             return JSONResponse({"port": self.port})
 
-        async def differences(request: Request) -> Response:
-            given = request.headers.get("authorization", "").encode()
-            if self._settings.tokens.role_of(given) < Role.READ:
-                return JSONResponse({"detail": "send a token that is known here"}, 401)
-            body = msgspec.json.encode(self.server.differences)
-            return Response(body, media_type="application/json")
+        async def differences(_: Request) -> list[Difference]:
+            return self.server.differences
 
-        return [Route(PORT_PATH, port), Route(f"{PORT_PATH}/differences", differences)]
+        tokens = self._settings.tokens
+        return [
+            Route(PORT_PATH, port),
+            read_route(DIFFERENCES_PATH, "GET", tokens, differences),
+        ]
 
 
 def thrift_settings(thrift: Thrift, tls: ssl.SSLContext | None) -> ThriftSettings:

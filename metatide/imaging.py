@@ -18,7 +18,7 @@ PATH: Final = "/v1/images"
 log = structlog.get_logger(__name__)
 
 
-class Wanted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class WantedImages(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Of which shard; of all that the worker has, where none is named."""
 
     shard: int | None = None
@@ -28,7 +28,7 @@ def images_route(worker: Worker, tokens: Tokens) -> BaseRoute:
     """POST answers when they are made. They change nothing of what the worker holds."""
 
     async def make(request: Request, by: Holder) -> list[Manifest]:
-        wanted = await body_of(request, Wanted)
+        wanted = await body_of(request, WantedImages)
         log.warning(
             "administration", who=by.name, address=by.address, what="image", shard=wanted.shard
         )

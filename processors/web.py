@@ -3,10 +3,12 @@
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 import msgspec
 import uvicorn
 from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -15,6 +17,9 @@ from starlette.types import ASGIApp
 from processors.content import shard_content
 from processors.status import worker_status
 from processors.worker import Worker
+
+STATUS_PATH: Final = "/v1/status"
+CONTENT_PATH: Final = "/v1/status/shards/{shard:int}"
 
 
 def routes(worker: Worker) -> list[BaseRoute]:
@@ -35,15 +40,15 @@ def routes(worker: Worker) -> list[BaseRoute]:
         shard = worker.shards.get(number)
         snapshot = None if shard is None else shard.snapshot()
         if snapshot is None:
-            return PlainTextResponse(f"shard {number} isn't open here\n", 404)
+            raise HTTPException(404, f"shard {number} isn't open here")
         path = worker.directory.store(number)
         return _json(await asyncio.to_thread(shard_content, number, snapshot, path))
 
     return [
         Route("/healthz", alive),
         Route("/readyz", ready),
-        Route("/v1/status", status),
-        Route("/v1/status/shards/{shard:int}", content),
+        Route(STATUS_PATH, status),
+        Route(CONTENT_PATH, content),
     ]
 
 

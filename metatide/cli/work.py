@@ -7,26 +7,21 @@ import sys
 
 import click
 import uvloop
-from starlette.applications import Starlette
-from starlette.routing import BaseRoute
 
 from hive.errors import InputError, MetatideError
 from metatide import logs
+from metatide.application import worker_application
 from metatide.collecting import collect_seldom
 from metatide.config import Config, Effective, configured
 from metatide.endpoint import Endpoint
-from metatide.imaging import images_route
 from metatide.operating import Operating
-from metatide.serving import WorkerShards, known_tokens, open_primary, read_settings, tls
+from metatide.serving import WorkerShards, open_primary, read_settings, tls
 from metatide.stack.machine import free_port, require_port
 from processors.directory import worker_path
 from processors.limits import Allowed
-from processors.status import worker_status
-from processors.web import metrics_route, routes
 from processors.worker import Worker, WorkerSettings
 from query_api.database import Primary
-from query_api.http import Check, ReadServer, Settings, create_app
-from query_api.http.page import Around, answered_by
+from query_api.http import ReadServer, Settings
 
 MIB = 1 << 20
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -99,11 +94,7 @@ async def _answer(config: Config, worker: Worker, port: int) -> None:
     operating = None
     if primary is not None and settings is not None:
         operating = Operating(config, worker, shards, primary, settings)
-    more = [*routes(worker), images_route(worker, known_tokens(config))]
-    if primary is None:
-        application = Starlette(routes=[*more, metrics_route(worker)])
-    else:
-        application = _application(worker, shards, primary, settings, endpoint, operating, more)
+    application = worker_application(config, worker, shards, primary, settings, endpoint, operating)
     server = ReadServer(application, config.worker.host, port, certificate)
     collect_seldom(_COLLECT_AFTER)
     serving = asyncio.create_task(server.serve())
@@ -133,39 +124,6 @@ async def _endpoint(
     endpoint = Endpoint(config, shards, primary, settings)
     await endpoint.start()
     return endpoint
-
-
-def _application(
-    worker: Worker,
-    shards: WorkerShards,
-    primary: Primary,
-    settings: Settings | None,
-    endpoint: Endpoint | None,
-    operating: Operating | None,
-    more: list[BaseRoute],
-) -> Starlette:
-    """Reads, where there is a database that answers what the cache can't."""
-    thrift = [] if endpoint is None else [endpoint.server.metrics_page]
-    audits = [] if operating is None else [operating.metrics_page]
-    pages = [worker.metrics.page, primary.fallback.metrics.page, *thrift, *audits]
-    follows = Check("shards", lambda: None if worker.ready else "some don't follow the topic yet")
-    around = Around(
-        lambda: worker_status(worker),
-        lambda: [] if endpoint is None else answered_by("thrift", endpoint.server.counts()),
-    )
-    return create_app(
-        shards,
-        primary,
-        settings,
-        checks=[follows],
-        more_metrics=lambda: b"".join(page() for page in pages),
-        more_routes=[
-            *more,
-            *([] if endpoint is None else endpoint.routes),
-            *([] if operating is None else operating.routes),
-        ],
-        around=around,
-    )
 
 
 def _settings(config: Config, port: int) -> WorkerSettings:

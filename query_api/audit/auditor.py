@@ -20,7 +20,7 @@ from hive.reader.snapshot import Snapshot
 from hive.reader.write_ids import loaded, read_write_ids
 from hive.write_ids.lists import WriteIdList, write_id_list
 from hive.write_ids.relations import equal
-from query_api.audit.findings import DIFFERENCES_MAX, Audited, Difference, differing
+from query_api.audit.findings import DIFFERENCES_MAX, Audited, ObjectDifference, differing
 from query_api.audit.scopes import targets_of
 from query_api.audit.sides import Pair, pairs
 from query_api.cached import CachedObjects
@@ -148,7 +148,7 @@ class _Moment:
 
     def _compared(self, scope: Scope, reader: ShardReader) -> Audited:
         objects = wrong = 0
-        differences: list[Difference] = []
+        differences: list[ObjectDifference] = []
         left_out: dict[str, str] = {}
         cache = CachedObjects(lambda _: reader)
         for target in targets_of(scope):
@@ -183,7 +183,7 @@ class _Moment:
 
     def _compare_write_ids(
         self, scope: Scope, reader: ShardReader, left_out: dict[str, str]
-    ) -> Iterator[Difference | None]:
+    ) -> Iterator[ObjectDifference | None]:
         """Committed ids, as a check compares them; None where they are the same."""
         name, applied = scope.name, reader.head.applied
         state = reader.state(name)
@@ -204,10 +204,10 @@ class _Moment:
             return
         aborted = {*ours.aborted, *theirs.aborted}
         sides = (_as_thrift(one, aborted) for one in (ours, theirs))
-        yield Difference("write ids", differing(*sides))
+        yield ObjectDifference("write ids", differing(*sides))
 
 
-def _difference(pair: Pair, *, silent: bool) -> Difference | None:
+def _difference(pair: Pair, *, silent: bool) -> ObjectDifference | None:
     """None where only the table's own write id differs."""
     ours, theirs = (
         None if parts is None else pair.read(parts) for parts in (pair.cache, pair.database)
@@ -219,7 +219,7 @@ def _difference(pair: Pair, *, silent: bool) -> Difference | None:
         fields = [one for one in fields if one.field != "writeId"]
         if not fields:
             return None
-    return Difference(pair.label, fields, only_in, silent)
+    return ObjectDifference(pair.label, fields, only_in, silent)
 
 
 def _as_thrift(ids: WriteIdList, aborted: Container[int]) -> dict[str, object]:

@@ -24,7 +24,7 @@ class Field(msgspec.Struct, frozen=True):
     database: Any
 
 
-class Difference(msgspec.Struct, frozen=True):
+class ObjectDifference(msgspec.Struct, frozen=True):
     """An object that isn't the same on both sides."""
 
     object: str
@@ -46,7 +46,7 @@ class Audited(msgspec.Struct, frozen=True):
     """How many were compared."""
     wrong: int = 0
     """How many of them differ, but for what the log is silent about."""
-    differences: list[Difference] = []
+    differences: list[ObjectDifference] = []
     left_out: dict[str, str] = {}
     """What couldn't be compared, and why: the cache doesn't answer that either."""
 

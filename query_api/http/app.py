@@ -2,6 +2,8 @@
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import cache, partial
+from http import HTTPStatus
 from typing import Any, Final
 
 import msgspec
@@ -13,10 +15,12 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
-from query_api.http.endpoints import DOCUMENT, ENDPOINTS, Endpoint
+from query_api.http.endpoints import ENDPOINTS, Endpoint
 from query_api.http.from_kept import FromKept
 from query_api.http.health import Check, Health
 from query_api.http.messages import problem
+from query_api.http.openapi import PATH, text
+from query_api.http.operation import Operation
 from query_api.http.page import Around
 from query_api.http.page.files import file_routes, send_file
 from query_api.http.page.routes import Pages
@@ -51,12 +55,14 @@ def create_app(
     checks: Sequence[Check] = (),
     more_metrics: Callable[[], bytes] = bytes,
     more_routes: Sequence[BaseRoute] = (),
+    more_operations: Sequence[Operation] = (),
     around: Around | None = None,
 ) -> Starlette:
     """The application of a worker: what its shards or the database answer.
 
-    `more_metrics` is a page that goes below the server's own, `more_routes` go before its own,
-    `around` is what the page at `/` tells beside what is known here.
+    `more_metrics` is a page that goes below the server's own, `more_routes` go before its own and
+    `more_operations` describe them, `around` is what the page at `/` tells beside what is known
+    here.
 
     Whoever gives the database closes it.
     """
@@ -70,8 +76,10 @@ def create_app(
         page = service.metrics.page() + more_metrics()
         return Response(page, media_type=_PROMETHEUS)
 
+    document = cache(partial(text, more_operations))
+
     async def openapi(_: Request) -> Response:
-        return Response(DOCUMENT.read_bytes(), media_type="application/json")
+        return Response(document(), media_type="application/json")
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
@@ -81,12 +89,14 @@ def create_app(
         await service.close()
 
     routes: list[BaseRoute] = [_route(endpoint, service) for endpoint in ENDPOINTS]
-    routes += [Route("/metrics", metrics), Route("/v1/openapi.json", openapi)]
+    routes += [Route("/metrics", metrics), Route(PATH, openapi)]
 
     async def refused(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         media_type, status = "application/problem+json", error.status_code
-        detail = f"there is nothing at {request.url.path[:200]}" if status == 404 else error.detail
+        detail = error.detail
+        if status == 404 and detail == HTTPStatus.NOT_FOUND.phrase:
+            detail = f"there is nothing at {request.url.path[:200]}"
         return Response(
             problem(status, detail), status, headers=error.headers, media_type=media_type
         )

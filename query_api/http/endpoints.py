@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from hive.errors import InputError
 from hive.names import partition_values
@@ -33,8 +32,6 @@ from query_api.reads import (
 from query_api.reads.partitions import Wanted
 from query_api.reads.statistics import DEFAULT_ENGINE
 
-DOCUMENT: Final = Path(__file__).with_name("openapi.json")
-"""The OpenAPI document, which `openapi` makes of this."""
 OBJECTS_MAX: Final = 10_000
 OBJECTS: Final = 1_000
 NAMES_MAX: Final = 100_000
@@ -44,6 +41,18 @@ _CATALOG: Final = ("catalog",)
 _PAGE: Final = ("after", "limit")
 _SELECTION: Final = (*_CATALOG, "filter", "prefix", "name")
 _FIGURES: Final = (*_CATALOG, "column", "engine")
+
+
+class Named(NamedTuple):
+    """What names in the query or in the body are names of, and one of them."""
+
+    what: str
+    example: str
+
+
+PARTITION: Final = Named("The name of a partition", "ds=2026-01-01")
+TABLE: Final = Named("A table, as db.table or catalog.db.table", "sales.orders")
+DATABASE: Final = Named("The name of a database", "sales")
 
 
 @dataclass(frozen=True)
@@ -56,11 +65,14 @@ class Endpoint:
     encode: Callable[[Any], bytes]
     parameters: tuple[str, ...] = ()
     answer: str = ""
-    """The struct of the answer, or the field of the list with its items' struct."""
+    """The schema of the answer, or the field of the list with its items' schema."""
     lines: Callable[[Any], Iterator[bytes]] | None = None
     """The items of the answer where it can be streamed line by line."""
     has_body: bool = False
     """POST takes what may be too long for a URL."""
+    required: tuple[str, ...] = ()
+    """Parameters without which nothing would come; names may be in the body instead."""
+    named: Named = PARTITION
 
 
 def _wanted(given: Given) -> Wanted:
@@ -136,7 +148,7 @@ ENDPOINTS: Final = (
         lambda g: ListPartitionNames(g.table, _wanted(g), g.page(NAMES, NAMES_MAX)),
         encode.partition_names,
         (*_SELECTION, *_PAGE),
-        "names",
+        "PartitionNames",
         has_body=True,
     ),
     Endpoint(
@@ -145,7 +157,7 @@ ENDPOINTS: Final = (
         lambda g: CountPartitions(g.table, _wanted(g)),
         encode.count,
         _SELECTION,
-        "count",
+        "Count",
         has_body=True,
     ),
     Endpoint(
@@ -162,8 +174,9 @@ ENDPOINTS: Final = (
         _partition_statistics,
         encode.partition_statistics,
         (*_FIGURES, "name"),
-        "partStats",
+        "PartitionStatistics",
         has_body=True,
+        required=("name",),
     ),
     Endpoint(
         f"{_TABLE}/aggregate-statistics",
@@ -171,8 +184,9 @@ ENDPOINTS: Final = (
         _aggregate,
         encode.aggregates,
         (*_FIGURES, "name"),
-        "colStats:ColumnStatisticsObj",
+        "AggregateStatistics",
         has_body=True,
+        required=("column", "name"),
     ),
     Endpoint(
         f"{_TABLE}/constraints",
@@ -188,7 +202,7 @@ ENDPOINTS: Final = (
         _tables,
         encode.table_lines,
         (*_CATALOG, "pattern", "type", *_PAGE),
-        "tables",
+        "tables:TableMeta",
     ),
     Endpoint(
         "/v1/tables",
@@ -198,6 +212,8 @@ ENDPOINTS: Final = (
         ("name",),
         "tables:Table",
         has_body=True,
+        required=("name",),
+        named=TABLE,
     ),
     Endpoint(
         "/v1/table-metadata",
@@ -205,8 +221,9 @@ ENDPOINTS: Final = (
         _tables_of_all,
         encode.table_lines_of_all,
         (*_CATALOG, "database", "pattern", "type", "name", *_PAGE),
-        "tables",
+        "tables:TableMeta",
         has_body=True,
+        named=DATABASE,
     ),
     Endpoint(
         "/v1/databases",
@@ -241,15 +258,18 @@ ENDPOINTS: Final = (
         "Function",
     ),
     Endpoint(
-        "/v1/catalogs", "All catalogs", lambda _: ListCatalogs(), encode.catalogs, (), "names"
+        "/v1/catalogs",
+        "All catalogs",
+        lambda _: ListCatalogs(),
+        encode.catalogs,
+        answer="CatalogNames",
     ),
     Endpoint(
         "/v1/current-event",
         "The id of the last event of the metastore",
         lambda _: CurrentEvent(),
         encode.current_event,
-        (),
-        "eventId",
+        answer="CurrentEvent",
     ),
     Endpoint(
         "/v1/write-ids",
@@ -257,7 +277,9 @@ ENDPOINTS: Final = (
         lambda g: GetWriteIds(g.tables("table"), g.one("txns") or None),
         encode.write_ids,
         ("table", "txns"),
-        "tables",
+        "WriteIds",
         has_body=True,
+        required=("table",),
+        named=TABLE,
     ),
 )

@@ -1,20 +1,24 @@
-"""The OpenAPI 3.1 document, made from the endpoints and from Hive's structs.
-
-`python -m query_api.http.openapi` writes it to `openapi.json`, beside this file.
-"""
+"""The OpenAPI 3.1 document, made from the endpoints, Hive's structs, and what is served beside."""
 
 import json
 import re
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, Final
+
+import msgspec
 
 from hive.thrift.constraints import ALL_TABLE_CONSTRAINTS
 from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
 from hive.thrift.structs import DATABASE, FUNCTION, PARTITION, TABLE
 from hive.thrift.types import ListOf, MapOf, SetOf, Struct, Type, binary, boolean, double, string
-from query_api.http import operations
-from query_api.http.endpoints import DOCUMENT, ENDPOINTS, Endpoint
+from query_api.http.answers import ANSWERS, listed
+from query_api.http.endpoints import ENDPOINTS, Endpoint
+from query_api.http.operation import SECURITY, Access, Operation, described, schemas
+from query_api.http.page.operations import OPERATIONS as PAGE_OPERATIONS
+from query_api.http.parameters import TEXT, in_path, in_query
 from query_api.reasons import Reason, Source
-from query_api.requirement import WAIT_MS_MAX, Consistency
+from query_api.requirement import PARAMETERS as REQUIREMENTS
 
 _ROOTS: Final = (
     TABLE,
@@ -30,67 +34,21 @@ _SCALARS: Final[dict[Type, dict[str, Any]]] = {
     boolean: {"type": "boolean"},
     double: {"type": "number"},
 }
-_TEXT: Final[dict[str, Any]] = {"type": "string"}
-_PARAMETERS: Final[dict[str, tuple[str, dict[str, Any], Any]]] = {
-    "consistency": (
-        "How fresh the answer must be. Without it: write_ids when a list and a positive table id "
-        "are given, else what the deployment sets, which is latest unless it says otherwise.",
-        {"type": "string", "enum": list(Consistency)},
-        "latest",
+PATH: Final = "/v1/openapi.json"
+_EXAMPLES: Final = Path(__file__).with_name("examples.json")
+"""Answers to the examples of reads, by the ids of operations."""
+_OPERATIONS: Final = (
+    *PAGE_OPERATIONS,
+    Operation(
+        "document", "get", PATH, "This document", dict, {"openapi": "3.1.0"}, Access.EVERYBODY
     ),
-    "write_ids": (
-        "The ValidReaderWriteIdList by which the caller reads; also in short, as [12:7,8,12].",
-        _TEXT,
-        "sales.orders:12:7:7,12:8",
-    ),
-    "table_id": ("The id of the table that the caller knows.", {"type": "integer"}, 5),
-    "accept_newer": (
-        "With write_ids: the answer may contain more commits than the list.",
-        {"type": "boolean"},
-        True,
-    ),
-    "min_position": (
-        "The answer must be at least as new as this Metatide-Position.",
-        {"type": "string", "pattern": "^[0-9]+:[0-9]+$"},
-        "0:1234",
-    ),
-    "max_wait_ms": (
-        "How long to wait for the cache before the database is asked.",
-        {"type": "integer", "minimum": 0, "maximum": WAIT_MS_MAX},
-        50,
-    ),
-    "catalog": ("The catalog; hive when it is not given.", _TEXT, "hive"),
-    "pattern": ("Hive's pattern: * for any characters, | between alternatives.", _TEXT, "ord*"),
-    "database": ("Hive's pattern of databases.", _TEXT, "sales*"),
-    "type": ("A table type; may be repeated.", _TEXT, "MANAGED_TABLE"),
-    "after": ("The page after this name, as the field next of the page before gave it.", _TEXT, ""),
-    "limit": ("How many at most.", {"type": "integer", "minimum": 1}, 100),
-    "filter": (
-        "A filter as Hive's get_partitions_by_filter takes it.",
-        _TEXT,
-        "ds >= '2026-01-01'",
-    ),
-    "prefix": ("The first values of partitions, each once; empty for any.", _TEXT, "2026-01-01"),
-    "name": ("A name; may be repeated.", _TEXT, "ds=2026-01-01"),
-    "column": ("The name of a column; may be repeated.", _TEXT, "amount"),
-    "engine": ("The engine that computed the statistics.", _TEXT, "hive"),
-    "table": ("A table, as db.table or catalog.db.table; may be repeated.", _TEXT, "sales.orders"),
-    "txns": ("A ValidTxnList; without it, that of a reader who begins now.", _TEXT, "12:7:7:"),
-}
-_REPEATED: Final = frozenset(("type", "prefix", "name", "column", "table"))
-_REQUIREMENTS: Final = (
-    "consistency",
-    "write_ids",
-    "table_id",
-    "accept_newer",
-    "min_position",
-    "max_wait_ms",
 )
-_PATH: Final = {"db": "sales", "table": "orders", "name": "ds=2026-01-01", "function": "to_euro"}
 
 
-def document() -> dict[str, Any]:
-    """The whole document."""
+def document(more: Iterable[Operation] = ()) -> dict[str, Any]:
+    """The whole document of a server that has these operations beside its own."""
+    operations = (*_OPERATIONS, *more)
+    examples = msgspec.json.decode(_EXAMPLES.read_bytes())
     return {
         "openapi": "3.1.0",
         "info": {
@@ -101,54 +59,70 @@ def document() -> dict[str, Any]:
             "`Metatide-Min-Position`.",
         },
         "paths": {
-            **{re.sub(":path", "", one.path): _path(one) for one in ENDPOINTS},
-            **operations.described({status: _problem(what) for status, what in _PROBLEMS.items()}),
+            **{re.sub(":path", "", one.path): _path(one, examples) for one in ENDPOINTS},
+            **described(operations, {status: _problem(what) for status, what in PROBLEMS.items()}),
         },
         "components": {
             "schemas": {
                 **_schemas(),
-                **operations.schemas(),
+                **ANSWERS,
+                **schemas(operations),
                 "Problem": _PROBLEM,
                 "Names": _NAMES,
             },
+            "parameters": {name: in_query(name) for name in REQUIREMENTS},
             "headers": _HEADERS,
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "securitySchemes": {
+                "token": _scheme("A token of the role read or admin, where there are tokens"),
+                "adminToken": _scheme(
+                    "A token of the role admin; where there are no tokens, it must be asked from "
+                    "this machine"
+                ),
+            },
         },
-        "security": [{}, {"token": []}],
+        "security": SECURITY[Access.READERS],
     }
 
 
-def text() -> str:
-    """The document as it is committed."""
-    return json.dumps(document(), indent=1) + "\n"
+def text(more: Iterable[Operation] = ()) -> str:
+    """The document as it is sent."""
+    return json.dumps(document(more), indent=1) + "\n"
 
 
-def _path(endpoint: Endpoint) -> dict[str, Any]:
-    operations = {"get": _operation(endpoint, "")}
+def _path(endpoint: Endpoint, examples: dict[str, Any]) -> dict[str, Any]:
+    operations = {"get": _operation(endpoint, "", endpoint.parameters, examples)}
     if endpoint.has_body:
+        beside = tuple(name for name in endpoint.parameters if name not in _IN_BODY)
+        media = {
+            "schema": {"$ref": "#/components/schemas/Names"},
+            "example": {"names": [endpoint.named.example]},
+        }
         operations["post"] = {
-            **_operation(endpoint, "ByNames"),
-            "requestBody": {
-                "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Names"}}}
-            },
+            **_operation(endpoint, "ByNames", beside, examples),
+            "requestBody": {"content": {"application/json": media}},
         }
     return operations
 
 
-def _operation(endpoint: Endpoint, suffix: str) -> dict[str, Any]:
-    in_path = re.findall(r"\{(\w+)", endpoint.path)
-    content: dict[str, Any] = {"application/json": {"schema": _answer(endpoint)}}
+def _operation(
+    endpoint: Endpoint, suffix: str, parameters: tuple[str, ...], examples: dict[str, Any]
+) -> dict[str, Any]:
+    id_ = _operation_id(endpoint) + suffix
+    content: dict[str, Any] = {
+        "application/json": {"schema": _answer(endpoint), "example": examples[id_]}
+    }
     if endpoint.lines is not None:
-        content["application/x-ndjson"] = {"schema": _TEXT}
+        content["application/x-ndjson"] = {"schema": TEXT}
     return {
-        "operationId": _operation_id(endpoint) + suffix,
+        "operationId": id_,
         "summary": endpoint.summary,
         "parameters": [
+            *map(in_path, re.findall(r"\{(\w+)", endpoint.path)),
             *(
-                {"name": n, "in": "path", "required": True, "schema": _TEXT, "example": _PATH[n]}
-                for n in in_path
+                in_query(name, endpoint.named, required=name in endpoint.required)
+                for name in parameters
             ),
-            *map(_parameter, (*endpoint.parameters, *_REQUIREMENTS)),
+            *({"$ref": f"#/components/parameters/{name}"} for name in REQUIREMENTS),
         ],
         "responses": {
             "200": {
@@ -157,7 +131,7 @@ def _operation(endpoint: Endpoint, suffix: str) -> dict[str, Any]:
                 "content": content,
             },
             "304": {"description": "The answer is the one that If-None-Match names"},
-            **{status: _problem(what) for status, what in _PROBLEMS.items() if status != "403"},
+            **{status: _problem(PROBLEMS[status]) for status in _FAILURES},
         },
     }
 
@@ -167,29 +141,12 @@ def _operation_id(endpoint: Endpoint) -> str:
     return words[0] + "".join(word.capitalize() for word in words[1:])
 
 
-def _parameter(name: str) -> dict[str, Any]:
-    description, schema, example = _PARAMETERS[name]
-    repeated = name in _REPEATED
-    return {
-        "name": name,
-        "in": "query",
-        "description": description,
-        "schema": {"type": "array", "items": schema} if repeated else schema,
-        "example": [example] if repeated else example,
-    }
-
-
 def _answer(endpoint: Endpoint) -> dict[str, Any]:
     field, _, item = endpoint.answer.partition(":")
-    if field[0].isupper():
+    if not item:
         return {"$ref": f"#/components/schemas/{field}"}
-    if item:
-        schema: dict[str, Any] = {
-            "type": "array",
-            "items": {"$ref": f"#/components/schemas/{item}"},
-        }
-        return {"type": "object", "properties": {field: schema}, "required": [field]}
-    return {"type": "object", "required": [field]}
+    paged = "after" in endpoint.parameters
+    return listed(field, {"$ref": f"#/components/schemas/{item}"}, paged=paged)
 
 
 def _schemas() -> dict[str, Any]:
@@ -217,27 +174,35 @@ def _schema(kind: Type, waiting: list[Struct]) -> dict[str, Any]:
     return _SCALARS.get(kind, {"type": "integer"})
 
 
+def _scheme(what: str) -> dict[str, str]:
+    return {"type": "http", "scheme": "bearer", "description": what}
+
+
 def _problem(what: str) -> dict[str, Any]:
     schema = {"$ref": "#/components/schemas/Problem"}
     return {"description": what, "content": {"application/problem+json": {"schema": schema}}}
 
 
-_PROBLEMS: Final = {
+PROBLEMS: Final = {
     "400": "The request makes no sense",
     "401": "The token is not known",
     "403": "Only for administrators, see docs/operate.md",
     "404": "There is no such object",
     "413": "Too long, or too many names",
+    "500": "The server can't do it now; what it lacks is said",
     "503": "Neither cache nor database can answer now",
 }
+# What a body of names says, or what excludes it.
+_IN_BODY: Final = frozenset(("name", "table", "filter", "prefix"))
+_FAILURES: Final = ("400", "401", "404", "413", "503")
 _PROBLEM: Final = {
     "type": "object",
     "description": "RFC 9457",
     "properties": {
-        "type": _TEXT,
-        "title": _TEXT,
+        "type": TEXT,
+        "title": TEXT,
         "status": {"type": "integer"},
-        "detail": _TEXT,
+        "detail": TEXT,
     },
     "required": ["type", "title", "status", "detail"],
 }
@@ -245,9 +210,9 @@ _NAMES: Final = {
     "type": "object",
     "description": "What may be too long for a URL",
     "properties": {
-        "names": {"type": "array", "items": _TEXT},
-        "filter": _TEXT,
-        "write_ids": _TEXT,
+        "names": {"type": "array", "items": TEXT},
+        "filter": TEXT,
+        "write_ids": TEXT,
     },
     "additionalProperties": False,
 }
@@ -262,12 +227,9 @@ _HEADERS: Final = {
     },
     "Metatide-Position": {
         "description": "All changes up to here are in the answer",
-        "schema": _TEXT,
+        "schema": TEXT,
         "example": "0:1234",
     },
-    "ETag": {"description": "For If-None-Match", "schema": _TEXT},
+    "Metatide-Detail": {"description": "More of the reason, where there is more", "schema": TEXT},
+    "ETag": {"description": "For If-None-Match", "schema": TEXT},
 }
-
-
-if __name__ == "__main__":
-    DOCUMENT.write_text(text())

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 import sqlalchemy as sa
 
@@ -16,7 +17,11 @@ from hive.schema import detect, metadata
 from metatide.config import Config
 from metatide.doctor import find_target
 from metatide.monitoring.exported import CONNECTOR, exported
+from metatide.operations import OPERATIONS, THRIFT, WORKER
 from metatide.stack.database import make_engine
+from metatide.stack.machine import free_port
+from query_api.http.openapi import document
+from tests.support.openapi import closed, validator
 from tests.support.processes import open_folder
 from tests.support.stacks import Stack, stack
 
@@ -31,6 +36,8 @@ def running(kafka_broker: str) -> Iterator[Stack]:
             parent / "data",
             *("--kafka", kafka_broker, "--workers", "2"),
             METATIDE_KAFKA_TOPIC="serving",
+            METATIDE_THRIFT_PORT=str(free_port()),
+            METATIDE_IMAGES_URL=str(parent / "images"),
             METATIDE_READS_CONSISTENCY="any",
             METATIDE_READS_TABLES="*=latest",
         ) as up,
@@ -112,8 +119,34 @@ def test_what_was_written_is_answered_from_the_cache_as_the_database_has_it(
     assert len({text for _, text in sources}) == 1
 
 
+def live_on(up: Stack, shard: int) -> list[str]:
+    """Workers that have it, and have it follow the topic."""
+    urls = [up.entry(f"worker-{number}").address for number in (1, 2)]
+    shards = [httpx.get(f"{url}/v1/status", timeout=30).json()["shards"] for url in urls]
+    live = [{one["shard"] for one in some if one["phase"] == "live"} for some in shards]
+    return [url for url, here in zip(urls, live, strict=True) if shard in here]
+
+
+def test_what_the_document_tells_beside_reads_is_so(running: Stack) -> None:
+    told, shard = document(OPERATIONS), 0
+    running.until(lambda: live_on(running, shard) != [])
+    url = live_on(running, shard)[0]
+    for one in (*WORKER, *THRIFT):
+        operation = told["paths"][one.path][one.method]
+        answer = httpx.request(
+            one.method,
+            url + one.path.format(shard=shard),
+            headers={"content-type": "application/json"},
+            content=None if one.given is None else msgspec.json.encode(one.given),
+            timeout=60,
+        )
+        assert answer.status_code == 200, answer.text
+        media = operation["responses"]["200"]["content"]["application/json"]
+        validator(closed(told), media["schema"]).validate(answer.json())
+
+
 def test_pages_have_the_metrics_that_dashboards_are_made_of(running: Stack) -> None:
-    wanted = {one.name for one in exported() if not one.name.startswith("metatide_thrift_")}
+    wanted = {one.name for one in exported()}
     of_connector = {one.name for one in exported() if one.job == CONNECTOR}
     assert running.metrics("worker-1") == wanted - of_connector
     assert running.metrics("connect") == of_connector

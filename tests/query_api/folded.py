@@ -25,6 +25,11 @@ def world(url: str, *, events: int, shards: int, seed: int = 7) -> World:
     """A run of the demo from the beginning of its log."""
     store = Store(url)
     runs.write(store, events, seed=seed)
+    return folded(store, shards)
+
+
+def folded(store: Store, shards: int) -> World:
+    """What is in a database that a log tells from the beginning."""
     source = MemoryShards(*(MemoryShard() for _ in range(shards)))
     rows = [
         row_from_mapping({str(name): value for name, value in row._mapping.items()})
@@ -36,4 +41,5 @@ def world(url: str, *, events: int, shards: int, seed: int = 7) -> World:
             assert shard is not None
             actions = routed.get(number, ())
             shard.fold([Change(0, row.event_id - 1, row.event_id, actions)])
+    url = store.engine.url.render_as_string(hide_password=False)
     return World(url, store, source, rows[-1].event_id)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Sequence
 
-from query_api.audit import Audited, Auditor, Difference
+from query_api.audit import Audited, Auditor, ObjectDifference
 from query_api.audit.scopes import known_scopes
 from query_api.database import Primary
 from query_api.shards import ShardSource, Views
@@ -25,7 +25,7 @@ def audited(url: str, shards: ShardSource, scopes: Sequence[Scope] = ()) -> list
     return asyncio.run(run())
 
 
-def differences(found: Iterable[Audited]) -> list[tuple[Scope, Difference]]:
+def differences(found: Iterable[Audited]) -> list[tuple[Scope, ObjectDifference]]:
     """Those that the log would have told."""
     return [
         (one.scope, difference)

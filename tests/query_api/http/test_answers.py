@@ -19,9 +19,8 @@ from hive.errors import InputError
 from query_api.database.fallback import FromDatabase
 from query_api.http import Settings
 from query_api.http.access import OPEN, Role, read_tokens
-from query_api.http.endpoints import DOCUMENT, ENDPOINTS, Endpoint
-from query_api.http.openapi import document, text
-from query_api.http.operations import OPERATIONS
+from query_api.http.endpoints import ENDPOINTS, Endpoint
+from query_api.http.openapi import document
 from query_api.latest.log import LatestLog
 from query_api.latest.touched import Touched
 from query_api.reads import Read
@@ -73,19 +72,6 @@ def test_every_answer_has_the_form_that_the_document_tells() -> None:
     for one in page["partitions"]:
         assert one.keys() <= told["components"]["schemas"]["Partition"]["properties"].keys()
     assert page["next"] == f"ds={DAYS[1]}"
-
-
-def test_the_committed_document_is_the_made_one() -> None:
-    assert DOCUMENT.read_text() == text(), "run python -m query_api.http.openapi"
-    [served] = get(warm(), "/v1/openapi.json")
-    assert served.json() == document()
-    operations = [
-        operation["operationId"]
-        for path in document()["paths"].values()
-        for operation in path.values()
-    ]
-    reads = sum(2 if one.has_body else 1 for one in ENDPOINTS)
-    assert len(set(operations)) == len(operations) == reads + len(OPERATIONS)
 
 
 def test_pages_follow_each_other_to_the_end() -> None:

@@ -1,0 +1,59 @@
+"""What a worker answers over HTTP."""
+
+from starlette.applications import Starlette
+from starlette.routing import BaseRoute
+
+from metatide.config import Config
+from metatide.endpoint import Endpoint
+from metatide.imaging import images_route
+from metatide.operating import Operating
+from metatide.operations import THRIFT, WORKER
+from metatide.serving import WorkerShards, known_tokens
+from processors.status import worker_status
+from processors.web import metrics_route, routes
+from processors.worker import Worker
+from query_api.database import Primary
+from query_api.http import Check, Settings, create_app
+from query_api.http.page import Around, answered_by
+from query_api.operations import AUDITS, ORDERS
+
+
+def worker_application(
+    config: Config,
+    worker: Worker,
+    shards: WorkerShards,
+    primary: Primary | None,
+    settings: Settings | None,
+    endpoint: Endpoint | None,
+    operating: Operating | None,
+) -> Starlette:
+    """Reads are answered where there is a database that answers what the cache can't."""
+    own = [*routes(worker), images_route(worker, known_tokens(config))]
+    if primary is None:
+        return Starlette(routes=[*own, metrics_route(worker)])
+    pages = [worker.metrics.page, primary.fallback.metrics.page]
+    more: list[BaseRoute] = [*own]
+    operations = [*WORKER]
+    if endpoint is not None:
+        pages.append(endpoint.server.metrics_page)
+        more += endpoint.routes
+        operations += THRIFT
+    if operating is not None:
+        pages.append(operating.metrics_page)
+        more += operating.routes
+        operations += (*ORDERS, *AUDITS)
+    follows = Check("shards", lambda: None if worker.ready else "some don't follow the topic yet")
+    around = Around(
+        lambda: worker_status(worker),
+        lambda: [] if endpoint is None else answered_by("thrift", endpoint.server.counts()),
+    )
+    return create_app(
+        shards,
+        primary,
+        settings,
+        checks=[follows],
+        more_metrics=lambda: b"".join(page() for page in pages),
+        more_routes=more,
+        more_operations=operations,
+        around=around,
+    )

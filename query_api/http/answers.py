@@ -1,0 +1,76 @@
+"""The schemas of answers that are no struct of Hive's."""
+
+from typing import Any, Final
+
+_TEXT: Final[dict[str, Any]] = {"type": "string"}
+_COUNT: Final[dict[str, Any]] = {"type": "integer", "minimum": 0}
+_NEXT: Final = {
+    "type": ["string", "null"],
+    "description": "What to give as after for the next page; null in the last one",
+}
+_STATISTICS: Final = {
+    "type": "array",
+    "items": {"$ref": "#/components/schemas/ColumnStatisticsObj"},
+}
+
+
+def listed(field: str, item: dict[str, Any], *, paged: bool) -> dict[str, Any]:
+    """An object with a list, and with where the next one begins."""
+    more = {"next": _NEXT} if paged else {}
+    return _object({field: {"type": "array", "items": item}, **more})
+
+
+def _object(properties: dict[str, Any], optional: tuple[str, ...] = ()) -> dict[str, Any]:
+    required = [name for name in properties if name not in optional]
+    return {"type": "object", "properties": properties, "required": required}
+
+
+_WRITE_IDS: Final = _object(
+    {
+        "fullTableName": _TEXT,
+        "id": {"type": ["integer", "null"], "description": "null where there is no such table"},
+        "validWriteIdList": {**_TEXT, "description": "A ValidReaderWriteIdList"},
+    }
+)
+ANSWERS: Final[dict[str, dict[str, Any]]] = {
+    "PartitionNames": listed("names", _TEXT, paged=True),
+    "Count": _object({"count": _COUNT}),
+    "TableMeta": _object(
+        {
+            "dbName": _TEXT,
+            "tableName": _TEXT,
+            "tableType": _TEXT,
+            "ownerName": _TEXT,
+            "comments": {"type": ["string", "null"]},
+        },
+        optional=("dbName",),
+    ),
+    "PartitionStatistics": _object(
+        {
+            "partStats": {
+                "type": "object",
+                "description": "By the names of partitions",
+                "additionalProperties": _STATISTICS,
+            }
+        }
+    ),
+    "AggregateStatistics": _object(
+        {
+            "colStats": _STATISTICS,
+            "missing": {
+                "type": "object",
+                "description": "Fields that only Hive can tell, by columns",
+                "additionalProperties": {"type": "array", "items": _TEXT},
+            },
+        }
+    ),
+    "CatalogNames": listed("names", _TEXT, paged=False),
+    "CurrentEvent": _object({"eventId": _COUNT}),
+    "TableWriteIds": _WRITE_IDS,
+    "WriteIds": _object(
+        {
+            "validTxnList": _TEXT,
+            "tables": {"type": "array", "items": {"$ref": "#/components/schemas/TableWriteIds"}},
+        }
+    ),
+}

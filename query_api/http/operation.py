@@ -1,0 +1,100 @@
+"""A path beside the reads, and how the OpenAPI document tells of it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final
+
+import msgspec
+
+_REF: Final = "#/components/schemas/{name}"
+
+
+class Access(Enum):
+    """Whom it answers; the value is the status of the others, if there are any."""
+
+    EVERYBODY = ""
+    READERS = "401"
+    ADMINISTRATORS = "403"
+
+
+SECURITY: Final[Mapping[Access, list[dict[str, list[str]]]]] = {
+    Access.EVERYBODY: [],
+    # Nothing is asked for where there are no tokens.
+    Access.READERS: [{}, {"token": []}],
+    Access.ADMINISTRATORS: [{}, {"adminToken": []}],
+}
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One path and method, with an example of each side."""
+
+    id: str
+    method: str
+    path: str
+    summary: str
+    answer: Any
+    answers: Any
+    """An example."""
+    access: Access = Access.READERS
+    body: Any = None
+    given: Any = None
+    """An example."""
+    query: tuple[tuple[str, str, int], ...] = ()
+    """Parameters, all of them whole numbers: name, what it is, example."""
+    in_path: tuple[tuple[str, str, int], ...] = ()
+    """The same of the path."""
+    fails: tuple[str, ...] = ()
+    """Statuses that follow neither from the access nor from what it takes."""
+
+
+def described(
+    operations: Iterable[Operation], problems: Mapping[str, Any]
+) -> dict[str, dict[str, Any]]:
+    """The paths with their operations; `problems` are those that may be answered, by status."""
+    paths: dict[str, dict[str, Any]] = {}
+    for one in operations:
+        taken = ("400", "413") if one.body else ("400",) if one.query else ()
+        statuses = sorted({*taken, one.access.value, *one.fails} - {""})
+        operation: dict[str, Any] = {
+            "operationId": one.id,
+            "summary": one.summary,
+            "security": SECURITY[one.access],
+            "parameters": [
+                *(_parameter(*given, "path") for given in one.in_path),
+                *(_parameter(*given, "query") for given in one.query),
+            ],
+            "responses": {
+                "200": {"description": "The answer", "content": _content(one.answer, one.answers)},
+                **{status: problems[status] for status in statuses},
+            },
+        }
+        if one.body is not None:
+            operation["requestBody"] = {"required": True, "content": _content(one.body, one.given)}
+        paths.setdefault(one.path, {})[one.method] = operation
+    return paths
+
+
+def schemas(operations: Iterable[Operation]) -> dict[str, Any]:
+    """The structs of these paths."""
+    kinds = [kind for one in operations for kind in (one.answer, one.body) if kind is not None]
+    return msgspec.json.schema_components(kinds, ref_template=_REF)[1]
+
+
+def _content(kind: Any, example: Any) -> dict[str, Any]:
+    [schema], _ = msgspec.json.schema_components([kind], ref_template=_REF)
+    # As JSON has it, which knows no tuples.
+    told = msgspec.json.decode(msgspec.json.encode(example))
+    return {"application/json": {"schema": schema, "example": told}}
+
+
+def _parameter(name: str, description: str, example: int, place: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "in": place,
+        **({"required": True} if place == "path" else {}),
+        "description": description,
+        "schema": {"type": "integer", "minimum": 0},
+        "example": example,
+    }

@@ -1,0 +1,112 @@
+"""That the document tells of all that a worker serves, and of nothing else."""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+
+from metatide.application import worker_application
+from metatide.cli.work import _settings
+from metatide.config import Config, load
+from metatide.endpoint import Endpoint
+from metatide.operating import Operating
+from metatide.operations import OPERATIONS, THRIFT
+from metatide.serving import WorkerShards, open_primary
+from metatide.stack.machine import LOOPBACK
+from processors.worker import Worker
+from query_api.http import Settings
+from query_api.http.openapi import document
+from tests.support.openapi import closed, validator
+
+TOLD = document(OPERATIONS)
+Served = set[tuple[str, str]]
+
+
+def described(told: dict[str, Any]) -> Served:
+    return {(path, method) for path, methods in told["paths"].items() for method in methods}
+
+
+def config(tmp_path: Path, **more: str) -> Config:
+    # Nothing listens at these ports, and nothing is asked there.
+    given = {
+        "data_dir": str(tmp_path),
+        "kafka.bootstrap_servers": f"{LOOPBACK}:1",
+        "database.url": f"postgresql://metatide@{LOOPBACK}:1/metastore",
+        **more,
+    }
+    return load(given, environ={}).config
+
+
+@asynccontextmanager
+async def application(config: Config, *, thrift: bool = False) -> AsyncIterator[Starlette]:
+    """That of a worker that hasn't begun to work."""
+    worker, primary, settings = Worker(_settings(config, 1)), open_primary(config), Settings()
+    assert primary is not None
+    shards = WorkerShards(worker)
+    endpoint = Endpoint(config, shards, primary, settings) if thrift else None
+    operating = Operating(config, worker, shards, primary, settings)
+    yield worker_application(config, worker, shards, primary, settings, endpoint, operating)
+    if endpoint is not None:
+        await endpoint.close()
+    await primary.close()
+
+
+async def get(app: Starlette, path: str) -> httpx.Response:
+    transport = httpx.ASGITransport(app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
+        return await client.get(path)
+
+
+async def served(config: Config, *, thrift: bool) -> tuple[Served, dict[str, Any]]:
+    """What a worker's application has under /v1, and what it says that it has."""
+    async with application(config, thrift=thrift) as app:
+        told = (await get(app, "/v1/openapi.json")).json()
+        routes = {
+            (re.sub(r":\w+", "", route.path), method.lower())  # type: ignore[attr-defined]
+            for route in app.routes
+            for method in route.methods - {"HEAD"}  # type: ignore[attr-defined]
+        }
+    return {one for one in routes if one[0].startswith("/v1/")}, told
+
+
+def test_all_that_a_worker_serves_is_described_and_no_more(tmp_path: Path) -> None:
+    found, told = asyncio.run(served(config(tmp_path), thrift=True))
+    assert found == described(told)
+    assert told == TOLD
+
+
+def test_a_shard_that_is_not_here_is_a_problem_that_says_so(tmp_path: Path) -> None:
+    async def run() -> httpx.Response:
+        async with application(config(tmp_path)) as app:
+            return await get(app, "/v1/status/shards/7")
+
+    answer = asyncio.run(run())
+    validator(TOLD, {"$ref": "#/components/schemas/Problem"}).validate(answer.json())
+    assert (answer.status_code, answer.json()["detail"]) == (404, "shard 7 isn't open here")
+
+
+def test_without_thrift_nothing_is_told_of_it(tmp_path: Path) -> None:
+    found, told = asyncio.run(served(config(tmp_path), thrift=False))
+    assert found == described(told)
+    assert described(TOLD) - found == {(one.path, one.method) for one in THRIFT}
+
+
+@pytest.mark.parametrize("one", OPERATIONS, ids=lambda one: one.id)
+def test_each_example_has_the_form_that_is_told(one: Any) -> None:
+    operation = TOLD["paths"][one.path][one.method]
+    contents = [operation["responses"]["200"]["content"]]
+    contents += [operation["requestBody"]["content"]] if "requestBody" in operation else []
+    for content in contents:
+        media = content["application/json"]
+        validator(closed(TOLD), media["schema"]).validate(media["example"])
+
+
+def test_no_two_operations_have_one_id() -> None:
+    ids = [one["operationId"] for path in TOLD["paths"].values() for one in path.values()]
+    assert len(set(ids)) == len(ids)

@@ -1,0 +1,184 @@
+"""That the document is true: each of its requests is sent, each answer is as it says."""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import httpx
+import pytest
+
+from query_api.admin import Administration
+from query_api.audit import Auditor, audit_routes
+from query_api.database import Primary
+from query_api.http import create_app
+from query_api.http.access import OPEN
+from query_api.http.openapi import document
+from query_api.operations import AUDITS, ORDERS
+from query_api.shards import Views
+from tests.query_api.folded import World
+from tests.query_api.http.asking import get
+from tests.query_api.http.test_allowed import Connectors
+from tests.query_api.sales import sales
+from tests.query_api.shards import MemoryShard, MemoryShards
+from tests.support.openapi import closed, validator
+
+MORE = (*ORDERS, *AUDITS)
+TOLD = document(MORE)
+LINES = "application/x-ndjson"
+
+
+class Described(NamedTuple):
+    """An operation of the document."""
+
+    path: str
+    method: str
+    told: Mapping[str, Any]
+
+    @property
+    def id(self) -> str:
+        return str(self.told["operationId"])
+
+    @property
+    def media(self) -> Mapping[str, Any]:
+        content: Mapping[str, Any] = self.told["responses"]["200"]["content"]
+        return content
+
+    @property
+    def body(self) -> Mapping[str, Any]:
+        content: Mapping[str, Any] = self.told.get("requestBody", {"content": {}})["content"]
+        return content
+
+    @property
+    def url(self) -> str:
+        return self.path.format(**{one["name"]: one["example"] for one in self.parameters("path")})
+
+    def parameters(self, place: str) -> Iterator[Mapping[str, Any]]:
+        for one in self.told["parameters"]:
+            named = one.get("$ref", "").rpartition("/")[2]
+            found = TOLD["components"]["parameters"][named] if named else one
+            if found["in"] == place:
+                yield found
+
+    def queries(self) -> Iterator[dict[str, Any]]:
+        """What must be given; and each time one thing that may be given, too."""
+        given = {one["name"]: one["example"] for one in self.parameters("query")}
+        needed = {
+            one["name"]: one["example"] for one in self.parameters("query") if "required" in one
+        }
+        yield needed
+        for name in given:
+            # A list and an id say something together only.
+            also = ["table_id"] if name == "write_ids" else []
+            yield {**needed, **{one: given[one] for one in (name, *also)}}
+
+
+OPERATIONS = [
+    Described(path, method, told)
+    for path, methods in TOLD["paths"].items()
+    for method, told in methods.items()
+]
+Answers = Mapping[str, list[httpx.Response]]
+
+
+@pytest.fixture(scope="module")
+def world(new_database: Callable[[], str]) -> World:
+    return sales(new_database())
+
+
+@pytest.fixture(scope="module")
+def answers(world: World) -> Answers:
+    """What a server with a real database says to each request of the document, by operation."""
+    return asyncio.run(ask_all(world))
+
+
+async def ask_all(world: World) -> Answers:
+    primary, views = Primary(world.url, connections=2), Views(world.shards)
+    auditor = Auditor(views, primary)
+    orders = Administration(views, Connectors()).routes(OPEN)
+    app = create_app(
+        world.shards,
+        primary,
+        more_routes=[*orders, *audit_routes(auditor, OPEN)],
+        more_operations=MORE,
+    )
+    transport = httpx.ASGITransport(app, client=("127.0.0.1", 4711))
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=transport, base_url="http://localhost") as client,
+    ):
+        found = {
+            one.id: [await ask(client, one, query) for query in one.queries()] for one in OPERATIONS
+        }
+        for one in OPERATIONS:
+            if LINES in one.media:
+                accepting = {"accept": LINES}
+                found[f"{one.id} in lines"] = [await ask(client, one, {}, accepting)]
+    auditor.close()
+    await primary.close()
+    return found
+
+
+async def ask(
+    client: httpx.AsyncClient,
+    one: Described,
+    query: Mapping[str, Any],
+    headers: Mapping[str, str] | None = None,
+) -> httpx.Response:
+    body = one.body.get("application/json", {}).get("example")
+    given = {} if body is None else {"json": body}
+    return await client.request(one.method, one.url, params=query, headers=headers, **given)
+
+
+@pytest.mark.parametrize("one", OPERATIONS, ids=lambda one: one.id)
+def test_each_request_is_answered_as_the_document_says(one: Described, answers: Answers) -> None:
+    check = validator(closed(TOLD), one.media["application/json"]["schema"])
+    for answer in answers[one.id]:
+        assert answer.status_code == 200, (answer.url, answer.text)
+        check.validate(answer.json())
+        undescribed = {name for name in answer.headers if name.startswith("metatide-")} - {
+            name.lower() for name in one.told["responses"]["200"].get("headers", ())
+        }
+        assert not undescribed
+
+
+@pytest.mark.parametrize("one", OPERATIONS, ids=lambda one: one.id)
+def test_each_example_has_the_form_that_is_told(one: Described) -> None:
+    for media in (*one.media.values(), *one.body.values()):
+        if "example" in media:
+            validator(closed(TOLD), media["schema"]).validate(media["example"])
+    for parameter in (*one.parameters("path"), *one.parameters("query")):
+        validator(TOLD, parameter["schema"]).validate(parameter["example"])
+
+
+def test_examples_of_reads_are_what_is_answered(answers: Answers) -> None:
+    shown = {
+        one.id: one.media["application/json"]["example"]
+        for one in OPERATIONS
+        if "Metatide-Source" in one.told["responses"]["200"].get("headers", ())
+    }
+    assert len(shown) > 20
+    assert {id_: answers[id_][0].json() for id_ in shown} == shown
+
+
+def test_lines_are_the_items_of_the_list(answers: Answers) -> None:
+    in_lines = [one for one in OPERATIONS if LINES in one.media]
+    assert in_lines
+    for one in in_lines:
+        [answer] = answers[f"{one.id} in lines"]
+        [items] = (value for value in answers[one.id][0].json().values() if value)
+        assert [json.loads(line) for line in answer.text.splitlines()] == items
+
+
+def test_a_server_describes_what_it_serves_and_no_more() -> None:
+    [response] = get(MemoryShards(MemoryShard()), "/v1/openapi.json")
+    assert response.json() == document()
+    left_out = TOLD["paths"].keys() - document()["paths"].keys()
+    assert left_out == {one.path for one in MORE}
+
+
+def test_no_two_things_have_one_name() -> None:
+    ids = [one.id for one in OPERATIONS]
+    assert len(set(ids)) == len(ids)
+    # Structs of the same name would get longer ones.
+    assert all(name.isidentifier() for name in TOLD["components"]["schemas"])

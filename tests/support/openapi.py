@@ -1,0 +1,22 @@
+"""Schemas of an OpenAPI document."""
+
+from typing import Any
+
+from jsonschema import Draft202012Validator
+
+
+def validator(document: Any, schema: Any) -> Draft202012Validator:
+    """Of one schema, whose references are to the document."""
+    return Draft202012Validator({**schema, "components": document["components"]})
+
+
+def closed(schema: Any) -> Any:
+    """The same with objects that have no more than what is told of them."""
+    if isinstance(schema, list):
+        return [closed(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found = {name: closed(one) for name, one in schema.items()}
+    if isinstance(schema.get("properties"), dict) and schema.get("type") == "object":
+        found.setdefault("additionalProperties", False)
+    return found
