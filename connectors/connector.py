@@ -12,6 +12,7 @@ from connectors import publisher, tails, topic
 from connectors.kafka import Topic, reason
 from connectors.metrics import Fault, Metrics
 from connectors.rests import Rests
+from connectors.sender import Stopped
 from connectors.session import HistoryEnded, NewEpoch, Session
 from connectors.settings import Pace
 from connectors.source import Source
@@ -79,13 +80,17 @@ class Connector:
         topic.create(self._topic)
         while self._going_on():
             found = self._resume()
-            session = Session(self._source, self._topic, found, self._pace, self._metrics)
+            session = Session(
+                self._source, self._topic, found, self._pace, self._metrics, self._going_on
+            )
             try:
                 self._follow(session)
             except NewEpoch:
                 log.warning("another connector began an epoch")
             except HistoryEnded as ended:
                 self._begin_epoch(found.epoch + 1, ended)
+            except Stopped:
+                return
             finally:
                 session.close()
 
@@ -104,7 +109,7 @@ class Connector:
         rests = Rests(self._pace.poll_interval_ms / 1000)
         while self._going_on():
             began = time.monotonic()
-            busy = session.step(self._going_on)
+            busy = session.step()
             self._status.waits_for, self._status.turned_at = None, time.monotonic()
             took_s = self._status.turned_at - began
             self._stopped.wait(rests.after(busy=busy, took_s=took_s))

@@ -11,8 +11,9 @@ from confluent_kafka.admin import AdminClient
 RECORD_BYTES_MAX = 16 * 1024 * 1024
 """What the topic takes as one record, and the most that a producer sends at once."""
 TIMEOUT_S = 10.0
-_QUEUE_RECORDS_MAX = 200_000
-_QUEUE_KIB_MAX = 256 * 1024
+WAITING_RECORDS_MAX = 200_000
+"""How many records may wait for the brokers, unless something else is said."""
+_WAITING_KIB_MAX = 256 * 1024
 
 # librdkafka writes connection errors to stderr otherwise.
 _LOG = logging.getLogger(__name__)
@@ -35,10 +36,10 @@ class Topic:
         """Where rows go that can't be read."""
         return f"{self.name}.dead-letter"
 
-    def producer(self, on_error: Any = None) -> Producer:
+    def producer(self, on_error: Any = None, waiting_max: int = WAITING_RECORDS_MAX) -> Producer:
         """Never leaves a hole: a record that isn't taken ends the producer.
 
-        Without time-outs it waits for a broker that is away for as long as that takes.
+        By itself it waits for a broker that is away for as long as that takes.
         """
         return Producer(
             {
@@ -47,8 +48,8 @@ class Topic:
                 "enable.gapless.guarantee": True,
                 "message.timeout.ms": 0,
                 "message.max.bytes": RECORD_BYTES_MAX,
-                "queue.buffering.max.messages": _QUEUE_RECORDS_MAX,
-                "queue.buffering.max.kbytes": _QUEUE_KIB_MAX,
+                "queue.buffering.max.messages": waiting_max,
+                "queue.buffering.max.kbytes": _WAITING_KIB_MAX,
                 "compression.type": "lz4",
                 # Large batches cost less when far behind; flushing, for who waits, doesn't linger.
                 "linger.ms": 50,

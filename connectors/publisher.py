@@ -1,18 +1,16 @@
 """Writes records to the topic, each with the interval of events that it stands for."""
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
-from confluent_kafka import KafkaException, Producer
 
 from connectors import headers
 from connectors.headers import Head, Headers, Kind
-from connectors.kafka import RECORD_BYTES_MAX, Topic, reason
+from connectors.kafka import RECORD_BYTES_MAX, Topic
 from connectors.metrics import Metrics
+from connectors.sender import Sender
 from connectors.source import OpenTxns
 from connectors.tails import Tails
-from hive.errors import PublishError
 from hive.events.row import NotificationRow
 from state.records import AnyRecord, Change, OpenTransactions, Reset, encode
 from state.records.actions import AnyAction, DropPartitions, PutPartitions
@@ -22,9 +20,6 @@ VALUE_BYTES_MAX = RECORD_BYTES_MAX - 64 * 1024
 """What headers and framing leave of a record."""
 LETTER_CHARS_MAX = 2 * 1024 * 1024
 """Even if JSON needs six bytes for each, they fit."""
-_FULL_POLL_S = 0.1
-_FLUSH_S = 0.5
-_NOW_S_MAX = 60.0
 _NEVER_CUT_ACTIONS_MAX = 16
 _CUT = (PutPartitions, DropPartitions)
 
@@ -36,16 +31,22 @@ class Publisher:
     2. `after` is the `upto` of what this connector wrote or found before it in that partition.
     """
 
-    def __init__(self, topic: Topic, tails: Tails, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        topic: Topic,
+        tails: Tails,
+        metrics: Metrics,
+        going_on: Callable[[], bool],
+    ) -> None:
+        """What waits for the brokers ends by `Stopped` when it isn't to go on."""
         assert not tails.behind, "every shard must be in the same epoch"
         self.epoch = tails.epoch
         self._topic = topic.name
         self._dead_letter = topic.dead_letter
         self._uptos = [upto or 0 for upto in tails.upto]
         self._metrics = metrics
-        self._fault: str | None = None
         self._sent_records = self._sent_bytes = 0
-        self._producer: Producer = topic.producer(self._failed)
+        self._sender = Sender(topic, going_on)
 
     @property
     def shards(self) -> int:
@@ -116,26 +117,23 @@ class Publisher:
             ("event_id", b"%d" % row.event_id),
             ("message_chars", b"%d" % len(row.message)),
         ]
-        self._produce(self._dead_letter, 0, msgspec.json.encode(cut), written)
+        self._sender.send(self._dead_letter, 0, msgspec.json.encode(cut), written)
 
     def serve(self) -> None:
         """Notices what went wrong so far, and counts; waits for nothing."""
-        self._producer.poll(0)
+        self._sender.serve()
         self._metrics.records.inc(self._sent_records)
         self._metrics.bytes.inc(self._sent_bytes)
         self._sent_records = self._sent_bytes = 0
-        self._raise_fault()
 
-    def flush(self, going_on: Callable[[], bool]) -> None:
-        """Returns when the broker has everything, or when it is not to go on."""
+    def flush(self) -> None:
+        """Returns when the brokers have everything."""
         self.serve()
-        while self._producer.flush(_FLUSH_S) and going_on():
-            self._raise_fault()
-        self._raise_fault()
+        self._sender.flush()
 
     def close(self) -> None:
-        """Forgets what the broker hasn't got: whoever goes on finds that in the topic."""
-        _close(self._producer)
+        """Forgets what the brokers haven't got: whoever goes on finds that in the topic."""
+        self._sender.close()
 
     def _broadcast(self, record: AnyRecord, head: Head) -> None:
         value, written = encode(record), headers.write(head)
@@ -143,27 +141,9 @@ class Publisher:
             self._send(shard, value, written)
 
     def _send(self, shard: int, value: bytes, written: Headers) -> None:
-        self._produce(self._topic, shard, value, written)
+        self._sender.send(self._topic, shard, value, written)
         self._sent_records += 1
         self._sent_bytes += len(value)
-
-    def _produce(self, topic: str, partition: int, value: bytes, written: Headers) -> None:
-        while True:
-            try:
-                self._producer.produce(topic, value, partition=partition, headers=written)
-                return
-            except BufferError:
-                self._producer.poll(_FULL_POLL_S)
-                self._raise_fault()
-            except KafkaException as error:
-                raise PublishError(f"{topic}, partition {partition}: {reason(error)}") from error
-
-    def _failed(self, error: object, _message: object) -> None:
-        self._fault = self._fault or str(error)
-
-    def _raise_fault(self) -> None:
-        if self._fault is not None:
-            raise PublishError(f"the topic {self._topic} didn't take a record: {self._fault}")
 
 
 def reset(topic: Topic, epoch: int, at: int, shards: Sequence[int]) -> None:
@@ -173,30 +153,14 @@ def reset(topic: Topic, epoch: int, at: int, shards: Sequence[int]) -> None:
 
 def write_now(topic: Topic, record: AnyRecord, head: Head, shards: Sequence[int]) -> None:
     """Returns when the broker has a record of its own in each of these shards."""
-    faults: list[str] = []
-
-    def failed(error: object, _message: object) -> None:
-        faults.append(str(error))
-
-    producer = topic.producer(failed)
     value, written = encode(record), headers.write(head)
+    sender = Sender(topic)
     try:
         for shard in shards:
-            producer.produce(topic.name, value, partition=shard, headers=written)
-        deadline = time.monotonic() + _NOW_S_MAX
-        while producer.flush(_FLUSH_S) and not faults and time.monotonic() < deadline:
-            pass
-        if faults or len(producer):
-            why = faults[0] if faults else "the broker doesn't answer"
-            raise PublishError(f"the topic {topic.name} didn't take a {head.kind}: {why}")
+            sender.send(topic.name, shard, value, written)
+        sender.flush()
     finally:
-        _close(producer)
-
-
-def _close(producer: Producer) -> None:
-    """Ends its threads and connections now, not when the garbage is collected."""
-    producer.purge()
-    producer.close()
+        sender.close()
 
 
 def _parts(change: Change) -> list[Change]:

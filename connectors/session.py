@@ -41,7 +41,13 @@ class Session:
     """Publishes what the log has beyond the tails, step by step."""
 
     def __init__(
-        self, source: Source, topic: Topic, tails: Tails, pace: Pace, metrics: Metrics
+        self,
+        source: Source,
+        topic: Topic,
+        tails: Tails,
+        pace: Pace,
+        metrics: Metrics,
+        going_on: Callable[[], bool],
     ) -> None:
         self._source = source
         self._pace = pace
@@ -55,7 +61,7 @@ class Session:
         self._listener = ListenerWatch()
         self._open: OpenTxns | None = None
         self._open_asked_at: float | None = None
-        self._publisher = Publisher(topic, tails, metrics)
+        self._publisher = Publisher(topic, tails, metrics, going_on)
         try:
             self._follower = Follower(topic, tails)
         except BaseException:
@@ -66,7 +72,7 @@ class Session:
         self._publisher.close()
         self._follower.close()
 
-    def step(self, going_on: Callable[[], bool]) -> bool:
+    def step(self) -> bool:
         """Looks once and publishes what is new; whether there was anything."""
         looked_at, looked_before = time.monotonic(), self._complete_at
         self._follower.catch_up()
@@ -85,7 +91,7 @@ class Session:
             # Far behind: the next rows are read while these are on their way.
             self._publisher.serve()
         else:
-            self._publisher.flush(going_on)
+            self._publisher.flush()
         self._measure(poll, looked_at, looked_before, published)
         return self._position > before
 

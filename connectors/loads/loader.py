@@ -12,12 +12,13 @@ from connectors.kafka import Topic
 from connectors.loads import batch, plan
 from connectors.loads.asks import Asks
 from connectors.loads.batch import Database
-from connectors.loads.kafka_sink import KafkaSink, Stopped
+from connectors.loads.kafka_sink import KafkaSink
 from connectors.loads.lists import Lists
 from connectors.loads.metrics import LoadMetrics
 from connectors.loads.plan import Planned
 from connectors.loads.queue import Queue
 from connectors.orders import obey
+from connectors.sender import Stopped
 from hive.errors import MachineError, SourceError
 from hive.reader.snapshot import open_snapshot
 from state.records import Scope, ScopeKind

@@ -1,5 +1,6 @@
 """A Kafka broker for the tests."""
 
+import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -88,6 +89,16 @@ class MortalBroker:
         assert self._process is not None
         self._process.kill()
         self._process.wait()
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """It is there, and takes nothing."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
 
     def end(self) -> None:
         self._running.close()

@@ -1,0 +1,93 @@
+"""Records on their way to the brokers: in order and within limits, or with an error."""
+
+import time
+from collections.abc import Callable
+
+from confluent_kafka import KafkaException, Message, Producer
+
+from connectors.headers import Headers
+from connectors.kafka import WAITING_RECORDS_MAX, Topic, reason
+from hive.errors import PublishError
+
+PATIENCE_S = 30.0
+"""How long the brokers may take nothing while something waits for them."""
+_LOOK_S = 0.05
+
+
+class Stopped(Exception):  # noqa: N818
+    """Who sends isn't to go on; what the brokers haven't got will be forgotten."""
+
+
+class Sender:
+    """For one thread. What is sent to a partition is there in this order, or an error is raised."""
+
+    def __init__(
+        self,
+        topic: Topic,
+        going_on: Callable[[], bool] = lambda: True,
+        *,
+        waiting_max: int = WAITING_RECORDS_MAX,
+    ) -> None:
+        """Waits end by `Stopped` when it isn't to go on."""
+        self._servers = topic.servers
+        self._going_on = going_on
+        self._fault: str | None = None
+        self._producer: Producer = topic.producer(self._failed, waiting_max)
+
+    def send(self, topic: str, partition: int, value: bytes, written: Headers) -> None:
+        """Waits while too many are under way."""
+        if self._took(topic, partition, value, written):
+            return
+
+        def look() -> bool:
+            self._producer.poll(_LOOK_S)
+            return self._took(topic, partition, value, written)
+
+        self._wait(look)
+
+    def serve(self) -> None:
+        """Notices what went wrong so far; waits for nothing."""
+        self._producer.poll(0)
+        self._raise_fault()
+
+    def flush(self) -> None:
+        """Returns when the brokers have everything."""
+        self._wait(lambda: not self._producer.flush(_LOOK_S))
+
+    def close(self) -> None:
+        """Ends threads and connections now, not when the garbage is collected."""
+        self._producer.purge()
+        self._producer.close()
+
+    def _took(self, topic: str, partition: int, value: bytes, written: Headers) -> bool:
+        try:
+            self._producer.produce(topic, value, partition=partition, headers=written)
+        except BufferError:
+            return False
+        except KafkaException as error:
+            raise PublishError(f"{topic}, partition {partition}: {reason(error)}") from error
+        return True
+
+    def _wait(self, look: Callable[[], bool]) -> None:
+        """Until a look, each of which takes a moment, finds it done."""
+        waiting, moved_at = len(self._producer), time.monotonic()
+        while not look():
+            self._raise_fault()
+            if not self._going_on():
+                raise Stopped
+            before, waiting = waiting, len(self._producer)
+            if waiting < before:
+                moved_at = time.monotonic()
+            elif time.monotonic() - moved_at > PATIENCE_S:
+                raise PublishError(
+                    f"the brokers at {self._servers} took nothing for {PATIENCE_S:g} s, while "
+                    f"{waiting} records wait: do they run, and can they be reached?"
+                )
+        self._raise_fault()
+
+    def _failed(self, error: object, message: Message) -> None:
+        self._fault = self._fault or f"the topic {message.topic()} didn't take a record: {error}"
+
+    def _raise_fault(self) -> None:
+        if self._fault is not None:
+            raise PublishError(self._fault)
