@@ -10,13 +10,14 @@ import httpx
 import orjson
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from hive.errors import InputError, MachineError
+from hive.names import parse_table_name
 from metatide.client import (
     Answer,
     Client,
     Need,
-    NotFoundError,
     Position,
     ServerError,
     Settings,
@@ -28,6 +29,7 @@ from metatide.stack.state import StateFile
 T = TypeVar("T")
 Rows = Callable[[Any], Iterable[tuple[str, ...]]]
 
+WAIT_MS_MAX = 60_000
 _CONSISTENCIES = ("any", "at_least", "write_ids", "latest")
 
 
@@ -49,19 +51,22 @@ def asking(function: Callable[..., None]) -> Callable[..., None]:
     ) -> None:
         least = _position(min_position)
         need = Need(consistency, write_ids, table_id, accept_newer, least, max_wait_ms)
+        _check(need)
         config = effective.config
-        trusted = config.reads.tls_ca
-        settings = Settings(config.client.token, verify=str(trusted) if trusted else True)
-        url = config.client.server or _running(config)
+        url = _server(config)
         show = Show(explain=explain, as_json=as_json or not sys.stdout.isatty())
         try:
-            with Client(url, settings) as client:
+            with Client(url, _settings(config)) as client:
                 function(client=client, need=need, show=show, **rest)
-        except (NotFoundError, ServerError) as error:
+        except ServerError as error:
+            if error.status == 401:
+                raise InputError(_wrong_token(url, config)) from error
             kind = MachineError if isinstance(error, UnavailableError) else InputError
-            raise kind(str(error)) from error
+            raise kind(error.detail) from error
         except httpx.HTTPError as error:
-            raise MachineError(f"{url} does not answer: {error}") from error
+            raise MachineError(
+                f"{url} does not answer: {error}; start it, or name another by --server"
+            ) from error
 
     options = [
         click.option(
@@ -77,7 +82,7 @@ def asking(function: Callable[..., None]) -> Callable[..., None]:
         ),
         click.option(
             "--max-wait-ms",
-            type=int,
+            type=click.IntRange(0, WAIT_MS_MAX),
             metavar="N",
             help="How long to wait for the cache before the database is asked.",
         ),
@@ -105,14 +110,30 @@ class Show:
         if self._as_json:
             click.echo(orjson.dumps(answer.value, option=orjson.OPT_INDENT_2))
         else:
-            table = Table(*headings, box=None, header_style="bold", pad_edge=False)
+            table = Table(box=None, header_style="bold", pad_edge=False)
+            for heading in headings:
+                table.add_column(heading, overflow="fold")
             for row in rows(answer.value):
-                table.add_row(*row)
+                # Names and comments may have what looks like markup.
+                table.add_row(*map(Text, row))
             Console().print(table)
         if answer.next is not None:
             click.echo(f"more follow: --after {answer.next!r}", err=True)
         if self._explain:
             click.echo(_explanation(answer), err=True)
+
+
+def table_name(_: click.Context, __: click.Parameter, text: str) -> str:
+    """Of an argument that names a table."""
+    parse_table_name(text)
+    return text
+
+
+def not_empty(_: click.Context, parameter: click.Parameter, text: str) -> str:
+    """Of an argument that is a part of a path."""
+    if not text:
+        raise InputError(f"{parameter.human_readable_name} is empty: name one")
+    return text
 
 
 def _explanation(answer: Answer[T]) -> str:
@@ -127,6 +148,40 @@ def _position(text: str | None) -> Position | None:
         return Position.parse(text)
     except ValueError:
         raise InputError(f"bad position {text!r}: write EPOCH:EVENT, as 0:1234") from None
+
+
+def _check(need: Need) -> None:
+    """What would be left aside in silence, or refused in the server's words."""
+    if need.consistency == "at_least" and need.min_position is None:
+        raise InputError("--consistency at_least needs --min-position EPOCH:EVENT")
+    if (need.write_ids is None) != (need.table_id is None):
+        raise InputError(
+            "--write-ids and --table-id go together: `metatide get write-ids DB.TABLE` tells both"
+        )
+    if need.accept_newer and need.write_ids is None:
+        raise InputError("--accept-newer says something of --write-ids: give these, too")
+
+
+def _settings(config: Config) -> Settings:
+    token, trusted = config.client.token, config.reads.tls_ca
+    if token is not None and not (token.isascii() and token.isprintable()):
+        raise InputError("client.token has characters that no token has: set it anew")
+    if trusted is not None and not trusted.is_file():
+        raise InputError(f"reads.tls_ca: there is no file {trusted}")
+    return Settings(token, verify=str(trusted) if trusted else True)
+
+
+def _wrong_token(url: str, config: Config) -> str:
+    if config.client.token is None:
+        return f"{url} wants a token: set METATIDE_CLIENT_TOKEN to one of the role read"
+    return f"{url} doesn't know the token that METATIDE_CLIENT_TOKEN gives"
+
+
+def _server(config: Config) -> str:
+    url = config.client.server or _running(config)
+    if not url.startswith(("http://", "https://")):
+        raise InputError(f"bad server {url!r}: write http://HOST:PORT")
+    return url
 
 
 def _running(config: Config) -> str:

@@ -1,12 +1,15 @@
 """`metatide get`: ask a server, as a table on a terminal and as JSON in a pipe."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import click
 
-from metatide.cli.asking import Rows, Show, asking, cell
-from metatide.client import Client, Need, Which
+from hive.errors import InputError
+from metatide.cli.asking import Rows, Show, asking, cell, not_empty, table_name
+from metatide.client import Answer, Client, Need, Object, Which
+
+_TYPES = "MANAGED_TABLE", "EXTERNAL_TABLE", "VIRTUAL_VIEW", "MATERIALIZED_VIEW"
 
 
 @click.group("get")
@@ -19,7 +22,7 @@ def command() -> None:
 
 
 @command.command()
-@click.argument("name", metavar="DB.TABLE")
+@click.argument("name", metavar="DB.TABLE", callback=table_name)
 @asking
 def table(client: Client, need: Need, show: Show, name: str) -> None:
     """A table."""
@@ -27,9 +30,15 @@ def table(client: Client, need: Need, show: Show, name: str) -> None:
 
 
 @command.command()
-@click.argument("db", metavar="DB")
+@click.argument("db", metavar="DB", callback=not_empty)
 @click.option("--pattern", default="*", help="Hive's pattern: * and |.")
-@click.option("--type", "types", multiple=True, help="Of this type only; may be repeated.")
+@click.option(
+    "--type",
+    "types",
+    type=click.Choice(_TYPES, case_sensitive=False),
+    multiple=True,
+    help="Of this type only; may be repeated.",
+)
 @click.option("--after", default="", help="The page after this name.")
 @asking
 def tables(
@@ -43,11 +52,13 @@ def tables(
 ) -> None:
     """The tables of a database, or of all that match Hive's pattern."""
     if "*" in db or "|" in db:
-        answer = client.table_metadata(db, pattern, types, after, need=need)
+        catalog, _, databases = db.rpartition(".")
+        answer = client.table_metadata(databases, pattern, types, after, catalog, need)
         columns = "dbName", "tableName", "tableType", "ownerName"
         show(answer, ("database", "table", "type", "owner"), _columns(*columns))
     else:
         answer = client.table_names(db, pattern, types, after, need)
+        _check_database(client, db, answer, need)
         show(answer, ("table", "type", "owner"), _columns("tableName", "tableType", "ownerName"))
 
 
@@ -59,7 +70,7 @@ def catalogs(client: Client, need: Need, show: Show) -> None:
 
 
 @command.command()
-@click.argument("db", metavar="DB")
+@click.argument("db", metavar="DB", callback=not_empty)
 @asking
 def database(client: Client, need: Need, show: Show, db: str) -> None:
     """A database."""
@@ -77,18 +88,19 @@ def databases(client: Client, need: Need, show: Show, pattern: str, catalog: str
 
 
 @command.command()
-@click.argument("db", metavar="DB")
+@click.argument("db", metavar="DB", callback=not_empty)
 @click.option("--pattern", default="*", help="Hive's pattern: * and |.")
 @asking
 def functions(client: Client, need: Need, show: Show, db: str, pattern: str) -> None:
     """The functions of a database."""
     answer = client.functions(db, pattern, need)
+    _check_database(client, db, answer, need)
     show(answer, ("function", "class"), _columns("functionName", "className"))
 
 
 @command.command()
-@click.argument("db", metavar="DB")
-@click.argument("name", metavar="FUNCTION")
+@click.argument("db", metavar="DB", callback=not_empty)
+@click.argument("name", metavar="FUNCTION", callback=not_empty)
 @asking
 def function(client: Client, need: Need, show: Show, db: str, name: str) -> None:
     """A function."""
@@ -96,8 +108,8 @@ def function(client: Client, need: Need, show: Show, db: str, name: str) -> None
 
 
 @command.command()
-@click.argument("name", metavar="DB.TABLE")
-@click.argument("partition", metavar="PARTITION")
+@click.argument("name", metavar="DB.TABLE", callback=table_name)
+@click.argument("partition", metavar="PARTITION", callback=not_empty)
 @asking
 def partition(client: Client, need: Need, show: Show, name: str, partition: str) -> None:
     """A partition by its name, as ds=2026-01-01/hr=7."""
@@ -105,7 +117,7 @@ def partition(client: Client, need: Need, show: Show, name: str, partition: str)
 
 
 @command.command()
-@click.argument("name", metavar="DB.TABLE")
+@click.argument("name", metavar="DB.TABLE", callback=table_name)
 @click.option("--filter", "filter_", default="", help="Hive's filter, as \"ds >= '2026-01-01'\".")
 @click.option("--prefix", multiple=True, help="The first values, each once; empty for any.")
 @click.option("--name", "names", multiple=True, help="A partition's name; may be repeated.")
@@ -138,7 +150,7 @@ def partitions(
 
 
 @command.command()
-@click.argument("name", metavar="DB.TABLE")
+@click.argument("name", metavar="DB.TABLE", callback=table_name)
 @click.option("--column", "columns", multiple=True, help="This column only; may be repeated.")
 @click.option("--partition", "names", multiple=True, help="Of this partition; may be repeated.")
 @click.option("--as-one", is_flag=True, help="Of all these partitions together, as one figure.")
@@ -158,6 +170,8 @@ def statistics(
     figures = "colName", "colType", "statsData"
     headings = "column", "type", "statistics"
     if as_one:
+        if not (names and columns):
+            raise InputError("--as-one needs --partition and --column, each as often as you like")
         answer = client.aggregate_statistics(name, names, columns, engine, need)
         show(answer, headings, _columns(*figures))
     elif names:
@@ -175,7 +189,7 @@ def statistics(
 
 
 @command.command()
-@click.argument("name", metavar="DB.TABLE")
+@click.argument("name", metavar="DB.TABLE", callback=table_name)
 @asking
 def constraints(client: Client, need: Need, show: Show, name: str) -> None:
     """The constraints of a table."""
@@ -202,8 +216,30 @@ def write_ids(client: Client, need: Need, show: Show, names: tuple[str, ...], tx
     )
 
 
-def _fields(value: dict[str, Any]) -> Iterable[tuple[str, ...]]:
-    return ((name, cell(one)) for name, one in value.items())
+def _check_database(client: Client, db: str, answer: Answer[list[Object]], need: Need) -> None:
+    """A list is empty, too, where there is no such database."""
+    if not answer.value:
+        client.database(db, need)
+
+
+def _fields(value: Object, within: str = "") -> Iterator[tuple[str, ...]]:
+    """Those of what is in it, too; columns as they are declared."""
+    for name, one in value.items():
+        if isinstance(one, dict) and one:
+            yield from _fields(one, f"{within}{name}.")
+        elif isinstance(one, list) and one and all(map(_is_column, one)):
+            yield f"{within}{name}", "\n".join(map(_declared, one))
+        else:
+            yield f"{within}{name}", cell(one)
+
+
+def _is_column(value: Any) -> bool:
+    return isinstance(value, dict) and value.keys() - {"comment"} == {"name", "type"}
+
+
+def _declared(column: Object) -> str:
+    comment = column.get("comment")
+    return f"{column['name']} {column['type']}" + (f"  {comment}" if comment else "")
 
 
 def _columns(*fields: str) -> Rows:

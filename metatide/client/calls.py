@@ -39,8 +39,13 @@ class Call(Generic[T]):
     def read(self, response: httpx.Response) -> Answer[T]:
         """The answer; raises what the server said instead."""
         check(response)
-        body = response.json()
-        value = body if self.key is None else body[self.key]
+        try:
+            body = response.json()
+            value = body if self.key is None else body[self.key]
+        except (ValueError, KeyError, TypeError):
+            raise _strange(response) from None
+        if "metatide-source" not in response.headers:
+            raise _strange(response)
         return grounds(response.headers, value, body.get("next") if self.key else None)
 
 
@@ -63,12 +68,21 @@ def check(response: httpx.Response) -> None:
     try:
         detail = str(response.json()["detail"])
     except (ValueError, KeyError, TypeError):
+        if response.status_code != 503:
+            raise _strange(response) from None
         detail = response.text[:300] or response.reason_phrase
     if response.status_code == 404:
         raise NotFoundError(404, detail)
     if response.status_code == 503:
         raise UnavailableError(503, detail, float(response.headers.get("retry-after", 1)))
     raise ServerError(response.status_code, detail)
+
+
+def _strange(response: httpx.Response) -> ServerError:
+    return ServerError(
+        response.status_code,
+        f"what answers at {response.url} doesn't answer as Metatide does: name a worker's address",
+    )
 
 
 def split(table: str) -> tuple[str, str, str]:

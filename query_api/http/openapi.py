@@ -60,7 +60,7 @@ def document(more: Iterable[Operation] = ()) -> dict[str, Any]:
         },
         "paths": {
             **{re.sub(":path", "", one.path): _path(one, examples) for one in ENDPOINTS},
-            **described(operations, {status: _problem(what) for status, what in PROBLEMS.items()}),
+            **described(operations, {status: _problem(what) for status, what in _PROBLEMS.items()}),
         },
         "components": {
             "schemas": {
@@ -131,7 +131,7 @@ def _operation(
                 "content": content,
             },
             "304": {"description": "The answer is the one that If-None-Match names"},
-            **{status: _problem(PROBLEMS[status]) for status in _FAILURES},
+            **{status: _problem(_PROBLEMS[status]) for status in _FAILURES},
         },
     }
 
@@ -183,7 +183,7 @@ def _problem(what: str) -> dict[str, Any]:
     return {"description": what, "content": {"application/problem+json": {"schema": schema}}}
 
 
-PROBLEMS: Final = {
+_PROBLEMS: Final = {
     "400": "The request makes no sense",
     "401": "The token is not known",
     "403": "Only for administrators, see docs/operate.md",

@@ -149,6 +149,8 @@ def _name(chosen: tuple[str, Values]) -> str:
 
 
 def _fit(keys: Values, values: Values) -> Values:
+    if not keys:
+        raise InputError("the table has no partitions: it has no keys")
     if len(keys) != len(values):
         raise InputError(f"give {len(keys)} values, one for each of the keys {', '.join(keys)}")
     return keys

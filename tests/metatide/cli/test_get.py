@@ -1,16 +1,28 @@
 """`metatide get` against a real server."""
 
 from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 from click.testing import CliRunner, Result
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
 from hive.errors import InputError, MachineError
 from metatide.cli import root
+from metatide.cli.asking import Show
+from metatide.client import Answer, Position
 from metatide.stack.machine import free_port
-from tests.metatide.client.serving import serving
+from query_api.database.fallback import FromDatabase
+from query_api.http import Settings
+from query_api.http.access import read_tokens
+from query_api.reads import ListFunctions, ListTables, Read, Slice
+from tests.metatide.client.serving import serving, serving_app
 from tests.metatide.client.test_client import DAYS, Told, warm
 from tests.support.terminal import on_a_terminal
 
@@ -52,6 +64,7 @@ def test_every_read_has_a_command(url: str) -> None:
     assert json("partitions", "sales.orders", "--count") == len(DAYS)
     assert json("partitions", "sales.orders", "--prefix", DAYS[1]) == [f"ds={DAYS[1]}"]
     assert json("tables", "s*|x")[0]["dbName"] == "sales"
+    assert json("tables", "hive.s*")[0]["tableName"] == "orders"
     assert json("database", "sales")["name"] == "sales"
     assert json("functions", "sales") == []
     assert json("statistics", "sales.orders", "--partition", one) == {}
@@ -77,6 +90,10 @@ def test_on_a_terminal_it_is_a_table(url: str) -> None:
         ["table", "type", "owner"],
         ["orders", "MANAGED_TABLE", "ann"],
     ]
+    shown = on_a_terminal("get", "table", "sales.orders", *arguments)
+    rows = [line.split() for line in shown.splitlines()]
+    assert ["sd.location", "s3a://lake/sales/orders"] in rows
+    assert ["sd.cols", "amount", "bigint"] in rows
     partitions = on_a_terminal("get", "partitions", "sales.orders", "--whole", *arguments)
     assert f"s3a://lake/{DAYS[0]}" in partitions
 
@@ -84,7 +101,12 @@ def test_on_a_terminal_it_is_a_table(url: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "says"),
     [
-        (["table", "sales.never"], InputError, "there is no table"),
+        (["table", "sales.never"], InputError, r"there is no table hive\.sales\.never$"),
+        (["table", "orders"], InputError, r"write db\.table or catalog\.db\.table"),
+        (["database", ""], InputError, "DB is empty"),
+        (["statistics", "sales.orders", "--as-one"], InputError, "--partition and --column"),
+        (["table", "sales.orders", "--write-ids", "[1:]"], InputError, "--table-id go together"),
+        (["table", "sales.orders", "--accept-newer"], InputError, "--write-ids"),
         (["partitions", "sales.orders", "--filter", "ds"], InputError, "bad filter"),
         (["table", "sales.orders", "--min-position", "5"], InputError, "write EPOCH:EVENT"),
         (["table", "sales.orders", "--min-position", "0:99"], MachineError, "behind"),
@@ -97,7 +119,66 @@ def test_errors_are_one_line(
         get(url, *arguments)
 
 
+class Empty(Told):
+    """A database in whose databases nothing is."""
+
+    async def answer(self, read: Read[Any]) -> FromDatabase[Any]:
+        if isinstance(read, ListTables | ListFunctions):
+            return FromDatabase(Slice([], None), 5)
+        return await super().answer(read)
+
+
+@pytest.mark.parametrize("what", ["tables", "functions"])
+def test_an_empty_list_is_told_from_one_of_nowhere(what: str) -> None:
+    with serving(warm(), Empty()) as url:
+        assert orjson.loads(get(url, what, "sales", "--pattern", "no*").stdout) == []
+        with pytest.raises(InputError, match=r"there is no database hive\.never$"):
+            get(url, what, "never")
+
+
 def test_a_server_that_is_not_there() -> None:
     url = f"http://127.0.0.1:{free_port()}"
-    with pytest.raises(MachineError, match="does not answer"):
+    with pytest.raises(MachineError, match=r"does not answer.*--server"):
         get(url, "table", "sales.orders")
+    with pytest.raises(InputError, match="write http://HOST:PORT"):
+        get(url.removeprefix("http://"), "table", "sales.orders")
+
+
+def test_a_server_of_something_else() -> None:
+    def ours(_: Request) -> Response:
+        return JSONResponse({"eventId": 5})
+
+    routes = [Route("/v1/current-event", ours)]
+    with serving_app(Starlette(routes=routes)) as url:
+        for command in ("databases", "event"):
+            with pytest.raises(InputError, match="doesn't answer as Metatide does"):
+                get(url, command)
+
+
+def test_who_lacks_a_token_is_told_where_to_put_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "tokens"
+    path.write_text(f"read {sha256(b'known').hexdigest()}\n")
+    with serving(warm(), Told(), Settings(tokens=read_tokens(path))) as url:
+        with pytest.raises(InputError, match="wants a token: set METATIDE_CLIENT_TOKEN"):
+            get(url, "event")
+        monkeypatch.setenv("METATIDE_CLIENT_TOKEN", "other")
+        with pytest.raises(InputError, match="doesn't know the token"):
+            get(url, "event")
+        monkeypatch.setenv("METATIDE_CLIENT_TOKEN", "bäd")
+        with pytest.raises(InputError, match="characters that no token has"):
+            get(url, "event")
+        monkeypatch.setenv("METATIDE_CLIENT_TOKEN", "known")
+        assert orjson.loads(get(url, "event").stdout) == 5
+
+
+def test_what_looks_like_markup_is_shown_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    show = Show(explain=False, as_json=False)
+    answer = Answer(["a=[red]", "a=[/]"], "cache", "fresh", Position(0, 1))
+    show(answer, ("partition",), lambda value: ((one,) for one in value))
+    assert [line.strip() for line in capsys.readouterr().out.splitlines()] == [
+        "partition",
+        "a=[red]",
+        "a=[/]",
+    ]

@@ -74,6 +74,14 @@ def test_every_answer_has_the_form_that_the_document_tells() -> None:
     assert page["next"] == f"ds={DAYS[1]}"
 
 
+def test_a_table_without_partitions_is_told_from_wrong_values() -> None:
+    shards = MemoryShards(MemoryShard(change(1, CreateTable(table_image(keys=())))))
+    [plain] = get(shards, f"{TABLE}/partitions/ds=1?{ANY}")
+    assert plain.json()["detail"] == "the table has no partitions: it has no keys"
+    [short] = get(warm(), f"{TABLE}/partitions/ds=1/hr=2?{ANY}")
+    assert short.json()["detail"] == "give 1 values, one for each of the keys ds"
+
+
 def test_pages_follow_each_other_to_the_end() -> None:
     names: list[str] = []
     shards, after = warm(), ""
