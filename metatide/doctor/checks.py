@@ -7,7 +7,7 @@ from confluent_kafka import KafkaException
 from sqlalchemy.exc import SQLAlchemyError
 
 from hive.errors import MetatideError
-from metatide.doctor import database, java, kafka, log, metastore
+from metatide.doctor import database, expressions, java, kafka, log, metastore
 from metatide.doctor.finding import Finding, Status, failed, unchecked
 from metatide.doctor.target import Target
 
@@ -43,6 +43,7 @@ CHECKS = (
     Check("parameter stripping", metastore.stripping, "metastore"),
     Check("log retention", metastore.retention, "metastore"),
     Check("authorization hooks", metastore.authorization, "metastore"),
+    Check("expressions", expressions.readable),
 )
 
 

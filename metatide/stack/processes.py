@@ -7,10 +7,9 @@ import httpx
 import sqlalchemy as sa
 
 from metatide.config import Effective
-from metatide.stack import jars
 from metatide.stack.kafka import Kafka
 from metatide.stack.machine import ANY, LOOPBACK
-from metatide.stack.metastore import Metastore, java_21
+from metatide.stack.metastore import Metastore, own_classes
 from metatide.stack.metastore import Settings as MetastoreSettings
 from metatide.stack.ports import Ports
 from metatide.stack.postgres import Postgres
@@ -100,8 +99,9 @@ def services(effective: Effective, ports: Ports) -> list[Service]:
     if upstream is not None:
         settings["METATIDE_UPSTREAM_URL"] = upstream
     if config.metastore and config.thrift.hive_classpath is None:
-        settings["METATIDE_THRIFT_HIVE_CLASSPATH"] = f"{jars.path_of('hive')}/*"
-        settings["METATIDE_THRIFT_HIVE_JAVA"] = str(java_21())
+        classpath, java = own_classes()
+        settings["METATIDE_THRIFT_HIVE_CLASSPATH"] = classpath
+        settings["METATIDE_THRIFT_HIVE_JAVA"] = str(java)
     speaks_thrift = upstream is not None or config.thrift.port is not None
     folder = str(config.data_dir)
     connect = ("metatide", "connect", "--data-dir", folder)

@@ -27,7 +27,8 @@ REMEMBERED: Final = 4096
 REMEMBERED_BYTES_MAX: Final = 16 << 20
 BACK_OFF_S: Final = 1.0
 BACK_OFF_S_MAX: Final = 300.0
-_READER: Final = "org.apache.hadoop.hive.ql.optimizer.ppr.PartitionExpressionForMetastore"
+READER: Final = "org.apache.hadoop.hive.ql.optimizer.ppr.PartitionExpressionForMetastore"
+"""Hive's class that makes filters of expressions."""
 
 log = structlog.get_logger(__name__)
 
@@ -130,7 +131,7 @@ class Expressions:
         gateway = None
         try:
             gateway = await Gateway.start(self._settings.program, self._settings.classpath)
-            self._reader = await gateway.new(_READER)
+            self._reader = await gateway.new(READER)
             self._gateway, gateway = gateway, None
         except JavaError as error:
             self._put_off(error)
