@@ -25,10 +25,10 @@ def world(url: str, *, events: int, shards: int, seed: int = 7) -> World:
     """A run of the demo from the beginning of its log."""
     store = Store(url)
     runs.write(store, events, seed=seed)
-    return folded(store, shards)
+    return folded(url, store, shards)
 
 
-def folded(store: Store, shards: int) -> World:
+def folded(url: str, store: Store, shards: int) -> World:
     """What is in a database that a log tells from the beginning."""
     source = MemoryShards(*(MemoryShard() for _ in range(shards)))
     rows = [
@@ -41,5 +41,6 @@ def folded(store: Store, shards: int) -> World:
             assert shard is not None
             actions = routed.get(number, ())
             shard.fold([Change(0, row.event_id - 1, row.event_id, actions)])
-    url = store.engine.url.render_as_string(hide_password=False)
-    return World(url, store, source, rows[-1].event_id)
+    url = store.engine.url.set(drivername=store.engine.dialect.name)
+    url_of_it = url.render_as_string(hide_password=False)
+    return World(url_of_it, store, source, rows[-1].event_id)

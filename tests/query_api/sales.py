@@ -44,7 +44,7 @@ def sales(url: str) -> World:
         _write(actor)
     finally:
         actor.sink.close()
-    return folded(store, 1)
+    return folded(url, store, 1)
 
 
 def _write(actor: Actor) -> None:
