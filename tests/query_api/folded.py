@@ -41,6 +41,4 @@ def folded(url: str, store: Store, shards: int) -> World:
             assert shard is not None
             actions = routed.get(number, ())
             shard.fold([Change(0, row.event_id - 1, row.event_id, actions)])
-    url = store.engine.url.set(drivername=store.engine.dialect.name)
-    url_of_it = url.render_as_string(hide_password=False)
-    return World(url_of_it, store, source, rows[-1].event_id)
+    return World(url, store, source, rows[-1].event_id)
