@@ -49,7 +49,7 @@ from state.records import Change
 from state.records import Scope as LoadScope
 from state.records.actions import AnyAction, CreateTable, PutPartitions
 from state.records.objects import PartitionImage, TableImage
-from state.store import Identity, MemoryBudget, Position, Store
+from state.store import Commits, Identity, MemoryBudget, Position, Store
 from state.store.families import SHARD_FAMILIES
 from tests.support import postgres
 
@@ -82,6 +82,10 @@ class OneShard:
     @property
     def position(self) -> Position:
         return self._store.position
+
+    @property
+    def commits(self) -> Commits:
+        return self._store.commits
 
     def snapshot(self) -> View:
         return self._store.snapshot()

@@ -11,7 +11,7 @@ from hive.errors import MetatideError
 from processors.topic import Topic
 from processors.waiters import Waiters
 from state.image import Images, Manifest
-from state.store import MemoryBudget, Position, ReadOnlyStore, Snapshot
+from state.store import Commits, MemoryBudget, Position, ReadOnlyStore, Snapshot
 from state.store.families import SHARD_FAMILIES
 
 log = structlog.get_logger(__name__)
@@ -33,6 +33,11 @@ class ImagedShard:
     @property
     def position(self) -> Position:
         return self._store.position
+
+    @property
+    def commits(self) -> Commits:
+        """None ever comes."""
+        return self._store.commits
 
     def snapshot(self) -> Snapshot | None:
         """What the image holds."""

@@ -28,7 +28,7 @@ from processors.signals import Signals
 from processors.topic import Topic
 from processors.waiters import Waiters
 from state.image import Images, Manifest
-from state.store import MemoryBudget, Position, Snapshot, Store, set_aside
+from state.store import Commits, MemoryBudget, Position, Snapshot, Store, set_aside
 from state.store.families import SHARD_FAMILIES
 
 SLICE_S: Final = 0.005
@@ -100,6 +100,11 @@ class Shard:
     def position(self) -> Position:
         """How far reads are; zeros while there is no store."""
         return Position() if self._store is None else self._store.position
+
+    @property
+    def commits(self) -> Commits | None:
+        """Of the store that is open now; None while there is none."""
+        return None if self._store is None else self._store.commits
 
     @property
     def live(self) -> bool:

@@ -1,13 +1,15 @@
 """The shards as the worker that hosts the server gives them."""
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from query_api.positions import Position
 from query_api.targets import Kind, Target
+from state import keys
 from state.kv import View
 from state.reading import ShardReader
 from state.records import Scope, ScopeKind
 from state.records.routing import home_shard, table_shard
+from state.store import Commits
 from state.store import Position as StorePosition
 
 
@@ -17,6 +19,11 @@ class Shard(Protocol):
     @property
     def position(self) -> StorePosition:
         """Of the last commit; it costs nothing to ask."""
+        ...
+
+    @property
+    def commits(self) -> Commits | None:
+        """Of the store that `snapshot` is of."""
         ...
 
     def snapshot(self) -> View | None:
@@ -47,6 +54,24 @@ class ShardSource(Protocol):
         ...
 
 
+class Moment(NamedTuple):
+    """What something was read of: targets in one shard, at one commit."""
+
+    shard: int
+    targets: tuple[Target, ...]
+    reached: Position
+    commits: Commits
+    commit: int
+
+
+class _Seen(NamedTuple):
+    """A reader, and the least commit that it shows."""
+
+    commits: Commits
+    commit: int
+    reader: ShardReader
+
+
 class Views:
     """One reader a shard, renewed when the shard has moved: requests between two commits share it.
 
@@ -55,7 +80,7 @@ class Views:
 
     def __init__(self, source: ShardSource) -> None:
         self.source = source
-        self._readers: dict[int, tuple[Shard, StorePosition, ShardReader]] = {}
+        self._seen: dict[int, _Seen] = {}
 
     def shard_of(self, target: Target) -> int:
         """Databases are in every shard: any that is here will do."""
@@ -70,20 +95,44 @@ class Views:
     def reader(self, number: int) -> ShardReader | None:
         """A moment not before this call; None when the shard isn't here."""
         shard = self.source.shard(number)
-        if shard is None:
-            self._readers.pop(number, None)
+        commits = None if shard is None else shard.commits
+        if shard is None or commits is None:
+            self._seen.pop(number, None)
             return None
-        position = shard.position
-        known = self._readers.get(number)
-        if known is not None and known[0] is shard and known[1] == position:
-            return known[2]
+        commit, known = commits.count, self._seen.get(number)
+        if known is not None and known.commits is commits and known.commit == commit:
+            return known.reader
         view = shard.snapshot()
         if view is None:
-            self._readers.pop(number, None)
+            self._seen.pop(number, None)
             return None
         reader = ShardReader(view)
-        self._readers[number] = shard, position, reader
+        self._seen[number] = _Seen(commits, commit, reader)
         return reader
+
+    def moment(
+        self, number: int, reader: ShardReader, targets: tuple[Target, ...]
+    ) -> Moment | None:
+        """What was read of a reader; None when the shard has moved since it was made."""
+        if self.reader(number) is not reader:
+            return None
+        seen = self._seen[number]
+        reached = Position(reader.head.epoch, reader.head.applied)
+        return Moment(number, targets, reached, seen.commits, seen.commit)
+
+    def renewed(self, moment: Moment) -> Moment | None:
+        """The same as of now, or None if any of it may have changed since."""
+        shard = self.source.shard(moment.shard)
+        if shard is None or shard.commits is not moment.commits:
+            return None
+        # What is counted and reached by now, was noted before: it is checked after.
+        commit, position = moment.commits.count, shard.position
+        if commit == moment.commit:
+            return moment
+        if not moment.commits.untouched(map(_group_of, moment.targets), moment.commit):
+            return None
+        reached = Position(position.epoch, position.applied)
+        return moment._replace(reached=reached, commit=commit)
 
     def own_reader(self, number: int) -> ShardReader | None:
         """One that nobody shares, for another thread."""
@@ -100,6 +149,15 @@ class Views:
             if (shard := self.source.shard(number)) is not None
         )
         return max(positions, default=Position(0, 0))
+
+
+def _group_of(target: Target) -> bytes:
+    """The keys that this is made of."""
+    if target.is_of_table:
+        return keys.table_suffix(target.name)
+    if target.kind in (Kind.NAMES, Kind.FUNCTIONS):
+        return keys.texts((target.name.catalog, target.name.db))
+    return keys.texts((target.name.catalog,))
 
 
 _SCOPES = {

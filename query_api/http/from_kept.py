@@ -51,14 +51,14 @@ class FromKept:
         kept = self._kept.get(key)
         if kept is None or self._tokens.role_of(authorization) < Role.READ:
             return False
-        position = None
+        position = kept.reached
         if kept.latest_of:
             state = scope.setdefault("state", {})
             found = state["told"] if "told" in state else await self._after_now(kept.reached)
             if found is None or self._kept.get(key) is not kept or not kept.is_latest(found):
                 state["told"] = found
                 return False
-            position = max(kept.reached, Position(found.epoch, found.current))
+            position = max(position, Position(found.epoch, found.current))
         response = kept.response(known, accepted)
         self._kept.put_head(key, kept, scope, response)
         kept.count()

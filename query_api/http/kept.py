@@ -1,7 +1,7 @@
-"""Answers that are kept as long as the shard that they came from stands still.
+"""Answers that are kept as long as nothing changes that they were made of.
 
-Between two commits of a shard the same question has the same answer, down to the bytes. So what
-decides is asked once: whether the shard has moved since. For `latest` the database is asked as
+As long as no commit of the shard touches what was read, the same question has the same answer, down
+to the bytes. So what decides is asked once: whether any did. For `latest` the database is asked as
 well, each time, whether anything touched what was read.
 """
 
@@ -14,8 +14,7 @@ from starlette.types import Scope
 from query_api.http.messages import JSON, Headers, compressed, etag_of, is_etag_in
 from query_api.latest.log import LatestLog
 from query_api.positions import Position
-from query_api.resolver.resolver import Moment
-from query_api.shards import Views
+from query_api.shards import Moment, Views
 from query_api.targets import Target
 
 BYTES_MAX: Final = 64 * 1024 * 1024
@@ -48,7 +47,7 @@ class Kept:
         count: Callable[[], None],
     ) -> None:
         """`latest_of` are the targets that the database is asked about; none but for `latest`."""
-        self.shard, self.reader, _ = moment
+        self.moment = moment
         self.latest_of = latest_of
         self.size = len(body) + _OVERHEAD_BYTES
         self.count = count
@@ -60,7 +59,7 @@ class Kept:
 
     @property
     def reached(self) -> Position:
-        return Position(self.reader.head.epoch, self.reader.head.applied)
+        return self.moment.reached
 
     def is_latest(self, found: LatestLog) -> bool:
         """Whether nothing touched it up to what was current at the time of this read."""
@@ -89,7 +88,6 @@ class Short(NamedTuple):
     status: int
     before: bytes
     """Headers up to the value of the position, which may be another one each time."""
-    position: bytes
     after: bytes
 
     @property
@@ -113,12 +111,13 @@ class KeptAnswers:
         kept = self._kept.get(key)
         if kept is None:
             return None
-        reader = kept.reader
-        if self._views.reader(kept.shard) is reader and not self._is_rewound(reader.head.epoch):
-            self._kept.move_to_end(key)
-            return kept
-        self._drop(key)
-        return None
+        moment = self._views.renewed(kept.moment)
+        if moment is None or self._is_rewound(moment.reached.epoch):
+            self._drop(key)
+            return None
+        kept.moment = moment
+        self._kept.move_to_end(key)
+        return kept
 
     def put(self, key: Key, kept: Kept) -> None:
         if kept.size > ANSWER_BYTES_MAX:
@@ -163,21 +162,20 @@ class KeptAnswers:
                 self._heads.pop(head, None)
 
 
-def _around_position(response: Response) -> tuple[bytes, bytes, bytes]:
+def _around_position(response: Response) -> tuple[bytes, bytes]:
     _, headers, body = response
     lines = b"".join(b"%b: %b\r\n" % header for header in headers)
     mark = b"%b: " % _POSITION
     before, found, rest = lines.partition(mark)
     assert found, "an answer without its position"
-    position, _, after = rest.partition(b"\r\n")
-    return before + mark, position, b"\r\n%b\r\n%b" % (after, body)
+    _, _, after = rest.partition(b"\r\n")
+    return before + mark, b"\r\n%b\r\n%b" % (after, body)
 
 
-def messages(response: Response, position: Position | None) -> tuple[dict[str, Any], ...]:
+def messages(response: Response, position: Position) -> tuple[dict[str, Any], ...]:
     """What is sent; `position` stands in the place of the one that was kept."""
     status, headers, body = response
-    if position is not None:
-        text = str(position).encode()
-        headers = [(name, text if name == _POSITION else value) for name, value in headers]
+    text = str(position).encode()
+    headers = [(name, text if name == _POSITION else value) for name, value in headers]
     start = {"type": "http.response.start", "status": status, "headers": headers}
     return start, {"type": "http.response.body", "body": body} if body else _EMPTY

@@ -150,7 +150,7 @@ class ReadProtocol(HttpToolsProtocol):
         # A whole request came, though nothing has parsed it.
         self._begun = self._completed = max(1, self._begun)
         if not short.needs_latest:
-            self._write(short, short.position)
+            self._write(short, short.kept.reached)
         elif self._latest is None:
             return False
         else:
@@ -167,18 +167,18 @@ class ReadProtocol(HttpToolsProtocol):
         is_kept = self._kept.by_head(data) is short
         if found is not None and is_kept and short.kept.is_latest(found):
             position = max(short.kept.reached, Position(found.epoch, found.current))
-            self._write(short, str(position).encode())
+            self._write(short, position)
         else:
             self._receive(data, told=found)
         self.flow.resume_reading()
         for more in held or ():
             self.data_received(more)
 
-    def _write(self, short: Short, position: bytes) -> None:
+    def _write(self, short: Short, position: Position) -> None:
         parts = [STATUS_LINE[short.status]]
         for name, value in self.server_state.default_headers:
             parts += (name, b": ", value, b"\r\n")
-        parts += (short.before, position, short.after)
+        parts += (short.before, str(position).encode(), short.after)
         self.transport.write(b"".join(parts))
         short.kept.count()
         self._was_short = True

@@ -29,7 +29,7 @@ from query_api.resolver.facts import Facts
 from query_api.resolver.loads import Loads
 from query_api.resolver.look import look
 from query_api.resolver.rival import Rival
-from query_api.shards import Views
+from query_api.shards import Moment, Views
 from query_api.targets import Kind, Target, of_database
 from state import entries, keys
 from state.reading import ShardReader
@@ -57,15 +57,6 @@ class Database(Protocol):
     async def after_now(self, reached: Position, /) -> LatestLog | None: ...
 
 
-class Moment(NamedTuple):
-    """One shard at one moment."""
-
-    shard: int
-    reader: ShardReader
-    targets: tuple[Target, ...]
-    """What was read of it."""
-
-
 class Answer(NamedTuple, Generic[A]):
     """What is answered, and on what grounds."""
 
@@ -76,7 +67,7 @@ class Answer(NamedTuple, Generic[A]):
     detail: str = ""
     moment: Moment | None = None
     """What it was made of, if it depends on nothing else: the same question has the same answer
-    as long as the shard doesn't move. `latest` depends on the database, too."""
+    as long as none of it changes. `latest` depends on the database, too."""
 
 
 class Judged(NamedTuple):
@@ -86,6 +77,8 @@ class Judged(NamedTuple):
     facts: Facts
     verdict: Verdict
     reader: ShardReader | None
+    by_list: Target | None = None
+    """The list of names that shows that there is no such table."""
 
 
 class Miss(NamedTuple):
@@ -218,9 +211,9 @@ class Resolver:
         head = Position(reader.head.epoch, reader.head.applied)
         if not requirement.latest and any(one.verdict.position != head for one in served):
             return None
-        if self._views.reader(number) is not reader:
-            return None
-        return Moment(number, reader, tuple(one.target for one in judged))
+        targets = (one.target for one in judged)
+        by_list = (one.by_list for one in judged if one.by_list is not None)
+        return self._views.moment(number, reader, (*targets, *by_list))
 
     async def _ask_database(self, read: Read[A]) -> tuple[A | NoSuchObjectError, Position]:
         reached = self._views.reached
@@ -349,7 +342,7 @@ class _Sight:
         # Unread is what may serve once the database has told what is current.
         may_serve = listed.verdict.serves or listed.verdict.reason is Reason.UNREAD
         if may_serve and not _has(listed.reader, keys.name(target.db, target.name.table)):
-            return listed._replace(target=target)
+            return listed._replace(target=target, by_list=listed.target)
         return judged
 
     def _judge_once(self, target: Target) -> Judged:

@@ -8,7 +8,7 @@ import msgspec
 
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
-from query_api.resolver.resolver import Moment
+from query_api.shards import Moment
 from query_api.targets import Target
 
 
@@ -68,9 +68,8 @@ class Answer(msgspec.Struct, eq=False):
     reason: Reason
     position: Position
     moment: Moment | None = None
-    """The one shard and snapshot that it was made of, if it depends on nothing else: while that
-    shard stands still, the same method with the same arguments has the same result. Only for
-    results that are bytes."""
+    """What it was made of, if it depends on nothing else: while that doesn't change, the same
+    method with the same arguments has the same result. Only for results that are bytes."""
     latest_of: tuple[Target, ...] = ()
     """With a moment: targets that nothing may have touched since, as the database must say each
     time. That is so wherever `latest` was required; without it, no moment may be given then."""

@@ -54,7 +54,7 @@ class ClientCalls:
         if len(data) < 12 or data[:7] != _CALL_HEAD:
             return False
         kept = self._hub.kept.get(_key(data))
-        if kept is None or not self._reflects_own_writes(kept.position):
+        if kept is None or not self._reflects_own_writes(kept.reached):
             return False
         self._began = perf_counter()
         head = data[4 : 12 + data[7]]
@@ -191,10 +191,8 @@ class ClientCalls:
         if answer.moment is None or data[:7] != _CALL_HEAD:
             return
         kept = Kept(
-            answer.moment.shard,
-            answer.moment.reader,
+            answer.moment,
             answer.latest_of,
-            answer.position,
             answer.reason,
             result,
             self._hub.metrics.of(message.method),

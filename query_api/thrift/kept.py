@@ -1,4 +1,4 @@
-"""Replies that are kept as long as the shard that they came from stands still.
+"""Replies that are kept as long as nothing changes that they were made of.
 
 A call is known by its bytes, so that one that was asked before isn't even scanned.
 """
@@ -12,10 +12,9 @@ import msgspec
 from query_api.latest.log import LatestLog
 from query_api.positions import Position
 from query_api.reasons import Reason
-from query_api.shards import Views
+from query_api.shards import Moment, Views
 from query_api.targets import Target
 from query_api.thrift.metrics import MethodFigures
-from state.reading import ShardReader
 
 BYTES_MAX: Final = 128 * 1024 * 1024
 RESULT_BYTES_MAX: Final = 1024 * 1024
@@ -25,18 +24,16 @@ _OVERHEAD_BYTES: Final = 500
 class Kept(msgspec.Struct, eq=False):
     """A result, and what makes it true."""
 
-    shard: int
-    reader: ShardReader
+    moment: Moment
     latest_of: tuple[Target, ...]
     """What the database is asked about each time; nothing but for `latest`."""
-    position: Position
     reason: Reason
     result: bytes
     figures: MethodFigures
 
     @property
     def reached(self) -> Position:
-        return Position(self.reader.head.epoch, self.reader.head.applied)
+        return self.moment.reached
 
     def is_latest(self, found: LatestLog) -> bool:
         """Whether nothing touched it up to what was current at the time of this read."""
@@ -57,11 +54,13 @@ class KeptReplies:
         kept = self._kept.get(call)
         if kept is None:
             return None
-        if self._views.reader(kept.shard) is kept.reader:
-            self._kept.move_to_end(call)
-            return None if self._is_rewound(kept.position.epoch) else kept
-        self._drop(call)
-        return None
+        moment = self._views.renewed(kept.moment)
+        if moment is None or self._is_rewound(moment.reached.epoch):
+            self._drop(call)
+            return None
+        kept.moment = moment
+        self._kept.move_to_end(call)
+        return kept
 
     def put(self, call: bytes, kept: Kept) -> None:
         if len(kept.result) > RESULT_BYTES_MAX:

@@ -1,5 +1,6 @@
 """Where the state of a shard is kept: one RocksDB a shard, and its twin in memory."""
 
+from state.store.commits import Commits
 from state.store.faults import set_aside
 from state.store.memory import MemoryStore
 from state.store.metadata import Identity, Position
@@ -10,6 +11,7 @@ from state.store.snapshot import Snapshot
 from state.store.store import Store
 
 __all__ = [
+    "Commits",
     "Family",
     "Identity",
     "MemoryBudget",

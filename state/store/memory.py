@@ -4,6 +4,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 
 from state.kv import in_one_kind
+from state.store.commits import Commits
 from state.store.metadata import Position
 from state.store.overlay import Overlay
 
@@ -47,6 +48,7 @@ class MemoryStore:
     """Behaves as `Store` does, and is gone with the process."""
 
     def __init__(self) -> None:
+        self.commits = Commits()
         self._view = MemoryView({})
         self._position = Position()
 
@@ -62,6 +64,7 @@ class MemoryStore:
 
     def commit(self, transaction: Overlay, position: Position) -> None:
         assert position.offset >= self._position.offset, "a commit goes back in the topic"
+        self.commits.begin(transaction)
         entries = self._view.entries
         for start, end in transaction.ranges:
             for key, _ in self._view.scan(start, end):
@@ -73,4 +76,5 @@ class MemoryStore:
                 entries[changed] = value
         self._view.changed()
         self._position = position
+        self.commits.count += 1
         transaction.clear()

@@ -13,6 +13,7 @@ from rocksdict import AccessType, Rdict
 from hive.errors import OtherStoreError
 from state.store import metadata
 from state.store.columns import Columns
+from state.store.commits import Commits
 from state.store.faults import Faults
 from state.store.metadata import Identity, Position
 from state.store.options import (
@@ -56,6 +57,7 @@ class ReadOnlyStore:
             for family in (plain, Family(name=metadata.FAMILY), *families)
         }
         self._lock = Lock()
+        self.commits = Commits()
         self._snapshots: WeakSet[Snapshot] = WeakSet()
         try:
             database = Rdict(

@@ -76,6 +76,7 @@ class Store(ReadOnlyStore):
         """
         assert position.offset >= self._position.offset, "a commit goes back in the topic"
         self._faults.check()
+        self.commits.begin(transaction)
         batch = WriteBatch(raw_mode=True)
         route, handles = self._columns.route, self._columns.handles
         if not handles:
@@ -104,6 +105,7 @@ class Store(ReadOnlyStore):
                 raise self._faults.typed(error) from error
             if position is not None:
                 self._position = position
+                self.commits.count += 1
 
     def checkpoint(self, path: Path) -> Position:
         """Makes `path` a copy by hard links, and says which position it is at.

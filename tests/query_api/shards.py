@@ -8,6 +8,8 @@ from hive.names import TableName, table_name
 from hive.thrift.binary import encode
 from hive.thrift.structs import DATABASE, PARTITION, TABLE
 from processors.fold import Fold
+from query_api.shards import Moment, Views
+from query_api.targets import Kind, Target
 from state.kv import View
 from state.reading import ShardReader
 from state.records import (
@@ -29,7 +31,7 @@ from state.records.objects import (
     TableImage,
     WriteIdsImage,
 )
-from state.store import MemoryStore, Position, Store
+from state.store import Commits, MemoryStore, Position, Store
 
 SALES = DatabaseName("hive", "sales")
 ORDERS = table_name(None, "sales", "orders")
@@ -155,6 +157,10 @@ class MemoryShard:
     def position(self) -> Position:
         return self.store.position
 
+    @property
+    def commits(self) -> Commits:
+        return self.store.commits
+
     def fold(self, records: Iterable[AnyRecord]) -> None:
         for record in records:
             txn = self.store.transaction()
@@ -208,3 +214,12 @@ class MemoryShards:
 
     def ask_for_load(self, scope: Scope, floor: int) -> None:
         self.asked.append((scope, floor))
+
+
+def moment(views: Views, *targets: Target) -> Moment:
+    """These targets, or a table, as the first shard has them now."""
+    reader = views.reader(0)
+    assert reader is not None
+    found = views.moment(0, reader, targets or (Target(Kind.TABLE, ORDERS),))
+    assert found is not None
+    return found

@@ -11,13 +11,12 @@ from hive.errors import InputError
 from query_api.latest.log import LatestLog
 from query_api.positions import Position
 from query_api.reasons import Reason
-from query_api.resolver.resolver import Moment
 from query_api.targets import Kind, Target
 from query_api.thrift.call import Answer, Call, Relay, Substitute
 from query_api.thrift.connection import PUT_OFF_BYTES_MAX
 from query_api.thrift.settings import ThriftSettings
 from state.records.actions import CreateTable
-from tests.query_api.shards import ORDERS, change, table_image
+from tests.query_api.shards import ORDERS, change, moment, table_image
 from tests.query_api.thrift.serving import (
     Client,
     Metastore,
@@ -216,12 +215,10 @@ def test_an_answer_that_breaks_off_ends_the_connection() -> None:
     run(test())
 
 
-def test_what_is_kept_is_answered_without_asking_until_the_shard_moves() -> None:
+def test_what_is_kept_is_answered_without_asking_until_it_changes() -> None:
     async def test() -> None:
         def kept(call: Call) -> Answer:
-            reader = here.server._hub.views.reader(0)
-            assert reader is not None
-            return answer("kept", moment=Moment(0, reader, ()))
+            return answer("kept", moment=moment(here.server._hub.views))
 
         async with serving(get_table=kept) as here:
             client = await here.connect()
@@ -248,9 +245,7 @@ def test_what_is_kept_and_must_be_the_latest_is_compared_with_the_log_each_time(
 
     async def test() -> None:
         def kept(call: Call) -> Answer:
-            reader = here.server._hub.views.reader(0)
-            assert reader is not None
-            return answer("kept", moment=Moment(0, reader, ()), latest_of=(target,))
+            return answer("kept", moment=moment(here.server._hub.views), latest_of=(target,))
 
         async with serving(get_table=kept) as here:
             here.database.log = LatestLog(0, 0, [])
@@ -303,9 +298,7 @@ def test_own_writes_that_nobody_can_date_leave_reads_to_the_metastore() -> None:
 def test_kept_answers_from_before_an_own_write_are_not_given() -> None:
     async def test() -> None:
         def kept(call: Call) -> Answer:
-            reader = here.server._hub.views.reader(0)
-            assert reader is not None
-            return answer("kept", event=4, moment=Moment(0, reader, ()))
+            return answer("kept", event=4, moment=moment(here.server._hub.views))
 
         async with serving(Metastore(), get_table=kept) as here:
             client, other = await here.connect(), await here.connect()

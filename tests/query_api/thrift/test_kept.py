@@ -2,13 +2,12 @@
 
 import pytest
 
-from query_api.positions import Position
 from query_api.reasons import Reason
 from query_api.shards import Views
 from query_api.thrift import kept as module
 from query_api.thrift.kept import Kept, KeptReplies
 from query_api.thrift.metrics import MethodFigures
-from tests.query_api.shards import MemoryShard, MemoryShards
+from tests.query_api.shards import MemoryShard, MemoryShards, moment
 
 KIB = 1024
 
@@ -16,13 +15,11 @@ KIB = 1024
 def test_what_was_used_longest_ago_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BYTES_MAX", 100 * KIB)
     views = Views(MemoryShards(MemoryShard()))
-    reader = views.reader(0)
-    assert reader is not None
     replies = KeptReplies(views, lambda _: False)
 
     def put(call: bytes, size: int = 10 * KIB) -> None:
-        figures, position = MethodFigures(), Position(0, 1)
-        replies.put(call, Kept(0, reader, (), position, Reason.FRESH, b"x" * size, figures))
+        figures = MethodFigures()
+        replies.put(call, Kept(moment(views), (), Reason.FRESH, b"x" * size, figures))
 
     for number in range(40):
         put(b"%d" % number)
@@ -39,11 +36,9 @@ def test_what_was_used_longest_ago_goes_first(monkeypatch: pytest.MonkeyPatch) -
 
 def test_nothing_of_a_rewound_history_is_given() -> None:
     views = Views(MemoryShards(MemoryShard()))
-    reader = views.reader(0)
-    assert reader is not None
     rewound: list[int] = []
     replies = KeptReplies(views, lambda epoch: epoch in rewound)
-    kept = Kept(0, reader, (), Position(0, 1), Reason.FRESH, b"x", MethodFigures())
+    kept = Kept(moment(views), (), Reason.FRESH, b"x", MethodFigures())
     replies.put(b"call", kept)
     assert replies.get(b"call") is kept
     rewound.append(0)

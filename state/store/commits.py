@@ -1,0 +1,95 @@
+"""What the commits of a store touched, for those who keep what they read of it."""
+
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from state import heads, keys, kv
+from state.heads import Head
+from state.store.overlay import Overlay
+
+KEYS_MAX: Final = 256
+"""A commit of more counts as one that touched everything: a shard that catches up isn't slowed."""
+GROUPS_MAX: Final = 20_000
+_END: Final = b"\x00\x01"
+_TEXTS: Final = {
+    **dict.fromkeys(map(ord, keys.KINDS), 3),
+    **dict.fromkeys(map(ord, (keys.NAMES_LOADS, keys.NAME, keys.FUNCTION)), 2),
+    **dict.fromkeys(map(ord, (keys.CATALOG_LOADS, keys.DATABASE)), 1),
+    **dict.fromkeys(map(ord, (keys.HEAD, keys.PART, keys.TXN, keys.ENDED_TXN)), 0),
+}
+"""How many texts after the kind tell to which group a key belongs. Without any it belongs to none:
+it is the head, or only the fold reads it."""
+
+
+class Commits:
+    """Counts the commits of an open store, and knows which was the last to touch a group of keys.
+
+    A group is a table, a database's names, or a catalog's databases: the texts that its keys begin
+    with. 1. What a commit touches is noted before it can be seen. 2. Whatever isn't known to be
+    untouched counts as touched. 3. It takes bounded memory, and little time from a commit.
+
+    The writer notes; readers may be in another thread.
+    """
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._head: Head | None = None
+        self._last: dict[bytes, int] = {}
+        self._everything = 0
+
+    def begin(self, transaction: Overlay) -> None:
+        """Notes what the next commit touches. It must be counted when it can be seen."""
+        number = self.count + 1
+        head = transaction.changes.get(keys.HEAD)
+        groups = _groups(transaction)
+        if head is not None and not self._moves_on_only(head):
+            groups = None
+        if groups is None or len(self._last) > GROUPS_MAX:
+            self._everything = number
+            self._last.clear()
+        else:
+            self._last.update(dict.fromkeys(groups, number))
+
+    def untouched(self, groups: Iterable[bytes], since: int) -> bool:
+        """Whether no commit after this one touched any of them."""
+        # In this order: what is forgotten was counted for everything before.
+        return (
+            all(self._last.get(group, 0) <= since for group in groups) and self._everything <= since
+        )
+
+    def _moves_on_only(self, value: bytes) -> bool:
+        """Whether nothing but the last event is another one in the head."""
+        before, self._head = self._head, msgspec.structs.replace(heads.decode(value), applied=0)
+        return before == self._head
+
+
+def _groups(transaction: Overlay) -> set[bytes] | None:
+    """None where that would take long to tell, or can't be told."""
+    if len(transaction.changes) > KEYS_MAX:
+        return None
+    groups = set()
+    for key in transaction.changes:
+        group = _group(key)
+        if group is None:
+            return None
+        groups.add(group)
+    for start, end in transaction.ranges:
+        group = _group(start)
+        if group is None or end > kv.after(start[:1] + group):
+            return None
+        groups.add(group)
+    return groups
+
+
+def _group(key: bytes) -> bytes | None:
+    """Empty where it belongs to none; None where that can't be told."""
+    count, end = _TEXTS.get(key[0]), 1
+    if count is None:
+        return None
+    for _ in range(count):
+        end = key.find(_END, end) + len(_END)
+        if end < 1 + len(_END):
+            return None
+    return key[1:end]

@@ -1,0 +1,158 @@
+"""What was answered stays right as long as nothing changed that it was made of."""
+
+import asyncio
+from collections import Counter
+from random import Random
+from typing import Any
+
+from connectors.routing import route
+from connectors.translate import translate
+from hive.errors import NoSuchObjectError
+from hive.events.decode import decode
+from hive.events.row import row_from_mapping
+from hive.names import TableName
+from query_api.positions import Position
+from query_api.reads import (
+    CountPartitions,
+    GetConstraints,
+    GetDatabase,
+    GetTable,
+    GetTableStatistics,
+    ListDatabases,
+    ListPartitionNames,
+    ListTables,
+    Read,
+    Slice,
+)
+from query_api.requirement import Consistency, Requirement
+from query_api.resolver.resolver import Answer, Resolver
+from query_api.shards import Moment, Views
+from query_api.targets import Kind, Target
+from state.records import Change, Pause
+from state.records.actions import DropDatabase
+from tests.metatide.demo import runs
+from tests.query_api.folded import World
+from tests.query_api.http.asking import Nowhere
+from tests.query_api.shards import (
+    ORDERS,
+    SALES,
+    MemoryShard,
+    MemoryShards,
+    change,
+    load_names,
+    load_table,
+    moment,
+    name_image,
+)
+
+ANYTHING = Requirement(Consistency.ANY, latest=False)
+KEPT_MAX = 40
+
+
+def test_as_long_as_a_moment_is_renewed_the_answer_is_what_would_be_answered_now(
+    small_world: World,
+) -> None:
+    rows = [
+        row_from_mapping({str(name): value for name, value in row._mapping.items()})
+        for row in runs.rows(small_world.store)
+    ]
+    reads, random = reads_of(small_world), Random(1)
+    source = MemoryShards(MemoryShard(), MemoryShard())
+    views = Views(source)
+    resolver = Resolver(views, Nowhere())
+    kept: dict[Read[Any], tuple[Moment, Any]] = {}
+    seen: Counter[str] = Counter()
+
+    async def follow() -> None:
+        for row in rows:
+            routed = route(translate(decode(row)), source.count)
+            for number, shard in enumerate(source.shards):
+                assert shard is not None
+                shard.fold([Change(0, row.event_id - 1, row.event_id, routed.get(number, ()))])
+            for read, (before, value) in list(kept.items()):
+                renewed = views.renewed(before)
+                if renewed is None:
+                    seen["changed"] += 1
+                    del kept[read]
+                    continue
+                found = await resolver.cached(read, ANYTHING)
+                assert isinstance(found, Answer), (read, found)
+                assert plain(found.value) == value, read
+                assert renewed.reached == found.position == Position(0, row.event_id)
+                kept[read] = renewed, value
+                seen["same"] += 1
+                seen["absent"] += isinstance(found.value, NoSuchObjectError)
+            for read in random.sample(reads, 4):
+                found = await resolver.cached(read, ANYTHING)
+                if isinstance(found, Answer) and found.moment and len(kept) < KEPT_MAX:
+                    kept[read] = found.moment, plain(found.value)
+
+    asyncio.run(follow())
+    resolver.close()
+    assert seen["same"] > 10 * seen["changed"]
+    assert seen["changed"] > 100
+    assert seen["absent"] > 100
+
+
+def reads_of(world: World) -> list[Read[Any]]:
+    """Of all that there is in the end, what isn't there at first included."""
+    reads: list[Read[Any]] = [ListDatabases("hive")]
+    shards = [one for one in world.shards.shards if one is not None]
+    for db in {db for shard in shards for db in shard.reader().database_names()}:
+        reads += (GetDatabase(db), ListTables(db), GetTable(TableName(db.catalog, db.db, "none")))
+    for table in {table for shard in shards for table in shard.reader().table_names()}:
+        reads += (GetTable(table), ListPartitionNames(table), CountPartitions(table))
+        reads += (GetTableStatistics(table), GetConstraints(table))
+    return sorted(reads, key=repr)
+
+
+def plain(value: Any) -> Any:
+    if isinstance(value, NoSuchObjectError):
+        return str(value)
+    return (list(value.items), value.next) if isinstance(value, Slice) else value
+
+
+def test_a_moment_ends_with_its_store_and_with_what_moves_the_head() -> None:
+    shard = MemoryShard(change(1), *load_table(1))
+    source = MemoryShards(shard)
+    views = Views(source)
+    before = moment(views)
+    assert views.renewed(before) is before
+    shard.fold([change(2)])
+    after = views.renewed(before)
+    assert after is not None
+    assert (after.reached, after.commit) == (Position(0, 2), before.commit + 1)
+    shard.fold([Pause(0, 1, paused=True)])
+    assert views.renewed(after) is None
+    again = moment(views)
+    source.shards[0] = None
+    assert views.renewed(again) is None
+    source.shards[0] = MemoryShard(change(1), *load_table(1))
+    assert views.renewed(again) is None
+
+
+def test_that_there_is_no_table_depends_on_the_list_of_names() -> None:
+    shard = MemoryShard(change(1), *load_names(1, name_image("orders")))
+    views = Views(MemoryShards(shard))
+    resolver = Resolver(views, Nowhere())
+    found = asyncio.run(resolver.cached(GetTable(ORDERS._replace(table="none")), ANYTHING))
+    resolver.close()
+    assert isinstance(found, Answer)
+    assert isinstance(found.value, NoSuchObjectError)
+    assert found.moment is not None
+    assert views.renewed(found.moment) is not None
+    shard.fold([change(2)])
+    moved = views.renewed(found.moment)
+    assert moved is not None
+    shard.fold([change(3, DropDatabase(SALES))])
+    assert views.renewed(moved) is None
+
+
+def test_a_reader_of_before_has_no_moment() -> None:
+    shard = MemoryShard(change(1), *load_table(1))
+    views = Views(MemoryShards(shard))
+    reader, target = views.reader(0), Target(Kind.TABLE, ORDERS)
+    assert reader is not None
+    assert views.moment(0, reader, (target,)) is not None
+    shard.fold([change(2)])
+    assert views.moment(0, reader, (target,)) is None
