@@ -20,6 +20,7 @@ public class Clients {
     public static class Client extends Thread {
         final long[] nanos = new long[1 << 20];
         int count = 0;
+        volatile long asked = 0;
         volatile boolean counts = false;
         volatile boolean ends = false;
         volatile Throwable fault = null;
@@ -53,6 +54,7 @@ public class Clients {
                 while (!this.ends) {
                     long began = System.nanoTime();
                     this.ask();
+                    this.asked++;
                     if (this.counts && this.count < this.nanos.length) {
                         this.nanos[this.count++] = System.nanoTime() - began;
                     }
@@ -153,7 +155,10 @@ public class Clients {
         }
     }
 
-    /** How many calls a second, and after how many microseconds half and 99% were answered. */
+    /**
+     * How many calls a second, after how many microseconds half and 99% were answered, and how many
+     * there were with those to warm up.
+     */
     public String run(
             int port, String call, String db, String prefix, int tables, String ids, int variants,
             int clients, double warmUpS, double seconds) throws Exception {
@@ -171,6 +176,7 @@ public class Clients {
         this.set(all, false);
         double took = (System.nanoTime() - began) / 1e9;
         int count = 0;
+        long asked = 0;
         for (int number = 0; number < clients; number++) {
             all[number].ends = true;
             all[number].join();
@@ -178,6 +184,7 @@ public class Clients {
                 throw new RuntimeException(all[number].fault);
             }
             count += all[number].count;
+            asked += all[number].asked;
         }
         long[] nanos = new long[count];
         int at = 0;
@@ -189,7 +196,8 @@ public class Clients {
             throw new IllegalStateException("no answer to " + call + " in time");
         }
         Arrays.sort(nanos);
-        return count / took + " " + nanos[count / 2] / 1e3 + " " + nanos[(int) (count * 0.99)] / 1e3;
+        return count / took + " " + nanos[count / 2] / 1e3 + " " + nanos[(int) (count * 0.99)] / 1e3
+            + " " + asked;
     }
 
     private void set(Client[] all, boolean counts) {

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from random import Random
@@ -222,7 +222,14 @@ class Prototype(asyncio.Protocol):
         self._transport.write(header(Kind.REPLY, scanner.method, scanner.sequence) + body)
 
 
-async def run_server(store: Store, port: int, url: str, upstream: str) -> None:
+async def run_server(
+    store: Store,
+    port: int,
+    url: str,
+    upstream: str,
+    beside: Callable[[], asyncio.Protocol] = Prototype,
+) -> None:
+    """One port further, what it is compared with."""
     primary = Primary(url) if url else None
     database = primary or NoDatabase()
     views = Views(OneShard(store))
@@ -231,7 +238,7 @@ async def run_server(store: Store, port: int, url: str, upstream: str) -> None:
     addresses = (ThriftUrl(upstream).address,) if upstream else ()
     server = ThriftServer(methods, views, database, upstream=UpstreamSettings(addresses))
     await server.start("127.0.0.1", port)
-    await asyncio.get_running_loop().create_server(Prototype, "127.0.0.1", port + 1)
+    await asyncio.get_running_loop().create_server(beside, "127.0.0.1", port + 1)
     if url:
         await follow(store, bounded_engine(url, connections=1, statement_timeout_ms=1000))
     await asyncio.Event().wait()

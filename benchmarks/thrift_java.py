@@ -4,17 +4,22 @@ Closed loops, one connection a client, in one process of Java. Both sides have 1
 of 20 columns with 110,000 partitions. A metastore's rows are copies of one table that it made.
 Columns: the server under `any` and `latest`; under `write_ids` transactional tables, with the list
 and the table's id in each call, beside the same calls without them; a Hive 4.2 metastore on
-PostgreSQL with ObjectStore, and with CachedStore in event mode.
+PostgreSQL with ObjectStore, and with CachedStore in event mode. `bare` is the baseline: on the same
+event loop, the bytes that the server gave the first time, and nothing else. `cpu_us` is what a call
+costs the server and the clients: where those take most of it, their reading is what is measured.
 
-python -m benchmarks.thrift_java [any] [latest] [write_ids] [ObjectStore] [CachedStore] [relayed]
-    [--seconds 2] [--clients 1 8] [--variants 2000] [--calls get_partition …]
+python -m benchmarks.thrift_java
+    [bare] [any] [latest] [write_ids] [ObjectStore] [CachedStore] [relayed]
+    [--seconds 2] [--clients 1 8] [--variants 2000] [--calls get_partition …] [--one-core]
 
 What is named is measured; without a name, everything. A column of the server takes a minute, one
 of a metastore another one to fill its database.
-Each call is one of so many different ones, by chance.
+Each call is one of so many different ones, by chance. `--one-core` keeps clients and server on one
+core: alone on two, each waits for the other to be woken, which takes longer than a call.
 """
 
 import argparse
+import asyncio
 import json
 import os
 import socket
@@ -24,10 +29,12 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from time import monotonic, perf_counter, sleep
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, cast
 
+import psutil
 import pyspark
 import sqlalchemy as sa
 import uvloop
@@ -35,16 +42,18 @@ from py4j.java_gateway import JavaGateway
 
 from benchmarks import thrift
 from benchmarks.http import free_port
-from benchmarks.thrift import DB, EVENT, MIB, TABLES, WIDE
+from benchmarks.thrift import DB, EVENT, MIB, TABLES, WIDE, cpu_s
 from hive.names import table_name
 from hive.schema import Version, create, metadata
 from hive.thrift.binary import decode, encode
 from hive.thrift.structs import TABLE
 from metatide.config.values import ThriftUrl
 from metatide.stack.database import make_engine
+from metatide.stack.machine import LOOPBACK
 from metatide.stack.metastore import Metastore, Settings
 from metatide.stack.ports import Ports
 from query_api.thrift.gateway import OPENED
+from query_api.thrift.scanner import Scanner
 from state.records import Change
 from state.records.actions import AllocateWriteIds, AnyAction, CommitTxn, CreateTable
 from state.records.objects import TableImage
@@ -55,7 +64,8 @@ from tests.support import hms_objects as objects
 from tests.support.hive_java import hive_java
 from tests.support.processes import open_folder, running
 
-COLUMNS: Final = ("any", "latest", "write_ids", "ObjectStore", "CachedStore", "relayed")
+COLUMNS: Final = ("bare", "any", "latest", "write_ids", "ObjectStore", "CachedStore", "relayed")
+OURS: Final = ("any", "latest")
 CALLS: Final = (
     *("get_table_req", "get_partition", "get_partitions", "get_partitions_by_names_req"),
     *("get_partition_names", "get_partition_names of wide", "get_partitions_by_filter of wide"),
@@ -65,6 +75,11 @@ WITH_IDS: Final = (
     "fetch_partition_names_req",
 )
 """The forms of those calls that can carry a list."""
+JAVA_OPTIONS: Final = (
+    *("-Xmx1g", "-Xmn600m", "-XX:+UseParallelGC", "-Dlog4j2.level=OFF"),
+    *OPENED,
+)
+CORE: Final = 0
 TRANSACTIONAL: Final = 50
 FIRST_ID: Final = 10_001
 IDS: Final = f":1:{2**63 - 1}::"
@@ -104,6 +119,45 @@ def fill(store: Store) -> None:
     thrift.fill(store, event)
 
 
+class Bare(asyncio.Protocol):
+    """Answers each call as the server did the first time."""
+
+    def __init__(self, server_port: int, replies: dict[bytes, tuple[bytes, bytes]]) -> None:
+        """`replies`: what comes before and after the sequence number, by call without its own."""
+        self._server_port = server_port
+        self._replies = replies
+        self._transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        at = 8 + data[7]
+        reply = self._replies.get(data[:at] + data[at + 4 :])
+        if reply is None:
+            self._asking = asyncio.ensure_future(self._ask(data, at))
+        else:
+            self._write(reply, data[at : at + 4])
+
+    def _write(self, reply: tuple[bytes, bytes], sequence: bytes) -> None:
+        assert self._transport is not None
+        self._transport.write(b"".join((reply[0], sequence, reply[1])))
+
+    async def _ask(self, call: bytes, at: int) -> None:
+        reader, writer = await asyncio.open_connection(LOOPBACK, self._server_port)
+        writer.write(call)
+        scanner, reply = Scanner(100 * MIB), b""
+        while True:
+            data = await reader.read(1 << 20)
+            reply += data
+            if not data or scanner.feed(data) >= 0:
+                break
+        writer.close()
+        found = reply[:at], reply[at + 4 :]
+        self._replies[call[:at] + call[at + 4 :]] = found
+        self._write(found, call[at : at + 4])
+
+
 def serve(port: int, url: str, upstream: str) -> None:
     identity = Identity(format_version=1, topic_id="benchmark", partitions=1, shard=0)
     budget = MemoryBudget(128 * MIB)
@@ -111,20 +165,29 @@ def serve(port: int, url: str, upstream: str) -> None:
         path = Path(folder) / "store"
         with Store(path, identity, families=SHARD_FAMILIES, budget=budget) as store:
             fill(store)
-            uvloop.run(thrift.run_server(store, port, url, upstream))
+            beside = partial(Bare, port, {})
+            uvloop.run(thrift.run_server(store, port, url, upstream, beside))
 
 
 # The clients' process.
 
 
+class Side(NamedTuple):
+    """Where calls are sent, and whose processor time they take."""
+
+    port: int
+    process: psutil.Process | None = None
+
+
 @contextmanager
-def endpoint(url: str = "", upstream: str = "") -> Iterator[int]:
+def endpoint(url: str = "", upstream: str = "") -> Iterator[Side]:
+    """The server; one port further, the baseline."""
     port = free_port()
     command = [sys.executable, "-m", "benchmarks.thrift_java", "serve", str(port), url, upstream]
     with subprocess.Popen(command) as process:
         try:
             wait_for(port, process)
-            yield port
+            yield Side(port, psutil.Process(process.pid))
         finally:
             process.terminate()
 
@@ -142,7 +205,7 @@ def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
 
 
 @contextmanager
-def metastore(url: str, name: str) -> Iterator[int]:
+def metastore(url: str, name: str) -> Iterator[Side]:
     with open_folder() as folder:
         cached = name == "CachedStore"
         settings = Settings(sa.make_url(url), folder / "warehouse", cached_store=cached)
@@ -150,14 +213,14 @@ def metastore(url: str, name: str) -> Iterator[int]:
         began = perf_counter()
         with running(service, folder / "log"):
             show(f"{name}: until its port is open", seconds=round(perf_counter() - began, 1))
-            yield ThriftUrl(service.address).address[1]
+            yield Side(ThriftUrl(service.address).address[1])
 
 
 def fill_database(url: str) -> None:
     """With one metastore's rows for one table, and copies of them."""
     with ExitStack() as stack:
-        port = stack.enter_context(metastore(url, "ObjectStore"))
-        client = stack.enter_context(hms_client.connect(f"thrift://127.0.0.1:{port}"))
+        service = stack.enter_context(metastore(url, "ObjectStore"))
+        client = stack.enter_context(hms_client.connect(f"thrift://{LOOPBACK}:{service.port}"))
         client.create_database(DB)
         for name in ("t0", WIDE):
             keys = dict.fromkeys(thrift.keys_of(name), "string")
@@ -202,17 +265,26 @@ class Clients:
         compiler = java.jvm.org.codehaus.janino.SimpleCompiler()
         compiler.cook(Path(__file__).with_name("Clients.java").read_text())
         self._clients = compiler.getClassLoader().loadClass("Clients").newInstance()
+        self.process = psutil.Process(java.jvm.java.lang.ProcessHandle.current().pid())
         self._seconds = seconds
         self._variants = variants
 
     def run(
-        self, port: int, call: str, clients: int, prefix: str = "t", ids: str = ""
-    ) -> dict[str, float]:
+        self, side: Side, call: str, clients: int, prefix: str = "t", ids: str = ""
+    ) -> dict[str, Any]:
         tables = TABLES if prefix == "t" else TRANSACTIONAL
-        what = (port, call, DB, prefix, tables, ids, self._variants)
+        what = (side.port, call, DB, prefix, tables, ids, self._variants)
+        processes = {"server": side.process, "clients": self.process}
+        before = {name: cpu_s(one) for name, one in processes.items() if one is not None}
         told = self._clients.run(*what, clients, WARM_UP_S, self._seconds)
-        per_s, half_us, most_us = map(float, told.split())
-        return {"per_s": round(per_s), "p50_us": round(half_us, 1), "p99_us": round(most_us, 1)}
+        per_s, half_us, most_us, asked = map(float, told.split())
+        cpu_us = {
+            name: round(1e6 * (cpu_s(one) - before[name]) / asked, 1)
+            for name, one in processes.items()
+            if one is not None
+        }
+        figures = {"p50_us": round(half_us, 1), "p99_us": round(most_us, 1)}
+        return {"per_s": round(per_s), **figures, "cpu_us": cpu_us}
 
 
 def show(name: str, **figures: Any) -> None:
@@ -239,36 +311,32 @@ class Figures:
         self.clients = clients
         self._per_s: dict[tuple[str, int], dict[str, float]] = defaultdict(dict)
 
-    def add(self, column: str, asking: Clients, port: int) -> None:
+    def add(self, column: str, asking: Clients, side: Side) -> None:
         for call in self.calls:
             for count in self.clients:
-                found = asking.run(port, call, count)
+                found = asking.run(side, call, count)
                 self._per_s[call, count][column] = found["per_s"]
                 show(f"{column}: {call}", clients=count, **found)
 
     def show_ratios(self) -> None:
         for (call, count), found in self._per_s.items():
-            theirs = {name: per_s for name, per_s in found.items() if "Store" in name}
-            for ours in ("any", "latest"):
-                ratios = (
-                    {name: round(found[ours] / one, 1) for name, one in theirs.items()}
-                    if (ours in found)
-                    else {}
-                )
+            theirs = {name: per_s for name, per_s in found.items() if name not in OURS}
+            for ours in (one for one in OURS if one in found):
+                ratios = {name: round(found[ours] / one, 2) for name, one in theirs.items()}
                 if ratios:
                     show(f"{ours}, times as many: {call}", clients=count, **ratios)
 
 
-def with_lists(asking: Clients, port: int, clients: Sequence[int]) -> None:
+def with_lists(asking: Clients, side: Side, clients: Sequence[int]) -> None:
     for call in WITH_IDS:
         for count in clients:
-            without = asking.run(port, call, count, "w")
-            found = asking.run(port, call, count, "w", IDS)
+            without = asking.run(side, call, count, "w")
+            found = asking.run(side, call, count, "w", IDS)
             ratio = round(found["per_s"] / without["per_s"], 2)
             show(f"write_ids: {call}", clients=count, **found, any=without, of_any=ratio)
 
 
-def relayed(asking: Clients, direct: int, through: int, clients: Sequence[int]) -> None:
+def relayed(asking: Clients, direct: Side, through: Side, clients: Sequence[int]) -> None:
     for count in clients:
         theirs = asking.run(direct, "get_valid_write_ids", count)
         ours = asking.run(through, "get_valid_write_ids", count)
@@ -283,6 +351,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--variants", type=int, default=2_000)
     parser.add_argument("--clients", type=int, nargs="+", default=[1, 8])
+    parser.add_argument("--one-core", action="store_true")
     parser.add_argument("--calls", nargs="+", choices=CALLS, default=CALLS, metavar="CALL")
     given = parser.parse_args()
     columns = given.columns or COLUMNS
@@ -291,36 +360,50 @@ def main() -> None:
     figures = Figures(given.calls, given.clients)
     libraries = Path(pyspark.__file__).parent / "jars"
     janino = [next(libraries.glob(f"{name}-[0-9]*.jar")) for name in ("janino", "commons-compiler")]
-    options = ("-Xmx1g", "-Dlog4j2.level=OFF", *OPENED)
+    if given.one_core:
+        os.sched_setaffinity(0, {CORE})
     with ExitStack() as stack:
-        java = stack.enter_context(hive_java(options, janino))
+        java = stack.enter_context(hive_java(JAVA_OPTIONS, janino))
         asking = Clients(java, given.seconds, given.variants)
         database = stack.enter_context(postgres.server())
-        url = database.new_database()
+        measure_server(columns, figures, asking, database)
         if {"ObjectStore", "CachedStore", "relayed"} & set(columns):
-            began = perf_counter()
-            fill_database(url)
-            show("filling the metastores' database", seconds=round(perf_counter() - began, 1))
-        if {"any", "write_ids"} & set(columns):
-            with endpoint() as port:
-                if "any" in columns:
-                    figures.add("any", asking, port)
-                if "write_ids" in columns:
-                    with_lists(asking, port, given.clients)
-        if "latest" in columns:
-            with endpoint(sequence_only(database.new_database())) as port:
-                figures.add("latest", asking, port)
-        if {"ObjectStore", "relayed"} & set(columns):
-            with metastore(url, "ObjectStore") as port:
-                if "ObjectStore" in columns:
-                    figures.add("ObjectStore", asking, port)
-                if "relayed" in columns:
-                    with endpoint(upstream=f"thrift://127.0.0.1:{port}") as through:
-                        relayed(asking, port, through, given.clients)
-        if "CachedStore" in columns:
-            with metastore(url, "CachedStore") as port:
-                figures.add("CachedStore", asking, port)
+            measure_metastores(columns, figures, asking, database)
     figures.show_ratios()
+
+
+def measure_server(
+    columns: Sequence[str], figures: Figures, asking: Clients, database: postgres.Server
+) -> None:
+    if {"bare", "any", "write_ids"} & set(columns):
+        with endpoint() as side:
+            if "any" in columns:
+                figures.add("any", asking, side)
+            if "bare" in columns:
+                figures.add("bare", asking, side._replace(port=side.port + 1))
+            if "write_ids" in columns:
+                with_lists(asking, side, figures.clients)
+    if "latest" in columns:
+        with endpoint(sequence_only(database.new_database())) as side:
+            figures.add("latest", asking, side)
+
+
+def measure_metastores(
+    columns: Sequence[str], figures: Figures, asking: Clients, database: postgres.Server
+) -> None:
+    url, began = database.new_database(), perf_counter()
+    fill_database(url)
+    show("filling the metastores' database", seconds=round(perf_counter() - began, 1))
+    if {"ObjectStore", "relayed"} & set(columns):
+        with metastore(url, "ObjectStore") as side:
+            if "ObjectStore" in columns:
+                figures.add("ObjectStore", asking, side)
+            if "relayed" in columns:
+                with endpoint(upstream=f"thrift://{LOOPBACK}:{side.port}") as through:
+                    relayed(asking, side, through, figures.clients)
+    if "CachedStore" in columns:
+        with metastore(url, "CachedStore") as side:
+            figures.add("CachedStore", asking, side)
 
 
 if __name__ == "__main__":
