@@ -17,7 +17,7 @@ from metatide.stack.machine import LOOPBACK, free_port
 from tests.support.processes import open_folder
 from tests.support.stacks import Stack, stack
 
-pytestmark = [pytest.mark.hive, pytest.mark.torture]
+pytestmark = pytest.mark.hive
 TIMEOUT_S = 900
 
 
