@@ -82,9 +82,11 @@ class Fold:
         if record.part < last:
             txn.put(keys.event_part(record.upto, record.part), _encode(record.actions))
             return None
-        stored = [txn.get(keys.event_part(record.upto, part)) for part in range(last)]
-        if None in stored:
-            return None
+        earlier: list[AnyAction] = []
+        for part in range(last):
+            stored = txn.get(keys.event_part(record.upto, part))
+            if stored is None:
+                return None
+            earlier += _decode(stored)
         txn.delete_range(keys.PART, kv.after(keys.PART))
-        earlier = [action for value in stored if value for action in _decode(value)]
         return (*earlier, *record.actions)
