@@ -1,11 +1,13 @@
 """The objects that shards of the cache hold, each in one snapshot."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import takewhile
 from typing import Final
 
 from hive.filters.bounds import Span
-from hive.names import TableName, partition_names, partition_names_of
+from hive.names import DEFAULT_PARTITION, TableName, partition_names, partition_names_of
+from hive.thrift.view import PartitionView
 from query_api.objects import ColumnFigures, ConstraintColumns, Values
 from query_api.targets import Kind, Target, of_catalog, of_database
 from state import entries, keys
@@ -48,7 +50,12 @@ class CachedObjects:
             many = keys.split_many(some)
             if len(chosen) > len(known):
                 many = [one for one in many if all(one[place] == value for place, value in chosen)]
-            yield from many
+            yield from many if spans is None else map(partial(self._raw, table), many)
+
+    def _raw(self, table: TableName, values: Values) -> Values:
+        """What filters compare: keys tell an empty value as the name of the default partition."""
+        data = self.partition(table, values) if DEFAULT_PARTITION in values else None
+        return values if data is None else PartitionView(data).values
 
     def partition_names(
         self, table: TableName, columns: Sequence[str], prefix: Sequence[str]

@@ -26,7 +26,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import repeat
 
-from hive.names import TableName
+from hive.names import DEFAULT_PARTITION, TableName
 from state.records.objects import ConstraintKind, DatabaseName
 
 HEAD = b"H"
@@ -165,12 +165,18 @@ def function(db: DatabaseName, function_name: str) -> bytes:
     return of_database(FUNCTION, db) + _text(function_name)
 
 
+def _of_name(values: tuple[str, ...]) -> bytes:
+    """A metastore knows partitions by their names, in which an empty value is the default one's."""
+    return texts(tuple(value or DEFAULT_PARTITION for value in values) if "" in values else values)
+
+
 def partition(table: TableName, values: tuple[str, ...]) -> bytes:
     """A partition's key; with the first few values, the prefix of all that share them."""
-    return PARTITION + table_suffix(table) + texts(values)
+    return PARTITION + table_suffix(table) + _of_name(values)
 
 
 def partition_values(key: bytes) -> tuple[str, ...]:
+    """As its name tells them."""
     return split_texts(key[1:])[3:]
 
 
@@ -180,7 +186,7 @@ def table_statistics(table: TableName, engine: str, column: str) -> bytes:
 
 def statistics_of_partition(table: TableName, values: tuple[str, ...]) -> bytes:
     """The prefix of the statistics of one partition."""
-    return PARTITION_STATISTICS + table_suffix(table) + texts(values) + _LIST_END
+    return PARTITION_STATISTICS + table_suffix(table) + _of_name(values) + _LIST_END
 
 
 def partition_statistics(

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from hive.filters.expressions import And, Comparison, Expression, Operator, Or
 from hive.filters.like import literal_prefix
 from hive.filters.meaning import Kind, Meaning, PartitionKey, meaning
+from hive.names import DEFAULT_PARTITION
 
 MAX_SPANS: Final = 256
 """Above it, seeking each costs more than reading what lies between."""
@@ -61,7 +62,7 @@ def _region(expression: Expression, index: int, keys: Sequence[PartitionKey]) ->
         case Comparison(key):
             if key != keys[index].name.lower():
                 return _ALL
-            return _texts(meaning(expression, keys))
+            return _with_default(_texts(meaning(expression, keys)))
 
 
 def _texts(one: Meaning) -> Region:
@@ -82,6 +83,14 @@ def _texts(one: Meaning) -> Region:
         case Kind.DATE, Operator.EQ if one.name_test is None:
             return (_beginning(one.text),)
     return _ALL
+
+
+def _with_default(region: Region) -> Region:
+    """An empty value is looked for where its name stands, and nothing is where it would stand."""
+    if not region or region[0][0]:
+        return region
+    others = region[1:] if _is_point(region[0]) else region
+    return _united([*others, _point(DEFAULT_PARTITION)])
 
 
 def _after(text: str) -> str:

@@ -4,10 +4,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from hive.filters.bounds import Span, bounds
-from hive.filters.expressions import Expression
 from hive.filters.meaning import PartitionKey, Predicate
 from hive.filters.parser import parse_filter
-from hive.filters.partial import as_texts, with_values
 from hive.filters.predicate import predicate
 
 
@@ -22,15 +20,7 @@ class PartitionFilter(NamedTuple):
 
 def by_filter(text: str, keys: Sequence[PartitionKey]) -> PartitionFilter:
     """The partitions that the metastore finds by a filter."""
-    return _compiled(parse_filter(text), keys)
-
-
-def by_values(values: Sequence[str], keys: Sequence[str]) -> PartitionFilter:
-    """The partitions with these values of the first keys, an empty one standing for any."""
-    return _compiled(with_values(values, keys), as_texts(keys))
-
-
-def _compiled(expression: Expression, keys: Sequence[PartitionKey]) -> PartitionFilter:
+    expression = parse_filter(text)
     # First what has the limits.
     matches = predicate(expression, keys)
     return PartitionFilter(bounds(expression, keys), matches)

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import Select, exists, func, null, select
 
-from hive.names import TableName
+from hive.names import DEFAULT_PARTITION, TableName
 from hive.reader.details import Owner, has_id, read_details
 from hive.reader.rows.details import Details
 from hive.reader.rows.partitions import OWN_COLUMNS, StoredPartition, stored_partition
@@ -70,11 +70,13 @@ def count_partitions(snapshot: Snapshot, table_id: int, *where: Condition) -> in
 
 
 def partition_values(snapshot: Snapshot, *values: str | None) -> tuple[Condition, ...]:
-    """The conditions for partitions whose first values are these; None stands for any value."""
+    """The conditions for partitions whose first values have these names; None stands for any."""
     own, kept = snapshot.tables["PARTITIONS"].c, snapshot.tables["PARTITION_KEY_VALS"].c
     return tuple(
         exists().where(
-            kept.PART_ID == own.PART_ID, kept.INTEGER_IDX == place, kept.PART_KEY_VAL == value
+            kept.PART_ID == own.PART_ID,
+            kept.INTEGER_IDX == place,
+            kept.PART_KEY_VAL.in_((value, "") if value == DEFAULT_PARTITION else (value,)),
         )
         for place, value in enumerate(values)
         if value is not None

@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hive.names import TableName
+from hive.names import DEFAULT_PARTITION, TableName
 from state import keys
 from state.kv import after
 from state.records.objects import ConstraintKind, DatabaseName
@@ -14,7 +14,8 @@ texts = st.text(
     alphabet=st.one_of(st.sampled_from("\x00\x01a\xff"), st.characters(codec="utf-8")), max_size=4
 )
 tables = st.builds(TableName, texts, texts, texts)
-values = st.lists(texts, min_size=1, max_size=3).map(tuple)
+filled = texts.filter(bool)
+values = st.lists(filled, min_size=1, max_size=3).map(tuple)
 entities = st.one_of(
     st.tuples(st.just("table"), tables),
     st.tuples(st.just("partition"), tables, values),
@@ -41,7 +42,7 @@ def test_no_two_entities_share_a_key(one: tuple[object, ...], other: tuple[objec
     assert (key_of(one) == key_of(other)) == (one == other)
 
 
-@given(tables, st.lists(st.lists(texts, min_size=2, max_size=2).map(tuple), max_size=6))
+@given(tables, st.lists(st.lists(filled, min_size=2, max_size=2).map(tuple), max_size=6))
 def test_partitions_are_in_the_order_of_their_values(
     table: TableName, many: list[tuple[str, ...]]
 ) -> None:
@@ -70,6 +71,17 @@ def test_a_key_tells_its_table_and_its_values(table: TableName, row: tuple[str, 
     key = keys.partition(table, row)
     assert keys.table_of(key) == table
     assert keys.partition_values(key) == row
+
+
+@given(tables, values, st.lists(texts, max_size=2).map(tuple))
+def test_values_of_one_name_are_one_partition(
+    table: TableName, before: tuple[str, ...], behind: tuple[str, ...]
+) -> None:
+    """The metastore has no two partitions of one name, and drops one by either spelling."""
+    empty, default = ((*before, one, *behind) for one in ("", DEFAULT_PARTITION))
+    assert keys.partition(table, empty) == keys.partition(table, default)
+    one, other = (keys.partition_statistics(table, row, "e", "c") for row in (empty, default))
+    assert one == other
 
 
 @given(st.builds(DatabaseName, texts, texts), tables)

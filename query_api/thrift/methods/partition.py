@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from hive.errors import InputError
 from hive.names import TableName, partition_items
 from hive.thrift.splice import acid_partition
+from hive.thrift.view import PartitionView
 from query_api.objects import Objects, Values
 from query_api.targets import Kind, Target
 from query_api.thrift.call import Unable
@@ -40,6 +41,9 @@ class GetPartition(TableMethod, frozen=True, kw_only=True):
         partition = objects.partition(self.table, self.values)
         if partition is None:
             return _no_partition(self.values)
+        if PartitionView(partition).values != self.values:
+            # The metastore finds it by its name, and gives the values that it was asked for.
+            return Unable.FORM
         return acid_partition(partition) if about.full_acid else partition
 
 

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hive.filters.bounds import MAX_SPANS, Span
-from hive.filters.compiled import by_filter, by_values
+from hive.filters.compiled import by_filter
 from hive.filters.meaning import PartitionKey
-from hive.names import TableName
+from hive.names import DEFAULT_PARTITION, TableName
 from state import keys
 from tests.hive.filters.corpus import Corpus
 
@@ -15,11 +15,11 @@ TABLE = TableName("hive", "d", "t")
 CORPUS = Corpus(
     [PartitionKey("s", "string"), PartitionKey("day_of", "date"), PartitionKey("n", "int")]
 )
-NAMES = [key.name for key in CORPUS.keys]
 STRINGS = Corpus([PartitionKey(name, "string") for name in ("a", "b")])
 
 
 def holds(span: Span, values: tuple[str, ...]) -> bool:
+    values = tuple(value or DEFAULT_PARTITION for value in values)
     size = len(span.prefix)
     if values[:size] != span.prefix:
         return False
@@ -70,6 +70,9 @@ def test_spans_are_in_the_order_of_the_store(data: st.DataObject) -> None:
         ("s >= 'b' and s < 'd' and s > 'a'", [Span((), "b", "d")]),
         ("s <= 'b' or s = 'd'", [Span((), "", "b\0"), Span((), "d", "d\0")]),
         ("s > 'b'", [Span((), "b\0")]),
+        ("(s) in ('x', '')", [Span((DEFAULT_PARTITION,)), Span(("x",))]),
+        ("s = ''", [Span((DEFAULT_PARTITION,))]),
+        ("s < 'B'", [Span((), "", "B"), Span((), DEFAULT_PARTITION, f"{DEFAULT_PARTITION}\0")]),
         ("s like 'ab\\_c%'", [Span((), "ab_c", "ab_d")]),
         ("s like '\ud7ff%'", [Span((), "\ud7ff", "\ue000")]),
         ("s like 'a\U0010ffff%'", [Span((), "a\U0010ffff", "b")]),
@@ -82,13 +85,6 @@ def test_spans_are_in_the_order_of_the_store(data: st.DataObject) -> None:
 )
 def test_how_tight_they_are(text: str, expected: list[Span]) -> None:
     assert by_filter(text, CORPUS.keys).spans == expected
-
-
-def test_given_values_are_a_prefix() -> None:
-    assert by_values(["x", ""], NAMES).spans == [Span(("x",))]
-    assert by_values(["", "x"], NAMES).spans == [Span(())]
-    assert by_values([], NAMES).spans == [Span(())]
-    assert by_values(["x", "2024-01-01", "01"], NAMES).spans == [Span(("x", "2024-01-01", "01"))]
 
 
 def test_there_are_never_more_than_the_store_should_seek() -> None:

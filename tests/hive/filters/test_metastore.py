@@ -9,11 +9,15 @@ import pytest
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
-from hive.errors import FilterError, FilterNotSupportedError, InputError, NameFormatError
-from hive.filters.compiled import by_filter, by_values
+from hive.errors import FilterError, FilterNotSupportedError, InputError
+from hive.filters.compiled import by_filter
 from hive.filters.meaning import PartitionKey
-from hive.names import DEFAULT_PARTITION, partition_name
+from hive.names import DEFAULT_PARTITION, partition_name, table_name
+from query_api.cached import CachedObjects
+from query_api.reads.partitions import ListPartitionNames, Wanted
+from state.records.actions import CreateTable, PutPartitions
 from tests.hive.filters.corpus import STRINGS, VALUES, Corpus
+from tests.query_api.shards import MemoryShard, change, partition_image, table_image
 from tests.support import hms_objects as objects
 from tests.support.hms_client import HmsClient
 from tests.support.metastore import Instances
@@ -31,6 +35,8 @@ KEYS = [
         "t": "timestamp",
     }.items()
 ]
+NAMES = tuple(key.name for key in KEYS)
+TABLE = table_name(None, DATABASE, "t")
 CORPUS = Corpus(KEYS)
 PARTITIONS = sorted(
     {
@@ -141,33 +147,44 @@ def names_by_values(client: HmsClient, values: list[str]) -> list[str]:
     return sorted(client.rpc.get_partition_names_ps(DATABASE, "t", values, -1))
 
 
-def our_names(values: list[str]) -> list[str]:
-    names = [key.name for key in KEYS]
-    matches = by_values(values, names).matches
-    return sorted(partition_name(names, found) for found in PARTITIONS if matches(found))
+@pytest.fixture(scope="module")
+def cached() -> CachedObjects:
+    rows = [partition_image(*values, name=TABLE) for values in PARTITIONS]
+    created = CreateTable(table_image(TABLE, keys=NAMES))
+    added = PutPartitions(TABLE, 1, tuple(rows), added=True)
+    reader = MemoryShard(change(1, created), change(2, added)).reader()
+    return CachedObjects(lambda _: reader)
+
+
+def our_names(cached: CachedObjects, *values: str) -> list[str]:
+    return list(ListPartitionNames(TABLE, Wanted(prefix=values)).answer(cached).items)
 
 
 @pytest.mark.parametrize("value", [*STRINGS, DEFAULT_PARTITION, ""])
-def test_partitions_by_some_of_their_values(client: HmsClient, value: str) -> None:
+def test_partitions_by_some_of_their_values(
+    client: HmsClient, cached: CachedObjects, value: str
+) -> None:
     whole = [value, "", "", "", ""]
-    assert our_names(whole) == names_by_values(client, whole)
+    assert our_names(cached, *whole) == names_by_values(client, whole)
     partitions = client.rpc.get_partitions_ps(DATABASE, "t", whole, -1)
-    found = {tuple(one.values) for one in partitions}
-    matches = by_values(whole, [key.name for key in KEYS]).matches
-    as_exact = {values for values in PARTITIONS if matches(values)}
+    found = {partition_name(NAMES, one.values) for one in partitions}
+    as_exact = set(our_names(cached, *whole))
     # There `_`, and `%` of what is escaped, stand for anything.
     assert found >= as_exact
     if not set("_%:[]{}#'\"=/\\") & set(value):
         assert found == as_exact
 
 
-def test_a_short_list_means_beginnings_there_and_values_here(client: HmsClient) -> None:
-    assert set(names_by_values(client, ["x"])) > set(our_names(["x"]))
-    assert our_names(["x"]) == names_by_values(client, ["x", "", "", "", ""])
+def test_a_short_list_means_beginnings_there_and_values_here(
+    client: HmsClient, cached: CachedObjects
+) -> None:
+    ours = our_names(cached, "x")
+    assert set(names_by_values(client, ["x"])) > set(ours)
+    assert ours == names_by_values(client, ["x", "", "", "", ""])
 
 
-def test_too_many_values_are_refused(client: HmsClient) -> None:
+def test_too_many_values_are_refused(client: HmsClient, cached: CachedObjects) -> None:
     with pytest.raises(client.t.MetaException):
         names_by_values(client, [""] * 6)
-    with pytest.raises(NameFormatError):
-        our_names([""] * 6)
+    with pytest.raises(InputError):
+        our_names(cached, *[""] * 6)

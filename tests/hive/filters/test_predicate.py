@@ -1,11 +1,9 @@
 """What databases can't show: refusals, limits, and values that can't be compared."""
 
-from collections.abc import Sequence
-
 import pytest
 
 from hive.errors import FilterNotSupportedError
-from hive.filters.compiled import by_filter, by_values
+from hive.filters.compiled import by_filter
 from hive.filters.meaning import PartitionKey
 from hive.filters.parser import MAX_NESTING
 from hive.filters.predicate import MAX_TESTS
@@ -114,26 +112,3 @@ def test_unequal_drops_what_the_test_of_the_name_takes_for_the_key(key: str) -> 
     matches = by_filter(f"{key} != 'v'", keys).matches
     assert matches(("a", "b", "c", "d", "1", "e", "v"))
     assert not matches(("a", "b", "v", "d", "1", "v", "v"))
-
-
-NAMES = ["a", "b"]
-
-
-@pytest.mark.parametrize(
-    ("given", "values", "expected"),
-    [
-        ([], ("x", "y"), True),
-        (["", ""], ("x", "y"), True),
-        (["x"], ("x", "y"), True),
-        (["x"], ("xx", "y"), False),
-        (["", "y"], ("x", "y"), True),
-        (["x", "z"], ("x", "y"), False),
-        (["a_"], ("ab", "y"), False),
-        ([DEFAULT_PARTITION], ("", "y"), True),
-        ([DEFAULT_PARTITION], (DEFAULT_PARTITION, "y"), True),
-    ],
-)
-def test_partitions_by_their_first_values(
-    given: Sequence[str], values: Sequence[str], *, expected: bool
-) -> None:
-    assert by_values(given, NAMES).matches(values) is expected

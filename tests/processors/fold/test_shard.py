@@ -2,7 +2,7 @@
 
 import pytest
 
-from hive.names import table_name
+from hive.names import DEFAULT_PARTITION, table_name
 from processors.fold import Fold
 from state import entries, keys
 from state.loads import Cold
@@ -168,6 +168,14 @@ def test_parts_are_folded_with_the_last_one(shard: Shard) -> None:
     assert not list(shard.store.snapshot().scan(keys.PART, keys.PART + b"\xff"))
 
 
+def test_the_last_of_more_parts_than_anybody_sends_ends_at_the_first_that_is_missing(
+    shard: Shard,
+) -> None:
+    parts = (1 << 32) - 1
+    shard.fold(Change(0, 0, 1, (), parts - 1, parts))
+    assert shard.applied == 0
+
+
 def test_a_last_part_without_the_others_waits_for_them(shard: Shard) -> None:
     big = add(*(f"{n:05}" for n in range(40_000)))
     first, *rest = split(change(1, big))
@@ -175,6 +183,13 @@ def test_a_last_part_without_the_others_waits_for_them(shard: Shard) -> None:
     assert shard.applied == 0
     shard.fold(first, *rest)
     assert len(shard.partitions()) == 40_000
+
+
+def test_a_partition_is_dropped_by_the_name_that_an_empty_value_has(shard: Shard) -> None:
+    shard.fold(change(1, add("")))
+    assert list(shard.partitions()) == [DEFAULT_PARTITION]
+    shard.fold(change(2, drop(DEFAULT_PARTITION)))
+    assert not shard.partitions()
 
 
 @pytest.mark.parametrize("position", range(4))

@@ -2,13 +2,14 @@
 
 from typing import Any
 
+from hive.names import partition_name
 from tests.query_api.thrift.methods.corpus import shown
 from tests.support import hms_objects as objects
 from tests.support.hms_client import CAPABILITIES, HmsClient
 
 TYPES = {"id": "bigint", "name": "string", "price": "decimal(10,2)", "ratio": "double"}
 KEYS = {"n": "int", "s": "string"}
-VALUES = [["1", "eu"], ["2", "eu"], ["10", "us"], ["10", "a b"], ["3", "us_east"]]
+VALUES = [["1", "eu"], ["2", "eu"], ["10", "us"], ["10", "a b"], ["3", "us_east"], ["4", ""]]
 
 
 def fill(client: HmsClient, db: str) -> None:
@@ -58,7 +59,7 @@ def _figures(client: HmsClient, db: str) -> None:
     table = client.create_table(objects.table(db, "figures", TYPES, KEYS, transactional=False))
     client.add_partitions(table, VALUES)
     for number, values in enumerate(VALUES):
-        name = f"n={values[0]}/s={values[1]}"
+        name = partition_name(list(KEYS), values)
         data = {
             "id": t.ColumnStatisticsData(
                 longStats=t.LongColumnStatsData(

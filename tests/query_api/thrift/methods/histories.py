@@ -13,6 +13,7 @@ TYPES = {"id": "bigint", "name": "string"}
 KEYS = {"ds": "string", "n": "int"}
 NAMES = ("alpha", "beta", "gamma", "delta")
 DAYS = ("2024-01-01", "2024-01-02", "a b", "x_y")
+VALUES = [*DAYS, ""]
 
 
 class History:
@@ -100,7 +101,7 @@ class History:
             return
         there = {tuple(one.values) for one in self._partitions(table)}
         chosen = {
-            (self._random.choice(DAYS), str(self._random.randrange(12)))
+            (self._random.choice(VALUES), str(self._random.randrange(12)))
             for _ in range(self._random.randrange(1, 4))
         }
         if chosen - there:
