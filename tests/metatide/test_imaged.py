@@ -25,7 +25,7 @@ from state.records.actions import PutDatabase
 from state.store import MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES
 from tests.support.processes import die_with_parent
-from tests.support.topics import TopicWriter, log_records, new_topic
+from tests.support.topics import log_records, new_topic, write
 
 BUDGET = MemoryBudget(32 << 20)
 PATIENCE_S = 60
@@ -44,9 +44,7 @@ class Imaging:
 
     def image(self, records: int) -> None:
         """Writes records up to this one, and makes the image that holds them."""
-        writer = TopicWriter(self.topic)
-        writer.records({0: self.records[self._written : records]})
-        writer.flush()
+        write(self.topic, {0: self.records}, self._written, records)
         self._written = records
         path = self._folder / "store"
         store = Store(path, self.topic.identity(0), families=SHARD_FAMILIES, budget=BUDGET)

@@ -3,6 +3,7 @@
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 
 from confluent_kafka import Producer
@@ -71,12 +72,21 @@ class TopicWriter:
                     self._producer.poll(0.1)
         self._producer.poll(0)
 
-    def records(self, records: Mapping[int, Iterable[AnyRecord]]) -> None:
-        for shard, found in records.items():
-            self.write(shard, map(encode, found))
-
     def flush(self) -> None:
         assert self._producer.flush(240) == 0, "the broker doesn't acknowledge"
+
+
+def write(
+    topic: Topic,
+    records: Mapping[int, Iterable[AnyRecord]],
+    start: int = 0,
+    end: int | None = None,
+) -> None:
+    """What each shard has between two of its records, until the broker has it."""
+    writer = TopicWriter(topic)
+    for shard, found in records.items():
+        writer.write(shard, map(encode, islice(found, start, end)))
+    writer.flush()
 
 
 class Publisher:

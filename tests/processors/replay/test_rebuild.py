@@ -11,7 +11,7 @@ from metatide.cli.digest import _digests
 from processors.directory import WorkerDirectory
 from processors.topic import Topic
 from state.records import AnyRecord
-from tests.support.topics import TopicWriter, log_records, new_topic
+from tests.support.topics import log_records, new_topic, write
 
 SHARDS = 3
 
@@ -24,9 +24,7 @@ def records() -> dict[int, list[AnyRecord]]:
 @pytest.fixture(scope="module")
 def topic(kafka_broker: str, records: dict[int, list[AnyRecord]]) -> Topic:
     topic = new_topic(kafka_broker, SHARDS)
-    writer = TopicWriter(topic)
-    writer.records(records)
-    writer.flush()
+    write(topic, records)
     return topic
 
 

@@ -19,7 +19,7 @@ from state.reading import ShardReader
 from state.records import AnyRecord, Change
 from state.store import MemoryBudget, MemoryStore, Position, Store
 from state.store.families import SHARD_FAMILIES
-from tests.support.topics import TopicWriter, log_records, new_topic
+from tests.support.topics import log_records, new_topic, write
 
 SHARDS = 3
 BUDGET = MemoryBudget(64 << 20)
@@ -45,9 +45,7 @@ def records() -> dict[int, list[AnyRecord]]:
 @pytest.fixture(scope="module")
 def topic(kafka_broker: str, records: dict[int, list[AnyRecord]]) -> Topic:
     topic = new_topic(kafka_broker, SHARDS)
-    writer = TopicWriter(topic)
-    writer.records(records)
-    writer.flush()
+    write(topic, records)
     return topic
 
 
@@ -107,9 +105,7 @@ def test_what_the_topic_lost_is_doubted(
     kafka_broker: str, records: dict[int, list[AnyRecord]], tmp_path: Path
 ) -> None:
     topic, found = new_topic(kafka_broker, 1), records[1]
-    writer = TopicWriter(topic)
-    writer.records({0: found})
-    writer.flush()
+    write(topic, {0: found})
     path = tmp_path / "0"
     with (
         Store(path, topic.identity(0), families=SHARD_FAMILIES, budget=BUDGET) as store,

@@ -17,7 +17,7 @@ from state.image import Images, Manifest
 from state.records import AnyRecord
 from state.store import MemoryBudget
 from tests.support.spark import USES_SPARK
-from tests.support.topics import TopicWriter, log_records, new_topic
+from tests.support.topics import TopicWriter, log_records, new_topic, write
 from tests.support.workers import WorkerProcess, workers
 
 pytestmark = USES_SPARK
@@ -35,12 +35,6 @@ def topic(kafka_broker: str, records: dict[int, list[AnyRecord]]) -> Topic:
     topic = new_topic(kafka_broker, SHARDS)
     write(topic, records)
     return topic
-
-
-def write(topic: Topic, records: dict[int, list[AnyRecord]]) -> None:
-    writer = TopicWriter(topic)
-    writer.records(records)
-    writer.flush()
 
 
 def run(topic: Topic, folder: Path, *arguments: str) -> Result:

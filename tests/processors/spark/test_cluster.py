@@ -21,7 +21,7 @@ from processors.topic import Topic
 from state.image import Images
 from state.store import MemoryBudget
 from tests.support.processes import die_with_parent
-from tests.support.topics import TopicWriter, log_records, new_topic
+from tests.support.topics import log_records, new_topic, write
 
 SHARDS = 6
 BUDGET = MemoryBudget(32 << 20)
@@ -133,9 +133,7 @@ def test_a_killed_executor_doesn_t_matter(kafka_broker: str, cluster: Cluster) -
     half = {shard: found[: len(found) // 2] for shard, found in records.items()}
     rest = {shard: found[len(found) // 2 :] for shard, found in records.items()}
     for some, command in ((half, ("rebuild", "--engine", "spark")), (rest, ("image", "once"))):
-        writer = TopicWriter(topic)
-        writer.records(some)
-        writer.flush()
+        write(topic, some)
         process = cluster.start(topic, *command)
         deadline = time.monotonic() + PATIENCE_S
         while len(executors := cluster.executors()) < 2:

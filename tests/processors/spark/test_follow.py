@@ -28,7 +28,7 @@ from state.records import AnyRecord
 from state.store import MemoryBudget
 from tests.support.processes import die_with_parent
 from tests.support.spark import MASTER, USES_SPARK
-from tests.support.topics import TopicWriter, log_records, new_topic
+from tests.support.topics import log_records, new_topic, write
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -48,12 +48,6 @@ def records() -> dict[int, list[AnyRecord]]:
 @pytest.fixture
 def topic(kafka_broker: str) -> Topic:
     return new_topic(kafka_broker, SHARDS)
-
-
-def write(topic: Topic, records: dict[int, list[AnyRecord]], start: int, end: int | None) -> None:
-    writer = TopicWriter(topic)
-    writer.records({shard: found[start:end] for shard, found in records.items()})
-    writer.flush()
 
 
 def arguments(topic: Topic, folder: Path, *command: str) -> list[str]:

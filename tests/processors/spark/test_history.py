@@ -20,7 +20,7 @@ from state.records import AnyRecord, Change, LoadBegin, LoadEnd, Scope, ScopeKin
 from state.records.actions import AbortTxn, AllocateWriteIds, CommitTxn, CreateTable, DropTable
 from state.records.objects import TableImage
 from tests.support.spark import USES_SPARK
-from tests.support.topics import TopicWriter, log_records, new_topic
+from tests.support.topics import log_records, new_topic, write
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -96,9 +96,7 @@ class TestReport:
     ) -> None:
         topic = new_topic(kafka_broker, SHARDS)
         records = log_records(LOG, SHARDS)
-        writer = TopicWriter(topic)
-        writer.records(records)
-        writer.flush()
+        write(topic, records)
         out = tmp_path / "report"
         options = ["--data-dir", str(tmp_path), "--kafka", topic.servers, "--out", str(out)]
         environment = {"METATIDE_KAFKA_TOPIC": topic.name, "METATIDE_STATE_MEMORY_MIB": "32"}

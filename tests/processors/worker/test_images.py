@@ -18,7 +18,7 @@ from state.records.actions import AbortTxn, CommitTxn, DropTable, RenameTable
 from state.store import MemoryBudget
 from tests.processors.replay.test_replay import delete_before
 from tests.support.tables import Metastore
-from tests.support.topics import TopicWriter, log_records, new_topic
+from tests.support.topics import log_records, new_topic, write
 from tests.support.workers import WorkerProcess, workers
 
 SHARDS = 3
@@ -33,12 +33,6 @@ def records() -> dict[int, list[AnyRecord]]:
 @pytest.fixture
 def topic(kafka_broker: str) -> Topic:
     return new_topic(kafka_broker, SHARDS)
-
-
-def write(topic: Topic, records: dict[int, list[AnyRecord]], start: int, end: int | None) -> None:
-    writer = TopicWriter(topic)
-    writer.records({shard: found[start:end] for shard, found in records.items()})
-    writer.flush()
 
 
 def options(topic: Topic, folder: Path) -> list[str]:

@@ -15,12 +15,23 @@ from processors.shard import Record
 from processors.topic import QUIET, Topic
 from processors.worker import Worker
 from state import keys
-from state.records import Change, LoadBegin, LoadEnd, LoadRows, Rows, Scope, ScopeKind, encode
+from state.records import (
+    AnyRecord,
+    Change,
+    LoadBegin,
+    LoadEnd,
+    LoadRows,
+    Rows,
+    Scope,
+    ScopeKind,
+    encode,
+)
 from state.records.actions import CreateTable, PutPartitions, Undecodable
 from state.records.asks import Ask, decode_signal, signals_topic
 from state.records.objects import PartitionImage, TableImage
 from tests.processors.worker.inside import PATIENCE_S, until, working
-from tests.support.topics import TopicWriter, new_topic
+from tests.support import topics
+from tests.support.topics import new_topic
 
 TABLE = TableName("hive", "db", "t")
 IMAGE = TableImage(TABLE, 1, 0, managed=False, partitioned=True, data=b"table")
@@ -38,10 +49,8 @@ def put(event: int, value: str = "", size: int = 20) -> Change:
     return Change(0, event - 1, event, (PutPartitions(TABLE, 0, (image,), added=True),))
 
 
-def write(topic: Topic, *records: object) -> None:
-    writer = TopicWriter(topic)
-    writer.records({0: records})  # type: ignore[dict-item]
-    writer.flush()
+def write(topic: Topic, *records: AnyRecord) -> None:
+    topics.write(topic, {0: records})
 
 
 def count(worker: Worker) -> int:

@@ -21,7 +21,7 @@ from state.records.actions import CreateTable, PutPartitions
 from state.records.objects import PartitionImage, TableImage
 from state.store import MemoryBudget
 from tests.processors.worker.inside import until, working
-from tests.support.topics import TopicWriter, new_topic
+from tests.support.topics import new_topic, write
 from tests.support.workers import WorkerProcess, workers
 
 TABLE = TableName("hive", "db", "t")
@@ -45,12 +45,6 @@ def large() -> Iterator[AnyRecord]:
         yield Change(0, event - 1, event, (PutPartitions(TABLE, 0, (image,), added=True),))
 
 
-def write(topic: Topic, records: Iterator[AnyRecord]) -> None:
-    writer = TopicWriter(topic)
-    writer.records({0: records})
-    writer.flush()
-
-
 def worker_without_room(topic: Topic, data_dir: Path) -> WorkerProcess:
     """One that notices only when it fails to write."""
     settings = {"METATIDE_WORKER_FLUSH_S": "1", "METATIDE_WORKER_DISK_FREE_MIN_MIB": "0"}
@@ -71,7 +65,7 @@ def test_files_that_may_not_grow(topic: Topic, tmp_path: Path) -> None:
         assert worker.process is not None
         pid, unlimited = worker.process.pid, resource.RLIM_INFINITY
         resource.prlimit(pid, resource.RLIMIT_FSIZE, (1 << 20, unlimited))
-        write(topic, large())
+        write(topic, {0: large()})
         status = worker.until(lambda status: status["shards"][0]["fault"] is not None)
         assert "raise the limit of file sizes" in status["shards"][0]["fault"]
         assert not status["ready"]
@@ -91,7 +85,7 @@ def test_a_full_disk(topic: Topic, tmp_path: Path) -> None:
         worker = worker_without_room(topic, disk)
         with workers(worker):
             worker.until_ready(1)
-            write(topic, large())
+            write(topic, {0: large()})
             status = worker.until(lambda status: status["shards"][0]["fault"] is not None)
             assert "free some room on that disk" in status["shards"][0]["fault"]
             subprocess.run(["mount", "-o", "remount,size=200m", disk], check=True)
@@ -119,7 +113,7 @@ def test_over_its_limit_a_worker_applies_nothing(
             shard = worker.shards[0]
             worker.limits.allowed = allowed
             await until(lambda: shard.phase is Phase.OVER_LIMIT)
-            write(topic, iter([CREATED]))
+            write(topic, {0: [CREATED]})
             assert not await shard.complete_up_to(0, 1, 0.5), "so the database answers"
             status = worker_status(worker)
             # Each says what was measured when it looked, so the figures may differ.

@@ -13,7 +13,7 @@ from processors.topic import QUIET, Topic
 from state.records import AnyRecord, Change
 from state.store import MemoryBudget
 from tests.support.tables import Metastore
-from tests.support.topics import TopicWriter, delete_topic, log_records, new_topic
+from tests.support.topics import TopicWriter, delete_topic, log_records, new_topic, write
 from tests.support.workers import PATIENCE_S, WorkerProcess, workers
 
 SHARDS = 4
@@ -29,12 +29,6 @@ def records() -> Records:
 @pytest.fixture
 def topic(kafka_broker: str) -> Topic:
     return new_topic(kafka_broker, SHARDS)
-
-
-def write(topic: Topic, records: Records, start: int = 0, end: int | None = None) -> None:
-    writer = TopicWriter(topic)
-    writer.records({shard: found[start:end] for shard, found in records.items()})
-    writer.flush()
 
 
 def ends(records: Records) -> dict[int, int]:
@@ -200,8 +194,8 @@ def test_a_record_of_a_later_release_stops_its_shard_only(
     worker = WorkerProcess(topic, tmp_path, "one")
     writer = TopicWriter(topic)
     writer.write(1, [b"\xffnot of this release"])
-    writer.records({0: [Change(0, 0, 7)]})
     writer.flush()
+    write(topic, {0: [Change(0, 0, 7)]})
     with workers(worker):
         status = worker.until(lambda status: any(one["fault"] for one in status["shards"]))
         assert "upgrade the workers" in status["shards"][1]["fault"]
