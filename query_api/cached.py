@@ -16,6 +16,7 @@ from state.reading import ColumnStatistics, NameLine, ShardReader
 from state.records.objects import DatabaseName
 
 _AT_ONCE: Final = 4096
+_DEFAULT: Final = DEFAULT_PARTITION.encode()
 ReaderOf = Callable[[Target], ShardReader]
 """The snapshot in which a target was judged."""
 
@@ -50,7 +51,10 @@ class CachedObjects:
             many = keys.split_many(some)
             if len(chosen) > len(known):
                 many = [one for one in many if all(one[place] == value for place, value in chosen)]
-            yield from many if spans is None else map(partial(self._raw, table), many)
+            if spans is not None and _DEFAULT in b"".join(some):
+                yield from map(partial(self._raw, table), many)
+            else:
+                yield from many
 
     def _raw(self, table: TableName, values: Values) -> Values:
         """What filters compare: keys tell an empty value as the name of the default partition."""
