@@ -19,7 +19,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from random import Random
 from time import monotonic, perf_counter, sleep
@@ -269,9 +269,18 @@ class Server(NamedTuple):
     process: psutil.Process
 
 
+def free_pair() -> int:
+    """A free port, of which the next one is free, too."""
+    while True:
+        port = free_port()
+        with socket.socket() as following, suppress(OSError):
+            following.bind(("127.0.0.1", port + 1))
+            return port
+
+
 @contextmanager
 def server(url: str = "", upstream: str = "") -> Iterator[Server]:
-    port = free_port()
+    port = free_pair()
     command = [sys.executable, "-m", "benchmarks.thrift", "serve", str(port), url, upstream]
     process = subprocess.Popen(command)
     try:

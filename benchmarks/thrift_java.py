@@ -41,7 +41,6 @@ import uvloop
 from py4j.java_gateway import JavaGateway
 
 from benchmarks import thrift
-from benchmarks.http import free_port
 from benchmarks.thrift import DB, EVENT, MIB, TABLES, WIDE, cpu_s
 from hive.names import table_name
 from hive.schema import Version, create, metadata
@@ -182,7 +181,7 @@ class Side(NamedTuple):
 @contextmanager
 def endpoint(url: str = "", upstream: str = "") -> Iterator[Side]:
     """The server; one port further, the baseline."""
-    port = free_port()
+    port = thrift.free_pair()
     command = [sys.executable, "-m", "benchmarks.thrift_java", "serve", str(port), url, upstream]
     with subprocess.Popen(command) as process:
         try:
