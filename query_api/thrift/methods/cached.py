@@ -55,11 +55,12 @@ class CachedMethods:
     def set_warehouse(self, warehouse: str) -> None:
         """The metastore's, for managed tables. Until it is known, databases are left to it."""
         self._methods = methods(warehouse)
+        self._names = frozenset((*self._methods, _CURRENT_EVENT))
         self._remembered = lru_cache(_REMEMBERED)(self._understand)
 
     @property
     def names(self) -> Set[str]:
-        return self._methods.keys() | {_CURRENT_EVENT}
+        return self._names
 
     def answer_now(self, call: Call) -> Answer | Relay | None:
         method = self._methods.get(call.method)
