@@ -104,8 +104,9 @@ class Store(ReadOnlyStore):
             except Exception as error:
                 raise self._faults.typed(error) from error
             if position is not None:
-                self._position = position
+                # In this order: who sees the position must not be given a reader of before.
                 self.commits.count += 1
+                self._position = position
 
     def checkpoint(self, path: Path) -> Position:
         """Makes `path` a copy by hard links, and says which position it is at.
