@@ -20,7 +20,7 @@ from state.records import AnyRecord, Change, LoadBegin, LoadEnd, Scope, ScopeKin
 from state.records.actions import AbortTxn, AllocateWriteIds, CommitTxn, CreateTable, DropTable
 from state.records.objects import TableImage
 from tests.support.spark import USES_SPARK
-from tests.support.topics import log_records, new_topic, write
+from tests.support.topics import TopicWriter, log_records, new_topic
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -96,7 +96,17 @@ class TestReport:
     ) -> None:
         topic = new_topic(kafka_broker, SHARDS)
         records = log_records(LOG, SHARDS)
-        write(topic, records)
+        # In the order of events, as connectors do: how long transactions took is told by it.
+        writer = TopicWriter(topic)
+        changes = [
+            (one.upto, shard, encode(one))
+            for shard, found in records.items()
+            for one in found
+            if isinstance(one, Change)
+        ]
+        for _, shard, value in sorted(changes, key=lambda change: change[0]):
+            writer.write(shard, [value])
+        writer.flush()
         out = tmp_path / "report"
         options = ["--data-dir", str(tmp_path), "--kafka", topic.servers, "--out", str(out)]
         environment = {"METATIDE_KAFKA_TOPIC": topic.name, "METATIDE_STATE_MEMORY_MIB": "32"}
