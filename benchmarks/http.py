@@ -36,6 +36,7 @@ from hive.names import table_name
 from hive.schema import Version, create, metadata
 from hive.thrift.binary import encode
 from hive.thrift.structs import PARTITION, TABLE
+from metatide.stack.machine import free_port
 from processors.fold import Fold
 from query_api.database import Primary, bounded_engine
 from query_api.database.fallback import FromDatabase
@@ -276,12 +277,6 @@ def etag(port: int, path: str) -> str:
 def show(name: str, clients: int, figures: dict[str, Any], **more: Any) -> None:
     line = {"name": name, "clients": clients, **figures, **more}
     print(json.dumps({**line, "load_average": round(os.getloadavg()[0], 1)}), flush=True)
-
-
-def free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 def measure_any() -> None:

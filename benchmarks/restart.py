@@ -23,6 +23,7 @@ from typing import Final, NamedTuple
 import httpx
 import psutil
 
+from benchmarks.load import cpu_s
 from benchmarks.replay import partitions
 from metatide.demo.store import Store
 from metatide.stack.machine import LOOPBACK
@@ -102,7 +103,7 @@ def started(worker: WorkerProcess) -> Start:
             time.sleep(POLL_S)
     seconds = time.perf_counter() - began
     assert worker.process is not None
-    return Start(seconds, cpu_s(worker.process.pid))
+    return Start(seconds, cpu_s(psutil.Process(worker.process.pid)))
 
 
 def is_ready(client: httpx.Client) -> bool:
@@ -132,15 +133,10 @@ def bare(command: Sequence[str]) -> Start:
     process = subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE)
     assert process.stdout is not None
     process.stdout.readline()
-    found = Start(time.perf_counter() - began, cpu_s(process.pid))
+    found = Start(time.perf_counter() - began, cpu_s(psutil.Process(process.pid)))
     process.terminate()
     process.communicate()
     return found
-
-
-def cpu_s(pid: int) -> float:
-    times = psutil.Process(pid).cpu_times()
-    return times.user + times.system
 
 
 def main() -> None:

@@ -12,31 +12,32 @@ were not made before, of which no answer is kept.
 import asyncio
 import json
 import os
-import selectors
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from random import Random
-from time import monotonic, perf_counter, sleep
+from random import Random, sample
+from time import monotonic, sleep
 from typing import Any, Final, NamedTuple, cast
 
 import psutil
 import sqlalchemy as sa
 import uvloop
 
-from benchmarks.http import NoDatabase, OneShard, follow, free_port, write_events
+from benchmarks.http import NoDatabase, OneShard, follow, write_events
+from benchmarks.thrift_load import Server, measure
 from hive.names import TableName, table_name
 from hive.schema import Version, create, metadata
 from hive.thrift.binary import encode
 from hive.thrift.structs import PARTITION, TABLE
 from metatide.config.values import ThriftUrl
+from metatide.stack.machine import is_free
 from metatide.stack.metastore import Metastore, Settings
-from metatide.stack.ports import Ports
+from metatide.stack.ports import RANGE, Ports
 from processors.fold import Fold
 from query_api.database import Primary, bounded_engine
 from query_api.requirement import Consistency, Defaults
@@ -64,9 +65,6 @@ PARTITIONS: Final = 100
 WIDE: Final = "wide"
 WIDE_DAYS: Final = 100
 METASTORES_TABLES: Final = 50
-SECONDS: Final = 3.0
-WARM_UP_S: Final = 15.0
-"""At most so long each call is made once before."""
 CLIENTS: Final = (1, 8)
 LATEST_CLIENTS: Final = 32
 EVENT: Final = 5_000
@@ -264,26 +262,21 @@ def serve(port: int, url: str, upstream: str) -> None:
 # The clients' process.
 
 
-class Server(NamedTuple):
-    """Where calls are sent, and whose processor time they take."""
-
-    port: int
-    process: psutil.Process
-
-
 def free_pair() -> int:
-    """A free port, of which the next one is free, too."""
-    while True:
-        port = free_port()
-        with socket.socket() as following, suppress(OSError):
-            following.bind(("127.0.0.1", port + 1))
-            return port
+    """A free port, of which the next one is free, too, and stays so: who waits for a port that
+    outgoing connections have connects to itself."""
+    return next(
+        port for port in sample(RANGE[:-1], len(RANGE) - 1) if is_free(port) and is_free(port + 1)
+    )
 
 
 @contextmanager
-def server(url: str = "", upstream: str = "") -> Iterator[Server]:
+def server(
+    url: str = "", upstream: str = "", module: str = "benchmarks.thrift"
+) -> Iterator[Server]:
+    """One port further, what it is compared with."""
     port = free_pair()
-    command = [sys.executable, "-m", "benchmarks.thrift", "serve", str(port), url, upstream]
+    command = [sys.executable, "-m", module, "serve", str(port), url, upstream]
     process = subprocess.Popen(command)
     try:
         deadline = monotonic() + 240
@@ -321,97 +314,6 @@ def metastore() -> Iterator[Server]:
                 for start in range(0, len(values), 1_000):
                     client.add_partitions(table, values[start : start + 1_000])
         yield Server(ThriftUrl(service.address).address[1], psutil.Process(process.pid))
-
-
-class Client:
-    """A connection that sends these calls in turns, and awaits each reply."""
-
-    def __init__(
-        self, port: int, method: str, calls: Sequence[bytes], start: int, sizes: dict[int, int]
-    ) -> None:
-        """`sizes`: of the replies, once they are known to one client."""
-        self.socket = socket.create_connection(("127.0.0.1", port))
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        head = header(Kind.CALL, method, b"\0\0\0\1")
-        self._calls = [head + call for call in calls]
-        self._next = start * len(calls) // 8
-        self._scanner = Scanner(1 << 30)
-        self._sizes = sizes
-        self._left = 0
-        self._received = 0
-        self._sent = 0.0
-
-    def ask(self) -> None:
-        self._at = self._next % len(self._calls)
-        self._next += 1
-        self._received = 0
-        self._left = self._sizes.get(self._at, -1)
-        self._sent = perf_counter()
-        self.socket.sendall(self._calls[self._at])
-
-    def receive(self) -> float | None:
-        """The time that the reply took, when all of it is there: it is scanned the first time."""
-        data = self.socket.recv(1 << 20)
-        if not data:
-            raise SystemExit("the server hung up")
-        self._received += len(data)
-        if self._left < 0:
-            if self._scanner.feed(data) < 0:
-                return None
-            if self._scanner.kind != Kind.REPLY:
-                raise SystemExit(f"an exception instead of a reply: {data[:300]!r}")
-            self._sizes[self._at] = self._received
-        elif self._received < self._left:
-            return None
-        return perf_counter() - self._sent
-
-    @property
-    def size(self) -> int:
-        """Of a typical reply."""
-        return sorted(self._sizes.values())[len(self._sizes) // 2]
-
-
-def measure(where: Server, method: str, calls: Sequence[bytes], clients: int) -> dict[str, Any]:
-    sizes: dict[int, int] = {}
-    opened = [Client(where.port, method, calls, number, sizes) for number in range(clients)]
-    with selectors.DefaultSelector() as selector:
-        for client in opened:
-            selector.register(client.socket, selectors.EVENT_READ, client)
-            client.ask()
-        began = cpu_s(where.process)
-        first = _drive(selector, WARM_UP_S, len(calls))
-        before = cpu_s(where.process)
-        seconds = _drive(selector, SECONDS)
-        spent = cpu_s(where.process) - before
-    for client in opened:
-        client.socket.close()
-    seconds.sort()
-    return {
-        "per_s": round(len(seconds) / SECONDS),
-        "p50_ms": round(1000 * seconds[len(seconds) // 2], 3),
-        "p99_ms": round(1000 * seconds[int(len(seconds) * 0.99)], 3),
-        "cpu_us": round(1e6 * spent / len(seconds), 1),
-        "first_cpu_us": round(1e6 * (before - began) / len(first), 1),
-        "reply_bytes": opened[0].size,
-    }
-
-
-def _drive(selector: selectors.BaseSelector, for_s: float, count: int | None = None) -> list[float]:
-    """How long the calls took that were answered in this time, or so many of them."""
-    found: list[float] = []
-    end = perf_counter() + for_s
-    while perf_counter() < end and (count is None or len(found) < count):
-        for key, _ in selector.select(1):
-            took = key.data.receive()
-            if took is not None:
-                found.append(took)
-                key.data.ask()
-    return found
-
-
-def cpu_s(process: psutil.Process) -> float:
-    times = process.cpu_times()
-    return float(times.user + times.system)
 
 
 def nothing(size: int) -> bytes:

@@ -22,8 +22,6 @@ import argparse
 import asyncio
 import json
 import os
-import socket
-import subprocess
 import sys
 import tempfile
 from collections import defaultdict
@@ -31,8 +29,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from time import monotonic, perf_counter, sleep
-from typing import Any, Final, NamedTuple, cast
+from time import perf_counter
+from typing import Any, Final, cast
 
 import psutil
 import pyspark
@@ -41,7 +39,9 @@ import uvloop
 from py4j.java_gateway import JavaGateway
 
 from benchmarks import thrift
-from benchmarks.thrift import DB, EVENT, MIB, TABLES, WIDE, cpu_s
+from benchmarks.load import cpu_s
+from benchmarks.thrift import DB, EVENT, MIB, TABLES, WIDE
+from benchmarks.thrift_load import Server
 from hive.names import table_name
 from hive.schema import Version, create, metadata
 from hive.thrift.binary import decode, encode
@@ -171,48 +171,19 @@ def serve(port: int, url: str, upstream: str) -> None:
 # The clients' process.
 
 
-class Side(NamedTuple):
-    """Where calls are sent, and whose processor time they take."""
-
-    port: int
-    process: psutil.Process | None = None
+endpoint = partial(thrift.server, module="benchmarks.thrift_java")
 
 
 @contextmanager
-def endpoint(url: str = "", upstream: str = "") -> Iterator[Side]:
-    """The server; one port further, the baseline."""
-    port = thrift.free_pair()
-    command = [sys.executable, "-m", "benchmarks.thrift_java", "serve", str(port), url, upstream]
-    with subprocess.Popen(command) as process:
-        try:
-            wait_for(port, process)
-            yield Side(port, psutil.Process(process.pid))
-        finally:
-            process.terminate()
-
-
-def wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    deadline = monotonic() + 240
-    while monotonic() < deadline and process.poll() is None:
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-        except OSError:
-            sleep(0.1)
-        else:
-            return
-    raise SystemExit("the server did not start")
-
-
-@contextmanager
-def metastore(url: str, name: str) -> Iterator[Side]:
+def metastore(url: str, name: str) -> Iterator[Server]:
     with open_folder() as folder:
         cached = name == "CachedStore"
         settings = Settings(sa.make_url(url), folder / "warehouse", cached_store=cached)
         service = Metastore(folder / name, Ports(folder / "ports.json"), settings)
         began = perf_counter()
-        with running(service, folder / "log"):
+        with running(service, folder / "log") as process:
             show(f"{name}: until its port is open", seconds=round(perf_counter() - began, 1))
-            yield Side(ThriftUrl(service.address).address[1])
+            yield Server(ThriftUrl(service.address).address[1], psutil.Process(process.pid))
 
 
 def fill_database(url: str) -> None:
@@ -269,18 +240,17 @@ class Clients:
         self._variants = variants
 
     def run(
-        self, side: Side, call: str, clients: int, prefix: str = "t", ids: str = ""
+        self, side: Server, call: str, clients: int, prefix: str = "t", ids: str = ""
     ) -> dict[str, Any]:
         tables = TABLES if prefix == "t" else TRANSACTIONAL
         what = (side.port, call, DB, prefix, tables, ids, self._variants)
         processes = {"server": side.process, "clients": self.process}
-        before = {name: cpu_s(one) for name, one in processes.items() if one is not None}
+        before = {name: cpu_s(one) for name, one in processes.items()}
         told = self._clients.run(*what, clients, WARM_UP_S, self._seconds)
         per_s, half_us, most_us, asked = map(float, told.split())
         cpu_us = {
             name: round(1e6 * (cpu_s(one) - before[name]) / asked, 1)
             for name, one in processes.items()
-            if one is not None
         }
         figures = {"p50_us": round(half_us, 1), "p99_us": round(most_us, 1)}
         return {"per_s": round(per_s), **figures, "cpu_us": cpu_us}
@@ -310,7 +280,7 @@ class Figures:
         self.clients = clients
         self._per_s: dict[tuple[str, int], dict[str, float]] = defaultdict(dict)
 
-    def add(self, column: str, asking: Clients, side: Side) -> None:
+    def add(self, column: str, asking: Clients, side: Server) -> None:
         for call in self.calls:
             for count in self.clients:
                 found = asking.run(side, call, count)
@@ -326,7 +296,7 @@ class Figures:
                     show(f"{ours}, times as many: {call}", clients=count, **ratios)
 
 
-def with_lists(asking: Clients, side: Side, clients: Sequence[int]) -> None:
+def with_lists(asking: Clients, side: Server, clients: Sequence[int]) -> None:
     for call in WITH_IDS:
         for count in clients:
             without = asking.run(side, call, count, "w")
@@ -335,7 +305,7 @@ def with_lists(asking: Clients, side: Side, clients: Sequence[int]) -> None:
             show(f"write_ids: {call}", clients=count, **found, any=without, of_any=ratio)
 
 
-def relayed(asking: Clients, direct: Side, through: Side, clients: Sequence[int]) -> None:
+def relayed(asking: Clients, direct: Server, through: Server, clients: Sequence[int]) -> None:
     for count in clients:
         theirs = asking.run(direct, "get_valid_write_ids", count)
         ours = asking.run(through, "get_valid_write_ids", count)

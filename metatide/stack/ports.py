@@ -8,8 +8,8 @@ import msgspec
 
 from metatide.stack.machine import is_free
 
-# Below the range from which systems take the ports of outgoing connections.
-_RANGE = range(20_000, 32_000)
+RANGE = range(20_000, 32_000)
+"""Below the range from which systems take the ports of outgoing connections."""
 _TRIES_MAX = 1_000
 
 
@@ -36,7 +36,7 @@ class Ports:
 
     def _pick(self) -> int:
         for _ in range(_TRIES_MAX):
-            port = random.choice(_RANGE)
+            port = random.choice(RANGE)
             if port not in self._ports.values() and is_free(port):
                 return port
         raise AssertionError(f"none of {_TRIES_MAX} ports is free")

@@ -1,0 +1,111 @@
+"""Load for the Thrift server's benchmark: closed loops of calls, by clients that skip through
+replies."""
+
+import selectors
+import socket
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Any, Final, NamedTuple
+
+import psutil
+
+from benchmarks.load import cpu_s
+from query_api.thrift.scanner import Scanner
+from query_api.thrift.wire import Kind, header
+
+SECONDS: Final = 3.0
+WARM_UP_S: Final = 15.0
+"""At most so long each call is made once before."""
+
+
+class Server(NamedTuple):
+    """Where calls are sent, and whose processor time they take."""
+
+    port: int
+    process: psutil.Process
+
+
+class Client:
+    """A connection that sends these calls in turns, and awaits each reply."""
+
+    def __init__(
+        self, port: int, method: str, calls: Sequence[bytes], start: int, sizes: dict[int, int]
+    ) -> None:
+        """`sizes`: of the replies, once they are known to one client."""
+        self.socket = socket.create_connection(("127.0.0.1", port))
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        head = header(Kind.CALL, method, b"\0\0\0\1")
+        self._calls = [head + call for call in calls]
+        self._next = start * len(calls) // 8
+        self._scanner = Scanner(1 << 30)
+        self._sizes = sizes
+        self._left = 0
+        self._received = 0
+        self._sent = 0.0
+
+    def ask(self) -> None:
+        self._at = self._next % len(self._calls)
+        self._next += 1
+        self._received = 0
+        self._left = self._sizes.get(self._at, -1)
+        self._sent = perf_counter()
+        self.socket.sendall(self._calls[self._at])
+
+    def receive(self) -> float | None:
+        """The time that the reply took, when all of it is there: it is scanned the first time."""
+        data = self.socket.recv(1 << 20)
+        if not data:
+            raise SystemExit("the server hung up")
+        self._received += len(data)
+        if self._left < 0:
+            if self._scanner.feed(data) < 0:
+                return None
+            if self._scanner.kind != Kind.REPLY:
+                raise SystemExit(f"an exception instead of a reply: {data[:300]!r}")
+            self._sizes[self._at] = self._received
+        elif self._received < self._left:
+            return None
+        return perf_counter() - self._sent
+
+    @property
+    def size(self) -> int:
+        """Of a typical reply."""
+        return sorted(self._sizes.values())[len(self._sizes) // 2]
+
+
+def measure(where: Server, method: str, calls: Sequence[bytes], clients: int) -> dict[str, Any]:
+    sizes: dict[int, int] = {}
+    opened = [Client(where.port, method, calls, number, sizes) for number in range(clients)]
+    with selectors.DefaultSelector() as selector:
+        for client in opened:
+            selector.register(client.socket, selectors.EVENT_READ, client)
+            client.ask()
+        began = cpu_s(where.process)
+        first = _drive(selector, WARM_UP_S, len(calls))
+        before = cpu_s(where.process)
+        seconds = _drive(selector, SECONDS)
+        spent = cpu_s(where.process) - before
+    for client in opened:
+        client.socket.close()
+    seconds.sort()
+    return {
+        "per_s": round(len(seconds) / SECONDS),
+        "p50_ms": round(1000 * seconds[len(seconds) // 2], 3),
+        "p99_ms": round(1000 * seconds[int(len(seconds) * 0.99)], 3),
+        "cpu_us": round(1e6 * spent / len(seconds), 1),
+        "first_cpu_us": round(1e6 * (before - began) / len(first), 1),
+        "reply_bytes": opened[0].size,
+    }
+
+
+def _drive(selector: selectors.BaseSelector, for_s: float, count: int | None = None) -> list[float]:
+    """How long the calls took that were answered in this time, or so many of them."""
+    found: list[float] = []
+    end = perf_counter() + for_s
+    while perf_counter() < end and (count is None or len(found) < count):
+        for key, _ in selector.select(1):
+            took = key.data.receive()
+            if took is not None:
+                found.append(took)
+                key.data.ask()
+    return found
