@@ -17,6 +17,7 @@ from connectors.loads.lists import Lists
 from connectors.loads.metrics import LoadMetrics
 from connectors.loads.plan import Planned
 from connectors.loads.queue import Queue
+from connectors.loads.rereads import reread
 from connectors.orders import obey
 from connectors.sender import Stopped
 from hive.errors import MachineError, SourceError
@@ -187,10 +188,16 @@ class Loader:
 
     def _load(self, sink: KafkaSink, epoch: int, scopes: Sequence[Scope]) -> int:
         try:
-            read = batch.load(self._database(), sink, epoch, scopes, self.progress.read)
+            database = self._database()
+            objects = [scope for scope in scopes if scope.kind is ScopeKind.OBJECTS]
+            others = [scope for scope in scopes if scope.kind is not ScopeKind.OBJECTS]
+            positions = [reread(database, sink, epoch, objects)] if objects else []
+            if others:
+                read = batch.load(database, sink, epoch, others, self.progress.read)
+                positions.append(read.position)
         except SQLAlchemyError as error:
             raise batch.unreadable(error) from error
-        return read.position
+        return min(positions)
 
     def _database(self) -> Database:
         if self._found is None:

@@ -50,6 +50,7 @@ def alter_database(
         **common,
         catalog=_catalog(row, objects.text_of(before, "8")),
         db=message.db.lower(),
+        before_data=transcode_value(DATABASE, before),
         data=transcode_value(DATABASE, stored.altered_database(before, after)),
     )
 

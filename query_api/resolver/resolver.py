@@ -358,6 +358,8 @@ class _Sight:
             return _store_error(target, str(error))
         if facts.refused is None and self._is_of_another_history(facts.reached.epoch):
             facts = msgspec.structs.replace(facts, refused=Reason.REWOUND)
+        if facts.former_names:
+            self._history.former_names[target.name] = facts.former_names
         current = None
         if self._found is not None:
             current = self._found.about(target, facts.reached.event)
