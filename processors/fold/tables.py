@@ -48,6 +48,10 @@ def change(work: Work, event: int, action: AlterTable) -> None:
     replaced = replace(work, state.loads, key, event, entry, action.before)
     if replaced is Replaced.CONFLICT or TABLE_ROW in state.doubtful:
         work.doubt_object(name, state, event, TABLE_ROW)
+    if image.managed and not state.managed:
+        # Its write ids begin far above those of the transactions that convert it.
+        forget(work, name, event, Cold.CONVERTED)
+        work.signal(Scope(ScopeKind.WRITE_IDS, name), event)
     if not state.loads.may_include(event):
         state.describe(image)
     if action.rewrites and not _bare(work, state):

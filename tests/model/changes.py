@@ -236,7 +236,7 @@ def alter_database(store: Metastore, picks: Picks) -> None:
         return
     db = picks.of(list(store.now.content.databases))
     current = store.now.content.databases[db]
-    read = picks.of([current, current, *_earlier_databases(store, db)])
+    read = picks.of([*[current] * 6, *_earlier_databases(store, db)])
     change = {picks.of(["parameters", "owner"]): store.number()}
     image = DatabaseImage(db, database_bytes(read._replace(**change)))
     action = a.PutDatabase(image, altered=True, before=fingerprint(database_bytes(read)))

@@ -30,6 +30,7 @@ CAPABILITIES = [
     "CONNECTORWRITE",
 ]
 _CAPABLE = {"processorCapabilities": CAPABILITIES, "processorIdentifier": "metatide-test"}
+_INSERT_ONLY_TABLES = 2
 _TIMEOUT_MS = 60_000
 
 Constraints = Mapping[str, Sequence[Any]]
@@ -56,6 +57,7 @@ class HmsClient(Transactions):
             dbName=database,
             tblName=name,
             catName="hive",
+            capabilities=self.t.ClientCapabilities(values=[_INSERT_ONLY_TABLES]),
             validWriteIdList=valid_write_ids,
             id=table_id,
             **_CAPABLE,
