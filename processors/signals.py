@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-import msgspec
 import structlog
 from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient
@@ -198,7 +197,7 @@ def _named(ask: Ask, reader: ShardReader) -> Ask:
     assert state is not None
     objects = tuple(sorted(state.doubtful))
     floor = max(doubt.event for doubt in state.doubtful.values())
-    return Ask(ask.epoch, msgspec.structs.replace(ask.scope, objects=objects), floor)
+    return Ask(ask.epoch, ask.scope, floor, objects)
 
 
 def _told(error: object, _: object) -> None:

@@ -70,7 +70,7 @@ class Queue:
                     self._due.setdefault(scope, 0)
                     continue
                 if scope.kind is ScopeKind.OBJECTS:
-                    # Each ask names other objects, so none is answered by what was read before.
+                    # An ask names other objects than the one before, and isn't answered by that.
                     continue
                 self._loaded[scope] = position, self._clock()
                 self._loaded.move_to_end(scope)

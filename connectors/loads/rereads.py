@@ -1,47 +1,72 @@
 """Single objects of tables, read again after events that left them in doubt."""
 
-from collections.abc import Iterable, Iterator, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from connectors.loads import images
 from connectors.loads.batch import Database
 from connectors.loads.chunks import CHUNK_BYTES_MAX, ITEM_BYTES
-from connectors.loads.sink import Sink, shards_of
-from hive.names import partition_name
+from connectors.loads.sink import Sink
+from hive.names import TableName, partition_name
 from hive.reader.partitions import read_partitions
 from hive.reader.rows.tables import StoredTable
 from hive.reader.snapshot import Snapshot, open_snapshot
 from hive.reader.tables import named, read_tables
-from state.records import Reread, Rows, Scope
+from state.records import Reread, Rows
 from state.records.objects import PartitionImage
+from state.records.routing import table_shard
 
 Values = tuple[str, ...]
 
 
-def reread(database: Database, sink: Sink, epoch: int, scopes: Sequence[Scope]) -> int:
-    """Reads the objects of several tables in one snapshot; returns the event that it is of."""
+class Wanted:
+    """The objects that were asked for, by tables; several threads may use it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._objects: dict[TableName, set[Values]] = {}
+
+    def add(self, table: TableName, objects: Iterable[Values]) -> None:
+        with self._lock:
+            self._objects.setdefault(table, set()).update(objects)
+
+    def take(self, table: TableName) -> list[Values]:
+        """What was asked for since the last time, in order."""
+        with self._lock:
+            return sorted(self._objects.pop(table, ()))
+
+
+def reread(
+    database: Database, sink: Sink, epoch: int, wanted: Mapping[TableName, Sequence[Values]]
+) -> int:
+    """Reads objects of several tables in one snapshot; returns the event that it is of."""
     with open_snapshot(database.engine, database.version) as snapshot:
-        records = [record for scope in scopes for record in _read(snapshot, epoch, scope)]
+        records = [
+            record
+            for name, objects in wanted.items()
+            for record in _read(snapshot, epoch, name, objects)
+        ]
         position = snapshot.position
-    for scope, record in records:
-        for shard in shards_of(scope, sink.shards):
-            sink.send(shard, record)
+    for record in records:
+        sink.send(table_shard(record.table, sink.shards), record)
     sink.flush()
     return position
 
 
-def _read(snapshot: Snapshot, epoch: int, scope: Scope) -> Iterator[tuple[Scope, Reread]]:
-    name = scope.name
+def _read(
+    snapshot: Snapshot, epoch: int, name: TableName, objects: Sequence[Values]
+) -> Iterator[Reread]:
     tables = read_tables(snapshot, *named(snapshot, name.catalog, name.db, name.table))
     table = tables[0] if tables else None
     at, table_id = snapshot.position, 0 if table is None else table.id
-    if () in scope.objects:
+    if () in objects:
         rows = Rows(tables=tuple(map(images.table_image, tables)))
-        yield scope, Reread(epoch, name, at, table_id, ((),), rows)
-    values = [values for values in scope.objects if values]
+        yield Reread(epoch, name, at, table_id, ((),), rows)
+    values = [values for values in objects if values]
     found = {} if table is None else _partitions(snapshot, table, values)
     for some in _chunks(values, found):
         partitions = tuple(found[one] for one in some if one in found)
-        yield scope, Reread(epoch, name, at, table_id, some, Rows(partitions=partitions))
+        yield Reread(epoch, name, at, table_id, some, Rows(partitions=partitions))
 
 
 def _partitions(

@@ -59,8 +59,6 @@ class Scope(msgspec.Struct, frozen=True, array_like=True):
 
     kind: ScopeKind
     name: TableName
-    objects: tuple[tuple[str, ...], ...] = ()
-    """Of the kind OBJECTS: partitions by the values in their names, and () for the table itself."""
 
 
 class LoadBegin(Record, frozen=True, tag="lb"):
@@ -114,6 +112,7 @@ class Reread(Record, frozen=True, tag="rr"):
     table_id: Long
     """Of the table that had this name then; 0 where there was none."""
     objects: tuple[tuple[str, ...], ...]
+    """Partitions by the values in their names, and () for the table itself."""
     rows: Rows
 
 

@@ -3,8 +3,6 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-import msgspec
-
 from connectors.loads.batch import find_database, load
 from connectors.loads.lists import Lists
 from connectors.loads.plan import everything
@@ -12,6 +10,7 @@ from connectors.loads.rereads import reread
 from connectors.renames import Renames
 from connectors.routing import route
 from hive.events.decode import decode
+from hive.names import TableName
 from hive.reader.snapshot import open_snapshot
 from metatide.stack.database import make_engine
 from query_api.database import Primary
@@ -19,7 +18,7 @@ from query_api.requirement import Consistency, Defaults
 from query_api.resolver.resolver import Resolver
 from query_api.shards import Views
 from query_api.thrift.methods import CachedMethods
-from state.records import AnyRecord, Change, Scope, ScopeKind
+from state.records import AnyRecord, Change, ScopeKind
 from state.store import Store
 from tests.connectors.loads.topic import Log
 from tests.query_api.shards import MemoryShard, MemoryShards
@@ -62,8 +61,8 @@ class Cache:
             others = [scope for scope in scopes if scope.kind is not ScopeKind.OBJECTS]
             if others:
                 load(self._database, self, 0, others)
-            doubts = [_in_doubt(shard, scope) for scope in objects]
-            reread(self._database, self, 0, doubts)
+            wanted = {scope.name: _in_doubt(shard, scope.name) for scope in objects}
+            reread(self._database, self, 0, wanted)
         self.follow()
 
     def load(self) -> None:
@@ -84,9 +83,9 @@ class Cache:
         self._engine.dispose()
 
 
-def _in_doubt(shard: MemoryShard, scope: Scope) -> Scope:
-    state = shard.reader().state(scope.name)
-    return msgspec.structs.replace(scope, objects=tuple(state.doubtful) if state else ())
+def _in_doubt(shard: MemoryShard, table: TableName) -> list[tuple[str, ...]]:
+    state = shard.reader().state(table)
+    return list(state.doubtful) if state else []
 
 
 @contextmanager
