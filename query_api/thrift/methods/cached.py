@@ -90,7 +90,7 @@ class CachedMethods:
 
     async def answer(self, call: Call) -> Answer | Relay:
         if call.method == _CURRENT_EVENT:
-            return await self._current_event()
+            return await self._current_event(call.min_position)
         method = self._methods[call.method]
         asked = self._understood(call)
         if asked is Unable.EXPRESSION:
@@ -170,10 +170,12 @@ class CachedMethods:
         elsewhere = miss.reason is Reason.NOT_OWNED
         return Relay(miss.reason, self._resolver.shard_of(miss) if elsewhere else None)
 
-    async def _current_event(self) -> Answer | Relay:
+    async def _current_event(self, least: Position | None) -> Answer | Relay:
         found = await self._database.after_now(self._views.reached)
         if found is None:
             return Relay(Reason.UNREAD)
+        if least is not None and Position(found.epoch, found.current) < least:
+            return Relay(Reason.BEHIND)
         event = STRUCT_ALONE.before + _EVENT(I64, 1, found.current, 0) + STRUCT_ALONE.after
         position = Position(found.epoch, found.current)
         return Answer(event, Source.DATABASE, Reason.DATABASE_ONLY, position)
