@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from hive.errors import NoSuchObjectError
-from hive.names import DEFAULT_CATALOG, TableName, parse_table_name, table_name
+from hive.names import TableName, default_catalog, parse_table_name, table_name
 from query_api.http import encode
 from query_api.http.forward import Forwarder, has_reached
 from query_api.http.messages import Headers
@@ -181,7 +181,7 @@ def _of_names(catalog: str) -> Callable[[str], Target]:
 
 def _parameters(read: ListTablesOfAll) -> Mapping[str, str | Sequence[str]]:
     found: dict[str, str | Sequence[str]] = {
-        "catalog": read.catalog or DEFAULT_CATALOG,
+        "catalog": read.catalog or default_catalog(),
         "pattern": read.pattern,
         "type": read.types,
         "after": read.page.after,

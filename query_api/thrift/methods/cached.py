@@ -50,19 +50,27 @@ class CachedMethods:
         self._database = database
         self._defaults = defaults
         self._expressions = expressions
+        self._leaves_all = False
         self.set_warehouse(warehouse)
 
     def set_warehouse(self, warehouse: str) -> None:
         """The metastore's, for managed tables. Until it is known, databases are left to it."""
+        self.warehouse = warehouse
         self._methods = methods(warehouse)
         self._names = frozenset((*self._methods, _CURRENT_EVENT))
         self._remembered = lru_cache(_REMEMBERED)(self._understand)
+
+    def leave_all(self) -> None:
+        """From now on metastores answer everything: names mean something else there."""
+        self._leaves_all = True
 
     @property
     def names(self) -> Set[str]:
         return self._names
 
     def answer_now(self, call: Call) -> Answer | Relay | None:
+        if self._leaves_all:
+            return Relay(Unable.CATALOG)
         method = self._methods.get(call.method)
         if method is None:
             return None
@@ -89,6 +97,8 @@ class CachedMethods:
         return chain.outcome
 
     async def answer(self, call: Call) -> Answer | Relay:
+        if self._leaves_all:
+            return Relay(Unable.CATALOG)
         if call.method == _CURRENT_EVENT:
             return await self._current_event(call.min_position)
         method = self._methods[call.method]
