@@ -97,14 +97,14 @@ def _alter_table(event: kinds.AlterTable) -> Iterator[Addressed]:
     if event.renamed:
         yield old, a.RenameTable(old, image, a.Side.OLD)
         yield new, a.RenameTable(old, image, a.Side.NEW)
+        yield _alter_name(event)
         yield database_of(old), a.DropName(database_of(old), old.table)
-        yield _put_name(new, event.image)
         return
     before = fingerprint(event.before_data) if event.known else None
     rewrites = event.columns_changed or event.location_changed or event.partition_keys_changed
     yield new, a.AlterTable(image, before, rewrites, event.truncate)
     if event.listed_changed:
-        yield _put_name(new, event.image)
+        yield _alter_name(event)
 
 
 def _drop_table(event: kinds.DropTable) -> Iterator[Addressed]:
@@ -159,7 +159,12 @@ def _update_partition_statistics(event: kinds.UpdatePartitionStatistics) -> Iter
     yield (
         event.table,
         a.PutPartitionStatistics(
-            event.table, event.write_id, event.values, columns, event.parameters
+            event.table,
+            event.write_id,
+            event.values,
+            columns,
+            event.parameters,
+            None if event.facts is None else event.facts.transactional,
         ),
     )
 
@@ -267,8 +272,19 @@ def _columns(
 
 def _put_name(table: TableName, image: kinds.TableImage) -> Addressed:
     db = database_of(table)
-    line = NameImage(table.table, image.table_type, image.owner or "", image.comment)
-    return db, a.PutName(db, line)
+    return db, a.PutName(db, _line(table, image.table_type, image.owner, image.comment))
+
+
+def _alter_name(event: kinds.AlterTable) -> Addressed:
+    """A table's line after an alter; its writer's was the one before in the same database."""
+    new, image = database_of(event.table), event.image
+    line = _line(event.table, image.table_type, image.owner, image.comment)
+    before = _line(event.before, *event.listed_before) if database_of(event.before) == new else None
+    return new, a.PutName(new, line, True, before)
+
+
+def _line(table: TableName, type_: str | None, owner: str | None, comment: str | None) -> NameImage:
+    return NameImage(table.table, type_ or "", owner or "", comment)
 
 
 def _db(event: kinds.DatabaseEvent) -> DatabaseName:

@@ -108,6 +108,11 @@ class Loads(msgspec.Struct, array_like=True):
         doubted = cold is Cold.DOUBT and self.doubt is not Doubt.NONE
         return f"{cold}: {self.doubt}" if doubted else str(cold)
 
+    @property
+    def begun(self) -> bool:
+        """Whether there is anything to lose, or to come, by an event that can't be believed."""
+        return self.open is not None or self.ended is not None
+
     def complete(self, shard_floor: int) -> bool:
         """Whether a load has brought the whole scope since what last cast doubt on it."""
         if self.open is not None or self.ended is None:

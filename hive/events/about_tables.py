@@ -109,6 +109,7 @@ def alter_table(row: NotificationRow, message: m.AlterTableMessage, common: Comm
         columns_changed=stored.columns(before, "7") != stored.columns(after, "7"),
         location_changed=stored.location(before) != stored.location(after),
         partition_keys_changed=stored.partition_keys(before) != stored.partition_keys(after),
+        listed_before=objects.listed(before),
         listed_changed=objects.listed(before) != objects.listed(after),
         known=known,
     )

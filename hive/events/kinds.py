@@ -90,6 +90,7 @@ class AlterTable(TableEvent, frozen=True, tag=True, kw_only=True):
     columns_changed: bool
     location_changed: bool
     partition_keys_changed: bool
+    listed_before: tuple[str | None, str | None, str | None]
     listed_changed: bool
     """The type, the owner or the comment, which lists of tables show."""
     known: bool

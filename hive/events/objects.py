@@ -44,7 +44,7 @@ def table_image(value: dict[str, Any]) -> TableImage:
     )
 
 
-def listed(table: dict[str, Any]) -> tuple[str | None, ...]:
+def listed(table: dict[str, Any]) -> tuple[str | None, str | None, str | None]:
     """What a list of tables shows of each: type, owner and comment."""
     return text_of(table, "12"), text_of(table, "3"), stored.parameters(table).get("comment")
 

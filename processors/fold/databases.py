@@ -21,7 +21,7 @@ def put_database(work: Work, event: int, action: PutDatabase) -> None:
         put(work, loads, key, event, data)
         return
     replaced = replace(work, loads, key, event, Entry(event, data), action.before)
-    if replaced in (Replaced.CONFLICT, Replaced.ABSENT):
+    if loads.begun and replaced in (Replaced.CONFLICT, Replaced.ABSENT):
         loads.raise_floor(event, Doubt.CONFLICT)
         work.signal(Scope(ScopeKind.DATABASES, TableName(name.catalog, "", "")), event)
 

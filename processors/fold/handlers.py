@@ -65,10 +65,15 @@ SAME_EPOCH: Final[dict[type, Callable[[Work, Any], None]]] = {
 }
 
 
+OF_NAMES_TOO: Final = frozenset([actions.RenameTable, actions.Undecodable, actions.Misnamed])
+"""Actions that name a table and concern more than what is cached of it: lists of names have all
+tables, cached or not."""
+
+
 def act(work: Work, event: int, action: actions.AnyAction) -> None:
     """Folds one action, unless its table isn't cached."""
     kind = type(action)
-    if not work.lists.open and kind is not actions.RenameTable:
+    if not work.lists.open and kind not in OF_NAMES_TOO:
         table = getattr(action, "table", None)
         name = table.name if isinstance(table, TableImage) else table
         if isinstance(name, TableName) and not work.lists.allow(name):

@@ -2,9 +2,12 @@
 
 import msgspec
 
-from processors.fold.entries import clear, delete, put
+from hive.names import TableName
+from processors.fold.entries import clear, delete, put, reflects
 from processors.fold.work import Work
-from state import keys
+from state import entries, keys
+from state.loads import Doubt, Loads
+from state.records import Scope, ScopeKind
 from state.records.actions import CreateNames, DropFunction, DropName, PutFunction, PutName
 from state.records.objects import NameImage
 
@@ -24,8 +27,31 @@ def create_names(work: Work, event: int, action: CreateNames) -> None:
 
 
 def put_name(work: Work, event: int, action: PutName) -> None:
-    key = keys.name(action.db, action.name.table)
-    put(work, work.names_of(action.db), key, event, name_data(action.name))
+    key, data = keys.name(action.db, action.name.table), name_data(action.name)
+    loads = work.names_of(action.db)
+    if not action.altered or _is_sure(work, loads, event, action, data):
+        put(work, loads, key, event, data)
+        return
+    delete(work, loads, key, event)
+    if not loads.begun:
+        return
+    loads.raise_floor(event, Doubt.CONFLICT)
+    work.signal(Scope(ScopeKind.NAMES, TableName(action.db.catalog, action.db.db, "")), event)
+
+
+def _is_sure(work: Work, loads: Loads, event: int, action: PutName, data: bytes) -> bool:
+    """Whether the writer of an alter is sure to have read the line that is held, or its image is
+    not news: a load reflects the event, or that is what is held."""
+    if loads.knows(event) or reflects(work, keys.name(action.db, action.name.table), event):
+        return True
+    if action.before is None:
+        return False
+    held = work.txn.get(keys.name(action.db, action.before.table))
+    if held is None or not entries.is_live(held):
+        return False
+    if action.before.table == action.name.table and entries.data_of(held) == data:
+        return True
+    return entries.data_of(held) == name_data(action.before)
 
 
 def drop_name(work: Work, event: int, action: DropName) -> None:

@@ -78,29 +78,28 @@ def change_partition(work: Work, event: int, action: PutPartitionStatistics) -> 
             _doubt_partition(work, name, state, event, action.values)
         return
     stored = entries.decode(value)
-    entry = _with_statistics(state, stored, event, action)
+    entry = _with_statistics(stored, event, action)
     before = None if entry is None else fingerprint(stored.data)
     replaced = replace(work, state.loads, key, event, entry or Entry(event, b""), before)
     if replaced is Replaced.CONFLICT:
         _doubt_partition(work, name, state, event, action.values)
 
 
-def _with_statistics(
-    state: TableState, stored: Entry, event: int, action: PutPartitionStatistics
-) -> Entry | None:
+def _with_statistics(stored: Entry, event: int, action: PutPartitionStatistics) -> Entry | None:
     """A partition after its statistics were written; None where the event doesn't tell that."""
-    if action.parameters is None:
+    if action.parameters is None or action.transactional is None:
         return None
     parameters = after_statistics(
         decode(PARTITION, stored.data).get("parameters", {}),
         action.parameters,
         frozenset(image.column for image in action.columns),
-        transactional=state.managed,
+        transactional=action.transactional,
     )
     if parameters is None:
         return None
     changes: dict[str, object] = {"parameters": parameters}
-    write_id = action.write_id if state.managed and action.write_id > 0 else stored.write_id
+    moves = action.transactional and action.write_id > 0
+    write_id = action.write_id if moves else stored.write_id
     if write_id != stored.write_id:
         changes["writeId"] = write_id
     data = replaced_fields(PARTITION, stored.data, **changes)

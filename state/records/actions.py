@@ -113,7 +113,8 @@ class PutTableStatistics(Action, frozen=True, tag="ts"):
 
 
 class PutPartitionStatistics(Action, frozen=True, tag="ps"):
-    """UPDATE_PART_COL_STAT_EVENT: some columns, and the parameters that the partition has now."""
+    """UPDATE_PART_COL_STAT_EVENT: some columns, and the new parameters of the partition: all, or,
+    where many partitions were written at once, the accuracy of statistics alone."""
 
     table: TableName
     write_id: Long
@@ -121,6 +122,8 @@ class PutPartitionStatistics(Action, frozen=True, tag="ps"):
     columns: tuple[ColumnStatisticsImage, ...]
     parameters: dict[str, str] | None
     """None where the event doesn't tell them."""
+    transactional: bool | None = None
+    """Whether the table is, as the writer had read it; None where the event doesn't tell that."""
 
 
 class DropStatistics(Action, frozen=True, tag="ds"):
@@ -198,6 +201,10 @@ class PutName(Action, frozen=True, tag="pn"):
 
     db: DatabaseName
     name: NameImage
+    altered: bool = False
+    before: NameImage | None = None
+    """The line that the writer of an alter had read, under the name that the table had; None where
+    that was in another database."""
 
 
 class DropName(Action, frozen=True, tag="dn"):

@@ -37,6 +37,7 @@ def alter(
         columns_changed=False,
         location_changed=False,
         partition_keys_changed=False,
+        listed_before=(None, None, None),
         listed_changed=True,
         known=True,
     )

@@ -1,14 +1,20 @@
 """What users do to tables of the toy metastore: each function is one kind of change."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from connectors.translate import EVERYWHERE, Addressed, database_of, misnamed
 from hive.names import TableName
 from state.records import actions as a
-from state.records.objects import DatabaseImage, DatabaseName, FunctionImage, fingerprint
+from state.records.objects import (
+    DatabaseImage,
+    DatabaseName,
+    FunctionImage,
+    NameImage,
+    fingerprint,
+)
 from tests.model.content import (
     Content,
     DatabaseRow,
@@ -34,13 +40,28 @@ def writer(store: Metastore, picks: Picks, table: TableName, *, managed: bool) -
     return txn, store.now.ids[table][txn]
 
 
-def save(store: Metastore, txn: int, text: str, table: Table, *actions: a.AnyAction) -> None:
+class Line(NamedTuple):
+    """What lists show of a table, as the writer of an event had read and written it."""
+
+    before: NameImage
+    after: NameImage
+
+
+def save(
+    store: Metastore,
+    txn: int,
+    text: str,
+    table: Table,
+    *actions: a.AnyAction,
+    line: Line | None = None,
+) -> None:
     """An event of one table, which is like this from now on."""
     name = table.name
     content = store.now.content
     addressed: list[Addressed] = [(name, action) for action in actions]
-    if table.line != content.tables[name].line:
-        addressed.append((database_of(name), a.PutName(database_of(name), table.line)))
+    if line is not None:
+        db = database_of(name)
+        addressed.append((db, a.PutName(db, line.after, True, line.before)))
     store.happen(
         f"{text} {name.in_catalog}" + (f" by {txn}" if txn else ""),
         *addressed,
@@ -100,6 +121,9 @@ def rename_table(store: Metastore, picks: Picks) -> None:
     table = replace(content.tables[old], name=new)
     if picks.below(2):
         table = replace(table, statistics={})
+    read = picks.of([content.tables[old].row, *earlier_rows(store, content.tables[old])])
+    told = Table(new, read).line
+    before = Table(old, read).line if database_of(old) == database_of(new) else None
     ids: dict[str, Any] = {}
     for kind in ("ids", "next_ids", "lives"):
         known = getattr(store.now, kind)
@@ -108,8 +132,8 @@ def rename_table(store: Metastore, picks: Picks) -> None:
         f"rename {old.in_catalog} to {new.in_catalog}",
         (old, a.RenameTable(old, table.image, a.Side.OLD)),
         (new, a.RenameTable(old, table.image, a.Side.NEW)),
+        (database_of(new), a.PutName(database_of(new), told, True, before)),
         (database_of(old), a.DropName(database_of(old), old.table)),
-        (database_of(new), a.PutName(database_of(new), table.line)),
         content=replace(content, tables={**_without(content.tables, old), new: table}),
         **ids,
     )
@@ -139,7 +163,8 @@ def alter_table(store: Metastore, picks: Picks) -> None:
     action = a.AlterTable(image, before, rewrites, truncates)
     text = "truncate" if truncates else "rewrite" if rewrites else "alter"
     stale = " (read before another's write)" if read != current.row else ""
-    save(store, txn, text + stale, table, action)
+    line = Line(Table(name, read).line, Table(name, written).line)
+    save(store, txn, text + stale, table, action, line=None if line[0] == line[1] else line)
 
 
 def earlier_rows(store: Metastore, table: Table) -> list[TableRow]:

@@ -241,7 +241,9 @@ def _of_partition(
         said = dict(parameters) if how == "one" else None
         text = " (read before another's write)" if read != current else ""
     partitions = {**table.partitions, values: row._replace(**changes)}
-    action = a.PutPartitionStatistics(table.name, write_id, values, columns, said)
+    action = a.PutPartitionStatistics(
+        table.name, write_id, values, columns, said, table.row.managed
+    )
     return f"{text} {_texts([values])}", replace(table, partitions=partitions), action
 
 

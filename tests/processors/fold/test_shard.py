@@ -297,7 +297,7 @@ def test_a_transaction_that_outlives_its_table_asks_for_nothing(shard: Shard) ->
 def statistics(event: int, fields: int, data: bytes = b"s") -> Change:
     column = ColumnStatisticsImage(("a",), "hive", "c", 0, 1, data, fields)
     told = {accuracy.NAME: '{"COLUMN_STATS":{"c":"true"}}'}
-    return change(event, PutPartitionStatistics(TABLE, 0, ("a",), (column,), told))
+    return change(event, PutPartitionStatistics(TABLE, 0, ("a",), (column,), told, False))
 
 
 def test_statistics_that_leave_fields_of_the_old_ones_in_place_are_not_believed(

@@ -337,3 +337,27 @@ def test_a_partition_of_a_transactional_table_is_renamed(world: World) -> None:
             )
         )
         world.check()
+
+
+def test_a_rename_that_had_read_another_owner(world: World) -> None:
+    """Lists of names show the owner, too."""
+    table = world.table("old")
+    stale = world.client.table(world.db, "old")
+    world.load()
+    table.owner = "somebody"
+    stale.tableName = "new"
+
+    def rename(client: HmsClient) -> None:
+        client.alter_table(world.db, "old", stale)
+
+    overlap(world.metastore, set_parameter(table, "k1"), rename)
+    world.check()
+
+
+def test_two_alters_of_what_lists_show(world: World) -> None:
+    table = world.table("t")
+    stale = world.client.table(world.db, "t")
+    world.load()
+    table.owner = "somebody"
+    overlap(world.metastore, set_parameter(table, "k1"), set_parameter(stale, "comment"))
+    world.check()
