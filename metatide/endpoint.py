@@ -9,11 +9,13 @@ from typing import Final
 import httpx
 import msgspec
 import structlog
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from hive.errors import InputError, MachineError
+from hive.collation import UNKNOWN
+from hive.errors import InputError, MachineError, MetatideError
 from metatide.config import Config
 from metatide.config.declared import Thrift, Upstream
 from metatide.doctor import upstream as metastore
@@ -58,10 +60,16 @@ class Endpoint:
         self._resolver = Resolver(views, primary)
         self._expressions = expressions(thrift)
         self._methods = CachedMethods(
-            self._resolver, views, primary, settings.defaults, expressions=self._expressions
+            self._resolver,
+            views,
+            primary,
+            settings.defaults,
+            expressions=self._expressions,
+            collation=UNKNOWN,
         )
+        self._primary = primary
         self._upstream = config.upstream
-        self._asking: asyncio.Task[None] | None = None
+        self._asking: list[asyncio.Task[None]] = []
         tls = _server_tls(thrift)
         trusted = settings.trusted or ssl.create_default_context()
         self.server = ThriftServer(
@@ -77,12 +85,14 @@ class Endpoint:
 
     async def start(self) -> None:
         self.port = await self.server.start(self._host, self._wanted)
-        self._asking = asyncio.create_task(self._find_warehouse())
+        self._asking = [asyncio.create_task(self._find_warehouse())]
+        if not await self._has_collation():
+            self._asking.append(asyncio.create_task(self._find_collation()))
 
     async def close(self) -> None:
-        if self._asking is not None:
-            self._asking.cancel()
-            await asyncio.gather(self._asking, return_exceptions=True)
+        for task in self._asking:
+            task.cancel()
+        await asyncio.gather(*self._asking, return_exceptions=True)
         await self.server.close()
         await self._owners.close()
         if self._expressions is not None:
@@ -98,6 +108,21 @@ class Endpoint:
                     self._methods.set_warehouse(found)
                     return
             await asyncio.sleep(ASK_AGAIN_S)
+
+    async def _find_collation(self) -> None:
+        """Asks the database until it tells."""
+        await asyncio.sleep(ASK_AGAIN_S)
+        while not await self._has_collation():
+            await asyncio.sleep(ASK_AGAIN_S)
+
+    async def _has_collation(self) -> bool:
+        try:
+            found = await asyncio.to_thread(self._primary.collation)
+        except (SQLAlchemyError, MetatideError) as error:
+            log.info("the database doesn't say how it sorts names", error=str(error))
+            return False
+        self._methods.set_collation(found)
+        return True
 
     @property
     def routes(self) -> list[BaseRoute]:
