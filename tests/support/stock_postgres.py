@@ -109,9 +109,9 @@ def server() -> Iterator[sa.URL]:
             yield stock.url
 
 
-@pytest.fixture(scope="session")
-def new_stock_database() -> Iterator[NewStockDatabase]:
-    """`new_stock_database()` and `new_stock_database("en-US")` are on one server."""
+@contextmanager
+def new_databases() -> Iterator[NewStockDatabase]:
+    """What makes databases on a server of its own."""
     numbers = itertools.count(1)
 
     with server() as url:
@@ -128,4 +128,11 @@ def new_stock_database() -> Iterator[NewStockDatabase]:
                 connection.execute(statement)
             return url.set(database=name).render_as_string(hide_password=False)
 
+        yield new_database
+
+
+@pytest.fixture(scope="session")
+def new_stock_database() -> Iterator[NewStockDatabase]:
+    """`new_stock_database()` and `new_stock_database("en-US")` are on one server."""
+    with new_databases() as new_database:
         yield new_database
