@@ -13,6 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from connectors.source import HASHED_CHARS_MAX, Bounds, OpenTxns, Poll, fields_hash
 from hive.errors import SourceError
 from hive.events.row import NotificationRow
+from hive.reader.sessions import KeptPlans
 from hive.schema import detect, metadata
 from state.records.actions import MISNAMED_EVENTS_MAX
 
@@ -35,11 +36,13 @@ class SqlSource:
         self._connection: sa.Connection | None = None
         self._tables: sa.MetaData | None = None
         self._poll: sa.CompoundSelect[Any] | None = None
+        self._plans: KeptPlans | None = None
 
     def poll(self, after: int, check: int) -> Poll:
         connection, _ = self._connected()
         assert self._poll is not None
-        found = self._run(connection, self._poll, {"after": after, "check": check, **self._limits})
+        parameters = {"after": after, "check": check, **self._limits}
+        found = self._run(connection, self._poll, parameters, seen=after)
         kinds: tuple[list[Any], ...] = ([], [], [])
         for row in found:
             kinds[row[0]].append(row)
@@ -125,17 +128,23 @@ class SqlSource:
                 f"{self._shown} has no metastore's tables yet; "
                 "start the metastore, or correct database.url"
             )
-        if connection.dialect.name == "postgresql":
-            # Every statement finds its rows by the index, but the planner, who knows little of a
-            # young table, would go on reading it whole when it has grown.
-            connection.exec_driver_sql("SET enable_seqscan = off")
         self._tables = metadata(version)
         self._poll = _poll_statement(self._tables)
+        self._plans = KeptPlans(connection)
 
     def _run(
-        self, connection: sa.Connection, statement: Any, parameters: dict[str, int]
+        self,
+        connection: sa.Connection,
+        statement: Any,
+        parameters: dict[str, int],
+        *,
+        seen: int | None = None,
     ) -> Sequence[Any]:
+        """`seen` is an event up to which the log was read."""
+        assert self._plans is not None
         try:
+            if seen is not None:
+                self._plans.use(seen)
             return connection.execute(statement, parameters).all()
         except SQLAlchemyError as error:
             self.close()

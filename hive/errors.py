@@ -79,6 +79,10 @@ class FilterNotSupportedError(InputError):
     """A filter, sound by its grammar, of which the metastore's own answer can't be told."""
 
 
+class UncertainOrderError(InputError):
+    """Only the database knows which of two texts it sorts before the other."""
+
+
 class RecordFormatError(InputError):
     """A message of the topic that this release can't read."""
 

@@ -9,11 +9,13 @@ from typing import Final
 import httpx
 import msgspec
 import structlog
+from sqlalchemy.exc import SQLAlchemyError
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from hive.errors import InputError
+from hive.collation import UNKNOWN
+from hive.errors import InputError, MetatideError
 from hive.names import default_catalog
 from metatide.config import Config
 from metatide.config.declared import Thrift, Upstream
@@ -58,11 +60,17 @@ class Endpoint:
         self._resolver = Resolver(views, primary)
         self._expressions = expressions(thrift)
         self._methods = CachedMethods(
-            self._resolver, views, primary, settings.defaults, expressions=self._expressions
+            self._resolver,
+            views,
+            primary,
+            settings.defaults,
+            expressions=self._expressions,
+            collation=UNKNOWN,
         )
+        self._primary = primary
         self._upstream = upstream_settings(config.upstream)
         self._untold = list(self._upstream.addresses)
-        self._asking: asyncio.Task[None] | None = None
+        self._asking: list[asyncio.Task[None]] = []
         tls = _server_tls(thrift)
         trusted = settings.trusted or ssl.create_default_context()
         self.server = ThriftServer(
@@ -79,12 +87,14 @@ class Endpoint:
     async def start(self) -> None:
         await self._ask_metastores()
         self.port = await self.server.start(self._host, self._wanted)
-        self._asking = asyncio.create_task(self._ask_the_others())
+        self._asking = [asyncio.create_task(self._ask_the_others())]
+        if not await self._has_collation():
+            self._asking.append(asyncio.create_task(self._find_collation()))
 
     async def close(self) -> None:
-        if self._asking is not None:
-            self._asking.cancel()
-            await asyncio.gather(self._asking, return_exceptions=True)
+        for task in self._asking:
+            task.cancel()
+        await asyncio.gather(*self._asking, return_exceptions=True)
         await self.server.close()
         await self._owners.close()
         if self._expressions is not None:
@@ -117,6 +127,21 @@ class Endpoint:
                 )
             if facts.warehouse and not self._methods.warehouse:
                 self._methods.set_warehouse(facts.warehouse)
+
+    async def _find_collation(self) -> None:
+        """Asks the database until it tells."""
+        await asyncio.sleep(ASK_AGAIN_S)
+        while not await self._has_collation():
+            await asyncio.sleep(ASK_AGAIN_S)
+
+    async def _has_collation(self) -> bool:
+        try:
+            found = await asyncio.to_thread(self._primary.collation)
+        except (SQLAlchemyError, MetatideError) as error:
+            log.info("the database doesn't say how it sorts names", error=str(error))
+            return False
+        self._methods.set_collation(found)
+        return True
 
     @property
     def routes(self) -> list[BaseRoute]:

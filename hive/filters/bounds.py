@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from functools import reduce
 from typing import Final, NamedTuple
 
+from hive.collation import BY_BYTES, Collation
 from hive.filters.expressions import And, Comparison, Expression, Operator, Or
 from hive.filters.like import literal_prefix
 from hive.filters.meaning import Kind, Meaning, PartitionKey, meaning
@@ -33,14 +34,17 @@ Region = tuple[Interval, ...]
 _ALL: Final[Region] = (("", None),)
 
 
-def bounds(expression: Expression, keys: Sequence[PartitionKey]) -> list[Span]:
+def bounds(
+    expression: Expression, keys: Sequence[PartitionKey], collation: Collation = BY_BYTES
+) -> list[Span]:
     """The stretches, in order and apart; none where no partition can pass.
 
-    Texts are ordered by code point, which is the order of their UTF-8 bytes.
+    Texts are ordered by code point, which is the order of their UTF-8 bytes. Where the collation
+    has another order, a comparison by it bounds nothing.
     """
     prefixes: list[tuple[str, ...]] = [()]
     for index in range(len(keys)):
-        region = _region(expression, index, keys)
+        region = _region(expression, index, keys, collation)
         if len(region) * len(prefixes) > MAX_SPANS:
             region = _hull(region)
         if not all(map(_is_point, region)):
@@ -51,18 +55,23 @@ def bounds(expression: Expression, keys: Sequence[PartitionKey]) -> list[Span]:
     return [Span(prefix) for prefix in prefixes]
 
 
-def _region(expression: Expression, index: int, keys: Sequence[PartitionKey]) -> Region:
+def _region(
+    expression: Expression, index: int, keys: Sequence[PartitionKey], collation: Collation
+) -> Region:
     """The values of one key that may pass."""
     match expression:
         case And(terms):
-            regions = (_region(term, index, keys) for term in terms)
+            regions = (_region(term, index, keys, collation) for term in terms)
             return reduce(lambda one, other: _few(_both(one, other)), regions, _ALL)
         case Or(terms):
-            return _few(_united(i for term in terms for i in _region(term, index, keys)))
+            return _few(_united(i for term in terms for i in _region(term, index, keys, collation)))
         case Comparison(key):
             if key != keys[index].name.lower():
                 return _ALL
-            return _with_default(_texts(meaning(expression, keys)))
+            one = meaning(expression, keys)
+            if one.orders_texts and not collation.by_bytes:
+                return _ALL
+            return _with_default(_texts(one))
 
 
 def _texts(one: Meaning) -> Region:

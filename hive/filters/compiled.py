@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from hive.collation import BY_BYTES, Collation
 from hive.filters.bounds import Span, bounds
 from hive.filters.meaning import PartitionKey, Predicate
 from hive.filters.parser import parse_filter
@@ -18,9 +19,11 @@ class PartitionFilter(NamedTuple):
     """Whether the raw values of a partition pass. It fails where they can't be compared."""
 
 
-def by_filter(text: str, keys: Sequence[PartitionKey]) -> PartitionFilter:
-    """The partitions that the metastore finds by a filter."""
+def by_filter(
+    text: str, keys: Sequence[PartitionKey], collation: Collation = BY_BYTES
+) -> PartitionFilter:
+    """The partitions that a metastore finds by a filter whose database has this collation."""
     expression = parse_filter(text)
     # First what has the limits.
-    matches = predicate(expression, keys)
-    return PartitionFilter(bounds(expression, keys), matches)
+    matches = predicate(expression, keys, collation)
+    return PartitionFilter(bounds(expression, keys, collation), matches)

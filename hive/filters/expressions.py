@@ -20,6 +20,8 @@ class Operator(Enum):
     LIKE = "LIKE"
 
 
+ORDERS: Final = frozenset((Operator.LT, Operator.LE, Operator.GT, Operator.GE))
+
 Constant = str | int
 """As in Hive's own tree, a date or a timestamp is its text."""
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from hive.errors import FilterNotSupportedError
-from hive.filters.expressions import Comparison, Operator
+from hive.filters.expressions import ORDERS, Comparison, Operator
 from hive.filters.like import like
 from hive.filters.values import date_of, day, integer_of, moment, timestamp_of
 from hive.names import DEFAULT_PARTITION, escape_path_part
@@ -75,6 +75,11 @@ class Meaning(NamedTuple):
         if self.operator is not Operator.EQ or self.kind is Kind.DATE:
             return False
         return self.kind is Kind.TEXT or self.name_test is None
+
+    @property
+    def orders_texts(self) -> bool:
+        """Whether it asks which of two texts comes first."""
+        return self.kind is Kind.TEXT and self.operator in ORDERS
 
     @property
     def is_but_one_text(self) -> bool:

@@ -8,7 +8,8 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from hive.errors import FilterNotSupportedError
+from hive.collation import BY_BYTES, Collation
+from hive.errors import FilterNotSupportedError, UncertainOrderError
 from hive.filters.expressions import (
     EVERYTHING,
     And,
@@ -32,14 +33,17 @@ _ORDERS: dict[Operator, Callable[[Any, Any], bool]] = {
 }
 
 
-def predicate(expression: Expression, keys: Sequence[PartitionKey]) -> Predicate:
+def predicate(
+    expression: Expression, keys: Sequence[PartitionKey], collation: Collation = BY_BYTES
+) -> Predicate:
     """Takes the raw values of a partition, one for each key, and tells whether it passes."""
-    return _Builder(keys).build(expression)
+    return _Builder(keys, collation).build(expression)
 
 
 class _Builder:
-    def __init__(self, keys: Sequence[PartitionKey]) -> None:
+    def __init__(self, keys: Sequence[PartitionKey], collation: Collation) -> None:
         self._keys = keys
+        self._collation = collation
         self._tests = 0
 
     def build(self, expression: Expression) -> Predicate:
@@ -108,7 +112,7 @@ class _Builder:
                 f"the filter makes more than {MAX_TESTS} comparisons that must be made one by one: "
                 "ask in several requests"
             )
-        return _comparison(one)
+        return _comparison(one, self._collation)
 
 
 def _every(tests: Sequence[Predicate]) -> Predicate:
@@ -150,7 +154,7 @@ def _none_of(position: int, texts: set[str]) -> Predicate:
     return lambda values: values[position] not in texts
 
 
-def _comparison(one: Meaning) -> Predicate:
+def _comparison(one: Meaning, collation: Collation) -> Predicate:
     if one.is_one_text:
         position, text = one.position, one.text
         return lambda values: values[position] == text
@@ -161,7 +165,7 @@ def _comparison(one: Meaning) -> Predicate:
             return _unequal(one)
         case Operator.LIKE:
             return _of_text(one.position, like(one.text))
-    return _ordered(one)
+    return _ordered(one, collation)
 
 
 def _of_text(position: int, test: Callable[[str], bool]) -> Predicate:
@@ -206,8 +210,10 @@ def _unequal_values(one: Meaning) -> Predicate:
     return unequal
 
 
-def _ordered(one: Meaning) -> Predicate:
+def _ordered(one: Meaning, collation: Collation) -> Predicate:
     position, constant, holds = one.position, one.constant, _ORDERS[one.operator]
+    if one.orders_texts and not collation.by_bytes:
+        return _ordered_where_sure(one, collation)
     if one.kind is Kind.TEXT:
         return lambda values: holds(values[position], constant)
     cast = CASTS[one.kind]
@@ -215,5 +221,17 @@ def _ordered(one: Meaning) -> Predicate:
     def ordered(values: Values) -> bool:
         value = cast(values[position])
         return value is not None and holds(value, constant)
+
+    return ordered
+
+
+def _ordered_where_sure(one: Meaning, collation: Collation) -> Predicate:
+    position, text, holds = one.position, one.text, _ORDERS[one.operator]
+
+    def ordered(values: Values) -> bool:
+        value = values[position]
+        if not collation.is_sure(value, text):
+            raise UncertainOrderError(f"{collation.name} decides the order of texts")
+        return holds(value, text)
 
     return ordered

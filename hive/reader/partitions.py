@@ -7,7 +7,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import Select, exists, func, null, select
+from sqlalchemy import Select, func, null, select
 
 from hive.names import DEFAULT_PARTITION, TableName
 from hive.reader.details import Owner, has_id, read_details
@@ -73,11 +73,11 @@ def partition_values(snapshot: Snapshot, *values: str | None) -> tuple[Condition
     """The conditions for partitions whose first values have these names; None stands for any."""
     own, kept = snapshot.tables["PARTITIONS"].c, snapshot.tables["PARTITION_KEY_VALS"].c
     return tuple(
-        exists().where(
-            kept.PART_ID == own.PART_ID,
-            kept.INTEGER_IDX == place,
-            kept.PART_KEY_VAL.in_((value, "") if value == DEFAULT_PARTITION else (value,)),
-        )
+        # Not EXISTS: that may become a join with all values of all tables.
+        select(kept.PART_KEY_VAL)
+        .where(kept.PART_ID == own.PART_ID, kept.INTEGER_IDX == place)
+        .scalar_subquery()
+        .in_((value, "") if value == DEFAULT_PARTITION else (value,))
         for place, value in enumerate(values)
         if value is not None
     )
@@ -89,7 +89,6 @@ def stream_partitions(
     """All partitions of these tables (names by ids) that fulfil conditions on PARTITIONS, in
     pages: by table, in the order of the ids."""
     storages = Storages()
-    snapshot.prefer_indexes()
     ids = partition_ids(snapshot, tables, *where)
     statement = _page_statement(snapshot.version)
     for start in range(0, len(ids), PAGE):

@@ -45,12 +45,6 @@ class Snapshot:
             return None
         return str(self.rows(select(func.pg_export_snapshot()))[0][0])
 
-    def prefer_indexes(self) -> None:
-        """What is read page by page is found by its ids, though to read all of a table once
-        would be less work for one page."""
-        if self._connection.dialect.name == "postgresql":
-            self._connection.exec_driver_sql("SET LOCAL random_page_cost = 1")
-
     def rows(self, statement: Executable, parameters: Parameters | None = None) -> Sequence[Row]:
         """The whole answer, as plain tuples with values as the driver gives them."""
         result = self._connection.execute(statement, parameters)

@@ -45,9 +45,6 @@ class Postgres:
         connection.autocommit = True
         self._connection = connection
         self._cursor = psycopg.ClientCursor(connection)
-        # Every statement finds its rows by key, but the planner, who knows little of young tables
-        # and nothing of the rows in a JSON text, would read whole tables.
-        self._cursor.execute("SET enable_seqscan = off")
 
     def run(self, statements: Sequence[Statement]) -> list[int]:
         """Execute them in order; the first column of all rows that came back."""

@@ -36,6 +36,7 @@ CHECKS = (
     Check("kafka topic", kafka.topic, "kafka"),
     Check("database", database.reachable),
     Check("schema", database.schema, "database"),
+    Check("collation", database.collation, "schema"),
     Check("notification log", log.complete, "schema"),
     Check("one transaction", metastore.one_transaction, "schema"),
     Check("metastore", metastore.reachable),

@@ -7,6 +7,7 @@ from sqlalchemy import Connection, make_url, text
 from sqlalchemy.exc import DBAPIError
 
 from hive.errors import InputError
+from hive.reader.collation import read_collation
 from hive.schema import detect
 from metatide.doctor.finding import Finding, failed, ok
 from metatide.doctor.target import Target
@@ -58,6 +59,24 @@ def schema(target: Target) -> Finding:
             "(or `metatide up`, in an empty one of its own) make them",
         )
     return ok(f"as of Hive {version.release}")
+
+
+def collation(target: Target) -> Finding:
+    with snapshot(target) as connection:
+        found = read_collation(connection)
+    if not found.is_exact:
+        return failed(
+            f"{found.name} takes different names of partitions for the same, so the Thrift server "
+            "leaves all reads of partitions to the metastore",
+            "give PARTITIONS.PART_NAME and PARTITION_KEY_VALS.PART_KEY_VAL a collation that ends "
+            "in _bin, as Hive's own scripts do",
+        )
+    if not found.by_bytes:
+        return ok(
+            f"{found.name} sorts partitions in its own way; where that counts, the Thrift server "
+            "leaves them to the metastore"
+        )
+    return ok(f"{found.name}, by bytes")
 
 
 def _reason(error: DBAPIError) -> str:

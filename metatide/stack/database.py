@@ -3,6 +3,7 @@
 import sqlalchemy as sa
 
 from hive.errors import InputError
+from hive.reader.sessions import prepare_sessions
 
 _DRIVERS = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql"}
 CONNECT_TIMEOUT_S = 3
@@ -16,11 +17,13 @@ def make_engine(url: str | sa.URL) -> sa.Engine:
         raise InputError(
             f"a database is given as postgresql://… or mysql://…, not {parsed.drivername}://…"
         )
-    return sa.create_engine(
+    engine = sa.create_engine(
         parsed.set(drivername=driver),
         poolclass=sa.NullPool,
         connect_args={"connect_timeout": CONNECT_TIMEOUT_S},
     )
+    prepare_sessions(engine)
+    return engine
 
 
 def fault(engine: sa.Engine) -> str | None:

@@ -5,6 +5,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from hive.errors import InputError
+from hive.reader.sessions import prepare_sessions
 from query_api.timeouts import timeout_statement
 
 CONNECT_TIMEOUT_S: Final = 3
@@ -25,6 +26,8 @@ def bounded_engine(url: str, *, connections: int, statement_timeout_ms: int) -> 
         pool_pre_ping=True,
         connect_args={"connect_timeout": CONNECT_TIMEOUT_S},
     )
+
+    prepare_sessions(engine)
 
     @sa.event.listens_for(engine, "connect")
     def limit(connection: Any, _: object) -> None:

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, TypeVar
 
+from hive.collation import Collation
 from hive.errors import SourceError
+from hive.reader.collation import read_collation
 from hive.reader.snapshot import Snapshot, open_snapshot
 from hive.schema import Version, detect
 from query_api.database.engine import bounded_engine
@@ -59,6 +61,12 @@ class Primary:
         version = self._detected()
         with self._engine.connect() as connection:
             return has_unlogged_transactions(connection, version)
+
+    def collation(self) -> Collation:
+        """How it sorts the names of partitions; blocks."""
+        self._detected()
+        with self._engine.connect() as connection:
+            return read_collation(connection)
 
     @property
     def dialect(self) -> str:

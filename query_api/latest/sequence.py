@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
 from hive.errors import SourceError
+from hive.reader.sessions import KeptPlans
 from hive.reader.snapshot import Snapshot
 from hive.schema import Version, metadata
 from query_api.latest.log import ROWS_MAX, ThinRow
@@ -39,6 +40,8 @@ class SequenceReader:
             if self._connection is None:
                 self._connection = self._connect()
                 self._statement = _statement(metadata(self._version()))
+                self._plans = KeptPlans(self._connection)
+            self._plans.use(first)
             found = self._connection.execute(self._statement, {"first": first, "known": known})
             rows = found.all()
         except SQLAlchemyError:
@@ -56,9 +59,6 @@ class SequenceReader:
     def _connect(self) -> sa.Connection:
         connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
         set_timeout(connection, TIMEOUT_MS)
-        if connection.dialect.name == "postgresql":
-            # Rows are found by the index; of a young table the planner knows too little to see it.
-            connection.exec_driver_sql("SET enable_seqscan = off")
         return connection
 
 
@@ -68,38 +68,44 @@ def read_tail(snapshot: Snapshot, first: int) -> Tail:
     return _tail(snapshot.rows(statement, {"first": first, "known": first - 1}))
 
 
-def _tail(rows: Sequence[Any]) -> Tail:
-    if not rows:
+def _tail(found: Sequence[Any]) -> Tail:
+    [following] = [row[0] for row in found if row[1] is None]
+    if following is None:
         raise SourceError("NOTIFICATION_SEQUENCE has no row, so nobody knows the current event")
-    current = rows[0][0] - 1
     thin = [
         ThinRow(event, time, kind, catalog, db, table, message or "", form)
-        for _, event, time, kind, catalog, db, table, message, form in rows
-        if event is not None and event <= current
+        for _, event, time, kind, catalog, db, table, message, form in found
+        if event is not None and event < following
     ]
-    return Tail(current, thin)
+    thin.sort(key=lambda row: row.event_id)
+    return Tail(following - 1, thin)
 
 
-def _statement(tables: sa.MetaData) -> sa.Select[Any]:
-    log, sequence = tables.tables["NOTIFICATION_LOG"], tables.tables["NOTIFICATION_SEQUENCE"]
+def _statement(tables: sa.MetaData) -> sa.CompoundSelect[Any]:
+    """The next event id in a row of its own, and the newest rows of the log.
+
+    The limit is in the text, so that whatever else the planner knows, it takes the index.
+    """
+    log = tables.tables["NOTIFICATION_LOG"].c
     first, known = (
         sa.bindparam("first", type_=sa.BigInteger),
         sa.bindparam("known", type_=sa.BigInteger),
     )
     # Not IN: SQLAlchemy would write such a statement anew for each read.
-    tells_names = sa.or_(*(log.c.EVENT_TYPE == one for one in WITH_MESSAGE))
-    wanted = sa.and_(tells_names, log.c.EVENT_ID > known)
-    following = sequence.c.NEXT_EVENT_ID
-    return (
-        sa.select(
-            *(following, log.c.EVENT_ID, log.c.EVENT_TIME, log.c.EVENT_TYPE, log.c.CAT_NAME),
-            *(log.c.DB_NAME, log.c.TBL_NAME, sa.case((wanted, log.c.MESSAGE))),
-            log.c.MESSAGE_FORMAT,
-        )
-        .outerjoin_from(
-            sequence,
-            log,
-            sa.and_(log.c.EVENT_ID >= first, log.c.EVENT_ID > following - 2 - ROWS_MAX),
-        )
-        .order_by(log.c.EVENT_ID)
+    tells_names = sa.or_(*(log.EVENT_TYPE == one for one in WITH_MESSAGE))
+    columns = (
+        *(log.EVENT_ID, log.EVENT_TIME, log.EVENT_TYPE, log.CAT_NAME, log.DB_NAME, log.TBL_NAME),
+        sa.case((sa.and_(tells_names, log.EVENT_ID > known), log.MESSAGE)).label("MESSAGE"),
+        log.MESSAGE_FORMAT,
+    )
+    newest = (
+        sa.select(*columns)
+        .where(log.EVENT_ID >= first)
+        .order_by(log.EVENT_ID.desc())
+        .limit(sa.literal_column(str(ROWS_MAX + 1)))
+        .subquery()
+    )
+    following = sa.func.max(tables.tables["NOTIFICATION_SEQUENCE"].c.NEXT_EVENT_ID)
+    return sa.union_all(
+        sa.select(following, *[sa.null()] * len(columns)), sa.select(sa.null(), newest)
     )

@@ -6,6 +6,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
+from hive.collation import BY_BYTES, Collation
 from hive.errors import InputError, NoSuchObjectError
 from hive.filters.compiled import by_filter
 from hive.filters.meaning import PartitionKey
@@ -30,6 +31,8 @@ class Wanted(msgspec.Struct, frozen=True):
     prefix: Values = ()
     """Their first values; an empty text stands for any."""
     filter: str | None = None
+    collation: Collation = BY_BYTES
+    """By whose order the filter compares texts."""
 
 
 class GetPartition(TableRead[bytes], frozen=True):
@@ -80,7 +83,7 @@ class _Selection(TableRead[A], Generic[A], frozen=True):
             return (values for values in dict.fromkeys(wanted.names) if len(values) == len(keys))
         if wanted.filter is None:
             return objects.partition_values(self.table, wanted.prefix, None)
-        spans, passes = by_filter(wanted.filter, _about(table).typed)
+        spans, passes = by_filter(wanted.filter, _about(table).typed, wanted.collation)
         return filter(passes, objects.partition_values(self.table, wanted.prefix, spans))
 
     def _keys(self, table: bytes) -> Values:

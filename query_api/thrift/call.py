@@ -43,6 +43,8 @@ class Unable(StrEnum):
     """What the metastore would do for a client of these capabilities isn't known."""
     EXPRESSION = "expression"
     """A serialized expression that can't be read here."""
+    COLLATION = "collation"
+    """The metastore's database decides the order, and may have another than ours."""
     FORM = "form"
     """A form of the request, a projection or an option, that only the metastore answers."""
     UNREADABLE = "unreadable"

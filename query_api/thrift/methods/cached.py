@@ -5,6 +5,7 @@ from functools import lru_cache
 from struct import Struct as Packing
 from typing import Any, Final
 
+from hive.collation import BY_BYTES, Collation
 from hive.errors import InputError, ThriftError
 from hive.thrift.binary import decode, encode
 from hive.thrift.types import I64
@@ -21,6 +22,7 @@ from query_api.thrift.methods.asked import Arguments, Asked, Understood
 from query_api.thrift.methods.dropped import substitute
 from query_api.thrift.methods.expressions import Expressions, expression_of, with_text
 from query_api.thrift.methods.interface import Method, methods
+from query_api.thrift.methods.ordering import ordered_by
 from query_api.thrift.methods.outcome import STRUCT_ALONE, Outcome, result
 
 _CURRENT_EVENT: Final = "get_current_notificationEventId"
@@ -43,8 +45,10 @@ class CachedMethods:
         defaults: Defaults,
         warehouse: str = "",
         expressions: Expressions | None = None,
+        collation: Collation = BY_BYTES,
     ) -> None:
         """`expressions` reads those that are serialized; without it, the metastore does."""
+        self._collation = collation
         self._resolver = resolver
         self._views = views
         self._database = database
@@ -63,6 +67,11 @@ class CachedMethods:
     def leave_all(self) -> None:
         """From now on metastores answer everything: names mean something else there."""
         self._leaves_all = True
+
+    def set_collation(self, collation: Collation) -> None:
+        """The database's. Until it is known, what may depend on it is left to the metastore."""
+        self._collation = collation
+        self._remembered.cache_clear()
 
     @property
     def names(self) -> Set[str]:
@@ -134,7 +143,9 @@ class CachedMethods:
     def _understand(self, name: str, arguments: bytes) -> Understood:
         method = self._methods[name]
         try:
-            return method.understand(decode(method.arguments, arguments))
+            return ordered_by(
+                self._collation, method.understand(decode(method.arguments, arguments))
+            )
         except (ThriftError, KeyError):
             return Unable.UNREADABLE
         except InputError:

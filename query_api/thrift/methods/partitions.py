@@ -1,18 +1,21 @@
 """The partitions of a table that a call wants: they, their names, or how many they are."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
 from functools import partial
 from typing import ClassVar, Final
 
-from hive.errors import NameFormatError
+import msgspec
+
+from hive.collation import BY_BYTES, Collation
+from hive.errors import NameFormatError, UncertainOrderError
 from hive.names import partition_name, partition_values
 from hive.thrift.binary import decode, extended
 from hive.thrift.splice import acid_partition, without_buckets, without_columns
 from hive.thrift.structs import PARTITION
 from hive.thrift.view import PartitionView
 from query_api.objects import Objects, Values
-from query_api.reads import CountPartitions, ListPartitionNames, ListPartitions, Page
+from query_api.reads import CountPartitions, ListPartitionNames, ListPartitions
 from query_api.reads.partitions import Wanted
 from query_api.reads.read import SHORT_MAX
 from query_api.targets import Kind, Target
@@ -57,6 +60,10 @@ class Partitions(TableMethod, frozen=True, kw_only=True):
     capabilities: tuple[str, ...] = ()
     engine: str | None = None
     """Whose statistics of columns shall come with each."""
+    is_ordered: bool = True
+    """Else the metastore gives them in no certain order."""
+    collation: Collation = BY_BYTES
+    """Of the metastore's database."""
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -73,22 +80,40 @@ class Partitions(TableMethod, frozen=True, kw_only=True):
             return Unable.FORM
         if self.by_values and not _tells_values(self.wanted.prefix, len(about.keys)):
             return Unable.FORM
-        page = Page(limit=self.most)
+        try:
+            return self._chosen(table, about, objects)
+        except UncertainOrderError:
+            return Unable.COLLATION
+
+    def _chosen(self, table: bytes, about: TableFacts, objects: Objects) -> Outcome:
+        wanted = self.wanted if self.names is None else _of_names(self.names, about.keys)
+        wanted = msgspec.structs.replace(wanted, collation=self.collation)
         if self.of_each is Of.NUMBER:
-            return CountPartitions(self.table, self.wanted).answer(objects).to_bytes(4)
+            return CountPartitions(self.table, wanted).answer(objects).to_bytes(4)
         if self.of_each is Of.NAMES:
-            return texts(ListPartitionNames(self.table, self.wanted, page).answer(objects).items)
+            return texts(self._first(ListPartitionNames(self.table, wanted).answer(objects).items))
         shown = self._shown(about, objects)
         if isinstance(shown, Unable):
             return shown
-        wanted = self.wanted if self.names is None else _of_names(self.names, about.keys)
-        values = Choice(self.table, wanted, page).values(objects, table)
+        choice = dict(Choice(self.table, wanted).chosen(objects, table))
+        values = [choice[name] for name in self._first(choice)]
         found = map(shown, objects.partitions(self.table, values))
         if self.of_each is Of.SPECS:
             return grouped(self.table, table, found)
         if self.names is None and len(values) > _WHOLE_MAX:
             return Items(len(values), found)
         return structs(list(found))
+
+    def _first(self, names: Iterable[str]) -> Sequence[str]:
+        """As many of the sorted names as are asked for.
+
+        Raises UncertainOrderError where others might be the first, or these in another order.
+        """
+        found = list(names)
+        chosen = found[: self.most]
+        if (self.is_ordered or len(chosen) < len(found)) and not self.collation.keeps(found):
+            raise UncertainOrderError(f"{self.collation.name} decides the order of names")
+        return chosen
 
     def _shown(self, about: TableFacts, objects: Objects) -> Callable[[bytes], bytes] | Unable:
         """How a stored partition is given to the asker."""
@@ -122,8 +147,9 @@ class Partitions(TableMethod, frozen=True, kw_only=True):
 class Choice(ListPartitions, frozen=True):
     """Which partitions those are."""
 
-    def values(self, objects: Objects, table: bytes) -> list[Values]:
-        return [values for _, values in self._select(objects, table)[: self.page.limit]]
+    def chosen(self, objects: Objects, table: bytes) -> list[tuple[str, Values]]:
+        """Their names and values, in the order of the names."""
+        return self._select(objects, table)
 
 
 def _tells_values(prefix: Values, keys: int) -> bool:

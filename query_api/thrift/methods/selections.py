@@ -207,6 +207,7 @@ def _by_expression(given: Arguments, of_each: Of) -> Understood:
         by_query=True,
         most=limit(request, "maxParts"),
         of_each=of_each,
+        is_ordered=of_each is not Of.SPECS,
         without_columns=request.get("skipColumnSchemaForPartition", False),
     )
     return of_request(read, request, table)
@@ -233,6 +234,7 @@ def _names_by_values(table: TableName, values: list[str] | None, most: int | Non
         by_values=True,
         most=most,
         of_each=Of.NAMES,
+        is_ordered=False,
     )
 
 

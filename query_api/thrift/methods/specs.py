@@ -24,7 +24,7 @@ class PartitionSpecs(TableMethod, frozen=True, kw_only=True):
         return True
 
     def of(self, table: bytes, objects: Objects) -> Outcome:
-        values = Choice(self.table).values(objects, table)
+        values = [values for _, values in Choice(self.table).chosen(objects, table)]
         return grouped(self.table, table, objects.partitions(self.table, values))
 
 

@@ -9,8 +9,10 @@ from sqlalchemy import Engine, delete, insert, make_url, update
 
 from hive.schema import Version, create, metadata
 from metatide.doctor import Status, Target, database, log, metastore
+from metatide.doctor.finding import ok
 from metatide.stack.database import make_engine
 from metatide.stack.machine import LOOPBACK, free_port
+from tests.support.stock_postgres import NewStockDatabase
 
 
 @pytest.fixture
@@ -24,6 +26,45 @@ every_version = pytest.mark.parametrize("version", list(Version))
 @pytest.fixture
 def target(new_database: Callable[[], str]) -> Target:
     return Target(None, "metatide", 16, new_database(), None)
+
+
+@pytest.mark.stock
+@pytest.mark.parametrize(
+    ("collation", "detail"),
+    [
+        ("C", "C, by bytes"),
+        (
+            "en-US",
+            "en-US sorts partitions in its own way; where that counts, the Thrift server leaves "
+            "them to the metastore",
+        ),
+    ],
+)
+def test_it_tells_how_names_are_sorted(
+    new_stock_database: NewStockDatabase, version: Version, collation: str, detail: str
+) -> None:
+    target = Target(None, "metatide", 16, new_stock_database(collation), None)
+    create(engine_of(target), version)
+    assert database.collation(target) == ok(detail)
+
+
+@pytest.mark.mariadb
+def test_it_complains_of_names_that_are_compared_loosely(
+    new_mariadb_database: Callable[[], str], version: Version
+) -> None:
+    target = Target(None, "metatide", 16, new_mariadb_database(), None)
+    engine = engine_of(target)
+    create(engine, version)
+    assert database.collation(target) == ok(
+        "latin1_bin sorts partitions in its own way; where that counts, the Thrift server leaves "
+        "them to the metastore"
+    )
+    loose = "varchar(767) COLLATE latin1_swedish_ci"
+    with engine.begin() as connection:
+        connection.exec_driver_sql(f"ALTER TABLE PARTITIONS MODIFY PART_NAME {loose}")
+    finding = database.collation(target)
+    assert finding.status is Status.FAILED
+    assert finding.detail.startswith("latin1_swedish_ci takes different names")
 
 
 @pytest.fixture

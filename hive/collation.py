@@ -1,0 +1,47 @@
+"""How a database sorts and compares texts, as far as that is certain without asking it."""
+
+import string
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+import msgspec
+
+ASCII: Final = frozenset(map(chr, range(128)))
+DIGITS: Final = frozenset(string.digits)
+ALPHANUMERIC: Final = frozenset(string.digits + string.ascii_lowercase)
+LATIN: Final = ASCII | frozenset(map(chr, range(0xA0, 0x100)))
+
+
+class Collation(msgspec.Struct, frozen=True):
+    """The order of texts in one database.
+
+    Languages differ in what they do with punctuation, capitals, accents and pairs of letters. But
+    where two texts first differ in digits, all of them go by these, and most by small letters.
+    """
+
+    name: str
+    by_bytes: bool = False
+    """Texts are sorted as the bytes of UTF-8."""
+    sure: frozenset[str] = frozenset()
+    """Else: of two texts that first differ in two of these, the order is that of the bytes."""
+    is_exact: bool = True
+    """Texts are equal only where they are the same."""
+
+    def is_sure(self, one: str, other: str) -> bool:
+        """Whether the order of these two is that of their bytes."""
+        if self.by_bytes or one == other:
+            return True
+        for here, there in zip(one, other, strict=False):
+            if here != there:
+                return here in self.sure and there in self.sure
+        # One begins with the other.
+        return bool(self.sure)
+
+    def keeps(self, texts: Sequence[str]) -> bool:
+        """Whether texts that are sorted by their bytes are in the database's order, too."""
+        return self.by_bytes or all(self.is_sure(*pair) for pair in pairwise(texts))
+
+
+BY_BYTES: Final = Collation("C", by_bytes=True)
+UNKNOWN: Final = Collation("unknown", is_exact=False)

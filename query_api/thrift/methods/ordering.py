@@ -1,0 +1,26 @@
+"""What calls mean where the metastore's database sorts and compares texts in its own way."""
+
+from typing import Final
+
+import msgspec
+
+from hive.collation import Collation
+from query_api.targets import Kind
+from query_api.thrift.call import Unable
+from query_api.thrift.methods.asked import Asked, Understood
+from query_api.thrift.methods.partitions import Partitions
+
+_OF_PARTITIONS: Final = frozenset((Kind.PARTITION, Kind.PARTITIONS))
+
+
+def ordered_by(collation: Collation, understood: Understood) -> Understood:
+    """The same call of a metastore whose database has this collation."""
+    if collation.by_bytes or isinstance(understood, Unable):
+        return understood
+    read = understood.read
+    if not collation.is_exact and any(one.kind in _OF_PARTITIONS for one in read.targets):
+        return Unable.COLLATION
+    if isinstance(read, Partitions):
+        changed = msgspec.structs.replace(read, collation=collation)
+        return Asked(changed, understood.write_ids, understood.table_id)
+    return understood

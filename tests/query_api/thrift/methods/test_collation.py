@@ -1,0 +1,106 @@
+"""A metastore whose database sorts names by the rules of a language: what the cache answers is the
+same, and what that order decides is left to the metastore."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from query_api.database import Primary
+from query_api.requirement import Consistency
+from query_api.thrift.call import Relay, Unable
+from tests.query_api.thrift.methods import caches, corpus, wire
+from tests.query_api.thrift.methods.comparing import ask, comparable, whole
+from tests.query_api.thrift.methods.corpus import call, req
+from tests.query_api.thrift.methods.wire import result
+from tests.support import hms_objects as objects
+from tests.support.hms_client import HmsClient
+from tests.support.metastore import Instances, MetastoreFactory
+from tests.support.stock_postgres import NewStockDatabase
+
+pytestmark = [pytest.mark.hive, pytest.mark.stock]
+DB = "sorted"
+VALUES = {
+    "dates": ["2024-01-01", "2024-01-02", "2024-02-10", "2023-12-31"],
+    "mixed": ["_x", "10", "9", "a", "B", "A", "b", "ä", "z", "a b", "a-b", "ab", "-1", "é", "Z"],
+    "plain": ["eu", "us", "asia", "eu2", "10", "9"],
+}
+FILTERS = [
+    *("p > 'a'", "p <= 'B'", "p between '10' and 'a'", "p >= '2024-01-02'", "p < '9'"),
+    *("p = 'a' or p > 'z'", "p != 'B'", "p = 'a'", "p like 'a%'", "(p) in ('a', 'B')"),
+]
+LIMITS = (-1, 0, 1, 2, 100)
+
+
+def fill(client: HmsClient) -> None:
+    client.create_database(DB)
+    for name, values in VALUES.items():
+        table = client.create_table(
+            objects.table(DB, name, {"id": "bigint"}, {"p": "string"}, transactional=False)
+        )
+        client.add_partitions(table, [[value] for value in values])
+
+
+def calls() -> Iterator[corpus.Call]:
+    for name, values in VALUES.items():
+        place = {"dbName": DB, "tblName": name, "catName": "hive"}
+        names = [f"p={value}" for value in values]
+        yield call("get_partitions_by_names", DB, name, names)
+        yield call("get_partitions_by_names", DB, name, names[:1])
+        for limit in LIMITS:
+            yield call("get_partitions", DB, name, limit)
+            yield call("get_partition_names", DB, name, limit)
+            yield req("fetch_partition_names_req", "PartitionsRequest", **place, maxParts=limit)
+            yield call("get_partition_names_ps", DB, name, [""], limit)
+            yield call("get_partitions_ps", DB, name, [""], limit)
+            yield call("get_partitions_ps_with_auth", DB, name, [values[0]], limit, "", [])
+            for text in FILTERS:
+                yield call("get_partitions_by_filter", DB, name, text, limit)
+        for text in FILTERS:
+            yield call("get_num_partitions_by_filter", DB, name, text)
+        for value in values:
+            yield call("get_partition", DB, name, [value])
+
+
+async def ask_both(instances: Instances) -> tuple[Counter[str], Counter[str]]:
+    """How many calls the cache answered, and how many it left for the order's sake, by method."""
+    answered: Counter[str] = Counter()
+    left: Counter[str] = Counter()
+    primary = Primary(instances.database_url)
+    try:
+        with (
+            caches.following(instances.database_url) as cache,
+            wire.connect(instances.addresses[0]) as metastore,
+        ):
+            cache.load()
+            methods = caches.methods(cache, primary, Consistency.LATEST, "")
+            methods.set_collation(primary.collation())
+            for one in calls():
+                answer = await ask(methods, one)
+                if isinstance(answer, Relay):
+                    assert answer.reason is Unable.COLLATION, one
+                    left[one.method] += 1
+                    continue
+                theirs = result(one.method, metastore.call(one.method, one.given))
+                ours = result(one.method, whole(answer))
+                assert comparable(ours, one.unordered) == comparable(theirs, one.unordered), one
+                answered[one.method] += 1
+    finally:
+        await primary.close()
+    return answered, left
+
+
+@pytest.mark.parametrize("collation", ["en-US", "C"])
+def test_the_order_of_names_is_the_databases(
+    metastore_factory: MetastoreFactory, new_stock_database: NewStockDatabase, collation: str
+) -> None:
+    instances = metastore_factory(database=new_stock_database(collation))
+    with instances.connect() as client:
+        fill(client)
+    answered, left = asyncio.run(ask_both(instances))
+    if collation == "C":
+        assert not left
+    else:
+        assert left.keys() == answered.keys() - {"get_partition", "get_partitions_ps_with_auth"}
+        assert sum(answered.values()) > 2 * sum(left.values())
