@@ -5,7 +5,7 @@ from enum import StrEnum
 import msgspec
 
 from hive.names import TableName
-from state.records.objects import DatabaseName
+from state.records.objects import ConstraintKind, DatabaseName
 
 
 class Kind(StrEnum):
@@ -35,6 +35,8 @@ class Target(msgspec.Struct, frozen=True):
     name: TableName
     values: tuple[str, ...] = ()
     """Of a single partition."""
+    constraints: ConstraintKind | None = None
+    """Of one kind alone; None for all."""
 
     @property
     def is_of_table(self) -> bool:

@@ -161,7 +161,7 @@ class _Moment:
                 objects += 1
                 if pair.cache == pair.database:
                     continue
-                found = _difference(pair, silent=facts.silent)
+                found = _difference(pair, silent=facts.silent and pair.may_be_unsaid)
                 if found is None:
                     continue
                 wrong += not found.silent

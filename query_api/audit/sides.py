@@ -14,6 +14,7 @@ from hive.thrift.view import PartitionView, TableView
 from query_api.objects import ColumnFigures, Objects, Values
 from query_api.targets import Kind, Target
 from state.export import CONSTRAINTS
+from state.records.objects import ConstraintKind
 
 PARTITIONS_AT_ONCE: Final = 500
 
@@ -29,6 +30,8 @@ class Pair(NamedTuple):
     database: Parts | None
     read: Read
     """What the parts say."""
+    may_be_unsaid: bool = True
+    """Whether they can have come to differ by what the log is silent about."""
 
 
 def pairs(cache: Objects, database: Objects, target: Target) -> Iterator[Pair]:
@@ -86,12 +89,15 @@ def _columns(
 
 def _constraints(cache: Objects, database: Objects, target: Target) -> Iterator[Pair]:
     ours, theirs = (
-        {(one.kind, one.name): one.columns for one in side.constraints(target.name)}
+        {(one.kind, one.name): one.columns for one in side.constraints(target.name) if one.columns}
         for side in (cache, database)
     )
     for key in dict.fromkeys((*ours, *theirs)):
         kind, struct = CONSTRAINTS[key[0]]
-        yield Pair(f"{kind} {key[1]}", ours.get(key), theirs.get(key), _of_list(struct))
+        # Constraints go unsaid, and don't come or change; foreign keys show what others have.
+        unsaid = key not in theirs or key[0] is ConstraintKind.FOREIGN_KEY
+        label = f"{kind} {key[1]}"
+        yield Pair(label, ours.get(key), theirs.get(key), _of_list(struct), unsaid)
 
 
 def _names(cache: Objects, database: Objects, target: Target) -> Iterator[Pair]:

@@ -16,7 +16,6 @@ from state.export import why_cold
 from state.heads import Head
 from state.loads import Cold, Loads
 from state.reading import ShardReader
-from state.records.objects import ConstraintKind
 from state.tables import TableState
 
 
@@ -102,9 +101,8 @@ def _is_silent(reader: ShardReader, target: Target, table: Entry | None) -> bool
         case Kind.PARTITION | Kind.PARTITIONS:
             return is_replicated(table.data)
         case Kind.CONSTRAINTS:
-            return any(
-                one.kind is ConstraintKind.FOREIGN_KEY for one in reader.constraints(target.name)
-            )
+            wanted = target.constraints
+            return any(wanted in (None, one.kind) for one in reader.constraints(target.name))
     return False
 
 

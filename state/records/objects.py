@@ -93,7 +93,8 @@ class ConstraintKind(IntEnum):
 
 
 class ConstraintImage(msgspec.Struct, frozen=True, array_like=True):
-    """One constraint: a Thrift struct for each of its columns, in order."""
+    """One constraint: a Thrift struct for each of its columns, in order; none of a foreign key
+    whose parent has no primary key."""
 
     kind: ConstraintKind
     name: str

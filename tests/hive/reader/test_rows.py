@@ -306,6 +306,12 @@ def test_a_foreign_key_names_both_sides() -> None:
     }
 
 
+def test_a_foreign_key_of_a_parent_without_primary_key_has_no_columns() -> None:
+    row = (5, 1, "fk", 1, "hive", "db", "child", "a", 1, None, "up", "parent", "id", None, 0, 3)
+    (stored,) = stored_constraints([row])
+    assert (stored.name, stored.columns) == ("fk", ())
+
+
 @pytest.mark.parametrize("type_", ["NATIVE", "REMOTE", None])
 def test_only_a_remote_database_has_a_connector(type_: str | None) -> None:
     row = (1, "hive", "DB", None, "file:/db", None, None, None, " ", type_, "conn", "there")
