@@ -7,7 +7,9 @@ import orjson
 
 from hive.events import stored
 from hive.events.kinds import ColumnImage, PartitionImage, TableFacts, TableImage
+from hive.figures import stored_figures, told_figures
 from hive.names import TableName, table_name
+from hive.thrift.binary import decode, encode
 from hive.thrift.canonical import is_transactional
 from hive.thrift.structs import COLUMN_STATISTICS_OBJ, PARTITION, TABLE
 from hive.thrift.tjson import loads, transcode_value
@@ -95,9 +97,14 @@ def _id(table: dict[str, Any]) -> int:
 def statistics(text: str) -> tuple[str, int, tuple[ColumnImage, ...]]:
     """Engine, time and columns of a ColumnStatistics object."""
     value = loads(text)
-    columns = tuple(
-        ColumnImage(str(item["1"]["str"]).lower(), transcode_value(COLUMN_STATISTICS_OBJ, item))
-        for item in value["2"]["lst"][2:]
-    )
+    columns = tuple(map(_column, value["2"]["lst"][2:]))
     analyzed = value["1"]["rec"].get("5", {"i64": 0})
     return text_of(value, "4") or "hive", stored.long_of(analyzed), columns
+
+
+def _column(item: dict[str, Any]) -> ColumnImage:
+    """What is told of a column, whatever kind of figures the client sent."""
+    sent = decode(COLUMN_STATISTICS_OBJ, transcode_value(COLUMN_STATISTICS_OBJ, item))
+    told = told_figures(sent["colType"], stored_figures(sent["statsData"]))
+    data = encode(COLUMN_STATISTICS_OBJ, {**sent, "statsData": told})
+    return ColumnImage(sent["colName"].lower(), data)

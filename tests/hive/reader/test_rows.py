@@ -234,7 +234,6 @@ def test_statistics_of_types_with_an_order(
     type_: str, row: dict[str, Any], data: dict[str, Any]
 ) -> None:
     stored = stored_statistics(statistics_row(type_, **COUNTS, **row))
-    assert stored is not None
     expected = {kind: {**RANGE, **figures} for kind, figures in data.items()}
     assert decode(COLUMN_STATISTICS_OBJ, stored.data)["statsData"] == expected
 
@@ -249,19 +248,29 @@ def test_statistics_of_types_with_an_order(
 )
 def test_statistics_of_other_types(type_: str, row: dict[str, Any], data: dict[str, Any]) -> None:
     stored = stored_statistics(statistics_row(type_, **COUNTS, **row))
-    assert stored is not None
     expected = {kind: {"numNulls": 1, **figures} for kind, figures in data.items()}
     assert decode(COLUMN_STATISTICS_OBJ, stored.data)["statsData"] == expected
 
 
-def test_no_statistics_of_types_that_have_none() -> None:
-    assert stored_statistics(statistics_row("array<int>", **COUNTS)) is None
+@pytest.mark.parametrize(
+    ("type_", "row"),
+    [
+        ("array<int>", COUNTS),
+        ("timestamp with local time zone", COUNTS),
+        ("int", {"nulls": 1, "trues": 1, "falses": 1}),
+        ("string", COUNTS),
+        ("binary", COUNTS),
+        ("boolean", {"nulls": 1, "trues": 1}),
+    ],
+)
+def test_nothing_is_told_where_the_metastore_can_not(type_: str, row: dict[str, Any]) -> None:
+    stored = stored_statistics(statistics_row(type_, **row))
+    assert decode(COLUMN_STATISTICS_OBJ, stored.data) == {"colName": "c", "colType": type_}
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False))
 def test_decimals_keep_their_value_and_scale(value: Decimal) -> None:
-    stored = stored_statistics(statistics_row("decimal(38,9)", decimal_low=str(value)))
-    assert stored is not None
+    stored = stored_statistics(statistics_row("decimal(38,9)", **COUNTS, decimal_low=str(value)))
     low = decode(COLUMN_STATISTICS_OBJ, stored.data)["statsData"]["decimalStats"]["lowValue"]
     unscaled = int.from_bytes(low["unscaled"], signed=True)
     assert unscaled == int(value.scaleb(low["scale"]).to_integral_value()) or abs(unscaled) > 10**27

@@ -11,6 +11,7 @@ from query_api.database import Primary
 from query_api.reads import GetConstraints
 from query_api.reasons import Reason, Source
 from query_api.requirement import Consistency, Requirement
+from query_api.resolver.resolver import Answer as Served
 from query_api.resolver.resolver import Resolver
 from query_api.shards import Views
 from query_api.thrift.call import Answer, Relay
@@ -81,6 +82,7 @@ class Asked(NamedTuple):
                     assert isinstance(await ask(any_, call), Answer)
             resolver = Resolver(Views(self.cache.source), primary)
             answer = await resolver.answer(GetConstraints(self.name), Requirement())
+            assert isinstance(answer, Served)
             assert bool(answer.value) == (ALL in shown)
             if answer.value:
                 assert (answer.source, answer.reason) == (Source.DATABASE, Reason.SILENT_LOG)
