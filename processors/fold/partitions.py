@@ -1,6 +1,7 @@
 """Partitions come, change, move and go."""
 
 from hive.names import TableName
+from hive.thrift.splice import lacking_serde_details, lacks_serde_details
 from processors.fold.deferred import defer
 from processors.fold.entries import Replaced, delete, delete_below, put, replace
 from processors.fold.work import Work
@@ -23,12 +24,13 @@ def put_partitions(work: Work, event: int, action: PutPartitions) -> None:
             same = _columns_are(work, key, event, partition) and not action.truncates
             if action.added or not same:
                 _end_statistics(work, name, state, event, partition.values, action.added)
+        data = partition.data if action.added else _as_marked(work, key, partition.data)
         put(
             work,
             state.loads,
             key,
             event,
-            partition.data,
+            data,
             partition.write_id,
             partition.columns_hash,
         )
@@ -94,6 +96,13 @@ def _rename_partition(work: Work, event: int, action: AlterPartition) -> None:
             work.doubt_table(name, state, event, Doubt.REWRITTEN)
     for key in (old, new):
         delete(work, loads, key, event)
+
+
+def _as_marked(work: Work, key: bytes, data: bytes) -> bytes:
+    """Altered with others, a partition keeps what a serde has beside all that is listed."""
+    old = work.txn.get(key)
+    marked = old is not None and lacks_serde_details(old)
+    return lacking_serde_details(data) if marked else data
 
 
 def _entry(event: int, partition: PartitionImage) -> Entry:
