@@ -21,6 +21,8 @@ class Kind(StrEnum):
     FUNCTIONS = "functions"
     DATABASE = "database"
     DATABASES = "databases"
+    DATABASE_DETAILS = "database_details"
+    """What of databases an alter may change unsaid."""
 
 
 OF_TABLE = frozenset(

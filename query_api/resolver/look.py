@@ -136,9 +136,14 @@ def _list_is_cold(reader: ShardReader, loads: Loads | None) -> tuple[Reason | No
     return (None, "") if cold is None else (Reason.COLD, why_cold(cold, loads))
 
 
+def _look_at_details(_reader: ShardReader, _target: Target, reached: Position) -> Facts:
+    return Facts(reached, silent=True)
+
+
 _LOOKS: Final[dict[Kind, Callable[[ShardReader, Target, Position], Facts]]] = {
     Kind.NAMES: _look_at_names,
     Kind.FUNCTIONS: _look_at_names,
     Kind.DATABASE: _look_at_database,
     Kind.DATABASES: _look_at_databases,
+    Kind.DATABASE_DETAILS: _look_at_details,
 }

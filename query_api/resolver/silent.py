@@ -3,6 +3,7 @@
 | object | what changes unsaid |
 |---|---|
 | function | alter_function writes nothing |
+| database | alter_database writes nothing unless it changes the owner or parameters |
 | materialized view | what it was made from, and when |
 | what replication writes | the ids that it keeps in parameters |
 | what commit_txn writes | key-values in parameters of a table |

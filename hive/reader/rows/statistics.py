@@ -33,7 +33,8 @@ class StoredStatistics(NamedTuple):
 def stored_statistics(row: tuple[Any, ...]) -> StoredStatistics:
     """The statistics of a row: owner, column and type, the fields of `Figures`, then when it was
     analyzed and by which engine."""
-    own = StatisticsRow(*row[:3], Figures(*row[3:-2]), *row[-2:])
+    owner, column, type_, *figures, last_analyzed, by = row
+    own = StatisticsRow(owner, column, type_, Figures(*figures), last_analyzed, by)
     data = encode(
         COLUMN_STATISTICS_OBJ,
         {

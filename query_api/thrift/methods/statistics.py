@@ -256,7 +256,7 @@ def _range(figures: dict[str, Any]) -> int:
     low, high = (next(iter(one.values())) if isinstance(one, dict) else one for one in bounds)
     if low is None or high is None:
         return _LONG_MAX
-    return (high - low + 1 - _LONG_MIN) % (1 << 64) + _LONG_MIN
+    return int((high - low + 1 - _LONG_MIN) % (1 << 64) + _LONG_MIN)
 
 
 def _has_nan(column: dict[str, Any]) -> bool:

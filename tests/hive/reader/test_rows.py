@@ -18,6 +18,7 @@ from hive.reader.rows.storage import Storages
 from hive.reader.rows.tables import stored_table
 from hive.thrift.binary import decode, encode
 from hive.thrift.constraints import FOREIGN_KEY, UNIQUE_CONSTRAINT
+from hive.thrift.splice import lacking_serde_details
 from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
 from hive.thrift.structs import DATABASE, PARTITION, TABLE
 from hive.thrift.view import PartitionView
@@ -122,6 +123,12 @@ def test_a_partition_put_together_from_pieces_is_its_canonical_encoding(
     details.add(parameter_rows(Kind.PARTITION_PARAMETER, 5, parameters))
     encoder = Storages()
     encoder.add_columns(encoder.unknown_columns({row[1]}), details)
+    marked = False
+    if descriptor is not None and descriptor["serdeInfo"] is not None:
+        serde = descriptor["serdeInfo"]
+        listed = {name: serde[name] for name in ("name", "serializationLib", "parameters")}
+        marked = any(serde[name] is not None for name in serde.keys() - listed.keys())
+        descriptor = {**descriptor, "serdeInfo": listed}
     partition = {
         "values": values,
         "dbName": "db",
@@ -135,7 +142,8 @@ def test_a_partition_put_together_from_pieces_is_its_canonical_encoding(
     for _ in range(2):
         own = (1, 5, "k=v", created, accessed, write_id)
         stored = stored_partition(TABLE_NAME, (*own, *row), details, encoder)
-        assert stored.data == encode(PARTITION, partition)
+        expected = encode(PARTITION, partition)
+        assert stored.data == (lacking_serde_details(expected) if marked else expected)
         assert stored.values == tuple(values)
         assert stored.columns == (PartitionView(stored.data).columns or b"")
 
