@@ -41,7 +41,8 @@ def aggregate(columns: Sequence[Mapping[str, Any]], partitions: int) -> Aggregat
     nor where the column's type differs between partitions.
     """
     everything = Aggregate(None, ("statsData",))
-    if not columns or len(columns) != partitions:
+    told = all(column.get("statsData") for column in columns)
+    if not columns or len(columns) != partitions or not told:
         return everything
     kinds = {kind for column in columns for kind in column["statsData"]}
     names = {(column["colName"], column["colType"]) for column in columns}

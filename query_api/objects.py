@@ -5,10 +5,12 @@ from typing import NamedTuple, Protocol
 
 from hive.filters.bounds import Span
 from hive.names import TableName
+from hive.thrift.view import View
 from state.reading import NameLine
 from state.records.objects import ConstraintKind, DatabaseName
 
 Values = tuple[str, ...]
+_FIGURES = 3
 
 
 class ColumnFigures(NamedTuple):
@@ -18,7 +20,11 @@ class ColumnFigures(NamedTuple):
     column: str
     last_analyzed: int
     data: bytes
-    """A ColumnStatisticsObj."""
+    """A ColumnStatisticsObj, without figures where the metastore can't tell them."""
+
+    @property
+    def is_told(self) -> bool:
+        return View(self.data).struct(_FIGURES) is not None
 
 
 class ConstraintColumns(NamedTuple):

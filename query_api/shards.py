@@ -165,6 +165,7 @@ _SCOPES = {
     Kind.FUNCTIONS: ScopeKind.NAMES,
     Kind.DATABASE: ScopeKind.DATABASES,
     Kind.DATABASES: ScopeKind.DATABASES,
+    Kind.DATABASE_DETAILS: ScopeKind.DATABASES,
 }
 
 

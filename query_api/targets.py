@@ -5,7 +5,7 @@ from enum import StrEnum
 import msgspec
 
 from hive.names import TableName
-from state.records.objects import DatabaseName
+from state.records.objects import ConstraintKind, DatabaseName
 
 
 class Kind(StrEnum):
@@ -21,6 +21,8 @@ class Kind(StrEnum):
     FUNCTIONS = "functions"
     DATABASE = "database"
     DATABASES = "databases"
+    DATABASE_DETAILS = "database_details"
+    """What of databases an alter may change unsaid."""
 
 
 OF_TABLE = frozenset(
@@ -35,6 +37,8 @@ class Target(msgspec.Struct, frozen=True):
     name: TableName
     values: tuple[str, ...] = ()
     """Of a single partition."""
+    constraints: ConstraintKind | None = None
+    """Of one kind alone; None for all."""
 
     @property
     def is_of_table(self) -> bool:

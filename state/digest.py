@@ -2,8 +2,9 @@
 
 The exact one is equal where the same records were folded. The content one is equal for states that
 came about in different ways (live, replayed, loaded): it leaves out event ids, floors, tombstones,
-write-id maps, and foreign keys, and is compared where both sides are warm. Foreign keys go with
-their parent without an event in the log: only a load can tell, and they are read under `any` alone.
+write-id maps, and constraints, and is compared where both sides are warm. Constraints go with
+others of their name without an event in the log: only a load can tell, and they are read under
+`any` alone.
 """
 
 from collections.abc import Iterable
@@ -15,7 +16,7 @@ from state.keys import KINDS
 from state.kv import View
 from state.loads import Loads
 from state.reading import ShardReader
-from state.records.objects import ConstraintKind, DatabaseName
+from state.records.objects import DatabaseName
 from state.tables import TableState
 
 _SIZE_BYTES = 16
@@ -81,10 +82,6 @@ def _table(reader: ShardReader, table: TableName, state: TableState) -> Iterable
     yield b"-" if entry is None else b"+" + entry.data
     for values, partition in reader.partitions(table):
         yield from (*(value.encode() for value in values), partition.data)
-    for constraint in reader.constraints(table):
-        if constraint.kind is ConstraintKind.FOREIGN_KEY:
-            continue
-        yield from (bytes((constraint.kind,)), constraint.name.encode(), *constraint.columns)
     if state.statistics_cold(reader.head.applied, reader.head.floor) is not None:
         yield b"statistics unknown"
         return

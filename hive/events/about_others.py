@@ -37,7 +37,7 @@ def create_database(
         **common,
         catalog=_catalog(row, objects.text_of(value, "8")),
         db=message.db.lower(),
-        data=transcode_value(DATABASE, value),
+        data=transcode_value(DATABASE, stored.created_database(value)),
     )
 
 

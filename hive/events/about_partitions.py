@@ -19,8 +19,7 @@ from hive.events.kinds import (
 )
 from hive.events.row import NotificationRow
 from hive.names import DEFAULT_PARTITION
-from hive.thrift.structs import PARTITION
-from hive.thrift.tjson import loads, transcode_value
+from hive.thrift.tjson import loads
 
 
 def add_partitions(
@@ -78,7 +77,7 @@ def alter_partition(
         table=named(row, message.db, message.table),
         facts=facts,
         before=objects.values_of(before),
-        before_data=transcode_value(PARTITION, before),
+        before_data=objects.partition_data(before),
         known=not transactional or accuracy.NAME not in stored.partition_parameters(after),
         partition=objects.partition_image(image, write_id),
         write_id=write_id,

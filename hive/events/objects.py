@@ -7,8 +7,11 @@ import orjson
 
 from hive.events import stored
 from hive.events.kinds import ColumnImage, PartitionImage, TableFacts, TableImage
+from hive.figures import stored_figures, told_figures
 from hive.names import TableName, table_name
-from hive.thrift.canonical import is_transactional
+from hive.thrift.binary import decode, encode
+from hive.thrift.canonical import is_transactional, table_form
+from hive.thrift.splice import lacking_serde_details
 from hive.thrift.structs import COLUMN_STATISTICS_OBJ, PARTITION, TABLE
 from hive.thrift.tjson import loads, transcode_value
 from hive.thrift.view import PartitionView
@@ -36,7 +39,7 @@ def table_image(value: dict[str, Any]) -> TableImage:
     return TableImage(
         transcode_value(TABLE, value),
         _id(value),
-        text_of(value, "12") or "",
+        _type(value),
         is_transactional(parameters),
         tuple(name for name, _, _ in stored.partition_keys(value)),
         text_of(value, "3"),
@@ -46,12 +49,27 @@ def table_image(value: dict[str, Any]) -> TableImage:
 
 def listed(table: dict[str, Any]) -> tuple[str | None, str | None, str | None]:
     """What a list of tables shows of each: type, owner and comment."""
-    return text_of(table, "12"), text_of(table, "3"), stored.parameters(table).get("comment")
+    return _type(table), text_of(table, "3"), stored.parameters(table).get("comment")
+
+
+def _type(table: dict[str, Any]) -> str:
+    """As lists of tables tell it: none where the writer gave none."""
+    given = text_of(table, "12")
+    if given is None:
+        return ""
+    form = table_form(given, stored.parameters(table), has_view_text=False)
+    return form.table_type or ""
+
+
+def partition_data(value: dict[str, Any]) -> bytes:
+    """The bytes of a partition."""
+    data = transcode_value(PARTITION, stored.listed_partition(value))
+    return lacking_serde_details(data) if stored.has_serde_details(value) else data
 
 
 def partition_image(value: dict[str, Any], write_id: int) -> PartitionImage:
     """The image of a partition as it is stored, written under a write id."""
-    data = transcode_value(PARTITION, value)
+    data = partition_data(value)
     return PartitionImage(values_of(value), data, write_id, _columns(value, data))
 
 
@@ -95,9 +113,14 @@ def _id(table: dict[str, Any]) -> int:
 def statistics(text: str) -> tuple[str, int, tuple[ColumnImage, ...]]:
     """Engine, time and columns of a ColumnStatistics object."""
     value = loads(text)
-    columns = tuple(
-        ColumnImage(str(item["1"]["str"]).lower(), transcode_value(COLUMN_STATISTICS_OBJ, item))
-        for item in value["2"]["lst"][2:]
-    )
+    columns = tuple(map(_column, value["2"]["lst"][2:]))
     analyzed = value["1"]["rec"].get("5", {"i64": 0})
     return text_of(value, "4") or "hive", stored.long_of(analyzed), columns
+
+
+def _column(item: dict[str, Any]) -> ColumnImage:
+    """What is told of a column, whatever kind of figures the client sent."""
+    sent = decode(COLUMN_STATISTICS_OBJ, transcode_value(COLUMN_STATISTICS_OBJ, item))
+    told = told_figures(sent["colType"], stored_figures(sent["statsData"]))
+    data = encode(COLUMN_STATISTICS_OBJ, {**sent, "statsData": told})
+    return ColumnImage(sent["colName"].lower(), data)

@@ -12,6 +12,7 @@ logs of a real Hive 4.2 with the next image that the metastore read, and in the 
   doesn't tell CASCADE, so after an append it stays unknown which id is stored.
 - An altered partition keeps the write id that it had unless given a positive one on a transactional
   table.
+- An altered table or partition keeps the serializer, the deserializer and the type of its serde.
 - An altered database takes parameters and owner; owner type, description and locations only if they
   are given; everything else stays.
 - Column statistics change the parameters and, with a positive id, the write id of a transactional
@@ -33,6 +34,11 @@ Value = dict[str, Any]
 _TABLE_CREATED, _TABLE_KEYS, _TABLE_PARAMETERS = "4", "8", "9"
 _TABLE_WRITE_ID, _TABLE_ID = "19", "25"
 _PARTITION_PARAMETERS, _PARTITION_WRITE_ID = "7", "10"
+_TABLE_STORAGE, _PARTITION_STORAGE, _SERDE = "7", "6", "7"
+_DATABASE_TYPE, _REMOTE, _REMOTE_FIELDS = "11", 2, frozenset(("12", "13"))
+_SKEW, _SKEWED_COLUMNS = "11", "1"
+_SERDE_CLASSES = ("5", "6", "7")
+_SERDE_DETAILS = frozenset(("4", *_SERDE_CLASSES))
 _NO_WRITE_ID = {"i64": -1}
 _LONG_BITS = 63
 
@@ -119,7 +125,43 @@ def altered_table(before: Value, after: Value, *, renamed: bool) -> tuple[Value,
         elif new_columns != old_columns:
             known = False
     kept = {key: before[key] for key in (_TABLE_CREATED, _TABLE_ID) if key in before}
-    return {**after, **kept, _TABLE_WRITE_ID: {"i64": stored}}, known
+    image = {**after, **kept, _TABLE_WRITE_ID: {"i64": stored}}
+    return _with_serde_classes(image, before, _TABLE_STORAGE), known
+
+
+def _serde(holder: Value, descriptor: str) -> Value:
+    serde: Value = holder.get(descriptor, {}).get("rec", {}).get(_SERDE, {}).get("rec", {})
+    return serde
+
+
+def _with_serde_classes(after: Value, before: Value, descriptor: str) -> Value:
+    """The object with that of its serde which no alter changes."""
+    old, new = _serde(before, descriptor), _serde(after, descriptor)
+    if descriptor not in after or all(new.get(key) == old.get(key) for key in _SERDE_CLASSES):
+        return after
+    kept = {key: item for key, item in new.items() if key not in _SERDE_CLASSES}
+    kept |= {key: old[key] for key in _SERDE_CLASSES if key in old}
+    storage = {**after[descriptor]["rec"], _SERDE: {"rec": kept}}
+    return {**after, descriptor: {"rec": storage}}
+
+
+def has_serde_details(partition: Value) -> bool:
+    """Whether there is more of a partition's serde than reads of several partitions tell."""
+    return not _SERDE_DETAILS.isdisjoint(_serde(partition, _PARTITION_STORAGE))
+
+
+def listed_partition(partition: Value) -> Value:
+    """A partition as reads of several give it: of the serde they tell name, library and
+    parameters, and of skew nothing unless it names columns."""
+    storage: Value = partition.get(_PARTITION_STORAGE, {}).get("rec", {})
+    if has_serde_details(partition):
+        serde = _serde(partition, _PARTITION_STORAGE)
+        told = {key: item for key, item in serde.items() if key not in _SERDE_DETAILS}
+        storage = {**storage, _SERDE: {"rec": told}}
+    skewed = storage.get(_SKEW, {}).get("rec", {}).get(_SKEWED_COLUMNS)
+    if _SKEW in storage and (skewed is None or skewed["lst"][1] == 0):
+        storage = {key: item for key, item in storage.items() if key != _SKEW}
+    return {**partition, _PARTITION_STORAGE: {"rec": storage}} if storage else partition
 
 
 def added_partition(partition: Value) -> Value:
@@ -131,7 +173,8 @@ def altered_partition(before: Value, after: Value, *, transactional: bool) -> Va
     """A partition as ALTER_PARTITION stores it."""
     new = partition_write_id(after)
     stored = new if transactional and new > 0 else partition_write_id(before)
-    return {**after, _PARTITION_WRITE_ID: {"i64": stored}}
+    image = {**after, _PARTITION_WRITE_ID: {"i64": stored}}
+    return _with_serde_classes(image, before, _PARTITION_STORAGE)
 
 
 def altered_database(before: Value, after: Value) -> Value:
@@ -146,7 +189,14 @@ def altered_database(before: Value, after: Value) -> Value:
     for text in ("2", "3", "10"):
         if text in after and after[text]["str"].strip():
             stored[text] = after[text]
-    return stored
+    return created_database(stored)
+
+
+def created_database(database: Value) -> Value:
+    """A database as CREATE_DATABASE stores it: only a remote one has a connector."""
+    if database.get(_DATABASE_TYPE) == {"i32": _REMOTE}:
+        return database
+    return {key: item for key, item in database.items() if key not in _REMOTE_FIELDS}
 
 
 def table_with_statistics(table: Value, new_parameters: dict[str, str], write_id: int) -> Value:

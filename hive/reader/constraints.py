@@ -18,7 +18,8 @@ _PRIMARY = 0
 def read_constraints(snapshot: Snapshot, tables: Collection[int]) -> list[StoredConstraint]:
     """The constraints of tables with these ids; foreign keys are their child's.
 
-    Like the metastore, it gives no foreign key whose parent has lost its primary key.
+    A foreign key whose parent has lost its primary key has no columns: the metastore shows none
+    until the parent has one again.
     """
     if not tables:
         return []
@@ -56,7 +57,7 @@ def _statement(version: Version) -> CompoundSelect[Any]:
         .join(dbs, dbs.c.DB_ID == tbls.c.DB_ID)
         .join(parent, parent.c.TBL_ID == keys.c.PARENT_TBL_ID)
         .join(parent_db, parent_db.c.DB_ID == parent.c.DB_ID)
-        .join(
+        .outerjoin(
             primary,
             and_(
                 primary.c.PARENT_TBL_ID == keys.c.PARENT_TBL_ID,

@@ -6,8 +6,9 @@ from typing import Any
 
 from sqlalchemy import Select, null, select
 
+from hive.figures import Figures
 from hive.reader.details import has_id
-from hive.reader.rows.statistics import StatisticsRow, StoredStatistics, stored_statistics
+from hive.reader.rows.statistics import StoredStatistics, stored_statistics
 from hive.reader.snapshot import Snapshot
 from hive.reader.tables import Condition
 from hive.schema import Version, metadata
@@ -17,12 +18,13 @@ OF_TABLES, OF_PARTITIONS = "TAB_COL_STATS", "PART_COL_STATS"
 
 _OWNERS = {OF_TABLES: "TBL_ID", OF_PARTITIONS: "PART_ID"}
 _FIGURES = (
-    *("COLUMN_NAME", "COLUMN_TYPE", "LONG_LOW_VALUE", "LONG_HIGH_VALUE"),
+    *("LONG_LOW_VALUE", "LONG_HIGH_VALUE"),
     *("DOUBLE_LOW_VALUE", "DOUBLE_HIGH_VALUE", "BIG_DECIMAL_LOW_VALUE", "BIG_DECIMAL_HIGH_VALUE"),
     *("NUM_NULLS", "NUM_DISTINCTS", "BIT_VECTOR", "HISTOGRAM", "AVG_COL_LEN", "MAX_COL_LEN"),
-    *("NUM_TRUES", "NUM_FALSES", "LAST_ANALYZED", "ENGINE"),
+    *("NUM_TRUES", "NUM_FALSES"),
 )
-assert len(_FIGURES) + 1 == len(StatisticsRow._fields)
+assert len(_FIGURES) == len(Figures._fields)
+_COLUMNS = ("COLUMN_NAME", "COLUMN_TYPE", *_FIGURES, "LAST_ANALYZED", "ENGINE")
 
 
 def stream_statistics(
@@ -33,7 +35,7 @@ def stream_statistics(
         return
     statement = _statement(snapshot.version, kind).where(*where)
     for rows in snapshot.stream(statement, {"owners": list(owners)}):
-        yield [found for row in rows if (found := stored_statistics(row)) is not None]
+        yield [stored_statistics(row) for row in rows]
 
 
 @cache
@@ -41,7 +43,7 @@ def _statement(version: Version, kind: str) -> Select[Any]:
     columns = metadata(version).tables[kind].c
     owner = columns[_OWNERS[kind]]
     return (
-        select(owner, *(columns.get(name, null()) for name in _FIGURES))
+        select(owner, *(columns.get(name, null()) for name in _COLUMNS))
         .where(has_id(owner, "owners"))
         .order_by(owner)
     )

@@ -12,9 +12,11 @@ names of databases, tables, columns,    the metastore stores them in lower case
 sort columns and functions are folded
 no catalog becomes `hive`               reads fill it in (CREATE_FUNCTION has none)
 no owner type becomes USER (1)          stored so; CREATE_DATABASE has none
-Table.rewriteEnabled, temporary:        reads fill them in; CREATE_TABLE has no rewriteEnabled,
-false when missing                      images before an ALTER_TABLE no `temporary`
-Table.tableType agrees with EXTERNAL    stored so: EXTERNAL=TRUE makes a managed table external
+Table.rewriteEnabled: false when        reads fill it in; CREATE_TABLE has none
+missing
+Table.temporary: always false           never stored
+Table.tableType agrees with EXTERNAL,   stored so: EXTERNAL=TRUE makes a managed table external;
+and is told where it is missing         reads tell a missing one by this and by a view's text
 texts of a view only in views           reads leave them out for other types
 full ACID tables: no parameters of the  reads leave them out for such tables, though the database
 serde and descriptor, no sort columns,  and CREATE_TABLE have them. Partitions keep theirs: calls
@@ -151,7 +153,7 @@ _TABLE = {
     "partitionKeys": _EMPTY_LIST,
     "parameters": _EMPTY_MAP,
     "privileges": _DROPPED,
-    "temporary": _FALSE,
+    "temporary": Rule(default=False, fixed=True),
     "rewriteEnabled": _FALSE,
     "catName": _CATALOG,
     "ownerType": _OWNER_TYPE,
@@ -277,10 +279,14 @@ class TableForm(NamedTuple):
     is_view: bool
 
 
-def table_form(table_type: str | None, parameters: Mapping[str, str]) -> TableForm:
+def table_form(
+    table_type: str | None, parameters: Mapping[str, str], *, has_view_text: bool
+) -> TableForm:
     """The form that reads give to a table of this type with these parameters."""
     external = parameters.get("EXTERNAL", "").lower() == "true"
-    if table_type in ("MANAGED_TABLE", "EXTERNAL_TABLE"):
+    if table_type is None and has_view_text:
+        table_type = "VIRTUAL_VIEW"
+    if table_type in ("MANAGED_TABLE", "EXTERNAL_TABLE", None):
         table_type = "EXTERNAL_TABLE" if external else "MANAGED_TABLE"
     is_view = table_type in ("VIRTUAL_VIEW", "MATERIALIZED_VIEW")
     return TableForm(_ACID_TABLE if is_full_acid(parameters) else TABLE, table_type, is_view)

@@ -185,7 +185,8 @@ def _table_writer() -> Write:
 
     def write_table(value: dict[str, Any], append: Append) -> None:
         table_type = value["12"]["str"] if "12" in value else None
-        form = table_form(table_type, value["9"]["map"][3] if "9" in value else {})
+        parameters = value["9"]["map"][3] if "9" in value else {}
+        form = table_form(table_type, parameters, has_view_text=_VIEW_TEXTS[0] in value)
         if form.table_type != table_type:
             value = {**value, "12": {"str": form.table_type}}
         if not form.is_view and any(key in value for key in _VIEW_TEXTS):

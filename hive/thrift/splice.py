@@ -8,9 +8,11 @@ from hive.errors import ThriftError
 from hive.thrift.binary import decode, encode
 from hive.thrift.canonical import ACID_PARTITION
 from hive.thrift.structs import PARTITION, TABLE
-from hive.thrift.types import I32, LIST, MAP, STOP, STRING, STRUCT, Struct
+from hive.thrift.types import BOOL, I32, LIST, MAP, STOP, STRING, STRUCT, Struct
 from hive.thrift.wire import FIELD, PACK_I32, PACK_PAIRS, packing_error, skip
 
+_MARK: Final = FIELD.pack(BOOL, 100) + b"\1\0"
+"""A field beyond all of Hive's, which its clients pass over."""
 _NO_BUCKETS: Final = PACK_I32.pack(-1)
 _NO_MAP: Final = PACK_PAIRS.pack(STRING, STRING, 0)
 _NO_STRUCTS: Final = bytes((STRUCT, 0, 0, 0, 0))
@@ -71,6 +73,16 @@ def without_columns(partition: bytes) -> bytes:
     if not columns:
         return partition
     return partition[: columns.value] + _NO_STRUCTS + partition[columns.end :]
+
+
+def lacking_serde_details(partition: bytes) -> bytes:
+    """A partition marked as one whose serde has more than reads of several partitions tell."""
+    return partition if lacks_serde_details(partition) else partition[:-1] + _MARK
+
+
+def lacks_serde_details(partition: bytes) -> bool:
+    """Whether a read of this partition alone would tell more of its serde."""
+    return partition.endswith(_MARK)
 
 
 @lru_cache(maxsize=4096)

@@ -160,7 +160,10 @@ def _table_writer() -> Write:
         if isinstance(value, bytes):
             append(value)
             return
-        form = table_form(value.get("tableType"), value.get("parameters") or {})
+        has_view_text = value.get(VIEW_TEXTS[0]) is not None
+        form = table_form(
+            value.get("tableType"), value.get("parameters") or {}, has_view_text=has_view_text
+        )
         if form.table_type != value.get("tableType"):
             value = {**value, "tableType": form.table_type}
         if not form.is_view and any(value.get(name) is not None for name in VIEW_TEXTS):

@@ -1,6 +1,7 @@
 """Partitions come, change, move and go."""
 
 from hive.names import TableName
+from hive.thrift.splice import lacking_serde_details, lacks_serde_details
 from processors.fold.deferred import defer
 from processors.fold.entries import Replaced, delete, delete_below, put, reflects, replace
 from processors.fold.work import Work
@@ -55,7 +56,8 @@ def change_partitions(work: Work, event: int, action: PutPartitions) -> None:
         same = _columns_are(work, key, event, partition) and not action.truncates
         if state.detailed and not same:
             _end_statistics(work, name, state, event, partition.values, added=False)
-        entry = _entry(event, partition)._replace(mark=Mark.ORDERED)
+        data = _as_marked(work, key, partition.data)
+        entry = _entry(event, partition)._replace(data=data, mark=Mark.ORDERED)
         replaced = replace(work, state.loads, key, event, entry, None)
         _doubt_unless_known(work, name, state, event, partition.values, replaced, ordered=True)
 
@@ -137,6 +139,13 @@ def _rename_partition(work: Work, event: int, action: AlterPartition) -> None:
                 _doubt_unless_known(work, name, state, event, values, replaced)
     for key in (old, new):
         delete(work, loads, key, event)
+
+
+def _as_marked(work: Work, key: bytes, data: bytes) -> bytes:
+    """Altered with others, a partition keeps what a serde has beside all that is listed."""
+    old = work.txn.get(key)
+    marked = old is not None and lacks_serde_details(old)
+    return lacking_serde_details(data) if marked else data
 
 
 def _entry(event: int, partition: PartitionImage) -> Entry:

@@ -1,10 +1,15 @@
 """Column statistics: events name some columns, and the parameters that they changed."""
 
+from contextlib import suppress
+from typing import Final
+
+from hive.errors import ThriftError
 from hive.events.accuracy import after_statistics, is_of_many
 from hive.names import TableName
 from hive.thrift.binary import decode
 from hive.thrift.binary import replaced as replaced_fields
 from hive.thrift.structs import PARTITION
+from hive.thrift.view import View
 from processors.fold.deferred import defer
 from processors.fold.entries import Replaced, delete, delete_below, put, replace
 from processors.fold.work import Work
@@ -13,8 +18,11 @@ from state import entries, keys
 from state.entries import Entry, Mark
 from state.loads import Doubt
 from state.records.actions import DropStatistics, PutPartitionStatistics, PutTableStatistics
-from state.records.objects import ColumnStatisticsImage, fingerprint
+from state.records.objects import INCOMPLETE_FIELDS, ColumnStatisticsImage, fingerprint
 from state.tables import TABLE_ROW, TableState
+
+_ANALYZED_BYTES: Final = 8
+_COLUMN_TYPE: Final = 2
 
 
 def statistics_key(name: TableName, image: ColumnStatisticsImage) -> bytes:
@@ -33,7 +41,7 @@ def statistics_guard(name: TableName, values: tuple[str, ...] | None) -> bytes:
 
 def statistics_data(image: ColumnStatisticsImage) -> bytes:
     """What is kept of one column: when it was analysed, then its bytes."""
-    return image.last_analyzed.to_bytes(8, signed=True) + image.data
+    return image.last_analyzed.to_bytes(_ANALYZED_BYTES, signed=True) + image.data
 
 
 def put_table_statistics(work: Work, event: int, action: PutTableStatistics) -> None:
@@ -155,4 +163,15 @@ def _is_whole(
     value = work.txn.get(key)
     if value is None or not entries.is_live(value) or entries.event_of(value) >= event:
         return True
-    return not entries.hash_of(value) & ~image.fields
+    before = entries.hash_of(value)
+    if before & ~image.fields or before & INCOMPLETE_FIELDS:
+        return False
+    # The first update of a column says which type its figures are of.
+    return not before or _type_of(entries.data_of(value)) == _type_of(statistics_data(image))
+
+
+def _type_of(data: bytes) -> bytes | None:
+    """Of a column; none of bytes that are no statistics, which the fold takes, too."""
+    with suppress(ThriftError):
+        return View(data, _ANALYZED_BYTES).raw(_COLUMN_TYPE)
+    return None

@@ -161,7 +161,9 @@ class _Moment:
                 objects += 1
                 if pair.cache == pair.database:
                     continue
-                found = _difference(pair, silent=facts.silent)
+                found = _difference(
+                    pair, silent=facts.silent if pair.silent is None else pair.silent
+                )
                 if found is None:
                     continue
                 wrong += not found.silent

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from hive.names import TableName, partition_name
-from hive.thrift.binary import decode
+from hive.thrift.binary import decode, replaced
 from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
 from hive.thrift.structs import DATABASE, FUNCTION, PARTITION, TABLE
 from hive.thrift.types import Struct
@@ -14,8 +14,12 @@ from hive.thrift.view import PartitionView, TableView
 from query_api.objects import ColumnFigures, Objects, Values
 from query_api.targets import Kind, Target
 from state.export import CONSTRAINTS
+from state.records.objects import ConstraintKind
 
 PARTITIONS_AT_ONCE: Final = 500
+
+_DETAILS: Final = dict.fromkeys(("description", "locationUri", "managedLocationUri"))
+"""Of a database: what an alter changes unsaid."""
 
 Parts = tuple[bytes, ...]
 Read = Callable[[Parts], Mapping[str, Any]]
@@ -29,6 +33,8 @@ class Pair(NamedTuple):
     database: Parts | None
     read: Read
     """What the parts say."""
+    silent: bool | None = None
+    """Whether the log is silent about how they differ; None where that is so of its target."""
 
 
 def pairs(cache: Objects, database: Objects, target: Target) -> Iterator[Pair]:
@@ -86,12 +92,15 @@ def _columns(
 
 def _constraints(cache: Objects, database: Objects, target: Target) -> Iterator[Pair]:
     ours, theirs = (
-        {(one.kind, one.name): one.columns for one in side.constraints(target.name)}
+        {(one.kind, one.name): one.columns for one in side.constraints(target.name) if one.columns}
         for side in (cache, database)
     )
     for key in dict.fromkeys((*ours, *theirs)):
         kind, struct = CONSTRAINTS[key[0]]
-        yield Pair(f"{kind} {key[1]}", ours.get(key), theirs.get(key), _of_list(struct))
+        # Constraints go unsaid, and don't come or change; foreign keys show what others have.
+        silent = (key in ours and key not in theirs) or key[0] is ConstraintKind.FOREIGN_KEY
+        label = f"{kind} {key[1]}"
+        yield Pair(label, ours.get(key), theirs.get(key), _of_list(struct), silent)
 
 
 def _names(cache: Objects, database: Objects, target: Target) -> Iterator[Pair]:
@@ -114,7 +123,14 @@ def _functions(cache: Objects, database: Objects, target: Target) -> Iterator[Pa
 
 def _databases(cache: Objects, database: Objects, target: Target) -> Iterator[Pair]:
     catalog = target.name.catalog
-    yield from _by_name("database", cache.databases(catalog), database.databases(catalog), DATABASE)
+    for pair in _by_name(
+        "database", cache.databases(catalog), database.databases(catalog), DATABASE
+    ):
+        ours, theirs = (
+            parts and replaced(DATABASE, parts[0], **_DETAILS)
+            for parts in (pair.cache, pair.database)
+        )
+        yield pair._replace(silent=True) if ours and ours == theirs else pair
 
 
 def _by_name(

@@ -116,7 +116,8 @@ class DatabaseObjects:
         found = self._table(table)
         if found is not None:
             for one in read_constraints(self._snapshot, [found.id]):
-                yield ConstraintColumns(ConstraintKind(one.kind), one.name, one.columns)
+                if one.columns:
+                    yield ConstraintColumns(ConstraintKind(one.kind), one.name, one.columns)
 
     def database(self, db: DatabaseName) -> bytes | None:
         columns = self._snapshot.tables["DBS"].c

@@ -72,7 +72,7 @@ class Parts:
         if isinstance(read, GetTables):
             names = list(map(str, read.names))
         else:
-            listing = ListDatabases(read.catalog, read.databases)
+            listing = ListDatabases(read.catalog, read.databases, names_only=True)
             if self._owner(*listing.targets) is not None:
                 return None
             first = await self._resolver.answer(listing, requirement)

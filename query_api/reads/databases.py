@@ -13,6 +13,12 @@ Named = tuple[str, bytes]
 _name = itemgetter(0)
 
 
+def details_of(objects: Objects, db: DatabaseName) -> tuple[Target, ...]:
+    """What a read of a database needs beside that it exists; one that doesn't has nothing more."""
+    there = objects.database(db) is not None
+    return (of_database(Kind.DATABASE_DETAILS, db),) if there else ()
+
+
 class GetDatabase(Read[bytes], frozen=True):
     """One database."""
 
@@ -21,6 +27,9 @@ class GetDatabase(Read[bytes], frozen=True):
     @property
     def targets(self) -> tuple[Target, ...]:
         return (of_database(Kind.DATABASE, self.db),)
+
+    def further(self, objects: Objects) -> tuple[Target, ...]:
+        return details_of(objects, self.db)
 
     def answer(self, objects: Objects) -> bytes:
         data = objects.database(self.db)
@@ -35,10 +44,17 @@ class ListDatabases(Read[Slice[Named]], frozen=True):
     catalog: str
     pattern: str = "*"
     page: Page = Page()
+    names_only: bool = False
+    """Nothing else of them is used."""
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        return (of_catalog(Kind.DATABASES, self.catalog),)
+        names = of_catalog(Kind.DATABASES, self.catalog)
+        return (
+            (names,)
+            if self.names_only
+            else (names, of_catalog(Kind.DATABASE_DETAILS, self.catalog))
+        )
 
     @property
     def is_long(self) -> bool:

@@ -102,6 +102,9 @@ class GetConstraints(TableRead[list[ConstraintColumns]], frozen=True):
 def _chosen(
     figures: Iterable[ColumnFigures], columns: tuple[str, ...], engine: str
 ) -> list[ColumnFigures]:
+    """Without those that the metastore itself can't tell."""
     return sorted(
-        one for one in figures if one.engine == engine and (not columns or one.column in columns)
+        one
+        for one in figures
+        if one.engine == engine and (not columns or one.column in columns) and one.is_told
     )

@@ -17,7 +17,6 @@ from state.heads import Head
 from state.loads import Cold, Loads
 from state.reading import ShardReader
 from state.records.actions import MISNAMED_EVENTS_MAX
-from state.records.objects import ConstraintKind
 from state.tables import TABLE_ROW, TableState
 
 
@@ -121,9 +120,8 @@ def _is_silent(reader: ShardReader, target: Target, table: Entry | None) -> bool
         case Kind.PARTITION | Kind.PARTITIONS:
             return is_replicated(table.data)
         case Kind.CONSTRAINTS:
-            return any(
-                one.kind is ConstraintKind.FOREIGN_KEY for one in reader.constraints(target.name)
-            )
+            wanted = target.constraints
+            return any(wanted in (None, one.kind) for one in reader.constraints(target.name))
     return False
 
 
@@ -157,9 +155,14 @@ def _list_is_cold(reader: ShardReader, loads: Loads | None) -> tuple[Reason | No
     return (None, "") if cold is None else (Reason.COLD, loads.describe(cold))
 
 
+def _look_at_details(_reader: ShardReader, _target: Target, reached: Position) -> Facts:
+    return Facts(reached, silent=True)
+
+
 _LOOKS: Final[dict[Kind, Callable[[ShardReader, Target, Position], Facts]]] = {
     Kind.NAMES: _look_at_names,
     Kind.FUNCTIONS: _look_at_names,
     Kind.DATABASE: _look_at_database,
     Kind.DATABASES: _look_at_databases,
+    Kind.DATABASE_DETAILS: _look_at_details,
 }

@@ -419,7 +419,9 @@ def _check_reached(position: Position, least: Position | None) -> None:
 
 
 def _first_miss(judged: Sequence[Judged]) -> Judged | None:
-    return next((one for one in judged if not one.verdict.serves), None)
+    """What stands in the way by itself, rather than what would be asked of the database."""
+    misses = [one for one in judged if not one.verdict.serves]
+    return next((one for one in misses if not _may_serve(one)), next(iter(misses), None))
 
 
 def _unreadable(read: Read[Any], error: Exception) -> Miss:

@@ -3,10 +3,12 @@
 | object | what changes unsaid |
 |---|---|
 | function | alter_function writes nothing |
+| database | alter_database writes nothing unless it changes the owner or parameters |
 | materialized view | what it was made from, and when |
 | what replication writes | the ids that it keeps in parameters |
 | what commit_txn writes | key-values in parameters of a table |
-| foreign key | it goes with its parent |
+| constraint | it goes with one of the same name on another table, or with that table |
+| foreign key | it also goes with the primary key of its parent, and comes back with it |
 """
 
 import re

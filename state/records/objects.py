@@ -8,6 +8,7 @@ from hashlib import blake2b
 
 import msgspec
 
+from hive.figures import has_figures
 from hive.names import TableName
 from hive.thrift.binary import decode
 from hive.thrift.statistics import COLUMN_STATISTICS_DATA, COLUMN_STATISTICS_OBJ
@@ -15,6 +16,9 @@ from hive.thrift.types import Struct
 from state.records.numbers import Long, Word
 
 _KIND_BITS = 16
+_UNTOLD = 1 << 30
+INCOMPLETE_FIELDS = 1 << 31
+"""Of statistics that lack a figure without which the metastore tells none of the column."""
 
 
 def fingerprint(data: bytes) -> int:
@@ -24,7 +28,10 @@ def fingerprint(data: bytes) -> int:
 
 def statistics_fields(data: bytes) -> int:
     """A bit for the kind of a ColumnStatisticsObj, and one for each field that is set in it."""
-    values = decode(COLUMN_STATISTICS_OBJ, data).get("statsData", {})
+    column = decode(COLUMN_STATISTICS_OBJ, data)
+    values = column.get("statsData")
+    if not values:
+        return INCOMPLETE_FIELDS if has_figures(column["colType"]) else _UNTOLD
     bits = 0
     for kind in COLUMN_STATISTICS_DATA.fields:
         found = values.get(kind.name)
@@ -93,7 +100,8 @@ class ConstraintKind(IntEnum):
 
 
 class ConstraintImage(msgspec.Struct, frozen=True, array_like=True):
-    """One constraint: a Thrift struct for each of its columns, in order."""
+    """One constraint: a Thrift struct for each of its columns, in order; none of a foreign key
+    whose parent has no primary key."""
 
     kind: ConstraintKind
     name: str

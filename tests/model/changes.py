@@ -102,13 +102,26 @@ def _drop_table(store: Metastore, name: TableName) -> None:
     content = store.now.content
     managed = content.tables[name].row.managed
     db = database_of(name)
+    gone = {key.name for key in content.tables[name].constraints}
+    others = without_constraints(_without(content.tables, name), gone)
     store.happen(
         f"drop {name.in_catalog}",
         (name, a.DropTable(name)),
         (db, a.DropName(db, name.table)),
-        content=replace(content, tables=_without(content.tables, name)),
+        content=replace(content, tables=others),
         **(store.without_ids(name) if managed else {}),
     )
+
+
+def without_constraints(tables: dict[TableName, Table], names: set[str]) -> dict[TableName, Table]:
+    """Constraints go wherever there is one of these names, and no event says so."""
+    return {
+        name: replace(
+            table,
+            constraints={k: row for k, row in table.constraints.items() if k.name not in names},
+        )
+        for name, table in tables.items()
+    }
 
 
 def rename_table(store: Metastore, picks: Picks) -> None:
@@ -302,8 +315,9 @@ def drop_database(store: Metastore, picks: Picks) -> None:
             _drop_table(store, table.name)
     content = store.now.content
     dropped = [name for name in TABLES if database_of(name) == db]
+    gone = {key.name for table in content.tables_of(db) for key in table.constraints}
     kept = Content(
-        {n: t for n, t in content.tables.items() if n not in dropped},
+        without_constraints({n: t for n, t in content.tables.items() if n not in dropped}, gone),
         _without(content.databases, db),
         {key: row for key, row in content.functions.items() if key[0] != db},
     )

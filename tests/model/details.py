@@ -10,7 +10,7 @@ from hive.events import accuracy
 from hive.names import TableName
 from state.records import actions as a
 from state.records.objects import ColumnStatisticsImage, ConstraintKind, fingerprint
-from tests.model.changes import earlier_rows, save, writer
+from tests.model.changes import earlier_rows, save, without_constraints, writer
 from tests.model.content import (
     ConstraintKey,
     Parameters,
@@ -290,9 +290,12 @@ def drop_constraint(store: Metastore, picks: Picks) -> None:
     if table is None or not table.constraints:
         return
     name = picks.of(list(table.constraints)).name
-    kept = {key: row for key, row in table.constraints.items() if key.name != name}
-    action = a.DropConstraint(table.name, name)
-    save(store, 0, f"drop constraint {name} of", replace(table, constraints=kept), action)
+    tables = without_constraints(store.now.content.tables, {name})
+    store.happen(
+        f"drop constraint {name} of {table.name.in_catalog}",
+        (table.name, a.DropConstraint(table.name, name)),
+        content=replace(store.now.content, tables=tables),
+    )
 
 
 def begin(store: Metastore, picks: Picks) -> None:

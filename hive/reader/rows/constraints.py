@@ -49,12 +49,13 @@ class ConstraintRow(NamedTuple):
     parent_table: str | None
     parent_column: str | None
     parent_key: str | None
+    """Null where the parent has no primary key of this column."""
     update_rule: int | None
     delete_rule: int | None
 
 
 class StoredConstraint(NamedTuple):
-    """A constraint as it is stored: a struct for each of its columns, in order."""
+    """A constraint as it is stored: a struct for each of its columns that is shown, in order."""
 
     table: int
     kind: int
@@ -67,9 +68,12 @@ def stored_constraints(rows: Iterable[tuple[Any, ...]]) -> list[StoredConstraint
     found: dict[tuple[int, int, str], list[tuple[int, bytes]]] = {}
     for row in rows:
         own = ConstraintRow(*row)
-        encoded = _foreign(own) if own.kind == FOREIGN else _other(own)
         key = own.table, own.kind, own.name.lower()
-        found.setdefault(key, []).append((own.position, encoded))
+        columns = found.setdefault(key, [])
+        if own.kind != FOREIGN:
+            columns.append((own.position, _other(own)))
+        elif own.parent_key is not None:
+            columns.append((own.position, _foreign(own)))
     return [
         StoredConstraint(*key, tuple(data for _, data in sorted(columns)))
         for key, columns in sorted(found.items())

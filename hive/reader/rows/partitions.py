@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 from hive.names import TableName
 from hive.reader.rows.details import Details, Kind
-from hive.reader.rows.storage import Storages
+from hive.reader.rows.storage import Storages, has_serde_details
+from hive.thrift.splice import lacking_serde_details
 from hive.thrift.types import I32, I64, LIST, MAP, STOP, STRING, STRUCT
 from hive.thrift.wire import FIELD, PACK_I32, PACK_ITEMS, PACK_PAIRS
 
@@ -56,7 +57,10 @@ def stored_partition(
     stored = write_id if write_id and write_id > 0 else -1
     parts += (catalog, _END.pack(I64, 10, stored, STOP))
     columns = descriptor.columns if descriptor is not None else b""
-    return StoredPartition(id_, name, tuple(values), stored, columns, b"".join(parts))
+    data = b"".join(parts)
+    if has_serde_details(row):
+        data = lacking_serde_details(data)
+    return StoredPartition(id_, name, tuple(values), stored, columns, data)
 
 
 @lru_cache(maxsize=16_384)

@@ -19,6 +19,8 @@ CACHED_MAX = 10_000
 
 _OF_STORAGE = (Kind.STORAGE_PARAMETER, Kind.BUCKET_COLUMN, Kind.SORT_COLUMN)
 _LOCATION = FIELD.pack(STRING, 2)
+_UNLISTED = dict.fromkeys(("serde_description", "serializer", "deserializer", "serde_type"))
+"""What reads of several partitions don't tell of a serde."""
 
 
 class StorageRow(NamedTuple):
@@ -39,6 +41,12 @@ class StorageRow(NamedTuple):
     serializer: str | None
     deserializer: str | None
     serde_type: int | None
+
+
+def has_serde_details(row: tuple[Any, ...]) -> bool:
+    """Whether a row with the fields of `StorageRow` has more than reads of several partitions
+    tell."""
+    return any(value is not None and value != 0 for value in row[-len(_UNLISTED) :])
 
 
 class Encoded(NamedTuple):
@@ -167,7 +175,7 @@ class Storages:
         return known
 
     def _encode(self, row: StorageRow, details: Details) -> Encoded:
-        mapping = storage(row._replace(columns_id=None, location=None), details)
+        mapping = storage(row._replace(columns_id=None, location=None, **_UNLISTED), details)
         assert mapping is not None
         cols = None if row.columns_id is None else list(self._columns[row.columns_id])
         data = encode(STORAGE_DESCRIPTOR, {**mapping, "cols": cols})

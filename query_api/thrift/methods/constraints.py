@@ -9,7 +9,7 @@ from hive.thrift.types import LIST
 from hive.thrift.view import View
 from hive.thrift.wire import FIELD
 from query_api.objects import Objects
-from query_api.targets import Kind
+from query_api.targets import Kind, Target
 from query_api.thrift.call import Unable
 from query_api.thrift.methods import names
 from query_api.thrift.methods.asked import (
@@ -36,10 +36,13 @@ _ALL: Final = (
 class Constraints(TableMethod, frozen=True, kw_only=True):
     """Of one kind; foreign keys are their child's."""
 
-    needs: ClassVar[tuple[Kind, ...]] = (Kind.CONSTRAINTS,)
     kind: ConstraintKind
     parent: tuple[str, str] | None = None
     """Only foreign keys of this table, a database and a name."""
+
+    @property
+    def needed(self) -> tuple[Target, ...]:
+        return (Target(Kind.CONSTRAINTS, self.table, constraints=self.kind),)
 
     def of(self, table: bytes, objects: Objects) -> Outcome:
         found = columns_of(objects, self.table)[self.kind]

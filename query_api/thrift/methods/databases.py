@@ -9,6 +9,7 @@ from hive.names import default_catalog
 from hive.patterns import compile_pattern
 from hive.thrift.view import View
 from query_api.objects import Objects
+from query_api.reads.databases import details_of
 from query_api.reads.read import Read
 from query_api.targets import Kind, Target, of_catalog, of_database
 from query_api.thrift.call import Unable
@@ -35,6 +36,9 @@ class GetDatabase(Read[Outcome], frozen=True):
     @property
     def targets(self) -> tuple[Target, ...]:
         return (of_database(Kind.DATABASE, self.db),)
+
+    def further(self, objects: Objects) -> tuple[Target, ...]:
+        return details_of(objects, self.db)
 
     def answer(self, objects: Objects) -> Outcome:
         data = objects.database(self.db)

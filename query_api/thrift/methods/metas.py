@@ -30,7 +30,7 @@ TABLE_META: Final = Struct(
     (6, "ownerName", string),
     (7, "ownerType", i32),
 )
-_OWNER_TYPE = 18
+_OWNER, _OWNER_TYPE = 3, 18
 
 
 class FindDatabases(Read[Outcome], frozen=True):
@@ -79,13 +79,14 @@ class FindTables(Read[Outcome], frozen=True):
             for line in objects.names(db)
             if matches(line.table) and (not self.types or line.type in self.types)
         ]
-        if len(found) > TABLES_MAX:
+        # The metastore raises where a table has no type.
+        if len(found) > TABLES_MAX or not all(line.type for _, line in found):
             return Unable.FORM
         return Describe(tuple(sorted(found))) if found else structs([])
 
 
 class Describe(Read[Outcome], frozen=True):
-    """Last: what kind of owner each of them has, which their names' lines don't tell."""
+    """Last: the owner of each of them, which their names' lines don't tell as exactly."""
 
     lines: tuple[tuple[TableName, NameLine], ...]
 
@@ -121,6 +122,7 @@ def get_table_meta(given: Arguments) -> Understood:
 
 
 def _meta(table: TableName, line: NameLine, data: bytes) -> bytes:
+    of = View(data)
     return encode(
         TABLE_META,
         {
@@ -129,7 +131,7 @@ def _meta(table: TableName, line: NameLine, data: bytes) -> bytes:
             "tableType": line.type,
             "comments": line.comment,
             "catName": table.catalog,
-            "ownerName": line.owner,
-            "ownerType": View(data).i32(_OWNER_TYPE),
+            "ownerName": of.text(_OWNER),
+            "ownerType": of.i32(_OWNER_TYPE),
         },
     )

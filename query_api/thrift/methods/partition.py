@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from hive.errors import InputError
 from hive.names import TableName, partition_items
-from hive.thrift.splice import acid_partition
+from hive.thrift.splice import acid_partition, lacks_serde_details
 from hive.thrift.view import PartitionView
 from query_api.objects import Objects, Values
 from query_api.targets import Kind, Target
@@ -44,7 +44,9 @@ class GetPartition(TableMethod, frozen=True, kw_only=True):
         if PartitionView(partition).values != self.values:
             # The metastore finds it by its name, and gives the values that it was asked for.
             return Unable.FORM
-        return acid_partition(partition) if about.full_acid else partition
+        if about.full_acid:
+            return acid_partition(partition)
+        return Unable.FORM if lacks_serde_details(partition) else partition
 
 
 class GetPartitionByName(TableMethod, frozen=True, kw_only=True):

@@ -44,6 +44,8 @@ from query_api.thrift.methods.table_method import TableMethod
 _LENGTH: Final = Packing("!i").pack
 _MAP_OF_LISTS: Final = Packing("!bbi").pack
 _SKETCHES: Final = frozenset(("bitVectors", "histogram"))
+_WHOLE: Final = frozenset(("longStats", "dateStats", "timestampStats"))
+_LONG_MIN, _LONG_MAX = -(1 << 63), (1 << 63) - 1
 
 
 class _Statistics(TableMethod, frozen=True, kw_only=True):
@@ -225,6 +227,8 @@ def get_partition_column_statistics(given: Arguments) -> Understood:
 def without_sketches(data: bytes) -> bytes:
     """Statistics of a column without what is only there to be merged."""
     column = decode(COLUMN_STATISTICS_OBJ, data)
+    if not column.get("statsData"):
+        raise InputError(f"statistics of {column['colName']}, which no metastore tells")
     ((kind, figures),) = column["statsData"].items()
     if _SKETCHES.isdisjoint(figures):
         return data
@@ -233,15 +237,33 @@ def without_sketches(data: bytes) -> bytes:
 
 
 def _merged(parts: list[dict[str, Any]], partitions: int) -> dict[str, Any] | None:
-    """Without bit vectors the metastore takes the greatest number of distinct values."""
+    """Without bit vectors the metastore takes the greatest number of distinct values, but of
+    whole numbers, dates and times no more than there are between the lowest and the highest."""
     found = aggregate(parts, partitions).statistics
-    if found is None:
+    if found is None or any(map(_has_nan, parts)):
         return None
     ((kind, figures),) = found["statsData"].items()
     distinct = [one["statsData"][kind].get("numDVs") for one in parts]
     if any(number is not None for number in distinct):
-        figures["numDVs"] = max(number for number in distinct if number is not None)
+        most = max(number for number in distinct if number is not None)
+        figures["numDVs"] = most if kind not in _WHOLE else min(most, _range(figures))
     return found
+
+
+def _range(figures: dict[str, Any]) -> int:
+    """How many values there are from the lowest to the highest, as Java counts in 64 bits."""
+    bounds = [figures.get(name) for name in ("lowValue", "highValue")]
+    low, high = (next(iter(one.values())) if isinstance(one, dict) else one for one in bounds)
+    if low is None or high is None:
+        return _LONG_MAX
+    return int((high - low + 1 - _LONG_MIN) % (1 << 64) + _LONG_MIN)
+
+
+def _has_nan(column: dict[str, Any]) -> bool:
+    """Databases have an order of their own for it."""
+    return any(
+        value != value for figures in column["statsData"].values() for value in figures.values()
+    )
 
 
 def _aggregated(columns: Sequence[dict[str, Any] | None], partitions: int) -> bytes:

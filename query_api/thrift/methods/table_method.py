@@ -28,13 +28,15 @@ class TableMethod(TableRead[Outcome], frozen=True, kw_only=True):
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        targets = (
-            Target(Kind.TABLE, self.table),
-            *(Target(kind, self.table) for kind in self.needs),
-        )
+        targets = Target(Kind.TABLE, self.table), *self.needed
         if self.with_database:
             return (*targets, of_database(Kind.DATABASE, Target(Kind.TABLE, self.table).db))
         return targets
+
+    @property
+    def needed(self) -> tuple[Target, ...]:
+        """What `needs` names of this table."""
+        return tuple(Target(kind, self.table) for kind in self.needs)
 
     def answer(self, objects: Objects) -> Outcome:
         table = objects.table(self.table)

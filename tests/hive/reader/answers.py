@@ -118,7 +118,8 @@ def _columns(snapshot: Snapshot, kind: str, owners: list[int]) -> dict[int, list
 
 def _constraints(snapshot: Snapshot, tables: dict[int, TableName]) -> dict[str, Any]:
     found: dict[str, Any] = defaultdict(dict)
-    for constraint in read_constraints(snapshot, list(tables)):
+    shown = (one for one in read_constraints(snapshot, list(tables)) if one.columns)
+    for constraint in shown:
         name, struct = CONSTRAINTS[constraint.kind]
         of_kind = found[tables[constraint.table].in_catalog].setdefault(name, [])
         of_kind += [plain(decode(struct, column)) for column in constraint.columns]

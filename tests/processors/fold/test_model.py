@@ -15,7 +15,7 @@ from tests.model.loads import places
 from tests.model.metastore import TABLES
 from tests.model.serving import Asked
 from tests.model.topic import SHARDS, Topic
-from tests.model.truth import Truth, held, seen
+from tests.model.truth import Truth, check_all
 from tests.model.world import Shard, Step, World
 
 NAMES_IDS = st.booleans()
@@ -181,7 +181,7 @@ class Session:
             if serving.table(reader, name, Asked(at_least=self._token)) is None:
                 assert position >= self._token, "it goes back, or lacks the client's own write"
                 truth = world.history(position.epoch).first[position.event].content
-                assert seen(reader, name) == held(truth.tables.get(name)), str(name)
+                check_all(reader, name, truth.tables.get(name))
                 self._token = position
                 self.served += 1
 

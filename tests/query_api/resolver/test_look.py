@@ -3,7 +3,7 @@
 import pytest
 
 from hive.thrift.binary import encode
-from hive.thrift.constraints import FOREIGN_KEY, PRIMARY_KEY
+from hive.thrift.constraints import PRIMARY_KEY
 from query_api.positions import Position
 from query_api.reasons import Reason
 from query_api.resolver.facts import Facts
@@ -159,20 +159,18 @@ def test_what_the_log_does_not_tell_of_tables(
     assert facts(PARTITIONS, change(1, CreateTable(image))).silent is replicated
 
 
-def test_foreign_keys_go_with_their_parents_unsaid() -> None:
-    primary = encode(PRIMARY_KEY, {"table_db": "sales", "table_name": "orders", "pk_name": "pk"})
-    foreign = encode(FOREIGN_KEY, {"fktable_db": "sales", "fktable_name": "orders"})
-    keys = [
-        PutConstraints(ORDERS, (ConstraintImage(kind, name, (data,)),))
-        for kind, name, data in (
-            (ConstraintKind.PRIMARY_KEY, "pk", primary),
-            (ConstraintKind.FOREIGN_KEY, "fk", foreign),
-        )
-    ]
-    target = Target(Kind.CONSTRAINTS, ORDERS)
+def test_constraints_go_unsaid() -> None:
+    image = ConstraintImage(ConstraintKind.PRIMARY_KEY, "pk", (encode(PRIMARY_KEY, {}),))
+    added = change(2, PutConstraints(ORDERS, (image,)))
+    primary, foreign, all_kinds = (
+        Target(Kind.CONSTRAINTS, ORDERS, constraints=kind)
+        for kind in (ConstraintKind.PRIMARY_KEY, ConstraintKind.FOREIGN_KEY, None)
+    )
     created = change(1, CreateTable(table_image()))
-    assert not facts(target, created, change(2, keys[0])).silent
-    assert facts(target, created, change(2, keys[0]), change(3, keys[1])).silent
+    assert not any(facts(target, created).silent for target in (primary, foreign, all_kinds))
+    assert facts(primary, created, added).silent
+    assert facts(all_kinds, created, added).silent
+    assert not facts(foreign, created, added).silent
 
 
 def test_names_and_functions_of_a_database() -> None:

@@ -25,6 +25,8 @@ from tests.support.metastore import Instances
 
 pytestmark = pytest.mark.hive
 DATABASES = ("reader", "reader_2", "shown")
+OF_DATABASES = {"get_database", "get_database_req"}
+"""An alter may change more of a database than the log tells."""
 _RAISED = Struct("Raised", (1, "message", string))
 _EXCEPTIONS = ((1, "o1", _RAISED), (2, "o2", _RAISED), (3, "o3", _RAISED))
 ONE = Struct("get_table_args", (1, "db_name", string), (2, "tbl_name", string))
@@ -96,8 +98,8 @@ async def compare(world: World, of_each: int) -> Comparison:
         with hms_client.connect(world.address) as client, wire.connect(world.address) as metastore:
             await comparison.run(metastore, sample(corpus(client, DATABASES), of_each))
         everything = asked["warm"].names - DROPPED
-    for name in ("warm", "latest"):
-        assert everything == comparison.same[name].keys(), name
+    assert everything == comparison.same["warm"].keys()
+    assert everything - OF_DATABASES == comparison.same["latest"].keys()
     assert sum(comparison.same["folded"].values()) > 100
     return comparison
 
