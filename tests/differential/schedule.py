@@ -1,0 +1,535 @@
+"""Which step comes next, by chance."""
+
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Any, Final
+
+from hive.names import partition_name
+from tests.differential.names import (
+    CONSTRAINTS,
+    DATABASES,
+    DAYS,
+    FUNCTIONS,
+    KEYS,
+    NUMBERS,
+    TABLES,
+    TYPES,
+)
+from tests.differential.steps import AnyStep, Held, Race, Step
+from tests.differential.writers import CAPABILITIES
+from tests.differential.writers.constraints import of_kind
+from tests.differential.writers.statistics import KINDS
+from tests.differential.writers.tables import KINDS as TABLE_KINDS
+
+Given = dict[str, Any]
+Place = tuple[str, str]
+
+_STATISTICS_KEPT: Final = {"DO_NOT_UPDATE_STATS": "true"}
+_ACCURATE: Final = '{"BASIC_STATS":"true","COLUMN_STATS":{"id":"true"}}'
+
+
+class Schedule:
+    """Steps from a seed and from what there is; `tables` are the places of tables."""
+
+    def __init__(self, random: Random) -> None:
+        self._random = random
+        self._txns = 0
+        self._open: list[tuple[str, Place]] = []
+        self.tables: Mapping[Place, Sequence[str]] = {}
+        """What there is, with the partition names of each."""
+        self.databases: Sequence[str] = ()
+
+    def opening(self) -> list[AnyStep]:
+        """What every run begins with, so that there is something to write to."""
+        steps: list[AnyStep] = [
+            Step("hive", "create_database", {"db": db, "parameters": {}}) for db in DATABASES[:2]
+        ]
+        self.databases = DATABASES[:2]
+        return [*steps, *(self._step("create_table") for _ in range(3))]
+
+    def next(self) -> list[AnyStep]:
+        """One step, or a few that belong together."""
+        random = self._random
+        if not self.databases:
+            return [self._step("create_database")]
+        if not self.tables:
+            return [self._step("create_table")]
+        draw = random.random()
+        if draw < 0.14:
+            return self._transaction()
+        if draw < 0.34:
+            return [self._held()]
+        if draw < 0.4:
+            lanes = random.sample(sorted(CAPABILITIES), random.choice((2, 3)))
+            return [Race([[self._any(one) for _ in range(3)] for one in lanes])]
+        if self._open and draw < 0.5:
+            return self._end()
+        return [self._any()]
+
+    def _any(self, writer: str | None = None) -> Step:
+        actions, weights = zip(*_WEIGHTS.items(), strict=True)
+        [action] = self._random.choices(actions, weights)
+        return self._step(action, writer)
+
+    def _step(self, action: str, writer: str | None = None, place: Place | None = None) -> Step:
+        if writer is None:
+            writer = self._random.choice(sorted(CAPABILITIES))
+        subject, ways = _ACTIONS[action]
+        given = getattr(self, f"_{subject}")(place or self._place())
+        method = self._random.choice(ways)
+        return Step(writer, method, _fitted(method, given))
+
+    def _held(self) -> Held:
+        """Writers of one object, or of one and another name of it, that overlap."""
+        random = self._random
+        writers = random.sample(sorted(CAPABILITIES), random.choice((2, 2, 2, 3)))
+        place = self._place()
+        [kind] = random.choices(list(_OVERLAPS), [len(one) for one in _OVERLAPS.values()])
+        actions = _OVERLAPS[kind]
+        self._same = self._values(place)
+        steps = [self._step(random.choice(actions), one, place) for one in writers]
+        self._same = None
+        return Held(steps)
+
+    _same: tuple[str, str] | None = None
+    """The partition that steps are about, where they shall meet."""
+
+    def _place(self) -> Place:
+        random = self._random
+        if self.tables and random.random() < 0.93:
+            return random.choice(sorted(self.tables))
+        return random.choice(DATABASES), random.choice(TABLES)
+
+    def _values(self, place: Place) -> tuple[str, str]:
+        random, names = self._random, self.tables.get(place, ())
+        if self._same is not None and random.random() < 0.8:
+            return self._same
+        if names and random.random() < 0.8:
+            # Names of partitions escape what their values don't.
+            chosen = random.choice(names)
+            for day in DAYS:
+                for number in NUMBERS:
+                    if partition_name(list(KEYS), (day, number)) == chosen:
+                        return day, number
+        return random.choice(DAYS), random.choice(NUMBERS)
+
+    def _columns(self, count: int) -> dict[str, str]:
+        chosen = self._random.sample(sorted(TYPES), count)
+        return {"id": "bigint", **{name: TYPES[name] for name in chosen}}
+
+    def _note(self) -> dict[str, str]:
+        key, value = self._random.choice("xyz"), self._random.randrange(100)
+        return {f"k_{key}": str(value)}
+
+    # What the actions are given, by subject.
+
+    def _new_database(self, place: Place) -> Given:
+        return {"db": self._random.choice(DATABASES), "parameters": self._note()}
+
+    def _changed_database(self, place: Place) -> Given:
+        by = self._random.choice(
+            (
+                {"set": self._note()},
+                {"ownerName": self._random.choice(("ann", "bob"))},
+                {"description": self._random.choice(("", "new"))},
+                {"unset": "k_x"},
+            )
+        )
+        return {"db": place[0], "by": by}
+
+    def _dropped_database(self, place: Place) -> Given:
+        return {"db": self._random.choice(DATABASES), "cascade": self._random.random() < 0.8}
+
+    def _new_table(self, place: Place) -> Given:
+        random = self._random
+        kinds = sorted(TABLE_KINDS)
+        [kind] = random.choices(
+            kinds, [5 if one in ("managed", "external") else 1 for one in kinds]
+        )
+        given: Given = {
+            "db": random.choice(self.databases or DATABASES),
+            "table": random.choice(TABLES),
+            "kind": kind,
+            "types": self._columns(random.randrange(4)),
+            "keys": KEYS if random.random() < 0.85 and "view" not in kind else {},
+            "named": [],
+        }
+        if kind == "materialized":
+            given["keys"] = {}
+        if random.random() < 0.3:
+            given["named"] = [self._named() for _ in range(random.choice((1, 2)))]
+        if random.random() < 0.2:
+            given["serde"] = self._serde()
+        if random.random() < 0.2:
+            given["storage"] = {"numBuckets": 2, "bucketCols": ["id"]}
+        return given
+
+    def _serde(self) -> Given:
+        random = self._random
+        field = random.choice(("serializerClass", "deserializerClass", "description", "name"))
+        value: Any = random.choice(("org.example.A", "org.example.B"))
+        return {field: value}
+
+    def _dropped_table(self, place: Place) -> Given:
+        return {"db": place[0], "table": place[1]}
+
+    def _changed_table(self, place: Place) -> Given:
+        random = self._random
+        by: Given = random.choice(
+            (
+                {"set": self._note()},
+                {"set": self._note()},
+                {"set": {"comment": str(random.randrange(9))}},
+                {"set": {"numRows": str(random.randrange(9)), "COLUMN_STATS_ACCURATE": _ACCURATE}},
+                {"unset": random.choice(("k_x", "COLUMN_STATS_ACCURATE", "EXTERNAL"))},
+                {"add": {f"c{random.randrange(9)}": "string"}},
+                {"columns": self._columns(2)},
+                {"serde": self._serde()},
+                {"storage": {"compressed": True}},
+                {"storage": {"numBuckets": random.randrange(4)}},
+                {"owner": random.choice(("ann", None))},
+                {"temporary": True},
+                {"lastAccessTime": random.randrange(1, 99)},
+                {"retention": random.randrange(9)},
+                {"set": {"transactional": "true"}, "tableType": "MANAGED_TABLE"},
+                {"tableType": random.choice((None, "EXTERNAL_TABLE"))},
+                {"viewExpandedText": "select 2"},
+            )
+        )
+        given = {"db": place[0], "table": place[1], "by": by, "properties": self._properties()}
+        return given | ({"stale": True} if random.random() < 0.15 else {})
+
+    def _properties(self) -> Given:
+        return dict(self._random.choice(({}, {}, {"CASCADE": "true"}, _STATISTICS_KEPT)))
+
+    def _renamed_table(self, place: Place) -> Given:
+        random = self._random
+        to_db = place[0] if random.random() < 0.6 else random.choice(self.databases or DATABASES)
+        return {"db": place[0], "table": place[1], "to_db": to_db, "to": random.choice(TABLES)}
+
+    def _emptied_table(self, place: Place) -> Given:
+        names = None if self._random.random() < 0.5 else [self._name(place)]
+        return {"db": place[0], "table": place[1], "partitions": names}
+
+    def _name(self, place: Place) -> str:
+        return partition_name(list(KEYS), self._values(place))
+
+    def _fired(self, place: Place) -> Given:
+        values = list(self._values(place)) if self._random.random() < 0.5 else None
+        return {"db": place[0], "table": place[1], "values": values}
+
+    def _new_partition(self, place: Place) -> Given:
+        return {"db": place[0], "table": place[1], "values": self._values(place), "by": {}}
+
+    def _new_partitions(self, place: Place) -> Given:
+        random = self._random
+        count = random.choice((1, 2, 4))
+        values = list({(random.choice(DAYS), random.choice(NUMBERS)): None for _ in range(count)})
+        by = {"set": self._note()} if random.random() < 0.5 else {}
+        if random.random() < 0.2:
+            by["serde"] = self._serde()
+        missing_only = random.random() < 0.5
+        placed = {"db": place[0], "table": place[1]}
+        return {**placed, "values": values, "by": by, "missing_only": missing_only}
+
+    def _named_partition(self, place: Place) -> Given:
+        return {"db": place[0], "table": place[1], "name": self._name(place)}
+
+    def _named_partitions(self, place: Place) -> Given:
+        names = [self._name(place) for _ in range(self._random.choice((1, 2)))]
+        return {"db": place[0], "table": place[1], "names": names}
+
+    def _dropped_partition(self, place: Place) -> Given:
+        return {"db": place[0], "table": place[1], "values": self._values(place)}
+
+    def _partition_change(self) -> Given:
+        random = self._random
+        change: Given = random.choice(
+            (
+                {"set": self._note()},
+                {"set": self._note()},
+                {"set": {"numRows": str(random.randrange(9)), "COLUMN_STATS_ACCURATE": _ACCURATE}},
+                {"serde": self._serde()},
+                {"storage": {"compressed": True}},
+                {"columns": self._columns(1)},
+                {"lastAccessTime": random.randrange(1, 99)},
+                {"unset": "k_x"},
+            )
+        )
+        return change
+
+    def _changed_partition(self, place: Place) -> Given:
+        return {
+            "db": place[0],
+            "table": place[1],
+            "values": self._values(place),
+            "by": self._partition_change(),
+            "properties": self._properties(),
+        }
+
+    def _changed_partitions(self, place: Place) -> Given:
+        values = {self._values(place): None for _ in range(self._random.choice((1, 2)))}
+        return self._changed_partition(place) | {"values": list(values)}
+
+    def _renamed_partition(self, place: Place) -> Given:
+        to = (self._random.choice(DAYS), self._random.choice(NUMBERS))
+        return {"db": place[0], "table": place[1], "values": self._values(place), "to": to}
+
+    def _exchanged(self, place: Place) -> Given:
+        day, number = self._values(place)
+        to_db, to = self._place()
+        spec = {"ds": day, "n": number} if self._random.random() < 0.7 else {"ds": day}
+        return {"db": place[0], "table": place[1], "to_db": to_db, "to": to, "spec": spec}
+
+    def _figures(self) -> list[tuple[str, str, str, int]]:
+        random = self._random
+        columns = random.sample(sorted(set(TYPES) - {"list"}), random.choice((1, 2, 5)))
+        return [
+            (name, TYPES[name], random.choice(KINDS[TYPES[name]]), random.randrange(1, 100))
+            for name in {"id": None, **dict.fromkeys(columns)}
+        ]
+
+    def _table_statistics(self, place: Place) -> Given:
+        return {
+            "db": place[0],
+            "table": place[1],
+            "of": self._figures(),
+            "engine": self._random.choice(("hive", "hive", "impala")),
+            "merge": self._random.random() < 0.2,
+        }
+
+    def _partition_statistics(self, place: Place) -> Given:
+        name = self._name(place)
+        return self._table_statistics(place) | {"partition": name, "partitions": [name]}
+
+    def _table_figures(self, place: Place) -> Given:
+        return self._table_statistics(place) | {"partitions": [None]}
+
+    def _dropped_statistics(self, place: Place) -> Given:
+        column = self._random.choice(("id", "name", None))
+        engine = self._random.choice(("hive", "impala"))
+        placed = {"db": place[0], "table": place[1], "partition": self._name(place)}
+        return {**placed, "column": column, "engine": engine}
+
+    def _named(self) -> tuple[str, str, str, tuple[str, str, str] | None]:
+        random = self._random
+        kind = random.choice((*of_kind, "not_null", "primary"))
+        parent = (*self._place(), "id") if kind == "foreign" else None
+        return kind, random.choice(CONSTRAINTS), "id", parent
+
+    def _new_constraint(self, place: Place) -> Given:
+        return {"db": place[0], "table": place[1], "named": self._named()}
+
+    def _dropped_constraint(self, place: Place) -> Given:
+        return {"db": place[0], "table": place[1], "name": self._random.choice(CONSTRAINTS)}
+
+    def _function(self, place: Place) -> Given:
+        return {
+            "db": place[0],
+            "function": self._random.choice(FUNCTIONS),
+            "class_name": self._random.choice(("org.example.F", "org.example.G")),
+        }
+
+    # Transactions, which last for several steps.
+
+    def _transaction(self) -> list[AnyStep]:
+        """One or two begin on a table, and may write to it at once."""
+        random, place = self._random, self._place()
+        writers = random.sample(sorted(CAPABILITIES), random.choice((1, 2, 2)))
+        steps: list[AnyStep] = []
+        begun = []
+        for writer in writers:
+            self._txns += 1
+            txn = f"txn{self._txns}"
+            steps.append(Step(writer, "begin", {"txn": txn}))
+            begun.append((writer, txn))
+        placed = {"db": place[0], "table": place[1]}
+        for writer, txn in begun:
+            steps.append(Step(writer, "allocate", {"txn": txn, **placed}))
+        for writer, txn in begun:
+            steps += [self._write(writer, txn, place) for _ in range(random.choice((0, 1, 2)))]
+            self._open.append((txn, place))
+        return steps
+
+    def _write(self, writer: str, txn: str, place: Place) -> Step:
+        random = self._random
+        rows = {"numRows": str(random.randrange(9)), "COLUMN_STATS_ACCURATE": _ACCURATE}
+        placed = {"txn": txn, "db": place[0], "table": place[1]}
+        values = self._values(place)
+        given: dict[str, Given] = {
+            "alter_table_in": {"by": {"set": rows}, "with_list": random.random() < 0.8},
+            "add_partitions_in": {"values": [values]},
+            "alter_partitions_in": {"values": [values], "by": {"set": rows}},
+            "rename_partition_in": {"values": values, "to": (random.choice(DAYS), "9")},
+            "update_statistics_in": {
+                "partition": random.choice((None, self._name(place))),
+                "of": self._figures(),
+            },
+            "truncate_in": {},
+        }
+        action = random.choice(sorted((*given, "alter_table_in", "alter_partitions_in")))
+        return Step(writer, action, {**placed, **given[action]})
+
+    def _end(self) -> list[AnyStep]:
+        random = self._random
+        writer = random.choice(sorted(CAPABILITIES))
+        txn, place = self._open.pop(random.randrange(len(self._open)))
+        steps: list[AnyStep] = []
+        if random.random() < 0.5:
+            steps.append(self._write(writer, txn, place))
+        ending = Step(writer, random.choice(("commit", "commit", "commit", "abort")), {"txn": txn})
+        if random.random() < 0.1:
+            ending = Step(writer, "abort_txns", {"txns": [txn]})
+        return [*steps, ending]
+
+
+_ACTIONS: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
+    "create_database": ("new_database", ("create_database", "create_database_req")),
+    "alter_database": ("changed_database", ("alter_database", "alter_database_req")),
+    "drop_database": ("dropped_database", ("drop_database", "drop_database_req")),
+    "create_table": (
+        "new_table",
+        (
+            *("create_table", "create_table_with_environment_context"),
+            *("create_table_with_constraints", *["create_table_req"] * 5),
+        ),
+    ),
+    "drop_table": (
+        "dropped_table",
+        ("drop_table", "drop_table_with_environment_context", "drop_table_req"),
+    ),
+    "alter_table": (
+        "changed_table",
+        (
+            *("alter_table", "alter_table_with_cascade"),
+            *("alter_table_with_environment_context", "alter_table_req", "alter_table_req"),
+        ),
+    ),
+    "rename_table": (
+        "renamed_table",
+        ("rename_table", "rename_table_with_environment_context"),
+    ),
+    "truncate": ("emptied_table", ("truncate_table", "truncate_table_req")),
+    "fire": ("fired", ("fire_insert", "refresh")),
+    "materialize": ("dropped_table", ("update_creation_metadata",)),
+    "add_partition": (
+        "new_partition",
+        (
+            *("add_partition", "add_partition_with_environment_context"),
+            "append_partition",
+        ),
+    ),
+    "append_by_name": ("named_partition", ("append_partition_by_name",)),
+    "add_partitions": (
+        "new_partitions",
+        ("add_partitions", "add_partitions_req", "add_partitions_req", "add_partitions_pspec"),
+    ),
+    "drop_partition": ("dropped_partition", ("drop_partition",)),
+    "drop_by_name": ("named_partition", ("drop_partition_by_name",)),
+    "drop_partitions": ("named_partitions", ("drop_partitions_req",)),
+    "alter_partition": (
+        "changed_partition",
+        ("alter_partition", "alter_partition_with_environment_context"),
+    ),
+    "alter_partitions": (
+        "changed_partitions",
+        (
+            *("alter_partitions", "alter_partitions_with_environment_context"),
+            "alter_partitions_req",
+        ),
+    ),
+    "rename_partition": ("renamed_partition", ("rename_partition", "rename_partition_req")),
+    "exchange": ("exchanged", ("exchange_partitions", "exchange_partition")),
+    "table_statistics": (
+        "table_statistics",
+        (
+            "update_table_column_statistics",
+            "update_table_column_statistics_req",
+        ),
+    ),
+    "table_figures": ("table_figures", ("set_aggr_stats_for",)),
+    "partition_statistics": (
+        "partition_statistics",
+        (
+            "update_partition_column_statistics",
+            "update_partition_column_statistics_req",
+            "set_aggr_stats_for",
+        ),
+    ),
+    "drop_statistics": (
+        "dropped_statistics",
+        ("delete_table_column_statistics", "delete_partition_column_statistics"),
+    ),
+    "add_constraint": ("new_constraint", ("add_constraint",)),
+    "drop_constraint": ("dropped_constraint", ("drop_constraint",)),
+    "function": ("function", ("create_function", "alter_function", "drop_function")),
+}
+"""The subject that makes the arguments, and the methods that take some of them."""
+
+_WEIGHTS: Final[Mapping[str, int]] = {
+    "create_database": 2,
+    "alter_database": 2,
+    "drop_database": 1,
+    "create_table": 6,
+    "drop_table": 3,
+    "alter_table": 10,
+    "rename_table": 4,
+    "truncate": 2,
+    "fire": 2,
+    "materialize": 1,
+    "add_partition": 3,
+    "append_by_name": 1,
+    "add_partitions": 8,
+    "drop_partition": 2,
+    "drop_by_name": 1,
+    "drop_partitions": 2,
+    "alter_partition": 3,
+    "alter_partitions": 4,
+    "rename_partition": 3,
+    "exchange": 2,
+    "table_statistics": 5,
+    "table_figures": 1,
+    "partition_statistics": 6,
+    "drop_statistics": 2,
+    "add_constraint": 6,
+    "drop_constraint": 3,
+    "function": 2,
+}
+
+_OVERLAPS: Final[Mapping[str, Sequence[str]]] = {
+    "table": (
+        *("alter_table", "alter_table", "rename_table", "table_statistics", "table_statistics"),
+        *("drop_table", "create_table", "add_constraint", "truncate", "drop_statistics"),
+    ),
+    "partition": (
+        *("alter_partition", "alter_partitions", "partition_statistics", "rename_partition"),
+        *("drop_partition", "alter_partition", "alter_partitions", "add_partitions"),
+        *("alter_table", "rename_table", "exchange"),
+    ),
+    "database": ("alter_database", "alter_database", "alter_database", "create_table"),
+    "constraint": ("add_constraint", "drop_constraint", "drop_table", "rename_table"),
+}
+"""What is written at the same time."""
+
+
+def _fitted(method: str, given: Given) -> Given:
+    """The arguments that the method takes, of those that its subject has."""
+    left_out = {
+        "create_table": {"named"},
+        "create_table_with_environment_context": {"named"},
+        "alter_table": {"properties"},
+        "alter_table_with_cascade": {"properties", "stale"},
+        "append_partition": {"by"},
+        "add_partitions": {"missing_only"},
+        "add_partitions_pspec": {"missing_only"},
+        "alter_partition": {"properties"},
+        "alter_partitions": {"properties"},
+        "alter_partitions_req": {"properties"},
+        "update_table_column_statistics": {"merge"},
+        "update_partition_column_statistics": {"merge", "partitions"},
+        "update_partition_column_statistics_req": {"partitions"},
+        "set_aggr_stats_for": {"partition"},
+        "delete_table_column_statistics": {"partition"},
+        "drop_function": {"class_name"},
+    }.get(method, set())
+    return {name: value for name, value in given.items() if name not in left_out}
