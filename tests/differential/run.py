@@ -1,9 +1,10 @@
 """One run: steps from a seed on names of its own, and questions after each."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Sequence as ManyOf
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from random import Random
 from typing import Final, NamedTuple
 
@@ -11,10 +12,10 @@ import httpx
 
 from tests.differential import over_http
 from tests.differential.comparison import Comparison, Difference
-from tests.differential.contents import Contents
+from tests.differential.contents import Contents, Place
 from tests.differential.doing import Doing
 from tests.differential.names import Names
-from tests.differential.questions import Questions
+from tests.differential.questions import Known, Questions
 from tests.differential.schedule import Schedule
 from tests.differential.sequence import Sequence
 from tests.differential.steps import AnyStep, Held, Step
@@ -71,36 +72,49 @@ class Run:
         schedule, questions = Schedule(random), Questions(random, self.names)
         done: list[AnyStep] = []
         waiting = schedule.opening()
+        tables: Mapping[Place, Known] = {}
         while len(done) < steps or waiting:
             if not waiting:
                 schedule.databases = self.contents.databases()
-                schedule.tables = self.contents.tables()
+                schedule.tables = tables
                 waiting = schedule.next()
             step = waiting.pop(0)
             found: list[Difference] = []
+            ask = partial(self._ask, random, questions)
 
-            def meanwhile(step: AnyStep = step, found: list[Difference] = found) -> None:
+            def meanwhile(
+                # While the sequence is held nobody commits.
+                quiet: bool = isinstance(step, Held),
+                found: list[Difference] = found,
+                ask: Callable[..., Iterator[Difference]] = ask,
+                tables: Mapping[Place, Known] = tables,
+            ) -> None:
                 if not found:
-                    # While the sequence is held nobody commits.
-                    quiet = isinstance(step, Held)
-                    found += self._ask(random, questions, 2, quiet=quiet)
+                    found += ask(tables, 2, quiet=quiet)
 
             self.doing.do(step, meanwhile)
             done.append(step)
+            tables = self.contents.tables()
             if not found:
-                found += self._ask(random, questions, QUESTIONS, quiet=True)
+                found += ask(tables, QUESTIONS, quiet=True)
             if found:
                 return Found(self.names, tuple(done), found[0])
         return None
 
     def _ask(
-        self, random: Random, questions: Questions, count: int, *, quiet: bool
+        self,
+        random: Random,
+        questions: Questions,
+        tables: Mapping[Place, Known],
+        count: int,
+        *,
+        quiet: bool,
     ) -> Iterator[Difference]:
         """The first that differs, if any."""
-        places = sorted(self.contents.tables())
+        places = sorted(tables)
         for _ in range(2):
             place = random.choice(places) if places else None
-            of = None if place is None else self.contents.known(place)
+            of = None if place is None else self.contents.with_ids(tables[place])
             for _ in range(count // 2):
                 method = random.choice(questions.methods)
                 question = questions.ask(method, of if random.random() < 0.95 else None)

@@ -15,6 +15,7 @@ from tests.differential.names import (
     TABLES,
     TYPES,
 )
+from tests.differential.questions import Known
 from tests.differential.steps import AnyStep, Held, Race, Step
 from tests.differential.writers import CAPABILITIES
 from tests.differential.writers.constraints import of_kind
@@ -35,8 +36,8 @@ class Schedule:
         self._random = random
         self._txns = 0
         self._open: list[tuple[str, Place]] = []
-        self.tables: Mapping[Place, Sequence[str]] = {}
-        """What there is, with the partition names of each."""
+        self._focus = random.random()
+        self.tables: Mapping[Place, Known] = {}
         self.databases: Sequence[str] = ()
 
     def opening(self) -> list[AnyStep]:
@@ -75,7 +76,7 @@ class Schedule:
         if writer is None:
             writer = self._random.choice(sorted(CAPABILITIES))
         subject, ways = _ACTIONS[action]
-        given = getattr(self, f"_{subject}")(place or self._place())
+        given = getattr(self, f"_{subject}")(place or self._place(subject))
         method = self._random.choice(ways)
         return Step(writer, method, _fitted(method, given))
 
@@ -83,8 +84,8 @@ class Schedule:
         """Writers of one object, or of one and another name of it, that overlap."""
         random = self._random
         writers = random.sample(sorted(CAPABILITIES), random.choice((2, 2, 2, 3)))
-        place = self._place()
         [kind] = random.choices(list(_OVERLAPS), [len(one) for one in _OVERLAPS.values()])
+        place = self._place(kind)
         actions = _OVERLAPS[kind]
         self._same = self._values(place)
         steps = [self._step(random.choice(actions), one, place) for one in writers]
@@ -94,23 +95,25 @@ class Schedule:
     _same: tuple[str, str] | None = None
     """The partition that steps are about, where they shall meet."""
 
-    def _place(self) -> Place:
+    def _place(self, subject: str = "") -> Place:
+        """Mostly one of what is there and can have it, and often the same."""
         random = self._random
-        if self.tables and random.random() < 0.93:
-            return random.choice(sorted(self.tables))
-        return random.choice(DATABASES), random.choice(TABLES)
+        there = sorted(self.tables)
+        if "partition" in subject:
+            there = [one for one in there if self.tables[one].keys] or there
+        if not there or random.random() < 0.05:
+            return random.choice(DATABASES), random.choice(TABLES)
+        if random.random() < 0.5:
+            return there[int(self._focus * len(there))]
+        return random.choice(there)
 
     def _values(self, place: Place) -> tuple[str, str]:
-        random, names = self._random, self.tables.get(place, ())
+        random, known = self._random, self.tables.get(place)
         if self._same is not None and random.random() < 0.8:
             return self._same
-        if names and random.random() < 0.8:
-            # Names of partitions escape what their values don't.
-            chosen = random.choice(names)
-            for day in DAYS:
-                for number in NUMBERS:
-                    if partition_name(list(KEYS), (day, number)) == chosen:
-                        return day, number
+        if known is not None and known.values and random.random() < 0.85:
+            day, number = random.choice(known.values)
+            return day, number
         return random.choice(DAYS), random.choice(NUMBERS)
 
     def _columns(self, count: int) -> dict[str, str]:
@@ -275,25 +278,26 @@ class Schedule:
         to = (self._random.choice(DAYS), self._random.choice(NUMBERS))
         return {"db": place[0], "table": place[1], "values": self._values(place), "to": to}
 
-    def _exchanged(self, place: Place) -> Given:
+    def _exchanged_partition(self, place: Place) -> Given:
         day, number = self._values(place)
-        to_db, to = self._place()
+        to_db, to = self._place("partition")
         spec = {"ds": day, "n": number} if self._random.random() < 0.7 else {"ds": day}
         return {"db": place[0], "table": place[1], "to_db": to_db, "to": to, "spec": spec}
 
-    def _figures(self) -> list[tuple[str, str, str, int]]:
-        random = self._random
-        columns = random.sample(sorted(set(TYPES) - {"list"}), random.choice((1, 2, 5)))
+    def _figures(self, place: Place) -> list[tuple[str, str, str, int]]:
+        random, known = self._random, self.tables.get(place)
+        of = [name for name in (known.columns if known else TYPES) if TYPES.get(name) in KINDS]
+        columns = random.sample(of, random.randrange(1, len(of) + 1)) if of else ["id"]
         return [
             (name, TYPES[name], random.choice(KINDS[TYPES[name]]), random.randrange(1, 100))
-            for name in {"id": None, **dict.fromkeys(columns)}
+            for name in columns
         ]
 
     def _table_statistics(self, place: Place) -> Given:
         return {
             "db": place[0],
             "table": place[1],
-            "of": self._figures(),
+            "of": self._figures(place),
             "engine": self._random.choice(("hive", "hive", "impala")),
             "merge": self._random.random() < 0.2,
         }
@@ -334,7 +338,7 @@ class Schedule:
 
     def _transaction(self) -> list[AnyStep]:
         """One or two begin on a table, and may write to it at once."""
-        random, place = self._random, self._place()
+        random, place = self._random, self._place("partitions")
         writers = random.sample(sorted(CAPABILITIES), random.choice((1, 2, 2)))
         steps: list[AnyStep] = []
         begun = []
@@ -363,7 +367,7 @@ class Schedule:
             "rename_partition_in": {"values": values, "to": (random.choice(DAYS), "9")},
             "update_statistics_in": {
                 "partition": random.choice((None, self._name(place))),
-                "of": self._figures(),
+                "of": self._figures(place),
             },
             "truncate_in": {},
         }
@@ -439,7 +443,7 @@ _ACTIONS: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
         ),
     ),
     "rename_partition": ("renamed_partition", ("rename_partition", "rename_partition_req")),
-    "exchange": ("exchanged", ("exchange_partitions", "exchange_partition")),
+    "exchange": ("exchanged_partition", ("exchange_partitions", "exchange_partition")),
     "table_statistics": (
         "table_statistics",
         (
