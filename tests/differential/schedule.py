@@ -42,11 +42,13 @@ class Schedule:
 
     def opening(self) -> list[AnyStep]:
         """What every run begins with, so that there is something to write to."""
-        steps: list[AnyStep] = [
+        steps = [
             Step("hive", "create_database", {"db": db, "parameters": {}}) for db in DATABASES[:2]
         ]
         self.databases = DATABASES[:2]
-        return [*steps, *(self._step("create_table") for _ in range(3))]
+        steps += [self._step("create_table", "hive") for _ in range(4)]
+        places = {(step.given["db"], step.given["table"]): None for step in steps[2:]}
+        return [*steps, *(self._step("add_partitions", None, place) for place in places)]
 
     def next(self) -> list[AnyStep]:
         """One step, or a few that belong together."""
@@ -78,6 +80,9 @@ class Schedule:
         subject, ways = _ACTIONS[action]
         given = getattr(self, f"_{subject}")(place or self._place(subject))
         method = self._random.choice(ways)
+        if "kind" in given and self._random.random() < 0.8:
+            # Others may not create all kinds.
+            writer = "hive"
         return Step(writer, method, _fitted(method, given))
 
     def _held(self) -> Held:
@@ -101,6 +106,8 @@ class Schedule:
         there = sorted(self.tables)
         if "partition" in subject:
             there = [one for one in there if self.tables[one].keys] or there
+            if "new" not in subject:
+                there = [one for one in there if self.tables[one].values] or there
         if not there or random.random() < 0.05:
             return random.choice(DATABASES), random.choice(TABLES)
         if random.random() < 0.5:
@@ -299,7 +306,7 @@ class Schedule:
             "table": place[1],
             "of": self._figures(place),
             "engine": self._random.choice(("hive", "hive", "impala")),
-            "merge": self._random.random() < 0.2,
+            "merge": self._random.random() < 0.05,
         }
 
     def _partition_statistics(self, place: Place) -> Given:

@@ -1,5 +1,6 @@
 """A difference as the shortest script that still shows it."""
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -9,14 +10,15 @@ from thriftpy2.utils import deserialize, serialize
 
 from tests.differential.comparison import Difference, shown
 from tests.differential.contents import Contents
-from tests.differential.names import Names
+from tests.differential.names import DATABASES, TABLES, Names
 from tests.differential.run import Counts, Found, Run, running
-from tests.differential.steps import AnyStep, Question, parts, script
+from tests.differential.steps import AnyStep, Held, Question, Race, Step, parts, script
 from tests.differential.world import Standing
 from tests.query_api.thrift.methods.wire import struct_of
 
 SETTLE_S: Final = 0.15
 """Between the steps of a repetition: loads that a doubt asks for come back in this time."""
+_WHOLE: Final = rb"%s(?![a-z0-9_])"
 TRIES: Final = 3
 """Writers at the same time don't always come in the same order."""
 
@@ -63,6 +65,10 @@ class Shrinking:
         steps: Sequence[AnyStep] = self._found.steps
         if not any(self._shows(steps) for _ in range(TRIES)):
             return Story(seed, self._found, tuple(steps), None, self._found.names)
+        names = self._found.names
+        about = relevant(steps, mentioned(self._found.difference.question, names))
+        if 0 < len(about) < len(steps) and self._shows(about):
+            steps = about
         steps = tuple(shrunk(list(steps), self._shows))
         # Of another repetition the last one may be.
         self._shows(steps)
@@ -114,6 +120,37 @@ def with_ids(question: Question, contents: Contents) -> Question:
     [request] = [one for one in vars(given).values() if one is not None]
     request.validWriteIdList, request.id = known.ids, known.id
     return replace(question, given=serialize(given))
+
+
+def mentioned(question: Question, names: Names) -> set[str]:
+    """The short names in a question."""
+    said = question.given + (question.path or "").encode()
+    return {
+        name
+        for name in (*DATABASES, *TABLES)
+        if re.search(_WHOLE % names.full(name).encode(), said)
+    }
+
+
+def relevant(steps: Sequence[AnyStep], names: set[str]) -> list[AnyStep]:
+    """Those about these databases and tables, without what was done at the same time to others."""
+
+    def is_about(step: Step) -> bool:
+        said = {step.given.get(one) for one in ("db", "table", "to_db", "to")} - {None}
+        return said <= names or not said
+
+    found: list[AnyStep] = []
+    for step in steps:
+        match step:
+            case Step():
+                found += [step] if is_about(step) else []
+            case Held(several):
+                kept = [one for one in several if is_about(one)]
+                found += [Held(kept)] if len(kept) > 1 else kept
+            case Race(lanes):
+                together = [[one for one in lane if is_about(one)] for lane in lanes]
+                found += [Race([lane for lane in together if lane])] if any(together) else []
+    return found
 
 
 def shrunk(steps: list[AnyStep], shows: Callable[[list[AnyStep]], bool]) -> list[AnyStep]:

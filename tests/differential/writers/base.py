@@ -1,9 +1,11 @@
 """What all actions of a writer stand on."""
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import Any
 
 from tests.differential.names import Names
+from tests.support import hms_client
 from tests.support import hms_objects as objects
 from tests.support.hms_client import HmsClient
 
@@ -15,15 +17,15 @@ class Base:
 
     def __init__(
         self,
-        client: HmsClient,
+        address: str,
         names: Names,
         capabilities: Sequence[str] | None,
         transactions: dict[str, int],
         write_ids: dict[tuple[str, str, str], int],
     ) -> None:
-        self.client = client
-        self.rpc = client.rpc
-        self.t = client.t
+        self._address = address
+        self._connection = ExitStack()
+        self.connect()
         self.names = names
         self.capabilities = None if capabilities is None else list(capabilities)
         self.transactions = transactions
@@ -31,6 +33,15 @@ class Base:
         self.write_ids = write_ids
         """By transaction, database and table."""
         self._seen: dict[tuple[str, str], Any] = {}
+
+    def connect(self) -> None:
+        """With a new connection."""
+        self.close()
+        self.client: HmsClient = self._connection.enter_context(hms_client.connect(self._address))
+        self.rpc, self.t = self.client.rpc, self.client.t
+
+    def close(self) -> None:
+        self._connection.close()
 
     def place(self, db: str, table: str) -> tuple[str, str]:
         return self.names.full(db), self.names.full(table)
