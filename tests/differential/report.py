@@ -40,6 +40,7 @@ class Report:
         counts = self.counts
         yield f"{counts.compared} answers compared in {counts.runs} runs"
         yield f"{counts.moving.total()} questions while the metastore changed all the time"
+        yield f"{counts.stuck} runs in which a metastore didn't answer its writers any more"
         for method, of in sorted(self.answers.items()):
             told = ", ".join(f"{count} {who}" for who, count in of.most_common())
             yield f"  {method}: {counts.equal[method]} compared; {told}"

@@ -42,6 +42,8 @@ class Counts:
 
     def __init__(self) -> None:
         self.runs = 0
+        self.stuck = 0
+        """Runs in which the metastore didn't answer a writer any more."""
         self.equal: Counter[str] = Counter()
         self.moving: Counter[str] = Counter()
         self.unknown: Counter[str] = Counter()

@@ -79,11 +79,12 @@ class Shrinking:
     def _shows(self, steps: Sequence[AnyStep]) -> bool:
         if time.monotonic() > self._deadline:
             return False
-        with running(self._standing, Counts()) as run:
-            try:
+        try:
+            with running(self._standing, Counts()) as run:
                 difference = self._repeat(run, steps)
-            finally:
                 run.end()
+        except TimeoutError:
+            return False
         if difference is None or difference.kind != self._found.difference.kind:
             return False
         self._last = run.names, difference

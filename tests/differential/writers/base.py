@@ -10,6 +10,8 @@ from tests.support import hms_objects as objects
 from tests.support.hms_client import HmsClient
 
 INSERT_ONLY = 2
+# A metastore that lost itself in locks of its own doesn't answer any more.
+TIMEOUT_MS = 20_000
 
 
 class Base:
@@ -37,7 +39,9 @@ class Base:
     def connect(self) -> None:
         """With a new connection."""
         self.close()
-        self.client: HmsClient = self._connection.enter_context(hms_client.connect(self._address))
+        self.client: HmsClient = self._connection.enter_context(
+            hms_client.connect(self._address, TIMEOUT_MS)
+        )
         self.rpc, self.t = self.client.rpc, self.client.t
 
     def close(self) -> None:
