@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Final, NamedTuple
 
 from thriftpy2.utils import deserialize, serialize
@@ -149,8 +150,9 @@ def relevant(steps: Sequence[AnyStep], names: set[str]) -> list[AnyStep]:
                 kept = [one for one in several if is_about(one)]
                 found += [Held(kept)] if len(kept) > 1 else kept
             case Race(lanes):
-                together = [[one for one in lane if is_about(one)] for lane in lanes]
-                found += [Race([lane for lane in together if lane])] if any(together) else []
+                of_each = [[one for one in lane if is_about(one)] for lane in lanes]
+                together = [lane for lane in of_each if lane]
+                found += [Race(together)] if len(together) > 1 else [*chain(*together)]
     return found
 
 

@@ -83,7 +83,8 @@ def parts(step: AnyStep) -> list[AnyStep]:
         case Held(steps) if len(steps) > 1:
             return [_held([*steps[:at], *steps[at + 1 :]]) for at in range(len(steps))]
         case Race(lanes):
-            return [one for lane in lanes for one in lane]
+            alone: list[AnyStep] = [one for lane in lanes for one in lane]
+            return [*alone, *(Race([*lanes[:at], *lanes[at + 1 :]]) for at in range(len(lanes)))]
     return []
 
 
