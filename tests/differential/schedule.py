@@ -5,6 +5,7 @@ from random import Random
 from typing import Any, Final
 
 from hive.names import partition_name
+from tests.differential.mix import ACTIONS, OVERLAPS, WEIGHTS, fitted
 from tests.differential.names import (
     CONSTRAINTS,
     DATABASES,
@@ -70,28 +71,28 @@ class Schedule:
         return [self._any()]
 
     def _any(self, writer: str | None = None) -> Step:
-        actions, weights = zip(*_WEIGHTS.items(), strict=True)
+        actions, weights = zip(*WEIGHTS.items(), strict=True)
         [action] = self._random.choices(actions, weights)
         return self._step(action, writer)
 
     def _step(self, action: str, writer: str | None = None, place: Place | None = None) -> Step:
         if writer is None:
             writer = self._random.choice(sorted(CAPABILITIES))
-        subject, ways = _ACTIONS[action]
+        subject, ways = ACTIONS[action]
         given = getattr(self, f"_{subject}")(place or self._place(subject))
         method = self._random.choice(ways)
         if "kind" in given and self._random.random() < 0.8:
             # Others may not create all kinds.
             writer = "hive"
-        return Step(writer, method, _fitted(method, given))
+        return Step(writer, method, fitted(method, given))
 
     def _held(self) -> Held:
         """Writers of one object, or of one and another name of it, that overlap."""
         random = self._random
         writers = random.sample(sorted(CAPABILITIES), random.choice((2, 2, 2, 3)))
-        [kind] = random.choices(list(_OVERLAPS), [len(one) for one in _OVERLAPS.values()])
+        [kind] = random.choices(list(OVERLAPS), [len(one) for one in OVERLAPS.values()])
         place = self._place(kind)
-        actions = _OVERLAPS[kind]
+        actions = OVERLAPS[kind]
         self._same = self._values(place)
         steps = [self._step(random.choice(actions), one, place) for one in writers]
         self._same = None
@@ -392,155 +393,3 @@ class Schedule:
         if random.random() < 0.1:
             ending = Step(writer, "abort_txns", {"txns": [txn]})
         return [*steps, ending]
-
-
-_ACTIONS: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
-    "create_database": ("new_database", ("create_database", "create_database_req")),
-    "alter_database": ("changed_database", ("alter_database", "alter_database_req")),
-    "drop_database": ("dropped_database", ("drop_database", "drop_database_req")),
-    "create_table": (
-        "new_table",
-        (
-            *("create_table", "create_table_with_environment_context"),
-            *("create_table_with_constraints", *["create_table_req"] * 5),
-        ),
-    ),
-    "drop_table": (
-        "dropped_table",
-        ("drop_table", "drop_table_with_environment_context", "drop_table_req"),
-    ),
-    "alter_table": (
-        "changed_table",
-        (
-            *("alter_table", "alter_table_with_cascade"),
-            *("alter_table_with_environment_context", "alter_table_req", "alter_table_req"),
-        ),
-    ),
-    "rename_table": (
-        "renamed_table",
-        ("rename_table", "rename_table_with_environment_context"),
-    ),
-    "truncate": ("emptied_table", ("truncate_table", "truncate_table_req")),
-    "fire": ("fired", ("fire_insert", "refresh")),
-    "materialize": ("dropped_table", ("update_creation_metadata",)),
-    "add_partition": (
-        "new_partition",
-        (
-            *("add_partition", "add_partition_with_environment_context"),
-            "append_partition",
-        ),
-    ),
-    "append_by_name": ("named_partition", ("append_partition_by_name",)),
-    "add_partitions": (
-        "new_partitions",
-        ("add_partitions", "add_partitions_req", "add_partitions_req", "add_partitions_pspec"),
-    ),
-    "drop_partition": ("dropped_partition", ("drop_partition",)),
-    "drop_by_name": ("named_partition", ("drop_partition_by_name",)),
-    "drop_partitions": ("named_partitions", ("drop_partitions_req",)),
-    "alter_partition": (
-        "changed_partition",
-        ("alter_partition", "alter_partition_with_environment_context"),
-    ),
-    "alter_partitions": (
-        "changed_partitions",
-        (
-            *("alter_partitions", "alter_partitions_with_environment_context"),
-            "alter_partitions_req",
-        ),
-    ),
-    "rename_partition": ("renamed_partition", ("rename_partition", "rename_partition_req")),
-    "exchange": ("exchanged_partition", ("exchange_partitions", "exchange_partition")),
-    "table_statistics": (
-        "table_statistics",
-        (
-            "update_table_column_statistics",
-            "update_table_column_statistics_req",
-        ),
-    ),
-    "table_figures": ("table_figures", ("set_aggr_stats_for",)),
-    "partition_statistics": (
-        "partition_statistics",
-        (
-            "update_partition_column_statistics",
-            "update_partition_column_statistics_req",
-            "set_aggr_stats_for",
-        ),
-    ),
-    "drop_statistics": (
-        "dropped_statistics",
-        ("delete_table_column_statistics", "delete_partition_column_statistics"),
-    ),
-    "add_constraint": ("new_constraint", ("add_constraint",)),
-    "drop_constraint": ("dropped_constraint", ("drop_constraint",)),
-    "function": ("function", ("create_function", "alter_function", "drop_function")),
-}
-"""The subject that makes the arguments, and the methods that take some of them."""
-
-_WEIGHTS: Final[Mapping[str, int]] = {
-    "create_database": 2,
-    "alter_database": 2,
-    "drop_database": 1,
-    "create_table": 6,
-    "drop_table": 3,
-    "alter_table": 10,
-    "rename_table": 4,
-    "truncate": 2,
-    "fire": 2,
-    "materialize": 1,
-    "add_partition": 3,
-    "append_by_name": 1,
-    "add_partitions": 8,
-    "drop_partition": 2,
-    "drop_by_name": 1,
-    "drop_partitions": 2,
-    "alter_partition": 3,
-    "alter_partitions": 4,
-    "rename_partition": 3,
-    "exchange": 2,
-    "table_statistics": 5,
-    "table_figures": 1,
-    "partition_statistics": 6,
-    "drop_statistics": 2,
-    "add_constraint": 6,
-    "drop_constraint": 3,
-    "function": 2,
-}
-
-_OVERLAPS: Final[Mapping[str, Sequence[str]]] = {
-    "table": (
-        *("alter_table", "alter_table", "rename_table", "table_statistics", "table_statistics"),
-        *("drop_table", "create_table", "add_constraint", "truncate", "drop_statistics"),
-    ),
-    "partition": (
-        *("alter_partition", "alter_partitions", "partition_statistics", "rename_partition"),
-        *("drop_partition", "alter_partition", "alter_partitions", "add_partitions"),
-        *("alter_table", "rename_table", "exchange"),
-    ),
-    "database": ("alter_database", "alter_database", "alter_database", "create_table"),
-    "constraint": ("add_constraint", "drop_constraint", "drop_table", "rename_table"),
-}
-"""What is written at the same time."""
-
-
-def _fitted(method: str, given: Given) -> Given:
-    """The arguments that the method takes, of those that its subject has."""
-    left_out = {
-        "create_table": {"named"},
-        "create_table_with_environment_context": {"named"},
-        "alter_table": {"properties"},
-        "alter_table_with_cascade": {"properties", "stale"},
-        "append_partition": {"by"},
-        "add_partitions": {"missing_only"},
-        "add_partitions_pspec": {"missing_only"},
-        "alter_partition": {"properties"},
-        "alter_partitions": {"properties"},
-        "alter_partitions_req": {"properties"},
-        "update_table_column_statistics": {"merge"},
-        "update_partition_column_statistics": {"merge", "partitions"},
-        "update_partition_column_statistics_req": {"partitions"},
-        "set_aggr_stats_for": {"partition"},
-        "delete_table_column_statistics": {"partition"},
-        "drop_function": {"class_name"},
-    }.get(method, set())
-    return {name: value for name, value in given.items() if name not in left_out}
