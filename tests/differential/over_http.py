@@ -58,17 +58,21 @@ def answer(client: httpx.Client, question: Question) -> Any:
         return "nothing"
     response.raise_for_status()
     field = _FIELDS[question.method].ours
-    value = _plain(response.json() if field is None else response.json()[field])
-    return value or "nothing"
+    return _told(response.json() if field is None else response.json()[field])
 
 
 def of_metastore(method: str, value: Any) -> Any:
     """What the metastore's answer is over HTTP."""
-    # Of a table that isn't there, the metastore says that it has no partition.
-    if isinstance(value, tuple) or not value:
+    if isinstance(value, tuple):
         return "nothing"
     field = _FIELDS[method].theirs
-    return _plain(value if field is None else value[field])
+    return _told(value if field is None else value[field])
+
+
+def _told(value: Any) -> Any:
+    """Of a table that isn't there, the metastore says that it has no partitions or constraints."""
+    empty = not value or (isinstance(value, dict) and not any(value.values()))
+    return "nothing" if empty else _plain(value)
 
 
 def _plain(value: Any) -> Any:
