@@ -52,6 +52,10 @@ class RawClient:
         self._connection = connection
         self._stream = connection.makefile("rb")
 
+    def close(self) -> None:
+        """What reads holds the socket open, too."""
+        self._stream.close()
+
     def call(self, method: str, given: bytes) -> bytes:
         """The result struct; a TApplicationException is raised."""
         name = method.encode()
@@ -107,4 +111,8 @@ def connect(address: str) -> Iterator[RawClient]:
     assert parts.hostname, f"{address} is not thrift://HOST:PORT"
     with socket.create_connection((parts.hostname, parts.port), timeout=60) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        yield RawClient(connection)
+        client = RawClient(connection)
+        try:
+            yield client
+        finally:
+            client.close()

@@ -1,0 +1,155 @@
+"""The same question to the endpoint and to a metastore."""
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+import httpx
+from thriftpy2.thrift import TApplicationException
+from thriftpy2.utils import deserialize
+
+from query_api.thrift.call import Call, Client
+from query_api.thrift.methods.dropped import substitute
+from tests.differential import over_http
+from tests.differential.names import Names
+from tests.differential.sequence import Sequence
+from tests.differential.steps import Question
+from tests.query_api.thrift.methods.comparing import comparable
+from tests.query_api.thrift.methods.corpus import UNORDERED
+from tests.query_api.thrift.methods.test_metastore import decoded
+from tests.query_api.thrift.methods.wire import RawClient, result, struct_of
+from tests.support import idl
+
+ROUNDS: Final = 6
+"""How often a question is asked while the metastore changes."""
+CATCH_UP_S: Final = 5.0
+"""What moves no write id shows under `write_ids` once the shard has applied it."""
+_POLL_S: Final = 0.05
+
+
+class Place(NamedTuple):
+    """Where two answers differ first."""
+
+    path: str
+    ours: Any
+    theirs: Any
+
+
+class Difference(NamedTuple):
+    """A question that was answered otherwise."""
+
+    question: Question
+    places: tuple[Place, ...]
+    lasting: bool
+    """Whether it was when it was asked again."""
+
+    @property
+    def kind(self) -> tuple[str, str]:
+        """What is the same for differences of one cause, more or less."""
+        return self.question.method, self.places[0].path
+
+
+class Comparison:
+    """Counts what was compared, and tells what differs."""
+
+    def __init__(
+        self, endpoint: RawClient, http: httpx.Client, metastore: RawClient, sequence: Sequence
+    ) -> None:
+        self._endpoint = endpoint
+        self._http = http
+        self._metastore = metastore
+        self._sequence = sequence
+        self.equal: Counter[str] = Counter()
+        self.moving: Counter[str] = Counter()
+        """Asked while the metastore changed all the time."""
+        self.unknown: Counter[str] = Counter()
+        """Methods that this release of the metastore doesn't have."""
+
+    def ask(self, question: Question, *, quiet: bool = True) -> Difference | None:
+        """None where both say the same. Where nobody writes, they must at once."""
+        for _ in range(1 if quiet else ROUNDS):
+            before = self._sequence.current()
+            try:
+                first = self._theirs(question)
+            except TApplicationException:
+                self.unknown[question.method] += 1
+                return None
+            ours = self._ours(question)
+            if ours == first or (not quiet and ours == self._theirs(question)):
+                self._equal(question)
+                return None
+            if self._sequence.current() == before:
+                return self._different(question, ours, first)
+        self.moving[question.method] += 1
+        return None
+
+    def _different(self, question: Question, ours: Any, theirs: Any) -> Difference | None:
+        deadline = time.monotonic() + (CATCH_UP_S if question.by_ids else 0)
+        while True:
+            again = self._ours(question), self._theirs(question)
+            lasting = again[0] != again[1]
+            if question.by_ids and not lasting:
+                self._equal(question)
+                return None
+            if time.monotonic() >= deadline:
+                places = tuple(_first(_differences(ours, theirs), 5))
+                return Difference(question, places, lasting)
+            time.sleep(_POLL_S)
+
+    def _equal(self, question: Question) -> None:
+        kind = "over HTTP" if question.path else question.method
+        self.equal[kind] += 1
+
+    def _ours(self, question: Question) -> Any:
+        if question.path is not None:
+            unordered = question.method in UNORDERED
+            return comparable(over_http.answer(self._http, question), unordered)
+        answer = self._endpoint.call(question.method, question.given)
+        return _value(question.method, answer)
+
+    def _theirs(self, question: Question) -> Any:
+        other = substitute(Call(question.method, question.given, Client()))
+        if other is None:
+            answer = self._metastore.call(question.method, question.given)
+        else:
+            answer = other.translated(self._metastore.call(other.method, other.arguments))
+        value = _value(question.method, answer)
+        return value if question.path is None else over_http.of_metastore(question.method, value)
+
+
+def _value(method: str, answer: bytes) -> Any:
+    """What the result says, with lists that have no order in one."""
+    if method in ("get_table", "get_table_objects_by_name"):
+        return decoded(method, answer)
+    return comparable(result(method, answer), method in UNORDERED)
+
+
+def _differences(ours: Any, theirs: Any, path: str = "") -> Iterator[Place]:
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        for key in sorted({*ours, *theirs}, key=repr):
+            yield from _differences(ours.get(key), theirs.get(key), f"{path}.{key}".lstrip("."))
+    elif isinstance(ours, list | tuple) and isinstance(theirs, list | tuple):
+        if len(ours) != len(theirs):
+            yield Place(f"{path}.length", len(ours), len(theirs))
+        for pair in zip(ours, theirs, strict=False):
+            yield from _differences(*pair, f"{path}[]")
+    elif ours != theirs:
+        yield Place(path, ours, theirs)
+
+
+def _first(places: Iterator[Place], most: int) -> Iterator[Place]:
+    for _, place in zip(range(most), places, strict=False):
+        yield place
+
+
+def shown(question: Question, names: Names) -> str:
+    """The question as a call, by short names."""
+    if question.path is not None:
+        return f"GET {names.short(question.path)}"
+    if question.method in ("get_table", "get_table_objects_by_name"):
+        return names.short(f"{question.method}({question.given!r})")
+    given: Mapping[str, Any] = idl.plain(
+        deserialize(struct_of(f"{question.method}_args")(), question.given)
+    )
+    return names.short(f"{question.method}({', '.join(f'{k}={v!r}' for k, v in given.items())})")

@@ -1,0 +1,70 @@
+"""What the objects of a run are, as the metastore shows them now."""
+
+from typing import Any
+
+from thriftpy2.thrift import TException
+
+from hive.names import partition_values
+from tests.differential.names import DATABASES, Names
+from tests.differential.questions import Known
+from tests.query_api.thrift.methods.corpus import INSERT_ONLY, shown
+from tests.support.hms_client import HmsClient
+
+Place = tuple[str, str]
+
+
+class Contents:
+    """Asks a metastore; places have short names, and what is known of a table full ones."""
+
+    def __init__(self, client: HmsClient, names: Names) -> None:
+        self._client = client
+        self._names = names
+
+    def databases(self) -> list[str]:
+        there = set(self._client.rpc.get_all_databases())
+        return [db for db in DATABASES if self._names.full(db) in there]
+
+    def tables(self) -> dict[Place, Known]:
+        """All, without their write ids."""
+        return {
+            (db, self._names.short(table.tableName)): self._known(table)
+            for db in self.databases()
+            for table in self._tables(self._names.full(db))
+        }
+
+    def with_ids(self, known: Known) -> Known:
+        """The same with write ids, for all that are committed now."""
+        return known._replace(ids=self._client.valid_write_ids(known.db, known.name))
+
+    def of(self, db: str, name: str) -> Known | None:
+        """A table by its full names."""
+        try:
+            return self.with_ids(self._known(shown(self._client, db, name)))
+        except TException:
+            return None
+
+    def _tables(self, db: str) -> list[Any]:
+        t, rpc = self._client.t, self._client.rpc
+        request = t.GetTablesRequest(
+            dbName=db,
+            tblNames=sorted(rpc.get_all_tables(db)),
+            catName="hive",
+            capabilities=t.ClientCapabilities(values=[INSERT_ONLY]),
+        )
+        tables = rpc.get_table_objects_by_name_req(request).tables
+        return sorted(tables, key=lambda table: str(table.tableName))
+
+    def _known(self, table: Any) -> Known:
+        keys = tuple(key.name for key in table.partitionKeys or ())
+        names: list[str] = []
+        if keys:
+            names = list(self._client.rpc.get_partition_names(table.dbName, table.tableName, -1))
+        return Known(
+            table.dbName,
+            table.tableName,
+            keys,
+            tuple(column.name for column in table.sd.cols or ()),
+            tuple(names),
+            tuple(partition_values(one) for one in names),
+            id=-1 if table.id is None else table.id,
+        )

@@ -1,0 +1,78 @@
+"""Doing steps: one after the other, with the sequence held, or at the same time."""
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping
+from collections.abc import Sequence as Many
+
+from tests.differential.sequence import Sequence
+from tests.differential.steps import AnyStep, Held, Race, Step
+from tests.differential.writers import Writer
+
+Meanwhile = Callable[[], None]
+
+
+class Doing:
+    """The writers of a run, and what became of what they did."""
+
+    def __init__(self, writers: Mapping[str, Writer], sequence: Sequence) -> None:
+        self._writers = writers
+        self._sequence = sequence
+        self._faults: list[BaseException] = []
+        self.outcomes: Counter[tuple[str, str]] = Counter()
+        """By action: `done`, or the exception."""
+
+    def do(self, step: AnyStep, meanwhile: Meanwhile | None = None) -> bool:
+        """Whether any of it was accepted; something may be asked while it is under way."""
+        before = self._done()
+        match step:
+            case Step():
+                self._one(step)
+            case Held(steps):
+                self._held(steps, meanwhile)
+            case Race(lanes):
+                self._race(lanes, meanwhile)
+        if self._faults:
+            raise self._faults[0]
+        return self._done() > before
+
+    def _done(self) -> int:
+        return sum(count for (_, how), count in self.outcomes.items() if how == "done")
+
+    def _one(self, step: Step) -> None:
+        refused = self._writers[step.writer].do(step)
+        self.outcomes[step.action, refused or "done"] += 1
+
+    def _lane(self, steps: Many[Step]) -> None:
+        """In a thread, whose faults are the test's."""
+        try:
+            for step in steps:
+                self._one(step)
+        except BaseException as fault:
+            self._faults.append(fault)
+
+    def _held(self, steps: Many[Step], meanwhile: Meanwhile | None) -> None:
+        threads: list[threading.Thread] = []
+        try:
+            with self._sequence.held():
+                for step in steps:
+                    thread = threading.Thread(target=self._lane, args=([step],))
+                    thread.start()
+                    threads.append(thread)
+                    self._sequence.until_waiting(lambda: sum(one.is_alive() for one in threads))
+                if meanwhile is not None:
+                    meanwhile()
+        finally:
+            for thread in threads:
+                thread.join()
+
+    def _race(self, lanes: Many[Many[Step]], meanwhile: Meanwhile | None) -> None:
+        threads = [threading.Thread(target=self._lane, args=(lane,)) for lane in lanes]
+        for thread in threads:
+            thread.start()
+        try:
+            while meanwhile is not None and any(one.is_alive() for one in threads):
+                meanwhile()
+        finally:
+            for thread in threads:
+                thread.join()

@@ -1,0 +1,86 @@
+"""What must hold at the end: the cache is what the database is, and can be built anew."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from processors.directory import WorkerDirectory, worker_path
+from tests.differential.world import Standing
+from tests.support.processes import open_folder
+
+PATIENCE_S = 400.0
+Digests = dict[int, dict[str, Any]]
+
+
+def audit(standing: Standing) -> dict[str, Any]:
+    """What `metatide audit` says of everything."""
+    return dict(json.loads(_metatide(standing, "audit", "--json", may_fail=True)))
+
+
+def assert_builds_agree(standing: Standing, *, with_spark: bool) -> None:
+    """Stops the stack. Its stores, a replay of the topic and images hold the same."""
+    _metatide(standing, "image", "create")
+    standing.stack.end()
+    with open_folder() as folder:
+        live = _digests(standing, standing.stack.folder)
+        replayed, restored = folder / "replayed", folder / "restored"
+        _metatide(standing, "rebuild", METATIDE_DATA_DIR=str(replayed))
+        _metatide(standing, "image", "restore", METATIDE_DATA_DIR=str(restored))
+        found = {"replay": replayed, "image": restored}
+        if with_spark:
+            images = f"file://{folder / 'images'}"
+            found["Spark"] = folder / "spark"
+            _metatide(standing, "rebuild", "--engine", "spark", METATIDE_IMAGES_URL=images)
+            _metatide(
+                standing,
+                *("image", "restore"),
+                METATIDE_DATA_DIR=str(found["Spark"]),
+                METATIDE_IMAGES_URL=images,
+            )
+        for name, data_dir in found.items():
+            _assert_same(live, _digests(standing, data_dir), name)
+
+
+def _assert_same(live: Digests, other: Digests, name: str) -> None:
+    assert live.keys() == other.keys(), name
+    for shard, mine in live.items():
+        theirs = other[shard]
+        place = f"shard {shard}: live at {mine['event_id']}, {name} at {theirs['event_id']}"
+        if (mine["epoch"], mine["offset"]) == (theirs["epoch"], theirs["offset"]):
+            assert mine["exact"] == theirs["exact"], place
+        content = mine["content"], theirs["content"]
+        different = [
+            one
+            for one in sorted(content[0].keys() & content[1].keys())
+            if None not in (content[0][one], content[1][one]) and content[0][one] != content[1][one]
+        ]
+        assert not different, f"{place}: {different}"
+
+
+def _digests(standing: Standing, data_dir: Path) -> Digests:
+    directory = WorkerDirectory(
+        worker_path(data_dir, standing.environment()["METATIDE_WORKER_NAME"])
+    )
+    return {
+        shard: json.loads(_metatide(standing, "digest", str(directory.store(shard))))
+        for shard in directory.shards()
+    }
+
+
+def _metatide(
+    standing: Standing, *arguments: str, may_fail: bool = False, **environment: str
+) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "metatide", *arguments],
+        env={**os.environ, **standing.environment(), **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert may_fail or not done.returncode, f"{arguments}: {done.stderr[-3000:]}"
+    return done.stdout

@@ -1,0 +1,46 @@
+"""The few names that everything of a run shares."""
+
+from dataclasses import dataclass
+from typing import Final
+
+DATABASES: Final = ("a", "b", "c")
+"""Names of tables, constraints and functions, too: what is kept by name alone gets mixed up."""
+TABLES: Final = ("a", "b", "t_1", "tx1")
+CONSTRAINTS: Final = ("a", "b", "k")
+FUNCTIONS: Final = ("a", "f")
+TYPES: Final = {
+    "id": "bigint",
+    "name": "string",
+    "at": "timestamp",
+    "day": "date",
+    "price": "decimal(10,2)",
+    "ok": "boolean",
+    "raw": "binary",
+    "ratio": "double",
+    "small": "tinyint",
+    "code": "char(3)",
+    "list": "array<int>",
+}
+KEYS: Final = {"ds": "string", "n": "int"}
+DAYS: Final = ("2024-01-01", "x_y", "a b", "é", "a/b", "")
+NUMBERS: Final = ("1", "9", "10")
+_LENGTH: Final = 5
+
+
+@dataclass(frozen=True)
+class Names:
+    """The names of one run: those of a script with a prefix that no other run has."""
+
+    run: int
+
+    @property
+    def prefix(self) -> str:
+        """All are equally long, so that a question's bytes can be asked of another run."""
+        return f"r{self.run:0{_LENGTH - 1}}"
+
+    def full(self, name: str) -> str:
+        return f"{self.prefix}{name}"
+
+    def short(self, text: str) -> str:
+        """Without the prefixes."""
+        return text.replace(self.prefix, "")

@@ -1,0 +1,86 @@
+"""Questions over HTTP, beside the calls that ask the same of a metastore."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote
+
+import httpx
+
+from tests.differential.questions import Known
+from tests.differential.steps import Question
+from tests.query_api.thrift.methods import corpus
+from tests.query_api.thrift.methods.wire import request
+
+# What a metastore adds for the capabilities of who asks.
+_BY_CAPABILITIES: Final = {"accessType", "requiredReadCapabilities", "requiredWriteCapabilities"}
+
+
+class _Field(NamedTuple):
+    """Where the answer is in the JSON, and in the metastore's."""
+
+    ours: str | None
+    theirs: str | None
+
+
+_FIELDS: Final[Mapping[str, _Field]] = {
+    "get_table_req": _Field(None, "table"),
+    "get_partition_names": _Field("names", None),
+    "get_partitions": _Field("partitions", None),
+    "get_all_table_constraints": _Field(None, "allTableConstraints"),
+    "get_database": _Field(None, None),
+}
+
+
+def questions(of: Known) -> Iterator[Question]:
+    """About a table, its partitions, its constraints and its database."""
+    database = f"/v1/databases/{quote(of.db)}"
+    path = f"{database}/tables/{quote(of.name)}"
+    place = {"dbName": of.db, "tblName": of.name, "catName": "hive"}
+    able = request("ClientCapabilities", values=[corpus.INSERT_ONLY])
+    for url, call in (
+        (path, corpus.req("get_table_req", "GetTableRequest", **place, capabilities=able)),
+        (f"{path}/partition-names", corpus.call("get_partition_names", of.db, of.name, -1)),
+        (f"{path}/partitions?limit=10000", corpus.call("get_partitions", of.db, of.name, -1)),
+        (
+            f"{path}/constraints",
+            corpus.req("get_all_table_constraints", "AllTableConstraintsRequest", **place),
+        ),
+        (database, corpus.call("get_database", of.db)),
+    ):
+        yield Question(call.method, call.given, path=url)
+
+
+def answer(client: httpx.Client, question: Question) -> Any:
+    """In the shape of `of_metastore`."""
+    assert question.path is not None
+    response = client.get(question.path)
+    if response.status_code == httpx.codes.NOT_FOUND:
+        return "nothing"
+    response.raise_for_status()
+    field = _FIELDS[question.method].ours
+    return _told(response.json() if field is None else response.json()[field])
+
+
+def of_metastore(method: str, value: Any) -> Any:
+    """What the metastore's answer is over HTTP."""
+    if isinstance(value, tuple):
+        return "nothing"
+    field = _FIELDS[method].theirs
+    return _told(value if field is None else value[field])
+
+
+def _told(value: Any) -> Any:
+    """Of a table that isn't there, the metastore says that it has no partitions or constraints."""
+    empty = not value or (isinstance(value, dict) and not any(value.values()))
+    return "nothing" if empty else _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    """Without what isn't set."""
+    if isinstance(value, dict):
+        return {
+            key: _plain(item)
+            for key, item in value.items()
+            if item is not None and key not in _BY_CAPABILITIES
+        }
+    return [_plain(item) for item in value] if isinstance(value, list) else value

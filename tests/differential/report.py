@@ -1,0 +1,58 @@
+"""What a series compared, and who had answered."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Set
+from typing import Final
+
+from query_api.reasons import Reason, Source
+from tests.differential.run import Counts
+
+_ANSWERS: Final = re.compile(
+    r'metatide_thrift_answers_total{method="(\w+)",reason="(\w+)",source="(\w+)"} (\S+)'
+)
+_RELAYED: Final = re.compile(r'metatide_thrift_relayed_total{method="(\w+)",reason="(\w+)"} (\S+)')
+FRESH: Final = f"{Source.CACHE} {Reason.FRESH}"
+
+
+class Report:
+    """By method, from the page of the worker's metrics."""
+
+    def __init__(self, counts: Counts, page: str) -> None:
+        self.counts = counts
+        self.answers: dict[str, Counter[str]] = {}
+        """By method: who answered, and why."""
+        for method, reason, source, count in _ANSWERS.findall(page):
+            self._of(method)[f"{source} {reason}"] += int(float(count))
+        for method, reason, count in _RELAYED.findall(page):
+            self._of(method)[f"metastore {reason}"] += int(float(count))
+
+    def fresh_share(self, method: str) -> float:
+        """Of the answers by a method, those that came from the cache."""
+        of = self._of(method)
+        return of[FRESH] / max(1, of.total())
+
+    def seldom_fresh(self, methods: Set[str], share: float) -> dict[str, Counter[str]]:
+        """Methods whose answers were the metastore's own nearly always."""
+        return {one: self._of(one) for one in sorted(methods) if self.fresh_share(one) < share}
+
+    def lines(self) -> Iterator[str]:
+        counts = self.counts
+        yield f"{counts.compared} answers compared in {counts.runs} runs"
+        yield f"{counts.moving.total()} questions while the metastore changed all the time"
+        yield f"{counts.stuck} runs in which a metastore didn't answer its writers any more"
+        for method, of in sorted(self.answers.items()):
+            told = ", ".join(f"{count} {who}" for who, count in of.most_common())
+            yield f"  {method}: {counts.equal[method]} compared; {told}"
+        yield f"  over HTTP: {counts.equal['over HTTP']} compared"
+        if counts.unknown:
+            yield f"not compared, for the metastore failed: {dict(counts.unknown)}"
+        by_action: dict[str, Counter[str]] = {}
+        for (action, how), count in counts.outcomes.items():
+            by_action.setdefault(action, Counter())[how] += count
+        yield f"{counts.outcomes.total()} writes:"
+        for action, how_many in sorted(by_action.items()):
+            yield f"  {action}: " + ", ".join(f"{n} {how}" for how, n in how_many.most_common())
+
+    def _of(self, method: str) -> Counter[str]:
+        return self.answers.setdefault(method, Counter())

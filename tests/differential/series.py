@@ -1,0 +1,36 @@
+"""Run after run until the time is over."""
+
+import time
+from collections.abc import Callable
+from random import Random
+from typing import Final
+
+from tests.differential.run import Counts, running
+from tests.differential.shrinking import Shrinking, Story
+from tests.differential.world import Standing
+
+SHRINK_S: Final = 90.0
+KEPT: Final = 4
+"""Of so many runs one leaves its objects for the audit."""
+
+
+def series(
+    standing: Standing, seed: int, seconds: float, tell: Callable[[Story], bool], first: int = 0
+) -> Counts:
+    """Differences are told as they are found, until `tell` says that it's enough."""
+    counts, deadline, number = Counts(), time.monotonic() + seconds, first
+    while time.monotonic() < deadline:
+        found = None
+        try:
+            with running(standing, counts) as run:
+                found = run.go(Random(f"{seed}:{number}"))
+                if found is not None or number % KEPT:
+                    run.end()
+        except TimeoutError:
+            counts.stuck += 1
+        if found is not None:
+            shrinking = Shrinking(standing, found, time.monotonic() + SHRINK_S)
+            if tell(shrinking.story(f"{seed}:{number}")):
+                break
+        number += 1
+    return counts

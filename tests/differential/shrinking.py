@@ -1,0 +1,179 @@
+"""A difference as the shortest script that still shows it."""
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import chain
+from typing import Final, NamedTuple
+
+from thriftpy2.utils import deserialize, serialize
+
+from tests.differential.comparison import Difference, shown
+from tests.differential.contents import Contents
+from tests.differential.names import DATABASES, TABLES, Names
+from tests.differential.run import Counts, Found, Run, running
+from tests.differential.steps import AnyStep, Held, Question, Race, Step, parts, script
+from tests.differential.world import Standing
+from tests.query_api.thrift.methods.wire import struct_of
+
+SETTLE_S: Final = 0.15
+"""Between the steps of a repetition: loads that a doubt asks for come back in this time."""
+_WHOLE: Final = rb"%s(?![a-z0-9_])"
+TRIES: Final = 3
+"""Writers at the same time don't always come in the same order."""
+
+
+class Story(NamedTuple):
+    """What is told of a difference."""
+
+    seed: str
+    found: Found
+    steps: tuple[AnyStep, ...]
+    repeated: Difference | None
+    """What came of the script as it is told; None where it doesn't repeat."""
+    names: Names
+
+    def __str__(self) -> str:
+        difference = self.repeated or self.found.difference
+        names = self.names if self.repeated else self.found.names
+        lines = [
+            f"seed {self.seed}: after {len(self.found.steps)} steps, shrunk to {len(self.steps)}"
+            if self.repeated
+            else f"seed {self.seed}: after {len(self.found.steps)} steps, which don't repeat it",
+            script(self.steps),
+            f"question: {shown(difference.question, names)}",
+            *(
+                names.short(f"  {one.path}: endpoint {one.ours!r}, metastore {one.theirs!r}")
+                for one in difference.places
+            ),
+        ]
+        if not difference.lasting:
+            lines.append("  a moment later both said the same")
+        return "\n".join(lines)
+
+
+class Shrinking:
+    """Repeats fewer and fewer steps, each time on names of their own."""
+
+    def __init__(self, standing: Standing, found: Found, deadline: float) -> None:
+        self._standing = standing
+        self._found = found
+        self._deadline = deadline
+        self._last: tuple[Names, Difference] | None = None
+
+    def story(self, seed: str) -> Story:
+        steps: Sequence[AnyStep] = self._found.steps
+        if not any(self._shows(steps) for _ in range(TRIES)):
+            return Story(seed, self._found, tuple(steps), None, self._found.names)
+        names = self._found.names
+        about = relevant(steps, mentioned(self._found.difference.question, names))
+        if 0 < len(about) < len(steps) and self._shows(about):
+            steps = about
+        steps = tuple(shrunk(list(steps), self._shows))
+        # Of another repetition the last one may be.
+        self._shows(steps)
+        assert self._last is not None
+        names, difference = self._last
+        return Story(seed, self._found, steps, difference, names)
+
+    def _shows(self, steps: Sequence[AnyStep]) -> bool:
+        if time.monotonic() > self._deadline:
+            return False
+        try:
+            with running(self._standing, Counts()) as run:
+                difference = self._repeat(run, steps)
+                run.end()
+        except TimeoutError:
+            return False
+        if difference is None or difference.kind != self._found.difference.kind:
+            return False
+        self._last = run.names, difference
+        return True
+
+    def _repeat(self, run: Run, steps: Sequence[AnyStep]) -> Difference | None:
+        """The question is asked after each step, too: to ask warms what is cold."""
+        old = self._found.difference.question
+        for step in steps:
+            run.doing.do(step)
+            run.comparison.ask(self._again(old, run))
+            time.sleep(SETTLE_S / 10)
+        deadline = time.monotonic() + SETTLE_S * 4
+        while True:
+            difference = run.comparison.ask(self._again(old, run))
+            if difference is not None or time.monotonic() > deadline:
+                return difference
+            time.sleep(SETTLE_S / 3)
+
+    def _again(self, old: Question, run: Run) -> Question:
+        """The question about this run's objects."""
+        names = self._found.names
+        moved = old.about(names, run.names)
+        return moved if old.by_ids is None else with_ids(moved, run.contents)
+
+
+def with_ids(question: Question, contents: Contents) -> Question:
+    """With the write ids and the id of now."""
+    assert question.by_ids is not None
+    known = contents.of(*question.by_ids)
+    if known is None:
+        return question
+    given = deserialize(struct_of(f"{question.method}_args")(), question.given)
+    [request] = [one for one in vars(given).values() if one is not None]
+    request.validWriteIdList, request.id = known.ids, known.id
+    return replace(question, given=serialize(given))
+
+
+def mentioned(question: Question, names: Names) -> set[str]:
+    """The short names in a question."""
+    said = question.given + (question.path or "").encode()
+    return {
+        name
+        for name in (*DATABASES, *TABLES)
+        if re.search(_WHOLE % names.full(name).encode(), said)
+    }
+
+
+def relevant(steps: Sequence[AnyStep], names: set[str]) -> list[AnyStep]:
+    """Those about these databases and tables, without what was done at the same time to others."""
+
+    def is_about(step: Step) -> bool:
+        said = {step.given.get(one) for one in ("db", "table", "to_db", "to")} - {None}
+        return said <= names or not said
+
+    found: list[AnyStep] = []
+    for step in steps:
+        match step:
+            case Step():
+                found += [step] if is_about(step) else []
+            case Held(several):
+                kept = [one for one in several if is_about(one)]
+                found += [Held(kept)] if len(kept) > 1 else kept
+            case Race(lanes):
+                of_each = [[one for one in lane if is_about(one)] for lane in lanes]
+                together = [lane for lane in of_each if lane]
+                found += [Race(together)] if len(together) > 1 else [*chain(*together)]
+    return found
+
+
+def shrunk(steps: list[AnyStep], shows: Callable[[list[AnyStep]], bool]) -> list[AnyStep]:
+    """Steps of which none, nor a part of one, can be left out: delta debugging."""
+    size = max(1, len(steps) // 2)
+    while True:
+        at = 0
+        while at < len(steps):
+            fewer = [*steps[:at], *steps[at + size :]]
+            if fewer and shows(fewer):
+                steps = fewer
+            else:
+                at += size
+        if size == 1:
+            break
+        size //= 2
+    for at in reversed(range(len(steps))):
+        for smaller in parts(steps[at]):
+            fewer = [*steps[:at], smaller, *steps[at + 1 :]]
+            if shows(fewer):
+                steps = fewer
+                break
+    return steps

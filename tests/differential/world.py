@@ -1,0 +1,93 @@
+"""What a run stands on: metastores with their database, and a whole stack that follows them."""
+
+import itertools
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+import httpx
+
+from metatide.stack.machine import LOOPBACK, free_port
+from tests.support.metastore import Instances
+from tests.support.processes import open_folder
+from tests.support.stacks import Stack, stack
+
+_TOPICS = itertools.count(1)
+PROPERTIES: Final[Mapping[str, str]] = {
+    # The text of filters for expressions, as metastores without Hive's own jar take it.
+    "metastore.expression.proxy": ("org.apache.hadoop.hive.metastore.MsckPartitionExpressionProxy"),
+    # Writers that overlap run into deadlocks, after which it waits for minutes unless told.
+    "metastore.notification.sequence.lock.max.retries": "1",
+    "metastore.notification.sequence.lock.retry.sleep.interval": "1s",
+    "metastore.hmshandler.retry.attempts": "2",
+    "metastore.hmshandler.retry.interval": "100ms",
+}
+"""What metastores of a world are to be started with."""
+
+
+@dataclass(frozen=True)
+class World:
+    """Where everything is."""
+
+    metastores: Instances
+    """Started with PROPERTIES."""
+    broker: str
+    shards: int = 4
+    workers: int = 1
+
+
+@dataclass
+class Standing:
+    """A world with a stack that is up."""
+
+    world: World
+    stack: Stack
+    thrift: str
+    topic: str
+    images: str
+    _runs: Iterator[int] = field(default_factory=lambda: itertools.count(1))
+
+    @property
+    def http(self) -> str:
+        return self.stack.entry("worker-1").address
+
+    def metrics(self) -> str:
+        return httpx.get(f"{self.http}/metrics", timeout=30).text
+
+    def new_run(self) -> int:
+        """The number of a run whose names are nobody's yet."""
+        return next(self._runs)
+
+    def environment(self) -> dict[str, str]:
+        """What the command line needs to speak of this stack."""
+        return {
+            "METATIDE_DATA_DIR": str(self.stack.folder),
+            "METATIDE_KAFKA_BOOTSTRAP_SERVERS": self.world.broker,
+            "METATIDE_KAFKA_TOPIC": self.topic,
+            "METATIDE_IMAGES_URL": self.images,
+            "METATIDE_WORKER_NAME": "worker-1",
+        }
+
+
+@contextmanager
+def standing(world: World) -> Iterator[Standing]:
+    """Ends what it starts."""
+    port = free_port()
+    topic = f"differential-{port}-{next(_TOPICS)}"
+    with open_folder() as parent:
+        images = f"file://{parent / 'images'}"
+        with stack(
+            parent / "data",
+            *("--kafka", world.broker, "--workers", str(world.workers)),
+            *("--thrift-port", str(port)),
+            METATIDE_DATABASE_URL=world.metastores.database_url,
+            METATIDE_UPSTREAM_URL=",".join(world.metastores.addresses),
+            METATIDE_KAFKA_TOPIC=topic,
+            METATIDE_KAFKA_PARTITIONS=str(world.shards),
+            METATIDE_IMAGES_URL=images,
+        ) as up:
+            ports = json.loads((up.folder / "ports.json").read_text())
+            thrift = ports.get("worker-1-thrift", port)
+            yield Standing(world, up, f"thrift://{LOOPBACK}:{thrift}", topic, images)

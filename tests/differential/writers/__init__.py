@@ -1,0 +1,5 @@
+"""Clients that write by every method that engines use."""
+
+from tests.differential.writers.writer import CAPABILITIES, Writer, writing
+
+__all__ = ["CAPABILITIES", "Writer", "writing"]

@@ -1,0 +1,91 @@
+"""What all actions of a writer stand on."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Any
+
+from tests.differential.names import Names
+from tests.support import hms_client
+from tests.support import hms_objects as objects
+from tests.support.hms_client import HmsClient
+
+INSERT_ONLY = 2
+# A metastore that lost itself in locks of its own doesn't answer any more.
+TIMEOUT_MS = 20_000
+
+
+class Base:
+    """A client with the capabilities of its engine, which speaks of objects by short names."""
+
+    def __init__(
+        self,
+        address: str,
+        names: Names,
+        capabilities: Sequence[str] | None,
+        transactions: dict[str, int],
+        write_ids: dict[tuple[str, str, str], int],
+    ) -> None:
+        self._address = address
+        self._connection = ExitStack()
+        self.connect()
+        self.names = names
+        self.capabilities = None if capabilities is None else list(capabilities)
+        self.transactions = transactions
+        """Ids by the names that the script has for them; all writers share them."""
+        self.write_ids = write_ids
+        """By transaction, database and table."""
+        self._seen: dict[tuple[str, str], Any] = {}
+
+    def connect(self) -> None:
+        """With a new connection."""
+        self.close()
+        self.client: HmsClient = self._connection.enter_context(
+            hms_client.connect(self._address, TIMEOUT_MS)
+        )
+        self.rpc, self.t = self.client.rpc, self.client.t
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def place(self, db: str, table: str) -> tuple[str, str]:
+        return self.names.full(db), self.names.full(table)
+
+    def table(self, db: str, table: str, *, stale: bool = False) -> Any:
+        """As the metastore shows it now, or as this writer saw it the last time."""
+        key = self.place(db, table)
+        if not stale or key not in self._seen:
+            self._seen[key] = self.shown(*key)
+        return self._seen[key]
+
+    def shown(self, db: str, table: str) -> Any:
+        request = self.t.GetTableRequest(
+            dbName=db,
+            tblName=table,
+            catName="hive",
+            capabilities=self.t.ClientCapabilities(values=[INSERT_ONLY]),
+            processorCapabilities=self.capabilities,
+            processorIdentifier="test",
+        )
+        return self.rpc.get_table_req(request).table
+
+    def able(self) -> dict[str, Any]:
+        """Fields of a request that say what the engine can do."""
+        return {"processorCapabilities": self.capabilities, "processorIdentifier": "test"}
+
+    def context(self, **properties: str) -> Any:
+        return self.t.EnvironmentContext(properties=properties)
+
+    def new_partition(self, of: Any, values: Sequence[str], **fields: Any) -> Any:
+        """For a table as it was shown; the metastore finds a place for it."""
+        types = {column.name: column.type for column in of.sd.cols or ()}
+        return self.t.Partition(
+            values=list(values),
+            dbName=of.dbName,
+            tableName=of.tableName,
+            catName="hive",
+            createTime=0,
+            lastAccessTime=0,
+            sd=objects.storage(types),
+            parameters={},
+            **fields,
+        )

@@ -1,0 +1,38 @@
+"""Changes of structs, as scripts say them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tests.support import idl
+
+Change = Mapping[str, Any]
+"""By field; `set`, `unset` for parameters, `columns`, `add`, `serde` and `storage` for storage."""
+
+
+def change(value: Any, by: Change) -> Any:
+    """The struct itself, changed."""
+    for field, new in by.items():
+        match field:
+            case "set":
+                value.parameters = {**(value.parameters or {}), **new}
+            case "unset":
+                kept = {key: one for key, one in (value.parameters or {}).items() if key != new}
+                value.parameters = kept
+            case "columns":
+                value.sd.cols = _columns(new)
+            case "add":
+                value.sd.cols = [*value.sd.cols, *_columns(new)]
+            case "serde":
+                for name, one in new.items():
+                    setattr(value.sd.serdeInfo, name, one)
+            case "storage":
+                for name, one in new.items():
+                    setattr(value.sd, name, one)
+            case _:
+                setattr(value, field, new)
+    return value
+
+
+def _columns(types: Mapping[str, str]) -> list[Any]:
+    t = idl.load()
+    return [t.FieldSchema(name=name, type=type_, comment="") for name, type_ in types.items()]

@@ -1,0 +1,66 @@
+"""A client of an engine, that does what steps say."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+from thriftpy2.thrift import TException
+
+from tests.differential.names import Names
+from tests.differential.steps import Step
+from tests.differential.writers.constraints import Constraints
+from tests.differential.writers.databases import Databases
+from tests.differential.writers.partitions import Partitions
+from tests.differential.writers.statistics import Statistics
+from tests.differential.writers.tables import Tables
+from tests.differential.writers.transactions import Transactions
+from tests.query_api.thrift.methods import corpus
+from tests.support import hms_client
+
+CAPABILITIES: Final[Mapping[str, Sequence[str] | None]] = {
+    "hive": hms_client.CAPABILITIES,
+    "hiveserver": (
+        *("HIVEFULLACIDREAD", "HIVEFULLACIDWRITE", "HIVEMANAGEDINSERTREAD", "EXTREAD"),
+        *("HIVEMANAGEDINSERTWRITE", "HIVECACHEINVALIDATE", "HIVEMANAGESTATS", "EXTWRITE"),
+        *("HIVEONLYMQTWRITE", "HIVESQL", "HIVEMQT", "HIVEBUCKET2", "ICEBERG"),
+        "ACCEPTS_UNMODIFIED_METADATA",
+    ),
+    "spark": corpus.SPARK,
+    "impala": corpus.IMPALA,
+    "trino": None,
+}
+
+
+class Writer(Databases, Tables, Partitions, Statistics, Constraints, Transactions):
+    """All actions."""
+
+    def do(self, step: Step) -> str | None:
+        """None, or why the metastore refused it."""
+        try:
+            getattr(self, step.action)(**step.given)
+        except TException as refused:
+            # Some faults leave a transaction open that holds the sequence, until its client goes.
+            self.connect()
+            return type(refused).__name__
+        except KeyError as missing:
+            # It speaks of a transaction or a write id that there is no more.
+            return f"no {missing}"
+        return None
+
+
+@contextmanager
+def writing(addresses: Sequence[str], names: Names) -> Iterator[dict[str, Writer]]:
+    """The writers of a run, by turns at the metastores."""
+    transactions: dict[str, int] = {}
+    write_ids: dict[tuple[str, str, str], int] = {}
+    writers = {
+        engine: Writer(
+            addresses[number % len(addresses)], names, capabilities, transactions, write_ids
+        )
+        for number, (engine, capabilities) in enumerate(CAPABILITIES.items())
+    }
+    try:
+        yield writers
+    finally:
+        for writer in writers.values():
+            writer.close()
