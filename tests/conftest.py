@@ -12,6 +12,7 @@ pytest_plugins = [
     "tests.support.mariadb",
     "tests.support.metastore",
     "tests.support.spark",
+    "tests.support.stock_postgres",
 ]
 
 # A deadline would assert a time, which on a busy machine says nothing about the code.

@@ -3,7 +3,7 @@
 import itertools
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import psycopg
@@ -20,7 +20,12 @@ _IMAGE = "postgres:18"
 _START_TIMEOUT_S = 120.0
 _POLL_S = 0.1
 # Nothing has to outlive the tests.
-_FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+_FAST = {
+    "max_connections": "200",
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+}
 
 
 class Server:
@@ -43,7 +48,7 @@ class Server:
 
 @contextmanager
 def server() -> Iterator[Server]:
-    with _container() if use_containers() else _local() as url:
+    with container(_IMAGE, _FAST) if use_containers() else _local() as url:
         yield Server(url)
 
 
@@ -56,23 +61,24 @@ def _local() -> Iterator[sa.URL]:
 
 
 @contextmanager
-def _container() -> Iterator[sa.URL]:
+def container(image: str, given: Mapping[str, str]) -> Iterator[sa.URL]:
+    """The URL of the server's own database; `given` are settings of the server."""
     from testcontainers.core.container import DockerContainer
 
     port = free_port()
     url = sa.URL.create("postgresql", "postgres", "test", LOOPBACK, port, "postgres")
-    settings = " ".join(f"-c {key}={value}" for key, value in _FAST.items())
-    container = (
-        DockerContainer(_IMAGE)
+    settings = " ".join(f"-c {key}={value}" for key, value in given.items())
+    started = (
+        DockerContainer(image)
         .with_bind_ports(5432, port)
         .with_env("POSTGRES_PASSWORD", "test")
         .with_env("POSTGRES_INITDB_ARGS", "--locale=C --encoding=UTF8")
-        .with_command(f"postgres -c max_connections=200 {settings}")
+        .with_command(f"postgres {settings}")
     )
-    with container:
+    with started:
         deadline = time.monotonic() + _START_TIMEOUT_S
         while not _answers(url):
-            assert time.monotonic() < deadline, f"{_IMAGE} does not answer at port {port}"
+            assert time.monotonic() < deadline, f"{image} does not answer at port {port}"
             time.sleep(_POLL_S)
         yield url
 

@@ -3,11 +3,13 @@
 from collections.abc import Callable
 
 import psycopg
+import pytest
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from metatide.stack.kafka import MESSAGE_BYTES_MAX
+from tests.support.stock_postgres import NewStockDatabase
 
 
 def test_the_broker_takes_large_records(kafka_broker: str) -> None:
@@ -45,3 +47,17 @@ def test_databases_sort_text_by_bytes_and_hold_unicode(new_database: Callable[[]
     with psycopg.connect(new_database()) as connection:
         row = connection.execute("SELECT 'B' < 'a', length('ü€😀')").fetchone()
     assert row == (True, 3)
+
+
+@pytest.mark.stock
+@pytest.mark.parametrize(
+    ("collation", "ordered"), [("C", ["B", "_", "a"]), ("en-US", ["_", "a", "B"])]
+)
+def test_a_packaged_server_has_its_own_settings(
+    new_stock_database: NewStockDatabase, collation: str, ordered: list[str]
+) -> None:
+    with psycopg.connect(new_stock_database(collation)) as connection:
+        names = connection.execute("SELECT n FROM unnest(ARRAY['a', 'B', '_']) n ORDER BY n")
+        assert [name for (name,) in names] == ordered
+        for setting in ("autovacuum", "fsync", "jit"):
+            assert connection.execute(f"SHOW {setting}").fetchone() == ("on",)
