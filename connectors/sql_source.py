@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from connectors.source import HASHED_CHARS_MAX, Bounds, OpenTxns, Poll, fields_hash
 from hive.errors import SourceError
 from hive.events.row import NotificationRow
-from hive.schema import detect, metadata
+from hive.schema import detect_followed, metadata
 
 ROWS_MAX = 2_000
 BYTES_MAX = 16 * 1024 * 1024
@@ -99,7 +99,7 @@ class SqlSource:
     def _connect(self) -> None:
         connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
         self._connection = connection
-        version = detect(connection)
+        version = detect_followed(connection)
         if version is None:
             self.close()
             raise SourceError(

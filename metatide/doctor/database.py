@@ -7,7 +7,7 @@ from sqlalchemy import Connection, make_url, text
 from sqlalchemy.exc import DBAPIError
 
 from hive.errors import InputError
-from hive.schema import detect
+from hive.schema import detect_followed
 from metatide.doctor.finding import Finding, failed, ok
 from metatide.doctor.target import Target
 from metatide.stack.database import make_engine
@@ -47,7 +47,7 @@ def reachable(target: Target) -> Finding:
 def schema(target: Target) -> Finding:
     try:
         with snapshot(target) as connection:
-            version = detect(connection)
+            version = detect_followed(connection)
     except InputError as error:
         detail, _, remedy = str(error).partition(": ")
         return failed(detail, remedy)

@@ -6,7 +6,7 @@ from typing import Final, TypeVar
 
 from hive.errors import SourceError
 from hive.reader.snapshot import Snapshot, open_snapshot
-from hive.schema import Version, detect
+from hive.schema import Version, detect_followed
 from query_api.database.engine import bounded_engine
 from query_api.database.fallback import Fallback, FromDatabase
 from query_api.database.listener import has_unlogged_transactions
@@ -74,7 +74,7 @@ class Primary:
     def _detected(self) -> Version:
         if self._version is None:
             with self._engine.connect() as connection:
-                self._version = detect(connection)
+                self._version = detect_followed(connection)
         if self._version is None:
             raise SourceError(
                 f"{self._engine.url.render_as_string()} has no metastore's tables; "

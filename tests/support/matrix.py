@@ -1,8 +1,8 @@
 """The metastores and databases that Metatide is run on, of which docs/support.md is the table."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -41,18 +41,24 @@ OFTEN = {
     Row("3.1.3", "PostgreSQL 18"),
 }
 """What every full test run has; the others are among the long runs."""
-PARAMETERS = [
-    pytest.param(
-        row,
-        id=str(row),
-        marks=[
-            pytest.mark.hive,
-            *_MARKS[row.database],
-            *([] if row in OFTEN else [pytest.mark.torture]),
-        ],
-    )
-    for row in ROWS
-]
+FOLLOWED = tuple(row for row in ROWS if RELEASES[row.release].schema >= Version.V4_0)
+"""The others are refused."""
+
+
+def parameters(rows: Iterable[Row]) -> list[Any]:
+    """For `pytest.fixture`, with the marks that they need."""
+    return [
+        pytest.param(
+            row,
+            id=str(row),
+            marks=[
+                pytest.mark.hive,
+                *_MARKS[row.database],
+                *([] if row in OFTEN else [pytest.mark.torture]),
+            ],
+        )
+        for row in rows
+    ]
 
 
 @contextmanager
