@@ -54,6 +54,10 @@ class Primary:
         self.fallback.close()
         self._engine.dispose()
 
+    def require_release(self) -> None:
+        """Raises InputError where the metastore is of a release that can't be followed."""
+        self._detected()
+
     def has_unlogged_transactions(self) -> bool:
         """Whether it proves that events aren't written in the transactions that they tell of."""
         version = self._detected()
