@@ -24,7 +24,7 @@ from tests.support import hms_state, matrix
 from tests.support.metastore import Instances
 
 _DATABASES = ("reader", "reader_2", "shown")
-_OF_EACH = 6
+_OF_EACH = 4
 _TEXT = {
     "metastore.expression.proxy": "org.apache.hadoop.hive.metastore.MsckPartitionExpressionProxy"
 }
@@ -94,5 +94,5 @@ def test_events_and_loads_amount_to_what_the_metastore_answers(instances: Instan
         warm.load()
         folded.follow()
         comparison = asyncio.run(compare(instances, warm, folded))
-    assert sum(comparison.same["warm"].values()) > 150
-    assert sum(comparison.same["folded"].values()) > 100
+    assert sum(comparison.same["warm"].values()) > 100
+    assert sum(comparison.same["folded"].values()) > 60

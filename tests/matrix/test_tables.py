@@ -14,7 +14,7 @@ def cells(page: str) -> dict[Row, str]:
     """The first table whose lines are releases."""
     lines = (_ROOT / page).read_text().partition("| Hive metastore |")[2].splitlines()
     databases = [cell.strip() for cell in lines[0].split("|") if cell.strip()]
-    found = {}
+    found: dict[Row, str] = {}
     for line in lines[2:]:
         if not line.startswith("|"):
             break
