@@ -13,11 +13,12 @@ from connectors.kafka import Topic
 from connectors.listener import ListenerWatch
 from connectors.metrics import Fault, Metrics
 from connectors.publisher import Publisher
+from connectors.renames import Renames
 from connectors.routing import route
 from connectors.settings import Pace
 from connectors.source import OpenTxns, Poll, Source, rows_hash
 from connectors.tails import Tails
-from connectors.translate import Addressed, translate, undecodable
+from connectors.translate import Addressed
 from hive.errors import EventError
 from hive.events.decode import decode
 from hive.events.row import NotificationRow
@@ -59,6 +60,7 @@ class Session:
         self._progress_at = 0.0
         self._complete_at = time.monotonic()
         self._listener = ListenerWatch()
+        self._renames: Renames | None = None
         self._open: OpenTxns | None = None
         self._open_asked_at: float | None = None
         self._publisher = Publisher(topic, tails, metrics, going_on)
@@ -136,7 +138,8 @@ class Session:
         if not self._publisher.event(event_id, types, row_hash, route(addressed, shards)):
             for row in rows:
                 self._set_aside(row, "its record would be larger than the topic allows")
-            addressed = [one for row in rows for one in undecodable(row)]
+            renames = self._renames_before(event_id)
+            addressed = [address for row in rows for address in renames.undecodable(row)]
             taken = self._publisher.event(event_id, types, row_hash, route(addressed, shards))
             assert taken, "to say that an event can't be read takes a few bytes"
         self._position, self._hash = event_id, row_hash
@@ -145,13 +148,19 @@ class Session:
         self._hole_since = None
 
     def _meaning(self, row: NotificationRow) -> list[Addressed]:
+        renames = self._renames_before(row.event_id)
         try:
             event = decode(row)
         except EventError as error:
             self._set_aside(row, str(error))
-            return undecodable(row)
+            return renames.undecodable(row)
         self._listener.see(event)
-        return translate(event)
+        return renames.address(event)
+
+    def _renames_before(self, event_id: int) -> Renames:
+        if self._renames is None:
+            self._renames = Renames(self._source.alters(event_id - 1))
+        return self._renames
 
     def _set_aside(self, row: NotificationRow, why: str) -> None:
         self._metrics.failed(Fault.UNDECODABLE)

@@ -13,7 +13,16 @@ from connectors.headers import Head
 from connectors.kafka import Topic
 from hive.errors import PublishError
 from hive.names import TableName
-from state.records import AnyRecord, Change, LoadBegin, LoadEnd, LoadRows, ResetTable, decode
+from state.records import (
+    AnyRecord,
+    Change,
+    LoadBegin,
+    LoadEnd,
+    LoadRows,
+    Reread,
+    ResetTable,
+    decode,
+)
 from state.records.objects import TableImage
 from state.records.routing import table_shard
 
@@ -81,7 +90,7 @@ def touches(record: AnyRecord, table: TableName) -> bool:
     """Whether a record says anything of a table; of all tables it says nothing of this one."""
     if isinstance(record, LoadBegin | LoadRows | LoadEnd):
         return record.scope.name == table
-    if isinstance(record, ResetTable):
+    if isinstance(record, ResetTable | Reread):
         return record.table == table
     return isinstance(record, Change) and any(
         table in (_table_of(action), getattr(action, "old", None)) for action in record.actions

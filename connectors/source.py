@@ -50,6 +50,10 @@ class Source(Protocol):
 
     def bounds(self, after: int) -> Bounds: ...
 
+    def alters(self, upto: int) -> list[NotificationRow]:
+        """The last rows of ALTER_TABLE up to an event, in order: those among so many events as
+        may follow a rename and name the table as it was called before."""
+
     def open_transactions(self) -> OpenTxns: ...
 
     def close(self) -> None: ...

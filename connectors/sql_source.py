@@ -14,6 +14,7 @@ from connectors.source import HASHED_CHARS_MAX, Bounds, OpenTxns, Poll, fields_h
 from hive.errors import SourceError
 from hive.events.row import NotificationRow
 from hive.schema import detect_followed, metadata
+from state.records.actions import MISNAMED_EVENTS_MAX
 
 ROWS_MAX = 2_000
 BYTES_MAX = 16 * 1024 * 1024
@@ -59,6 +60,24 @@ class SqlSource:
         statement = sa.select(oldest, following, _next_id(tables).scalar_subquery())
         [(first, after_it, following_id)] = self._run(connection, statement, {})
         return Bounds(first, after_it, _current(following_id))
+
+    def alters(self, upto: int) -> list[NotificationRow]:
+        connection, tables = self._connected()
+        log = tables.tables["NOTIFICATION_LOG"].c
+        statement = (
+            sa.select(
+                *(log.EVENT_ID, log.EVENT_TIME, log.EVENT_TYPE, log.CAT_NAME, log.DB_NAME),
+                *(log.TBL_NAME, log.MESSAGE, log.MESSAGE_FORMAT),
+            )
+            .where(log.EVENT_ID > upto - MISNAMED_EVENTS_MAX, log.EVENT_ID <= upto)
+            .where(log.EVENT_TYPE == "ALTER_TABLE")
+            .order_by(log.EVENT_ID)
+        )
+        rows = self._run(connection, statement, {})
+        return [
+            NotificationRow(event, time, kind, cat, db, table, message or "", form)
+            for event, time, kind, cat, db, table, message, form in rows
+        ]
 
     def open_transactions(self) -> OpenTxns:
         connection, tables = self._connected()

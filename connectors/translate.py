@@ -59,6 +59,12 @@ def translate(event: kinds.Event) -> list[Addressed]:
     return list(_TRANSLATORS[type(event)](event))
 
 
+def misnamed(table: TableName) -> list[Addressed]:
+    """What an event may have done to a table that it names as it was called before."""
+    action = a.Misnamed(table)
+    return [(table, action), (database_of(table), action)]
+
+
 def undecodable(row: NotificationRow) -> list[Addressed]:
     """What a row may have touched that can't be read: its table, unless it may be another's too."""
     if not row.db_name or not row.tbl_name or row.event_type in _NAME_ANOTHER_TABLE:
@@ -94,7 +100,7 @@ def _alter_table(event: kinds.AlterTable) -> Iterator[Addressed]:
         yield database_of(old), a.DropName(database_of(old), old.table)
         yield _put_name(new, event.image)
         return
-    before = fingerprint(event.before_data) if event.write_id_known else None
+    before = fingerprint(event.before_data) if event.known else None
     rewrites = event.columns_changed or event.location_changed or event.partition_keys_changed
     yield new, a.AlterTable(image, before, rewrites, event.truncate)
     if event.listed_changed:
@@ -128,7 +134,7 @@ def _alter_partition(event: kinds.AlterPartition) -> Iterator[Addressed]:
             event.table,
             event.write_id,
             event.before,
-            fingerprint(event.before_data),
+            fingerprint(event.before_data) if event.known else None,
             _partition(event.partition),
             event.truncate,
         ),
@@ -144,7 +150,8 @@ def _update_table_statistics(event: kinds.UpdateTableStatistics) -> Iterator[Add
     if event.image is not None:
         image = _table(event.table, event.image, event.write_id)
     columns = _columns(event, None)
-    yield event.table, a.PutTableStatistics(event.table, event.write_id, columns, image)
+    before = None if event.before_data is None else fingerprint(event.before_data)
+    yield event.table, a.PutTableStatistics(event.table, event.write_id, columns, image, before)
 
 
 def _update_partition_statistics(event: kinds.UpdatePartitionStatistics) -> Iterator[Addressed]:
@@ -198,7 +205,8 @@ def _create_database(event: kinds.CreateDatabase) -> Iterator[Addressed]:
 
 
 def _alter_database(event: kinds.AlterDatabase) -> Iterator[Addressed]:
-    yield EVERYWHERE, a.PutDatabase(DatabaseImage(_db(event), event.data))
+    before = fingerprint(event.before_data)
+    yield EVERYWHERE, a.PutDatabase(DatabaseImage(_db(event), event.data), True, before)
 
 
 def _drop_database(event: kinds.DropDatabase) -> Iterator[Addressed]:

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from hive.errors import NameFormatError
+from hive.errors import InputError, NameFormatError
 
 DEFAULT_CATALOG = "hive"
+"""What metastores have as their default catalog, unless they are told another."""
 DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 """What stands for a null or empty partition value."""
 
@@ -32,9 +33,27 @@ class TableName(NamedTuple):
         return f"{self.db}.{self.table}"
 
 
+class _Names:
+    """What names mean in this process."""
+
+    default_catalog = DEFAULT_CATALOG
+
+
+def default_catalog() -> str:
+    """The catalog of what names none."""
+    return _Names.default_catalog
+
+
+def set_default_catalog(catalog: str) -> None:
+    """For this process, before it reads any name: the metastores' own default."""
+    if not catalog or catalog != catalog.strip() or {".", "#", "@"}.intersection(catalog):
+        raise InputError(f"{catalog[:80]!r} can't be the default catalog: it names none")
+    _Names.default_catalog = catalog.lower()
+
+
 def table_name(catalog: str | None, db: str, table: str) -> TableName:
-    """The name in lower case; no catalog means Hive's own."""
-    return TableName((catalog or DEFAULT_CATALOG).lower(), db.lower(), table.lower())
+    """The name in lower case; no catalog means the default one."""
+    return TableName((catalog or default_catalog()).lower(), db.lower(), table.lower())
 
 
 def parse_table_name(text: str) -> TableName:

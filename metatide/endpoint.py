@@ -13,10 +13,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from hive.errors import InputError, MachineError
+from hive.errors import InputError
+from hive.names import default_catalog
 from metatide.config import Config
 from metatide.config.declared import Thrift, Upstream
-from metatide.doctor import upstream as metastore
 from metatide.serving import WorkerShards
 from metatide.stack.java import find_java
 from query_api.database import Primary
@@ -25,6 +25,7 @@ from query_api.http.asked import read_route
 from query_api.resolver.resolver import Resolver
 from query_api.shards import Views
 from query_api.thrift.expressions import Expressions, JavaSettings
+from query_api.thrift.metastore_facts import ask_for_facts
 from query_api.thrift.methods import CachedMethods
 from query_api.thrift.server import ThriftServer
 from query_api.thrift.settings import MIB, ThriftSettings
@@ -37,7 +38,6 @@ KNOWN_S: Final = 10.0
 """How long another worker's port is taken to be the same."""
 TIMEOUT_S: Final = 2.0
 ASK_AGAIN_S: Final = 5.0
-_WAREHOUSE: Final = "metastore.warehouse.dir"
 
 log = structlog.get_logger(__name__)
 
@@ -60,7 +60,8 @@ class Endpoint:
         self._methods = CachedMethods(
             self._resolver, views, primary, settings.defaults, expressions=self._expressions
         )
-        self._upstream = config.upstream
+        self._upstream = upstream_settings(config.upstream)
+        self._untold = list(self._upstream.addresses)
         self._asking: asyncio.Task[None] | None = None
         tls = _server_tls(thrift)
         trusted = settings.trusted or ssl.create_default_context()
@@ -69,15 +70,16 @@ class Endpoint:
             views,
             primary,
             thrift_settings(thrift, tls),
-            upstream_settings(config.upstream),
+            self._upstream,
             owner_of=self._owners.of,
             peers=UpstreamSettings(framed=thrift.framed, tls=None if tls is None else trusted),
             expressions=None if self._expressions is None else self._expressions.outcomes,
         )
 
     async def start(self) -> None:
+        await self._ask_metastores()
         self.port = await self.server.start(self._host, self._wanted)
-        self._asking = asyncio.create_task(self._find_warehouse())
+        self._asking = asyncio.create_task(self._ask_the_others())
 
     async def close(self) -> None:
         if self._asking is not None:
@@ -89,15 +91,32 @@ class Endpoint:
             await self._expressions.close()
         self._resolver.close()
 
-    async def _find_warehouse(self) -> None:
-        """Asks metastores until one tells: they may start later."""
-        while self._upstream.url is not None:
-            for address in self._upstream.url.addresses:
-                found = await asyncio.to_thread(_warehouse, address)
-                if found:
-                    self._methods.set_warehouse(found)
-                    return
+    async def _ask_the_others(self) -> None:
+        """Asks metastores until each has told: they may start later."""
+        while self._untold:
             await asyncio.sleep(ASK_AGAIN_S)
+            await self._ask_metastores()
+
+    async def _ask_metastores(self) -> None:
+        """Whether their names mean what ours do, and where their warehouse is."""
+        untold = self._untold
+        told = await asyncio.gather(*(ask_for_facts(self._upstream, one) for one in untold))
+        self._untold = [one for one, facts in zip(untold, told, strict=True) if facts is None]
+        for address, facts in zip(untold, told, strict=True):
+            if facts is None:
+                continue
+            if facts.default_catalog != default_catalog():
+                self._methods.leave_all()
+                self.server.forget()
+                log.error(
+                    "a metastore has another default catalog than database.default_catalog says: "
+                    "the metastores answer all calls",
+                    metastore=f"{address[0]}:{address[1]}",
+                    its=facts.default_catalog,
+                    ours=default_catalog(),
+                )
+            if facts.warehouse and not self._methods.warehouse:
+                self._methods.set_warehouse(facts.warehouse)
 
     @property
     def routes(self) -> list[BaseRoute]:
@@ -182,15 +201,6 @@ class _Owners:
         except (httpx.HTTPError, ValueError, KeyError) as error:
             log.warning("a worker doesn't say where it speaks Thrift", url=url, error=str(error))
             return None
-
-
-def _warehouse(address: Address) -> str:
-    """Where a metastore puts managed tables; empty where it doesn't tell."""
-    try:
-        return metastore.setting(address, _WAREHOUSE)
-    except MachineError as error:
-        log.info("a metastore doesn't say where its warehouse is", error=str(error))
-        return ""
 
 
 def _server_tls(thrift: Thrift) -> ssl.SSLContext | None:

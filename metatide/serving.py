@@ -118,7 +118,7 @@ def _is_not_transactional(config: Config, primary: Primary) -> bool:
 def shard_of(scope: Scope, count: int, here: Collection[int]) -> int | None:
     """The shard that knows of a scope: of those that are here, where each would do."""
     match scope.kind:
-        case ScopeKind.TABLE | ScopeKind.WRITE_IDS:
+        case ScopeKind.TABLE | ScopeKind.WRITE_IDS | ScopeKind.OBJECTS:
             return table_shard(scope.name, count)
         case ScopeKind.NAMES:
             return home_shard(DatabaseName(scope.name.catalog, scope.name.db), count)

@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from processors.limits import bytes_below
 from state import keys, kv
-from state.export import why_cold
 from state.reading import ShardReader
 from state.store import Snapshot
 
@@ -51,11 +50,11 @@ def shard_content(shard: int, snapshot: Snapshot, path: Path) -> ShardContent:
     for name in reader.table_names():
         state = reader.state(name)
         assert state is not None
-        why = state.loads.cold(applied, floor)
+        why = state.why_cold(applied, floor)
         if why is None:
             warm += 1
         else:
-            cold[why_cold(why, state.loads)] += 1
+            cold[why] += 1
     objects = {name: _objects(snapshot, kind) for name, kind in OBJECTS.items()}
     return ShardContent(shard, bytes_below(path), warm, dict(cold), objects)
 

@@ -141,7 +141,7 @@ class Signals:
             waiting.due_s = now + waiting.again_s
             waiting.again_s = min(2 * waiting.again_s, AGAIN_MAX_S)
             if cold not in (None, Cold.LOADING, Cold.AHEAD):
-                self._send(waiting.ask)
+                self._send(waiting.ask if reader is None else _named(waiting.ask, reader))
 
     def _send(self, ask: Ask) -> None:
         try:
@@ -175,6 +175,9 @@ def why_cold(reader: ShardReader, scope: Scope, unknown: Cold | None) -> Cold | 
         case ScopeKind.TABLE:
             state = reader.state(name)
             return unknown if state is None else state.statistics_cold(head.applied, head.floor)
+        case ScopeKind.OBJECTS:
+            state = reader.state(name)
+            return Cold.DOUBT if state is not None and state.doubtful else None
         case ScopeKind.WRITE_IDS:
             if reader.state(name) is None:
                 return unknown
@@ -184,6 +187,17 @@ def why_cold(reader: ShardReader, scope: Scope, unknown: Cold | None) -> Cold | 
         case ScopeKind.DATABASES:
             loads = reader.databases_loads(name.catalog)
     return unknown if loads is None else loads.cold(head.applied, head.floor)
+
+
+def _named(ask: Ask, reader: ShardReader) -> Ask:
+    """An ask for objects of a table names those that are in doubt now."""
+    if ask.scope.kind is not ScopeKind.OBJECTS:
+        return ask
+    state = reader.state(ask.scope.name)
+    assert state is not None
+    objects = tuple(sorted(state.doubtful))
+    floor = max(doubt.event for doubt in state.doubtful.values())
+    return Ask(ask.epoch, ask.scope, floor, objects)
 
 
 def _told(error: object, _: object) -> None:

@@ -44,7 +44,8 @@ def content(view: View) -> dict[str, str | None]:
     for table in reader.table_names():
         state = reader.state(table)
         assert state is not None
-        found[f"table {table}"] = _if_warm(reader, state.loads, _table(reader, table, state))
+        cold = state.cold(reader.head.applied, reader.head.floor)
+        found[f"table {table}"] = None if cold else _digest(_table(reader, table, state))
     return found
 
 
@@ -52,6 +53,10 @@ def _if_warm(reader: ShardReader, loads: Loads | None, parts: Iterable[bytes]) -
     assert loads is not None
     if loads.cold(reader.head.applied, reader.head.floor) is not None:
         return None
+    return _digest(parts)
+
+
+def _digest(parts: Iterable[bytes]) -> str:
     digest = blake2b(digest_size=_SIZE_BYTES)
     _add(digest, *parts)
     return digest.hexdigest()

@@ -14,9 +14,12 @@ class Mark(IntEnum):
     LIVE = 0
     TOMBSTONE = 1
     """It is gone; kept while a load is open that may still bring an older state of it."""
+    ORDERED = 2
+    """It is there, and its last writer held its row in the database: another one that takes the
+    row's lock before it reads has seen this state."""
 
 
-_LIVE: Final = Mark.LIVE.value
+_TOMBSTONE: Final = Mark.TOMBSTONE.value
 
 
 class Entry(NamedTuple):
@@ -31,9 +34,16 @@ class Entry(NamedTuple):
     mark: Mark = Mark.LIVE
 
 
-def encode(event: int, data: bytes, write_id: int = 0, columns_hash: int = 0) -> bytes:
+def encode(
+    event: int, data: bytes, write_id: int = 0, columns_hash: int = 0, mark: Mark = Mark.LIVE
+) -> bytes:
     """A live entry's value."""
-    return _HEADER.pack(_LIVE, event, write_id, columns_hash) + data
+    return _HEADER.pack(mark, event, write_id, columns_hash) + data
+
+
+def marked(value: bytes, mark: Mark) -> bytes:
+    """The same value under another mark."""
+    return bytes((mark,)) + value[1:]
 
 
 def tombstone(event: int) -> bytes:
@@ -61,7 +71,12 @@ def hash_of(value: bytes) -> int:
 
 
 def is_live(value: bytes) -> bool:
-    return value[0] == _LIVE
+    return value[0] != _TOMBSTONE
+
+
+def is_ordered(value: bytes) -> bool:
+    """Whether the last writer of an entry held its row."""
+    return value[0] == Mark.ORDERED
 
 
 def data_of(value: bytes) -> bytes:

@@ -17,7 +17,7 @@ from hive.thrift.constraints import (
 from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
 from hive.thrift.structs import DATABASE, FUNCTION, PARTITION, TABLE
 from hive.write_ids import text
-from state.loads import Cold, Doubt, Loads
+from state.loads import Cold
 from state.reading import ColumnStatistics, ShardReader
 from state.records.objects import ConstraintKind
 from state.tables import TableState
@@ -58,24 +58,18 @@ def export(reader: ShardReader) -> Exported:
     return exported
 
 
-def why_cold(cold: Cold, loads: Loads) -> str:
-    """The reason in one word or two."""
-    doubted = cold is Cold.DOUBT and loads.doubt is not Doubt.NONE
-    return f"{cold}: {loads.doubt}" if doubted else str(cold)
-
-
 def _export_databases(reader: ShardReader, exported: Exported) -> None:
     applied, floor = reader.head.applied, reader.head.floor
     for catalog in reader.catalogs():
         loads = reader.databases_loads(catalog)
         if loads is not None and (cold := loads.cold(applied, floor)):
-            _mark_cold(exported, "databases", catalog, why_cold(cold, loads))
+            _mark_cold(exported, "databases", catalog, loads.describe(cold))
         for db, entry in reader.databases(catalog):
             exported["databases"][db] = _fields(decode(DATABASE, entry.data))
     for db_name in reader.database_names():
         loads = reader.names_loads(db_name)
         if loads is not None and (cold := loads.cold(applied, floor)):
-            _mark_cold(exported, "names", db_name.db, why_cold(cold, loads))
+            _mark_cold(exported, "names", db_name.db, loads.describe(cold))
         for function, entry in reader.functions(db_name):
             exported["functions"][f"{db_name.db}.{function}"] = _fields(
                 decode(FUNCTION, entry.data)
@@ -88,11 +82,10 @@ def _export_table(
     label = name.in_catalog
     applied, floor = reader.head.applied, reader.head.floor
     entry = reader.table(name)
-    cold = state.loads.cold(applied, floor)
-    if entry is not None and (cold is None or entry.event >= max(state.loads.floor, floor)):
+    why = state.why_cold(applied, floor)
+    if entry is not None and (why is None or entry.event >= max(state.loads.floor, floor)):
         exported["tables"][label] = _fields(decode(TABLE, entry.data))
-    if cold is not None:
-        why = why_cold(cold, state.loads)
+    if why is not None:
         if label not in exported["tables"]:
             _mark_cold(exported, "tables", label, why)
         for key in ("partitions", "table_statistics", "partition_statistics", "constraints"):

@@ -167,12 +167,17 @@ def function(db: DatabaseName, function_name: str) -> bytes:
 
 def _of_name(values: tuple[str, ...]) -> bytes:
     """A metastore knows partitions by their names, in which an empty value is the default one's."""
-    return texts(tuple(value or DEFAULT_PARTITION for value in values) if "" in values else values)
+    return texts(named_values(values))
 
 
 def partition(table: TableName, values: tuple[str, ...]) -> bytes:
     """A partition's key; with the first few values, the prefix of all that share them."""
     return PARTITION + table_suffix(table) + _of_name(values)
+
+
+def named_values(values: tuple[str, ...]) -> tuple[str, ...]:
+    """A partition's values as its name tells them."""
+    return tuple(value or DEFAULT_PARTITION for value in values) if "" in values else values
 
 
 def partition_values(key: bytes) -> tuple[str, ...]:

@@ -103,11 +103,29 @@ class Loads(msgspec.Struct, array_like=True):
             return Cold.DOUBT
         return Cold.AHEAD if applied < self.ended.hi else None
 
+    def describe(self, cold: Cold) -> str:
+        """The reason in one word or two."""
+        doubted = cold is Cold.DOUBT and self.doubt is not Doubt.NONE
+        return f"{cold}: {self.doubt}" if doubted else str(cold)
+
+    def complete(self, shard_floor: int) -> bool:
+        """Whether a load has brought the whole scope since what last cast doubt on it."""
+        if self.open is not None or self.ended is None:
+            return False
+        return self.ended.lo >= max(self.floor, shard_floor)
+
     def created(self, event: int) -> None:
         """The object came to be: all of it is known, as if a load had read it at this event."""
         ended = self.ended is None or self.ended.hi < event
         if self.open is None and ended and not self.may_include(event):
             self.ended = EndedLoad("", event, event)
+
+    def include(self, at: int) -> None:
+        """Some objects were read at an event of their own, which the rest has yet to reach."""
+        assert self.ended is not None
+        self.newest_row = max(self.newest_row, at)
+        if at > self.ended.hi:
+            self.ended = msgspec.structs.replace(self.ended, hi=at)
 
     def raise_floor(self, event: int, doubt: Doubt) -> bool:
         """What happened at this event can't be known. False when a greater one was raised."""

@@ -5,12 +5,37 @@ from typing import Final
 
 import msgspec
 
+from hive.names import TableName
 from hive.write_ids.known import KnownWriteIds
 from state.loads import Cold, Doubt, Loads
 from state.records.objects import TableImage
 
 UNKNOWN_IDS: Final = 1 << 62
 """Above every write id: a write was folded while it wasn't known which ids were open."""
+
+
+DOUBTFUL_MAX: Final = 256
+"""With more objects in doubt the whole table is loaded anew."""
+FORMER_NAMES_MAX: Final = 8
+
+TABLE_ROW: Final = ()
+"""The table itself among its doubtful objects, which are named by the values of partitions."""
+
+
+class Doubtful(msgspec.Struct, frozen=True, array_like=True):
+    """An object of which nothing is known since an event."""
+
+    event: int
+    ordered: bool
+    """Whether that event's writer held the object's row."""
+
+
+class FormerName(msgspec.Struct, frozen=True, array_like=True):
+    """What a table was called before a rename."""
+
+    name: TableName
+    event: int
+    """The rename's."""
 
 
 class TableState(msgspec.Struct, array_like=True):
@@ -34,10 +59,27 @@ class TableState(msgspec.Struct, array_like=True):
     pending_upto: int = 0
     """A write without an id was folded when this was the highest one: it is pending while an id
     that is not above this is open."""
+    doubtful: dict[tuple[str, ...], Doubtful] = {}
+    """Objects of which nothing is known while the rest of the table is: `TABLE_ROW`, or partitions
+    by the values in their names. They have no entries. A reread brings them back."""
+    former_names: list[FormerName] = []
+    """Events may go on naming the table as their writers knew it, after the rename's."""
+
+    def cold(self, applied: int, shard_floor: int) -> Cold | None:
+        """Why the table as a whole can't be answered; None when it is warm."""
+        cold = self.loads.cold(applied, shard_floor)
+        return Cold.DOUBT if cold is None and self.doubtful else cold
+
+    def why_cold(self, applied: int, shard_floor: int) -> str | None:
+        """The same in a word or two."""
+        cold = self.loads.cold(applied, shard_floor)
+        if cold is not None:
+            return self.loads.describe(cold)
+        return f"{Cold.DOUBT}: {Doubt.CONFLICT}" if self.doubtful else None
 
     def statistics_cold(self, applied: int, shard_floor: int) -> Cold | None:
         """Why statistics can't be answered; None when they can."""
-        cold = self.loads.cold(applied, shard_floor)
+        cold = self.cold(applied, shard_floor)
         if cold is not None:
             return cold
         ended = self.loads.ended
@@ -48,6 +90,11 @@ class TableState(msgspec.Struct, array_like=True):
         self.id = image.id or self.id
         self.managed = image.managed
         self.partitioned = image.partitioned
+
+    def note_former_name(self, former: FormerName) -> None:
+        """The table was renamed."""
+        names = [one for one in self.former_names if one.name != former.name]
+        self.former_names = [*names, former][-FORMER_NAMES_MAX:]
 
     def await_id(self, write_id: int) -> None:
         """A write with this id was folded."""

@@ -6,14 +6,14 @@ from connectors import headers
 from connectors.headers import Head, Kind
 from connectors.kafka import Topic
 from connectors.sender import Sender
-from state.records import AnyRecord, LoadBegin, LoadEnd, LoadRows, encode
+from state.records import AnyRecord, LoadBegin, LoadEnd, LoadRows, Reread, encode
 
-BEGIN, ROWS, END = "begin", "rows", "end"
+BEGIN, ROWS, END, REREAD = "begin", "rows", "end", "reread"
 """What a record of a load says in its headers, so that loads can be found without decoding."""
 
 _WAITING_RECORDS_MAX = 64
 """Chunks are large, and memory is bounded by this."""
-_NAMES: dict[type, str] = {LoadBegin: BEGIN, LoadRows: ROWS, LoadEnd: END}
+_NAMES: dict[type, str] = {LoadBegin: BEGIN, LoadRows: ROWS, LoadEnd: END, Reread: REREAD}
 
 
 class KafkaSink:

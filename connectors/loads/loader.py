@@ -17,6 +17,7 @@ from connectors.loads.lists import Lists
 from connectors.loads.metrics import LoadMetrics
 from connectors.loads.plan import Planned
 from connectors.loads.queue import Queue
+from connectors.loads.rereads import Wanted, reread
 from connectors.orders import obey
 from connectors.sender import Stopped
 from hive.errors import MachineError, SourceError
@@ -84,6 +85,7 @@ class Loader:
         self._lists = lists or Lists()
         self._workers = workers
         self._queue = Queue()
+        self._wanted = Wanted()
         self._stopped = threading.Event()
         self._epoch = 0
         self._threads: list[threading.Thread] = []
@@ -139,6 +141,8 @@ class Loader:
         Whatever it is: shards know what the lists leave out, a connector that missed the last order
         doesn't.
         """
+        if ask.objects:
+            self._wanted.add(ask.scope.name, ask.objects)
         taken = ask.epoch <= self._epoch and self._queue.ask(ask.scope, ask.floor)
         self.metrics.asked.labels("taken" if taken else "answered").inc()
         self.metrics.waiting.set(len(self._queue))
@@ -187,10 +191,19 @@ class Loader:
 
     def _load(self, sink: KafkaSink, epoch: int, scopes: Sequence[Scope]) -> int:
         try:
-            read = batch.load(self._database(), sink, epoch, scopes, self.progress.read)
+            database = self._database()
+            tables = [scope.name for scope in scopes if scope.kind is ScopeKind.OBJECTS]
+            whole = [scope for scope in scopes if scope.kind is not ScopeKind.OBJECTS]
+            positions = []
+            if tables:
+                wanted = {name: self._wanted.take(name) for name in tables}
+                positions.append(reread(database, sink, epoch, wanted))
+            if whole:
+                read = batch.load(database, sink, epoch, whole, self.progress.read)
+                positions.append(read.position)
         except SQLAlchemyError as error:
             raise batch.unreadable(error) from error
-        return read.position
+        return min(positions)
 
     def _database(self) -> Database:
         if self._found is None:

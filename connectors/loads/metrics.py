@@ -14,7 +14,8 @@ class LoadMetrics:
         registry = self.registry = registry or CollectorRegistry()
         self.loads = Counter(
             "metatide_loads",
-            "Loads that ended, by what they read: table, write_ids, names, databases.",
+            "Loads that ended, by what they read: table, write_ids, names, databases, "
+            "objects in doubt.",
             ["kind"],
             registry=registry,
         )

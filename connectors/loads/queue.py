@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from time import monotonic
 
 from connectors.loads.plan import BATCH_PARTITIONS_MAX, BATCH_SCOPES_MAX, Planned
-from state.records import Scope
+from state.records import Scope, ScopeKind
 
 ASKED_AT_ONCE = 20
 """How many asked-for scopes share a snapshot: few, for somebody waits for them."""
@@ -68,6 +68,9 @@ class Queue:
                 self._running.discard(scope)
                 if position is None:
                     self._due.setdefault(scope, 0)
+                    continue
+                if scope.kind is ScopeKind.OBJECTS:
+                    # An ask names other objects than the one before, and isn't answered by that.
                     continue
                 self._loaded[scope] = position, self._clock()
                 self._loaded.move_to_end(scope)

@@ -25,7 +25,7 @@ def shards_of(scope: Scope, shards: int) -> Iterable[int]:
     """Where a scope's records belong."""
     name = scope.name
     match scope.kind:
-        case ScopeKind.TABLE | ScopeKind.WRITE_IDS:
+        case ScopeKind.TABLE | ScopeKind.WRITE_IDS | ScopeKind.OBJECTS:
             return (table_shard(name, shards),)
         case ScopeKind.NAMES:
             return (home_shard(DatabaseName(name.catalog, name.db), shards),)

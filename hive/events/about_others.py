@@ -19,13 +19,13 @@ from hive.events.kinds import (
     OpenTransactions,
 )
 from hive.events.row import NotificationRow
-from hive.names import DEFAULT_CATALOG
+from hive.names import default_catalog
 from hive.thrift.structs import CATALOG, DATABASE, FUNCTION
 from hive.thrift.tjson import loads, transcode, transcode_value
 
 
 def _catalog(row: NotificationRow, of_object: str | None = None) -> str:
-    return (of_object or row.cat_name or DEFAULT_CATALOG).lower()
+    return (of_object or row.cat_name or default_catalog()).lower()
 
 
 def create_database(
@@ -50,6 +50,7 @@ def alter_database(
         **common,
         catalog=_catalog(row, objects.text_of(before, "8")),
         db=message.db.lower(),
+        before_data=transcode_value(DATABASE, before),
         data=transcode_value(DATABASE, stored.altered_database(before, after)),
     )
 
@@ -64,9 +65,12 @@ def create_function(
 ) -> CreateFunction:
     """CREATE_FUNCTION."""
     value = loads(message.function_obj_json)
+    catalog = _catalog(row, objects.text_of(value, "9"))
+    # The object has none.
+    value.setdefault("9", {"str": catalog})
     return CreateFunction(
         **common,
-        catalog=_catalog(row, objects.text_of(value, "9")),
+        catalog=catalog,
         db=message.db.lower(),
         function=str(value["1"]["str"]).strip().lower(),
         data=transcode_value(FUNCTION, value),

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from hive.events import accuracy, objects, stored
 from hive.events import message_types as m
-from hive.events import objects, stored
 from hive.events.about_tables import Common, named
 from hive.events.kinds import (
     AddPartitions,
@@ -79,6 +79,7 @@ def alter_partition(
         facts=facts,
         before=objects.values_of(before),
         before_data=transcode_value(PARTITION, before),
+        known=not transactional or accuracy.NAME not in stored.partition_parameters(after),
         partition=objects.partition_image(image, write_id),
         write_id=write_id,
         truncate=message.is_truncate_op == "true",

@@ -110,7 +110,7 @@ def alter_table(row: NotificationRow, message: m.AlterTableMessage, common: Comm
         location_changed=stored.location(before) != stored.location(after),
         partition_keys_changed=stored.partition_keys(before) != stored.partition_keys(after),
         listed_changed=objects.listed(before) != objects.listed(after),
-        write_id_known=known,
+        known=known,
     )
 
 
@@ -120,9 +120,10 @@ def update_statistics(
     """UPDATE_TBL_COL_STAT_EVENT."""
     engine, last_analyzed, columns = objects.statistics(message.col_stats_json)
     write_id = stored.given_write_id(message.write_id)
-    image = None
+    image = before_data = None
     if message.table_obj_json is not None:
         table = loads(message.table_obj_json)
+        before_data = transcode_value(TABLE, table)
         parameters = message.parameters
         if parameters is None:
             parameters = stored.parameters(table)
@@ -130,6 +131,7 @@ def update_statistics(
     return UpdateTableStatistics(
         **common,
         table=named(row),
+        before_data=before_data,
         image=image,
         engine=engine,
         last_analyzed=last_analyzed,

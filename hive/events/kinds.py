@@ -75,11 +75,11 @@ class AlterTable(TableEvent, frozen=True, tag=True, kw_only=True):
     """ALTER_TABLE: `table` is the new name.
 
     `columns_changed` and `location_changed` tell that partitions and statistics may have been
-    rewritten without events. Unless `write_id_known`, the write id in the image may be the one
-    before: then only the database knows. `before_data` is what the writer had read: if that isn't
-    what the events before had left, somebody else wrote at the same time, and as the metastore
-    writes only what an alter changes, the image may lack what the other one changed. (A truncate
-    gives the image after it as the one before, too.)
+    rewritten without events. Unless the image is `known`, only the database knows which write id
+    and which accuracy of statistics are stored. `before_data` is what the writer had read: if that
+    isn't what the events before had left, somebody else wrote at the same time, and as the
+    metastore writes only what an alter changes, the image may lack what the other one changed.
+    (A truncate gives the image after it as the one before, too.)
     """
 
     before: TableName
@@ -92,7 +92,7 @@ class AlterTable(TableEvent, frozen=True, tag=True, kw_only=True):
     partition_keys_changed: bool
     listed_changed: bool
     """The type, the owner or the comment, which lists of tables show."""
-    write_id_known: bool
+    known: bool
 
     @property
     def renamed(self) -> bool:
@@ -126,6 +126,7 @@ class AlterPartition(PartitionEvent, frozen=True, tag=True, kw_only=True):
 
     before: tuple[str, ...]
     before_data: bytes
+    known: bool
     partition: PartitionImage
     write_id: int
     truncate: bool
@@ -160,8 +161,10 @@ class ColumnImage(msgspec.Struct, frozen=True):
 
 
 class UpdateTableStatistics(TableEvent, frozen=True, tag=True, kw_only=True):
-    """UPDATE_TBL_COL_STAT_EVENT: some columns, and the table with its new parameters."""
+    """UPDATE_TBL_COL_STAT_EVENT: some columns, the table that the writer had read, and the same
+    with its new parameters."""
 
+    before_data: bytes | None
     image: TableImage | None
     engine: str
     last_analyzed: int
@@ -170,7 +173,8 @@ class UpdateTableStatistics(TableEvent, frozen=True, tag=True, kw_only=True):
 
 
 class UpdatePartitionStatistics(PartitionEvent, frozen=True, tag=True, kw_only=True):
-    """UPDATE_PART_COL_STAT_EVENT: some columns, and all new parameters of the partition."""
+    """UPDATE_PART_COL_STAT_EVENT: some columns, and the new parameters of the partition: all, or,
+    where many partitions were written at once, the accuracy of statistics alone."""
 
     values: tuple[str, ...]
     engine: str
@@ -221,8 +225,9 @@ class CreateDatabase(DatabaseEvent, frozen=True, tag=True, kw_only=True):
 
 
 class AlterDatabase(DatabaseEvent, frozen=True, tag=True, kw_only=True):
-    """ALTER_DATABASE."""
+    """ALTER_DATABASE. Of `before_data` the same holds as in AlterTable."""
 
+    before_data: bytes
     data: bytes
 
 

@@ -14,11 +14,17 @@ logs of a real Hive 4.2 with the next image that the metastore read, and in the 
   table.
 - An altered database takes parameters and owner; owner type, description and locations only if they
   are given; everything else stays.
-- Column statistics change the parameters and, with a positive id, the write id of their table.
+- Column statistics change the parameters and, with a positive id, the write id of a transactional
+  table.
+- COLUMN_STATS_ACCURATE of a transactional table or partition is taken away where the writer's
+  snapshot, which the log doesn't tell, lacks the write that the statistics are of, and always where
+  `hive.txn.stats.enabled` is off. ALTER_PARTITIONS tells what was stored; ALTER_TABLE,
+  ALTER_PARTITION and statistics of many partitions tell what was sent.
 """
 
 from typing import Any
 
+from hive.events import accuracy
 from hive.thrift.canonical import is_transactional
 
 Value = dict[str, Any]
@@ -26,7 +32,7 @@ Value = dict[str, Any]
 
 _TABLE_CREATED, _TABLE_KEYS, _TABLE_PARAMETERS = "4", "8", "9"
 _TABLE_WRITE_ID, _TABLE_ID = "19", "25"
-_PARTITION_WRITE_ID = "10"
+_PARTITION_PARAMETERS, _PARTITION_WRITE_ID = "7", "10"
 _NO_WRITE_ID = {"i64": -1}
 _LONG_BITS = 63
 
@@ -76,6 +82,12 @@ def write_id_of(table: Value) -> int:
     return long_of(table.get(_TABLE_WRITE_ID, _NO_WRITE_ID))
 
 
+def partition_parameters(partition: Value) -> dict[str, str]:
+    """The parameters of a partition."""
+    typed = partition.get(_PARTITION_PARAMETERS)
+    return {} if typed is None else typed["map"][3]
+
+
 def partition_write_id(partition: Value) -> int:
     """The write id in a partition."""
     return long_of(partition.get(_PARTITION_WRITE_ID, _NO_WRITE_ID))
@@ -93,9 +105,9 @@ def created_table(table: Value) -> Value:
 
 
 def altered_table(before: Value, after: Value, *, renamed: bool) -> tuple[Value, bool]:
-    """A table as ALTER_TABLE stores it, and whether its write id is known."""
+    """A table as ALTER_TABLE stores it, and whether that is known."""
     old, new = write_id_of(before), write_id_of(after)
-    known = True
+    known = accuracy.is_decided(parameters(after))
     stored = new
     if new <= 0 or not is_transactional(parameters(after)):
         stored = old
@@ -141,6 +153,6 @@ def table_with_statistics(table: Value, new_parameters: dict[str, str], write_id
     """A table as UPDATE_TBL_COL_STAT_EVENT stores it."""
     typed = {"map": ["str", "str", len(new_parameters), new_parameters]}
     stored = {**table, _TABLE_PARAMETERS: typed}
-    if write_id > 0:
+    if write_id > 0 and is_transactional(new_parameters):
         stored[_TABLE_WRITE_ID] = {"i64": write_id}
     return stored

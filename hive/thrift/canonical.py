@@ -292,6 +292,8 @@ def is_transactional(parameters: Mapping[str, str]) -> bool:
 
 
 def is_full_acid(parameters: Mapping[str, str]) -> bool:
-    """Whether these are the parameters of a table that takes updates and deletes."""
+    """Whether these are the parameters of a table that takes updates and deletes, as the metastore
+    tells. One that says nothing of its kind isn't taken for one; such are made in other catalogs
+    than `hive`, where no listener adds what is missing."""
     kind = parameters.get("transactional_properties", "")
-    return is_transactional(parameters) and kind.lower() != "insert_only"
+    return is_transactional(parameters) and kind.lower() == "default"

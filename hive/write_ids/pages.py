@@ -38,6 +38,7 @@ class Cold(StrEnum):
     HIDDEN_ABORT = "a transaction ended without an event"
     DROPPED = "the table or its database was dropped"
     RENAMED = "the table was renamed"
+    CONVERTED = "the table became transactional"
     LOST_EVENTS = "events are missing"
     TOO_MANY_OPEN = "too many open ids"
 

@@ -6,8 +6,9 @@ from pathlib import Path
 import click
 import orjson
 
+from connectors.renames import Renames
 from connectors.routing import route
-from connectors.translate import Addressed, translate, undecodable
+from connectors.translate import Addressed
 from hive.errors import EventError, InputError
 from hive.events.decode import decode
 from hive.events.row import NotificationRow, row_from_json
@@ -31,9 +32,10 @@ def command(log: Path, until: int | None) -> None:
     """
     txn = MemoryStore().transaction()
     fold = Fold(txn)
+    renames = Renames()
     for row in _rows(log, until):
         # One shard takes what all shards together would.
-        actions = route(_addressed(row), 1).get(0, ())
+        actions = route(_addressed(row, renames), 1).get(0, ())
         fold.apply(Change(0, row.event_id - 1, row.event_id, actions))
     fold.flush()
     exported = export(ShardReader(txn))
@@ -59,9 +61,9 @@ def _rows(log: Path, until: int | None) -> Iterator[NotificationRow]:
             yield row
 
 
-def _addressed(row: NotificationRow) -> list[Addressed]:
+def _addressed(row: NotificationRow, renames: Renames) -> list[Addressed]:
     try:
-        return translate(decode(row))
+        return renames.address(decode(row))
     except EventError as error:
         click.echo(f"metatide: {error}; what it touched is cold", err=True)
-        return undecodable(row)
+        return renames.undecodable(row)

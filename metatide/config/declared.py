@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from hive.names import DEFAULT_CATALOG
 from metatide.config.values import Consistencies, DatabaseUrl, Secret, Servers, ThriftUrls
 from metatide.stack.paths import default_cache_dir, default_data_dir
 
@@ -89,6 +90,13 @@ class Database(Section, frozen=True):
     password: Annotated[
         Secret | None, key("The password, when the URL carries none or another.")
     ] = None
+    default_catalog: Annotated[
+        str,
+        key(
+            "The catalog of what names none: what the metastores have as "
+            "`metastore.catalog.default`."
+        ),
+    ] = DEFAULT_CATALOG
     connections: Annotated[
         int, key("How many reads each worker sends it at a time.", ge=1, le=500)
     ] = 8

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from hive.names import set_default_catalog
 from metatide.config.keys import KEYS, Key
 from metatide.config.load import FILE_NAME, FILE_VARIABLE, Effective, load
 
@@ -26,6 +27,7 @@ def configured(*names: str) -> Callable[[Callable[..., None]], Callable[..., Non
             given = {key.name: rest.pop(name) for name, key in keys.items()}
             options = {name: str(value) for name, value in given.items() if value is not None}
             effective: Effective = load(options, file=config_file)
+            set_default_catalog(effective.config.database.default_catalog)
             function(effective=effective, **rest)
 
         wrapped: Callable[..., None] = command

@@ -42,6 +42,7 @@ CHECKS = (
     Check("listener", metastore.listener, "metastore"),
     Check("parameter stripping", metastore.stripping, "metastore"),
     Check("log retention", metastore.retention, "metastore"),
+    Check("default catalog", metastore.default_catalog, "metastore"),
     Check("authorization hooks", metastore.authorization, "metastore"),
     Check("expressions", expressions.readable),
 )

@@ -5,6 +5,7 @@ import re
 from sqlalchemy import func, literal_column, select
 
 from hive.errors import MachineError
+from hive.names import DEFAULT_CATALOG
 from hive.schema import detect, metadata
 from metatide.doctor import upstream
 from metatide.doctor.database import snapshot
@@ -18,6 +19,7 @@ RETENTION_S_MIN = 24 * 3600
 _TRANSACTIONAL = "metastore.transactional.event.listeners"
 _AFTERWARDS = "metastore.event.listeners"
 _EXCLUDED = "metastore.notification.parameters.exclude.patterns"
+_CATALOG = "metastore.catalog.default"
 _RETENTION = "metastore.event.db.listener.timetolive"
 _HOOKS = ("metastore.pre.event.listeners", "metastore.filter.hook")
 _NO_HOOKS = ("org.apache.hadoop.hive.metastore.DefaultMetaStoreFilterHookImpl",)
@@ -125,6 +127,18 @@ def authorization(target: Target) -> Finding:
             "take thrift.relay_reads away",
         )
     return ok("the metastore's hooks are asked" if found else "the metastore has no hooks")
+
+
+def default_catalog(target: Target) -> Finding:
+    """What a name without a catalog means must be the same on both sides."""
+    theirs = (_setting(target, _CATALOG) or DEFAULT_CATALOG).lower()
+    if theirs != target.default_catalog:
+        return failed(
+            f"{_CATALOG} is {theirs!r}, database.default_catalog {target.default_catalog!r}: "
+            "the Thrift server answers nothing from the cache",
+            f"set database.default_catalog to {theirs} and restart connectors and workers",
+        )
+    return ok(f"names without one are of {theirs}")
 
 
 def _setting(target: Target, name: str) -> str:

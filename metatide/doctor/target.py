@@ -7,6 +7,7 @@ from pathlib import Path
 import psutil
 
 from hive.errors import MachineError
+from hive.names import DEFAULT_CATALOG
 from metatide.config import Config
 from metatide.config.values import DatabaseUrl, ThriftUrls
 from metatide.stack.metastore import own_classes
@@ -22,6 +23,8 @@ class Target:
     partitions: int
     database_url: str | None
     upstream: tuple[str, int] | None
+    default_catalog: str = DEFAULT_CATALOG
+    """Of names that have none, as it is configured."""
     needs_java: bool = True
     relays_reads: bool = False
     """Whether the Thrift server leaves reads to the metastore."""
@@ -50,6 +53,7 @@ def find_target(config: Config) -> Target:
         partitions=config.kafka.partitions,
         database_url=database_url,
         upstream=upstream.addresses[0] if upstream else None,
+        default_catalog=config.database.default_catalog.lower(),
         relays_reads=config.thrift.relay_reads,
         hive_classpath=classpath,
         hive_java=java,

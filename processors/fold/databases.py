@@ -1,19 +1,29 @@
 """Databases, which every shard holds."""
 
+from hive.names import TableName
 from hive.write_ids.pages import Cold
-from processors.fold.entries import clear, delete, put
+from processors.fold.entries import Replaced, clear, delete, put, replace
 from processors.fold.tables import drop_table
 from processors.fold.work import Work
 from state import keys
+from state.entries import Entry
 from state.loads import Doubt
+from state.records import Scope, ScopeKind
 from state.records.actions import DropDatabase, PutDatabase
 from state.records.objects import DatabaseName
 
 
 def put_database(work: Work, event: int, action: PutDatabase) -> None:
-    name = action.database.name
+    name, data = action.database.name, action.database.data
+    loads = work.databases_of(name.catalog)
     key = keys.of_database(keys.DATABASE, name)
-    put(work, work.databases_of(name.catalog), key, event, action.database.data)
+    if not action.altered:
+        put(work, loads, key, event, data)
+        return
+    replaced = replace(work, loads, key, event, Entry(event, data), action.before)
+    if replaced in (Replaced.CONFLICT, Replaced.ABSENT):
+        loads.raise_floor(event, Doubt.CONFLICT)
+        work.signal(Scope(ScopeKind.DATABASES, TableName(name.catalog, "", "")), event)
 
 
 def drop_database(work: Work, event: int, action: DropDatabase) -> None:

@@ -18,7 +18,7 @@ from state.tables import TableState
 DEFERRED_MAX: Final = 10_000
 
 _encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(AnyAction).decode
+_decode = msgspec.msgpack.Decoder(list[AnyAction]).decode
 
 
 def defer(work: Work, name: TableName, state: TableState, event: int, action: AnyAction) -> bool:
@@ -30,7 +30,11 @@ def defer(work: Work, name: TableName, state: TableState, event: int, action: An
         work.doubt_table(name, state, event, Doubt.VOID_LOAD)
     else:
         opened.deferred += 1
-        work.txn.put(keys.deferred(name, event), _encode(action))
+        key = keys.deferred(name, event)
+        waiting = work.txn.get(key)
+        # An event may change an object in several actions.
+        earlier = [] if waiting is None else _decode(waiting)
+        work.txn.put(key, _encode([*earlier, action]))
     return True
 
 
@@ -38,8 +42,9 @@ def take_deferred(work: Work, name: TableName) -> list[tuple[int, AnyAction]]:
     """The events that waited, in their order; they are kept no longer."""
     prefix = keys.of_table(keys.DEFERRED, name)
     found = [
-        (keys.event_of_deferred(key), _decode(value))
+        (keys.event_of_deferred(key), action)
         for key, value in kv.scan_prefix(work.txn, prefix)
+        for action in _decode(value)
     ]
     if found:
         work.txn.delete_range(prefix, kv.after(prefix))

@@ -7,22 +7,31 @@ from processors.fold.write_ids import forget
 from state import keys, kv
 from state.loads import Doubt
 from state.records import Scope, ScopeKind
-from state.records.actions import Undecodable
+from state.records.actions import Misnamed, Undecodable
 
 
 def undecodable(work: Work, event: int, action: Undecodable) -> None:
     """An event that can't be read may have done anything to its table, or to any."""
     if action.table is None:
         break_chain(work, event)
-        return
-    table = action.table
+    else:
+        _doubt_all_of(work, event, action.table, Doubt.UNDECODABLE)
+
+
+def misnamed(work: Work, event: int, action: Misnamed) -> None:
+    """The event may have changed anything of the table, or dropped it."""
+    _doubt_all_of(work, event, action.table, Doubt.CONFLICT)
+
+
+def _doubt_all_of(work: Work, event: int, table: TableName, doubt: Doubt) -> None:
+    """What is known of a table ends, and at the home of its database what is known of its name."""
     if work.table(table) is not None:
-        work.doubt_table(table, work.touch_table(table), event, Doubt.UNDECODABLE)
+        work.doubt_table(table, work.touch_table(table), event, doubt)
         forget(work, table, event, Cold.LOST_EVENTS)
     key = keys.NAMES_LOADS + keys.texts(table[:2])
     names = work.loads.get(key)
     if names is not None:
-        names.raise_floor(event, Doubt.UNDECODABLE)
+        names.raise_floor(event, doubt)
         work.loads.put(key, names)
         work.signal(Scope(ScopeKind.NAMES, TableName(table.catalog, table.db, "")), event)
 

@@ -2,13 +2,20 @@
 
 A row of a load has the load's `lo` as its event, and reflects that event: an event changes only
 what is older than itself.
+
+Events come in the order of commits. What a writer had read may be older than the event before its
+own, and the metastore stores only what the writer changed of that. So an image in an event is what
+is stored now if its writer had read the very state that we hold; `replace` asks for proof of that,
+for every kind of event that carries an image. There are three kinds of proof: the event tells what
+its writer had read; both this writer and the last one before it took the lock of the object's row
+before they read; or the image is what we hold already.
 """
 
 from enum import Enum
 
 from processors.fold.work import Work
 from state import entries, kv
-from state.entries import Entry
+from state.entries import Entry, Mark
 from state.loads import Loads
 from state.records.objects import fingerprint
 
@@ -21,12 +28,21 @@ def put(
     data: bytes,
     write_id: int = 0,
     columns_hash: int = 0,
+    mark: Mark = Mark.LIVE,
 ) -> bool:
     """Writes an object as of an event; False when a state is there that reflects the event."""
-    if loads.knows(event) or (loads.may_include(event) and _is_from(work, key, event)):
+    if loads.knows(event) or (loads.may_include(event) and reflects(work, key, event)):
+        note_order(work, key, mark)
         return False
-    work.txn.put(key, entries.encode(event, data, write_id, columns_hash))
+    work.txn.put(key, entries.encode(event, data, write_id, columns_hash, mark))
     return True
+
+
+def note_order(work: Work, key: bytes, mark: Mark) -> None:
+    """The last writer of an entry that reflects more than its event held its row, or didn't."""
+    value = work.txn.get(key)
+    if value is not None and entries.is_live(value) and value[0] != mark:
+        work.txn.put(key, entries.marked(value, mark))
 
 
 class Replaced(Enum):
@@ -37,27 +53,39 @@ class Replaced(Enum):
     """A load read it after the event."""
     ABSENT = "absent"
     CONFLICT = "conflict"
-    """We hold another state than its writer had read: the event tells only a part of what is
-    stored now. Nothing is kept."""
+    """Nothing proves that its writer had read what we hold: the event may tell only a part of what
+    is stored now. Nothing is kept."""
 
 
 def replace(
     work: Work, loads: Loads, key: bytes, event: int, entry: Entry, before: int | None
 ) -> Replaced:
-    """Writes what an event made of an object, if that is sure to be what is stored."""
-    if loads.knows(event):
-        return Replaced.INCLUDED
+    """Writes what an event made of an object, if that is sure to be what is stored.
+
+    `before` is the fingerprint of what the writer had read. None where the event doesn't tell it,
+    or where its image doesn't tell all that was stored: then only an entry that is marked as
+    ordered, as the one that it follows is, proves anything.
+    """
     value = work.txn.get(key)
+    if loads.knows(event) or (value is not None and entries.event_of(value) >= event):
+        note_order(work, key, entry.mark)
+        return Replaced.INCLUDED
     if value is None or not entries.is_live(value):
         return Replaced.ABSENT
-    if entries.event_of(value) >= event:
-        return Replaced.INCLUDED
-    if before != fingerprint(entries.data_of(value)):
+    if not _follows(entry, value, before):
         delete(work, loads, key, event)
         return Replaced.CONFLICT
-    work.txn.put(key, entries.encode(event, entry.data, entry.write_id, entry.hash))
+    work.txn.put(key, entries.encode(event, entry.data, entry.write_id, entry.hash, entry.mark))
     build_on(work, loads, entries.event_of(value), event)
     return Replaced.WRITTEN
+
+
+def _follows(entry: Entry, value: bytes, before: int | None) -> bool:
+    """Whether the writer of an entry is sure to have read the state in `value`."""
+    data = entries.data_of(value)
+    if before is None:
+        return entry.mark is Mark.ORDERED and (entries.is_ordered(value) or entry.data == data)
+    return entry.data == data or before == fingerprint(data)
 
 
 def build_on(work: Work, loads: Loads, old: int, event: int) -> None:
@@ -69,7 +97,7 @@ def build_on(work: Work, loads: Loads, old: int, event: int) -> None:
 
 def delete(work: Work, loads: Loads, key: bytes, event: int) -> None:
     """An event deleted an object; what reflects the event stays."""
-    if loads.knows(event) or (loads.may_include(event) and _is_from(work, key, event)):
+    if loads.knows(event) or (loads.may_include(event) and reflects(work, key, event)):
         return
     if loads.open is None:
         work.txn.delete(key)
@@ -118,12 +146,22 @@ def put_row(
     write_id: int = 0,
     columns_hash: int = 0,
     guard: bytes | None = None,
+    floor: int = 0,
 ) -> bool:
-    """Writes a row of a load as of `lo`; False when an event has made it old."""
-    for one in (key,) if guard is None else (key, guard):
-        if _is_from(work, one, lo + 1):
+    """Writes a row of a load as of `lo`; False when an event has made it old.
+
+    From `floor` on all that happened to its object is known, or still to be folded.
+    """
+    if guard is not None and reflects(work, guard, lo + 1):
+        return False
+    old = work.txn.get(key)
+    mark = Mark.LIVE
+    if old is not None:
+        if entries.event_of(old) > lo:
             return False
-    work.txn.put(key, entries.encode(lo, data, write_id, columns_hash))
+        if entries.is_ordered(old) and entries.event_of(old) >= floor:
+            mark = Mark.ORDERED
+    work.txn.put(key, entries.encode(lo, data, write_id, columns_hash, mark))
     return True
 
 
@@ -134,7 +172,7 @@ def sweep(work: Work, prefix: bytes, lo: int) -> None:
             work.txn.delete(key)
 
 
-def _is_from(work: Work, key: bytes, event: int) -> bool:
+def reflects(work: Work, key: bytes, event: int) -> bool:
     """Whether an entry is of this event or of a later one."""
     value = work.txn.get(key)
     return value is not None and entries.event_of(value) >= event

@@ -11,6 +11,7 @@ from processors.fold import (
     doubts,
     loads,
     names,
+    objects,
     partitions,
     statistics,
     tables,
@@ -45,6 +46,7 @@ ACTIONS: Final[dict[type, Callable[[Work, int, Any], None]]] = {
     actions.PutFunction: names.put_function,
     actions.DropFunction: names.drop_function,
     actions.Undecodable: doubts.undecodable,
+    actions.Misnamed: doubts.misnamed,
 }
 
 ANY_EPOCH: Final[dict[type, Callable[[Work, Any], None]]] = {
@@ -58,6 +60,7 @@ SAME_EPOCH: Final[dict[type, Callable[[Work, Any], None]]] = {
     records.LoadBegin: loads.begin,
     records.LoadRows: loads.rows,
     records.LoadEnd: loads.end,
+    records.Reread: objects.reread,
     records.OpenTransactions: write_ids.compare_open,
 }
 

@@ -13,6 +13,7 @@ from processors.fold.constraints import constraint_data
 from processors.fold.deferred import take_deferred
 from processors.fold.entries import put_row, sweep
 from processors.fold.names import name_data
+from processors.fold.objects import settle
 from processors.fold.statistics import statistics_data, statistics_guard, statistics_key
 from processors.fold.work import Work
 from processors.fold.write_ids import merge
@@ -25,6 +26,7 @@ from state.tables import UNKNOWN_IDS, TableState
 DEFERRED: Final[dict[type, Callable[[Work, int, Any], None]]] = {
     actions.AlterTable: tables.change,
     actions.AlterPartition: partitions.change_partition,
+    actions.PutPartitions: partitions.change_partitions,
     actions.PutTableStatistics: statistics.change_table,
     actions.PutPartitionStatistics: statistics.change_partition,
 }
@@ -41,6 +43,8 @@ class Target(NamedTuple):
 
 def begin(work: Work, record: LoadBegin) -> None:
     scope = record.scope
+    if scope.kind is ScopeKind.OBJECTS:
+        return
     if _is_table(scope) and not work.lists.allow(scope.name):
         return
     target = _target(work, scope)
@@ -104,6 +108,8 @@ def end(work: Work, record: LoadEnd) -> None:
     if not usable:
         work.signal(record.scope, max(loads.floor, work.head.floor))
     if target.table is not None and record.scope.kind is ScopeKind.TABLE:
+        if usable:
+            settle(target.table, lo)
         if usable and work.txn.get(keys.of_table(keys.TABLE, record.scope.name)) is None:
             target.table.id = 0
         for event, action in take_deferred(work, record.scope.name):
@@ -146,10 +152,14 @@ def _target(work: Work, scope: Scope) -> Target:
         case ScopeKind.DATABASES:
             prefix = keys.of_catalog(keys.DATABASE, name.catalog)
             return Target(work.databases_of(name.catalog), (prefix,))
+        case ScopeKind.OBJECTS:
+            raise AssertionError("objects are reread, they have no loads")
 
 
 def _open_target(work: Work, record: LoadRows | LoadEnd) -> Target | None:
     """The target, if it is this load that is open."""
+    if record.scope.kind is ScopeKind.OBJECTS:
+        return None
     if _is_table(record.scope) and work.table(record.scope.name) is None:
         return None
     target = _target(work, record.scope)
@@ -161,9 +171,17 @@ def _put_table_rows(work: Work, name: TableName, state: TableState, lo: int, row
     for table in rows.tables:
         if put_row(work, keys.of_table(keys.TABLE, name), lo, table.data, table.write_id):
             state.describe(table)
+    floor = max(state.loads.floor, work.head.floor)
     for partition in rows.partitions:
-        key = keys.partition(name, partition.values)
-        put_row(work, key, lo, partition.data, partition.write_id, partition.columns_hash)
+        put_row(
+            work,
+            keys.partition(name, partition.values),
+            lo,
+            partition.data,
+            partition.write_id,
+            partition.columns_hash,
+            floor=floor,
+        )
     state.detailed = state.detailed or bool(rows.statistics or rows.constraints)
     if lo >= state.statistics_floor:
         for column in rows.statistics:

@@ -2,11 +2,11 @@
 
 from hive.names import TableName
 from processors.fold.deferred import defer
-from processors.fold.entries import Replaced, delete, delete_below, put, replace
+from processors.fold.entries import Replaced, delete, delete_below, put, reflects, replace
 from processors.fold.work import Work
 from processors.fold.write_ids import note_write
 from state import entries, keys
-from state.entries import Entry
+from state.entries import Entry, Mark
 from state.loads import Doubt
 from state.records.actions import AlterPartition, DropPartitions, PutPartitions
 from state.records.objects import PartitionImage
@@ -16,23 +16,48 @@ from state.tables import TableState
 def put_partitions(work: Work, event: int, action: PutPartitions) -> None:
     name = action.table
     state = work.touch_table(name)
+    if action.added:
+        _add_partitions(work, event, action)
+    elif not defer(work, name, state, event, action):
+        change_partitions(work, event, action)
+    note_write(work, name, state, event, action.write_id)
+
+
+def _add_partitions(work: Work, event: int, action: PutPartitions) -> None:
+    """They weren't there before, so whoever changes them from here on has read them so."""
+    name = action.table
+    state = work.touch_table(name)
     watched = state.detailed or state.loads.open is not None
     for partition in action.partitions:
-        key = keys.partition(name, partition.values)
         if watched:
-            same = _columns_are(work, key, event, partition) and not action.truncates
-            if action.added or not same:
-                _end_statistics(work, name, state, event, partition.values, action.added)
+            _end_statistics(work, name, state, event, partition.values, added=True)
+        if state.doubtful:
+            state.doubtful.pop(keys.named_values(partition.values), None)
         put(
             work,
             state.loads,
-            key,
+            keys.partition(name, partition.values),
             event,
             partition.data,
             partition.write_id,
             partition.columns_hash,
+            Mark.ORDERED,
         )
-    note_write(work, name, state, event, action.write_id)
+
+
+def change_partitions(work: Work, event: int, action: PutPartitions) -> None:
+    """What ALTER_PARTITIONS does: the event doesn't tell what its writer had read, but that it held
+    the rows of the partitions."""
+    name = action.table
+    state = work.touch_table(name)
+    for partition in action.partitions:
+        key = keys.partition(name, partition.values)
+        same = _columns_are(work, key, event, partition) and not action.truncates
+        if state.detailed and not same:
+            _end_statistics(work, name, state, event, partition.values, added=False)
+        entry = _entry(event, partition)._replace(mark=Mark.ORDERED)
+        replaced = replace(work, state.loads, key, event, entry, None)
+        _doubt_unless_known(work, name, state, event, partition.values, replaced, ordered=True)
 
 
 def alter_partition(work: Work, event: int, action: AlterPartition) -> None:
@@ -52,9 +77,26 @@ def change_partition(work: Work, event: int, action: AlterPartition) -> None:
     key = keys.partition(name, partition.values)
     if state.detailed and (action.truncates or not _columns_are(work, key, event, partition)):
         _end_statistics(work, name, state, event, partition.values, added=False)
-    entry = _entry(event, partition)
-    if replace(work, state.loads, key, event, entry, action.before) is Replaced.CONFLICT:
-        work.doubt_table(name, state, event, Doubt.CONFLICT)
+    replaced = replace(work, state.loads, key, event, _entry(event, partition), action.before)
+    _doubt_unless_known(work, name, state, event, partition.values, replaced)
+
+
+def _doubt_unless_known(
+    work: Work,
+    name: TableName,
+    state: TableState,
+    event: int,
+    values: tuple[str, ...],
+    replaced: Replaced,
+    *,
+    ordered: bool = False,
+) -> None:
+    """A change of a partition that isn't there, as far as is known, is another's write over a drop,
+    or the state before was in doubt."""
+    if replaced is Replaced.CONFLICT or (
+        replaced is Replaced.ABSENT and state.loads.complete(work.head.floor)
+    ):
+        work.doubt_object(name, state, event, values, ordered=ordered)
 
 
 def drop_partitions(work: Work, event: int, action: DropPartitions) -> None:
@@ -63,6 +105,8 @@ def drop_partitions(work: Work, event: int, action: DropPartitions) -> None:
     watched = state.detailed or state.loads.open is not None
     for values in action.partitions:
         delete(work, state.loads, keys.partition(name, values), event)
+        if state.doubtful:
+            state.doubtful.pop(keys.named_values(values), None)
         if watched:
             _end_statistics(work, name, state, event, values, added=True)
     note_write(work, name, state, event)
@@ -88,10 +132,9 @@ def _rename_partition(work: Work, event: int, action: AlterPartition) -> None:
             put(work, loads, new, event, partition.data, partition.write_id, partition.columns_hash)
             work.txn.delete(old)
             return
-        if replaced is Replaced.CONFLICT:
-            work.doubt_table(name, state, event, Doubt.CONFLICT)
-        elif replaced is Replaced.ABSENT and loads.ended and work.txn.get(new) is None:
-            work.doubt_table(name, state, event, Doubt.REWRITTEN)
+        for values, key in ((action.old, old), (partition.values, new)):
+            if not reflects(work, key, event):
+                _doubt_unless_known(work, name, state, event, values, replaced)
     for key in (old, new):
         delete(work, loads, key, event)
 

@@ -1,18 +1,20 @@
 """Column statistics: events name some columns, and the parameters that they changed."""
 
+from hive.events.accuracy import after_statistics, is_of_many
 from hive.names import TableName
-from hive.thrift.binary import decode, replaced
-from hive.thrift.structs import PARTITION, TABLE
-from hive.thrift.types import Struct
+from hive.thrift.binary import decode
+from hive.thrift.binary import replaced as replaced_fields
+from hive.thrift.structs import PARTITION
 from processors.fold.deferred import defer
-from processors.fold.entries import build_on, delete, delete_below, put
+from processors.fold.entries import Replaced, delete, delete_below, put, replace
 from processors.fold.work import Work
 from processors.fold.write_ids import note_write
 from state import entries, keys
-from state.loads import Doubt, Loads
+from state.entries import Entry, Mark
+from state.loads import Doubt
 from state.records.actions import DropStatistics, PutPartitionStatistics, PutTableStatistics
-from state.records.objects import ColumnStatisticsImage
-from state.tables import TableState
+from state.records.objects import ColumnStatisticsImage, fingerprint
+from state.tables import TABLE_ROW, TableState
 
 
 def statistics_key(name: TableName, image: ColumnStatisticsImage) -> bytes:
@@ -45,15 +47,15 @@ def put_table_statistics(work: Work, event: int, action: PutTableStatistics) -> 
 
 def change_table(work: Work, event: int, action: PutTableStatistics) -> None:
     """What new statistics change in the table itself."""
-    name = action.table
+    name, image = action.table, action.image
     state = work.touch_table(name)
-    image = action.image
-    parameters = None if image is None else decode(TABLE, image.data).get("parameters", {})
     key = keys.of_table(keys.TABLE, name)
-    changed = _set_parameters(work, state.loads, key, event, TABLE, parameters, action.write_id)
-    if changed is not None and (image is None or changed != image.data):
-        delete(work, state.loads, key, event)
-        work.doubt_table(name, state, event, Doubt.CONFLICT)
+    entry = Entry(event, b"") if image is None else Entry(event, image.data, image.write_id)
+    before = None if image is None else action.before
+    replaced = replace(work, state.loads, key, event, entry, before)
+    if replaced is Replaced.CONFLICT or TABLE_ROW in state.doubtful:
+        work.doubt_object(name, state, event, TABLE_ROW)
+        work.doubt_statistics(name, state, event, Doubt.CONFLICT)
 
 
 def put_partition_statistics(work: Work, event: int, action: PutPartitionStatistics) -> None:
@@ -70,12 +72,49 @@ def change_partition(work: Work, event: int, action: PutPartitionStatistics) -> 
     name = action.table
     state = work.touch_table(name)
     key = keys.partition(name, action.values)
-    changed = _set_parameters(
-        work, state.loads, key, event, PARTITION, action.parameters, action.write_id
+    value = work.txn.get(key)
+    if value is None or not entries.is_live(value):
+        if state.loads.complete(work.head.floor) and not state.loads.knows(event):
+            _doubt_partition(work, name, state, event, action.values)
+        return
+    stored = entries.decode(value)
+    entry = _with_statistics(state, stored, event, action)
+    before = None if entry is None else fingerprint(stored.data)
+    replaced = replace(work, state.loads, key, event, entry or Entry(event, b""), before)
+    if replaced is Replaced.CONFLICT:
+        _doubt_partition(work, name, state, event, action.values)
+
+
+def _with_statistics(
+    state: TableState, stored: Entry, event: int, action: PutPartitionStatistics
+) -> Entry | None:
+    """A partition after its statistics were written; None where the event doesn't tell that."""
+    if action.parameters is None:
+        return None
+    parameters = after_statistics(
+        decode(PARTITION, stored.data).get("parameters", {}),
+        action.parameters,
+        frozenset(image.column for image in action.columns),
+        transactional=state.managed,
     )
-    if changed is not None and action.parameters is None:
-        delete(work, state.loads, key, event)
-        work.doubt_table(name, state, event, Doubt.CONFLICT)
+    if parameters is None:
+        return None
+    changes: dict[str, object] = {"parameters": parameters}
+    write_id = action.write_id if state.managed and action.write_id > 0 else stored.write_id
+    if write_id != stored.write_id:
+        changes["writeId"] = write_id
+    data = replaced_fields(PARTITION, stored.data, **changes)
+    mark = Mark.ORDERED if is_of_many(action.parameters) else Mark.LIVE
+    return Entry(event, data, write_id, stored.hash, mark)
+
+
+def _doubt_partition(
+    work: Work, name: TableName, state: TableState, event: int, values: tuple[str, ...]
+) -> None:
+    """Its statistics may be those of another partition of this name, which was dropped."""
+    delete_below(work, state.loads, statistics_guard(name, values), event + 1)
+    work.doubt_object(name, state, event, values)
+    work.doubt_statistics(name, state, event, Doubt.CONFLICT)
 
 
 def drop_statistics(work: Work, event: int, action: DropStatistics) -> None:
@@ -118,32 +157,3 @@ def _is_whole(
     if value is None or not entries.is_live(value) or entries.event_of(value) >= event:
         return True
     return not entries.hash_of(value) & ~image.fields
-
-
-def _set_parameters(
-    work: Work,
-    loads: Loads,
-    key: bytes,
-    event: int,
-    struct: Struct,
-    parameters: dict[str, str] | None,
-    write_id: int,
-) -> bytes | None:
-    """The event rewrote the parameters of an object; gives its bytes after that, None where
-    there is nothing to change."""
-    if loads.knows(event):
-        return None
-    value = work.txn.get(key)
-    if value is None or not entries.is_live(value) or entries.event_of(value) >= event:
-        return None
-    entry = entries.decode(value)
-    build_on(work, loads, entry.event, event)
-    if parameters is None:
-        return entry.data
-    changes: dict[str, object] = {"parameters": parameters}
-    if write_id > 0:
-        changes["writeId"] = write_id
-    data = replaced(struct, entry.data, **changes)
-    kept = write_id if write_id > 0 else entry.write_id
-    work.txn.put(key, entries.encode(event, data, kept, entry.hash))
-    return data

@@ -11,13 +11,14 @@ from state.entries import Entry
 from state.loads import Doubt
 from state.records import ResetTable, Scope, ScopeKind
 from state.records.actions import AlterTable, CreateTable, DropTable, RenameTable, Side
-from state.tables import TableState
+from state.tables import TABLE_ROW, FormerName, TableState
 
 
 def create(work: Work, event: int, action: CreateTable) -> None:
     name = action.table.name
     state = work.touch_table(name)
     _clear(work, name, state, event, keys.OF_TABLE)
+    state.doubtful.clear()
     key = keys.of_table(keys.TABLE, name)
     put(work, state.loads, key, event, action.table.data, action.table.write_id)
     if not state.loads.may_include(event):
@@ -44,8 +45,13 @@ def change(work: Work, event: int, action: AlterTable) -> None:
     state = work.touch_table(name)
     key = keys.of_table(keys.TABLE, name)
     entry = Entry(event, image.data, image.write_id)
-    if replace(work, state.loads, key, event, entry, action.before) is Replaced.CONFLICT:
-        work.doubt_table(name, state, event, Doubt.CONFLICT)
+    replaced = replace(work, state.loads, key, event, entry, action.before)
+    if replaced is Replaced.CONFLICT or TABLE_ROW in state.doubtful:
+        work.doubt_object(name, state, event, TABLE_ROW)
+    if image.managed and not state.managed:
+        # Its write ids begin far above those of the transactions that convert it.
+        forget(work, name, event, Cold.CONVERTED)
+        work.signal(Scope(ScopeKind.WRITE_IDS, name), event)
     if not state.loads.may_include(event):
         state.describe(image)
     if action.rewrites and not _bare(work, state):
@@ -63,6 +69,7 @@ def rename(work: Work, event: int, action: RenameTable) -> None:
     if action.sides & Side.NEW and work.lists.allow(name):
         state = work.touch_table(name)
         _clear(work, name, state, event, keys.OF_TABLE)
+        state.note_former_name(FormerName(action.old, event))
         if not state.loads.may_include(event):
             state.describe(action.table)
         state.pending = []
@@ -80,6 +87,7 @@ def drop_table(work: Work, event: int, name: TableName, reason: Cold) -> None:
         return
     state = work.touch_table(name)
     _clear(work, name, state, event, keys.OF_TABLE)
+    state.doubtful.clear()
     forget(work, name, event, reason)
     state.pending = []
     if not state.loads.may_include(event):
@@ -131,5 +139,5 @@ def _clear(
 
 def _bare(work: Work, state: TableState) -> bool:
     """Whether all is known and there is nothing below the table that could be rewritten."""
-    warm = state.loads.cold(work.head.applied, work.head.floor) is None
+    warm = state.cold(work.head.applied, work.head.floor) is None
     return warm and not state.partitioned and not state.detailed

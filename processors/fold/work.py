@@ -15,7 +15,7 @@ from state.kv import Transaction
 from state.loads import Doubt, Loads, OpenLoad
 from state.records import Scope, ScopeKind
 from state.records.objects import DatabaseName
-from state.tables import TableState
+from state.tables import DOUBTFUL_MAX, Doubtful, TableState
 from state.write_id_pages import PrefixPages
 
 K = TypeVar("K")
@@ -170,7 +170,26 @@ class Work:
     def doubt_table(self, name: TableName, state: TableState, event: int, doubt: Doubt) -> None:
         """What is known of a table's rows ends at this event."""
         state.loads.raise_floor(event, doubt)
+        state.doubtful.clear()
         self.signal(Scope(ScopeKind.TABLE, name), event)
+
+    def doubt_object(
+        self,
+        name: TableName,
+        state: TableState,
+        event: int,
+        values: tuple[str, ...],
+        *,
+        ordered: bool = False,
+    ) -> None:
+        """What is known of a table's row, or of one partition, ends at this event."""
+        values = keys.named_values(values)
+        room = values in state.doubtful or len(state.doubtful) < DOUBTFUL_MAX
+        if not state.loads.complete(self.head.floor) or not room:
+            self.doubt_table(name, state, event, Doubt.CONFLICT)
+            return
+        state.doubtful[values] = Doubtful(event, ordered)
+        self.signal(Scope(ScopeKind.OBJECTS, name), event)
 
     def doubt_statistics(
         self, name: TableName, state: TableState, event: int, doubt: Doubt

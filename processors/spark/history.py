@@ -16,10 +16,18 @@ from processors.spark.kafka import source_options
 from processors.spark.scratch import scratch
 from processors.spark.task import telling
 from processors.topic import Bounds, Topic
-from state.export import why_cold
 from state.loads import Cold
 from state.reading import ShardReader
-from state.records import AnyRecord, Change, LoadBegin, LoadEnd, ResetTable, ScopeKind, decode
+from state.records import (
+    AnyRecord,
+    Change,
+    LoadBegin,
+    LoadEnd,
+    Reread,
+    ResetTable,
+    ScopeKind,
+    decode,
+)
 from state.records.actions import AbortTxn, AllocateWriteIds, AnyAction, CommitTxn
 from state.records.objects import DatabaseName
 from state.store import MemoryBudget, Store
@@ -153,7 +161,7 @@ class Coldness:
                 self._touched.update(name_of(action) for action in actions)
             case LoadBegin(scope=scope) | LoadEnd(scope=scope) if scope.kind is ScopeKind.TABLE:
                 self._touched.add(scope.name)
-            case ResetTable(table=table):
+            case ResetTable(table=table) | Reread(table=table):
                 self._touched.add(table)
 
     def look(self, now_ms: int) -> Iterator[Fact]:
@@ -184,8 +192,7 @@ class Coldness:
         state = reader.state(name) if name.table else None
         if state is None:
             return None
-        cold = state.loads.cold(reader.head.applied, reader.head.floor)
-        return None if cold is None else why_cold(cold, state.loads)
+        return state.why_cold(reader.head.applied, reader.head.floor)
 
     def _fact(self, name: TableName, why: str, begin_ms: int, end_ms: int) -> Fact:
         position = self._store.position

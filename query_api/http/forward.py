@@ -10,6 +10,7 @@ import structlog
 from starlette.types import Scope, Send
 
 from query_api.http.messages import Headers
+from query_api.positions import Position, parse_position
 
 FORWARDED: Final = b"metatide-forwarded"
 TIMEOUT: Final = httpx.Timeout(5.0, connect=0.5)
@@ -27,8 +28,10 @@ class Forwarder:
         self._verify: SSLContext | bool = trusted or True
         self._client: httpx.AsyncClient | None = None
 
-    async def forward(self, url: str, scope: Scope, body: bytes, send: Send) -> bool:
-        """Relays the owner's answer; False when it has none."""
+    async def forward(
+        self, url: str, scope: Scope, body: bytes, send: Send, least: Position | None
+    ) -> bool:
+        """Relays the owner's answer; False when it has none, or none up to `least`."""
         path = scope.get("raw_path") or quote(scope["path"]).encode()
         query = scope["query_string"]
         target = (
@@ -42,7 +45,7 @@ class Forwarder:
         if response is None:
             return False
         try:
-            if response.status_code >= 500:
+            if response.status_code >= 500 or not has_reached(response, least):
                 return False
             await _relay(response, send)
         finally:
@@ -90,6 +93,12 @@ class Forwarder:
     async def close(self) -> None:
         if self._client is not None:
             await self._client.aclose()
+
+
+def has_reached(response: httpx.Response, least: Position | None) -> bool:
+    """Whether an owner's answer is as new as was asked for; a refusal has no position."""
+    told = response.headers.get("metatide-position")
+    return least is None or told is None or parse_position(told) >= least
 
 
 async def _relay(response: httpx.Response, send: Send) -> None:

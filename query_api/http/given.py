@@ -8,8 +8,8 @@ import msgspec
 
 from hive.errors import InputError, TooLargeError
 from hive.names import (
-    DEFAULT_CATALOG,
     TableName,
+    default_catalog,
     parse_table_name,
     partition_values,
     table_name,
@@ -78,7 +78,7 @@ class Given:
 
     @property
     def catalog(self) -> str:
-        return self.one("catalog", DEFAULT_CATALOG).lower()
+        return self.one("catalog", default_catalog()).lower()
 
     @property
     def db(self) -> DatabaseName:

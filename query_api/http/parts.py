@@ -10,9 +10,9 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from hive.errors import NoSuchObjectError
-from hive.names import DEFAULT_CATALOG, TableName, parse_table_name, table_name
+from hive.names import TableName, default_catalog, parse_table_name, table_name
 from query_api.http import encode
-from query_api.http.forward import Forwarder
+from query_api.http.forward import Forwarder, has_reached
 from query_api.http.messages import Headers
 from query_api.positions import Position, parse_position
 from query_api.reads import GetTables, ListDatabases, ListTablesOfAll, Read, Rendered, cut
@@ -89,7 +89,7 @@ class Parts:
             *(
                 self._here(read, requirement, some)
                 if url is None
-                else self._there(read, url, headers, some)
+                else self._there(read, requirement, url, headers, some)
                 for url, some in owners.items()
             )
         )
@@ -118,7 +118,12 @@ class Parts:
         return Part(answer.source, answer.reason, answer.position, answer.detail, items)
 
     async def _there(
-        self, read: Splittable, url: str, headers: Headers, names: Sequence[str]
+        self,
+        read: Splittable,
+        requirement: Requirement,
+        url: str,
+        headers: Headers,
+        names: Sequence[str],
     ) -> Part | None:
         path = "/v1/tables"
         parameters: Mapping[str, str | Sequence[str]] = {}
@@ -128,6 +133,8 @@ class Parts:
         body = msgspec.json.encode({"names": names})
         response = await self._forwarder.ask(url + path, parameters, headers, body)
         if response is None or response.status_code != 200:
+            return None
+        if not has_reached(response, requirement.min_position):
             return None
         told = response.headers
         return Part(
@@ -174,7 +181,7 @@ def _of_names(catalog: str) -> Callable[[str], Target]:
 
 def _parameters(read: ListTablesOfAll) -> Mapping[str, str | Sequence[str]]:
     found: dict[str, str | Sequence[str]] = {
-        "catalog": read.catalog or DEFAULT_CATALOG,
+        "catalog": read.catalog or default_catalog(),
         "pattern": read.pattern,
         "type": read.types,
         "after": read.page.after,

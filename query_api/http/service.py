@@ -30,7 +30,7 @@ from query_api.http.messages import (
 from query_api.http.metrics import Metrics
 from query_api.http.parts import Parts
 from query_api.reads import Read, Rendered
-from query_api.requirement import PARAMETERS, Defaults, parse_requirement
+from query_api.requirement import PARAMETERS, Defaults, Requirement, parse_requirement
 from query_api.resolver.resolver import Answer, Resolver
 from query_api.shards import Views
 
@@ -114,7 +114,7 @@ class Service:
         in_headers = _in_headers(scope)
         asked = given.requirement(in_headers)
         requirement = parse_requirement(asked, read.of_table, self.settings.defaults)
-        if await self._forward(read, scope, body, send):
+        if await self._forward(read, requirement, scope, body, send):
             return
         answer: Answer[Any] | None = None
         if header(scope, FORWARDED) is None:
@@ -133,7 +133,9 @@ class Service:
             await send_lines(send, endpoint.lines(answer.value), headers)
         else:
             by_consistency = in_headers.keys() <= {_HEADERS[CONSISTENCY]}
-            if answer.moment is not None and scope["method"] == "GET" and by_consistency:
+            # What is kept is compared with the database, and with no position in the query.
+            keeps = by_consistency and requirement.min_position is None
+            if answer.moment is not None and scope["method"] == "GET" and keeps:
                 count = partial(self.metrics.served_kept, answer.reason, type(read).__name__)
                 latest_of = answer.moment.targets if requirement.latest else ()
                 kept = Kept(answer.moment, latest_of, answer.value, headers, count)
@@ -141,7 +143,9 @@ class Service:
                 self.kept.put((scope["path"], scope["query_string"], consistency), kept)
             await send_body(scope, send, answer.value, headers)
 
-    async def _forward(self, read: Read[Any], scope: Scope, body: bytes, send: Send) -> bool:
+    async def _forward(
+        self, read: Read[Any], requirement: Requirement, scope: Scope, body: bytes, send: Send
+    ) -> bool:
         """To the one owner of all that is read, if that is another worker; once."""
         source = self._views.source
         shards = {self._views.shard_of(target) for target in read.targets}
@@ -150,7 +154,7 @@ class Service:
         url = source.owner_url(number)
         if url is None or header(scope, FORWARDED) is not None:
             return False
-        return await self.forwarder.forward(url, scope, body, send)
+        return await self.forwarder.forward(url, scope, body, send, requirement.min_position)
 
     async def _fail(self, began: "_Began", status: int, detail: str, headers: Headers) -> None:
         self.metrics.refused(status)

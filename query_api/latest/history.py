@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
+from hive.names import TableName
 from query_api.latest.log import ThinRow
 from query_api.latest.touched import EVERYTHING, WITH_MESSAGE, Touched, touched
 
@@ -23,6 +24,8 @@ class History:
         self._epoch = 0
         self._rewound = -1
         self._rows: dict[int, tuple[_Mark, Touched]] = {}
+        self.former_names: dict[TableName, tuple[TableName, ...]] = {}
+        """What renamed tables were called before: rows may still name them so."""
         self._oldest = self._newest = 0
 
     def is_rewound(self, epoch: int) -> bool:

@@ -95,4 +95,5 @@ class LatestIndex:
         first = min(applied)
         tail = self._read(first, self._history.known_up_to(first))
         self._history.check_position(epoch, max(applied), tail.current)
-        return LatestLog(epoch, tail.current, self._history.note(epoch, tail.rows))
+        rows = self._history.note(epoch, tail.rows)
+        return LatestLog(epoch, tail.current, rows, self._history.former_names)

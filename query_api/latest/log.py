@@ -1,6 +1,7 @@
 """The end of the notification log as one read showed it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from hive.events.row import NotificationRow
@@ -19,9 +20,17 @@ ROWS_MAX: Final = 1000
 class LatestLog:
     """What happened up to the event that was the current one at the time of a read."""
 
-    def __init__(self, epoch: int, current: int, rows: Sequence[tuple[int, Touched]]) -> None:
-        """`rows`: event ids, ascending, with what they touched."""
+    def __init__(
+        self,
+        epoch: int,
+        current: int,
+        rows: Sequence[tuple[int, Touched]],
+        former_names: Mapping[TableName, Sequence[TableName]] = MappingProxyType({}),
+    ) -> None:
+        """`rows`: event ids, ascending, with what they touched. A row that touches a former name
+        of a table touches the table."""
         self.epoch = epoch
+        self._former_names = former_names
         self.current = current
         self._known_after = current
         self._everything = 0
@@ -39,12 +48,15 @@ class LatestLog:
             return Current(self.current)
         if applied < self._known_after:
             return Current(self.current, Reason.GAP)
-        if target.is_of_table:
-            last = self._tables.get(target.name, 0)
-        else:
-            last = self._others.get(target, 0)
-        blocked = Reason.BEHIND if max(last, self._everything) > applied else None
-        return Current(self.current, blocked)
+        last = max(self._last_of(target), self._everything)
+        return Current(self.current, Reason.BEHIND if last > applied else None)
+
+    def _last_of(self, target: Target) -> int:
+        """The last event that touched a target by one of its names; 0 for none."""
+        if not target.is_of_table:
+            return self._others.get(target, 0)
+        names = (target.name, *self._former_names.get(target.name, ()))
+        return max(self._tables.get(name, 0) for name in names)
 
     def leaves(self, targets: Iterable[Target], reached: Position) -> bool:
         """Whether all that were complete up to `reached` are so up to the current event."""

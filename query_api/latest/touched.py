@@ -8,7 +8,7 @@ from hive.errors import EventError
 from hive.events import kinds
 from hive.events.decode import HARMLESS, decode
 from hive.events.row import NotificationRow
-from hive.names import DEFAULT_CATALOG, TableName, table_name
+from hive.names import TableName, default_catalog, table_name
 from query_api.targets import Kind, Target
 
 WITH_MESSAGE: Final = ("ALTER_TABLE", "ADD_FOREIGNKEY")
@@ -63,7 +63,7 @@ def touched(row: NotificationRow) -> Touched:
         return _touched_by_message(row)
     if not row.db_name:
         return EVERYTHING
-    db = TableName((row.cat_name or DEFAULT_CATALOG).lower(), row.db_name.lower(), "")
+    db = TableName((row.cat_name or default_catalog()).lower(), row.db_name.lower(), "")
     if kind in _DATABASE:
         of_catalog = Target(Kind.DATABASES, TableName(db.catalog, "", ""))
         return Touched(others=(Target(Kind.DATABASE, db), Target(Kind.NAMES, db), of_catalog))

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from hive.names import TableName
 from hive.write_ids.lists import WriteIdList
 from query_api.positions import Position
 from query_api.reasons import Reason
@@ -28,6 +29,8 @@ class Facts(msgspec.Struct, frozen=True):
     """It contains a write that may be aborted."""
     write_ids: WriteIdList | None = None
     """None where they aren't known, or weren't asked for."""
+    former_names: tuple[TableName, ...] = ()
+    """What the table was called before a rename, as late events may still name it."""
 
 
 class Current(msgspec.Struct, frozen=True):

@@ -11,13 +11,14 @@ from query_api.reasons import Reason
 from query_api.resolver.facts import Facts
 from query_api.resolver.silent import database_is_silent, is_replicated, table_is_silent
 from query_api.targets import Kind, Target
+from state import keys
 from state.entries import Entry
-from state.export import why_cold
 from state.heads import Head
 from state.loads import Cold, Loads
 from state.reading import ShardReader
+from state.records.actions import MISNAMED_EVENTS_MAX
 from state.records.objects import ConstraintKind
-from state.tables import TableState
+from state.tables import TABLE_ROW, TableState
 
 
 def look(reader: ShardReader, target: Target, *, with_ids: bool) -> Facts:
@@ -65,6 +66,7 @@ def _look_at_table(
         table_id=state.id if table is not None else 0,
         pending=ids is not None and state.is_pending(ids),
         write_ids=ids.snapshot() if ids is not None and known else None,
+        former_names=_former_names(state, reader.head.applied) if state.former_names else (),
     )
 
 
@@ -72,20 +74,37 @@ def _why_cold(
     reader: ShardReader, target: Target, state: TableState, table: Entry | None
 ) -> str | None:
     head, loads = reader.head, state.loads
-    if target.kind is Kind.STATISTICS:
-        cold = state.statistics_cold(head.applied, head.floor)
-        if cold is Cold.DOUBT and loads.cold(head.applied, head.floor) is None:
-            return f"{cold}: {state.statistics_doubt}"
-    else:
-        cold = loads.cold(head.applied, head.floor)
+    cold = loads.cold(head.applied, head.floor)
     if cold is None:
+        if state.doubtful and _is_doubtful(state, target):
+            return state.why_cold(head.applied, head.floor)
+        if target.kind is Kind.STATISTICS:
+            cold = state.statistics_cold(head.applied, head.floor)
+            return None if cold is None else f"{cold}: {state.statistics_doubt}"
         return None
     alone = _is_sure(table, loads, head)
     if target.kind is Kind.PARTITION:
         alone = alone and _is_sure(reader.partition(target.name, target.values), loads, head)
     elif target.kind is not Kind.TABLE:
         alone = False
-    return None if alone else why_cold(cold, loads)
+    return None if alone else loads.describe(cold)
+
+
+def _is_doubtful(state: TableState, target: Target) -> bool:
+    """Whether a warm table has objects in doubt that a target is made of."""
+    if TABLE_ROW in state.doubtful:
+        return True
+    match target.kind:
+        case Kind.TABLE | Kind.CONSTRAINTS:
+            return False
+        case Kind.PARTITION:
+            return keys.named_values(target.values) in state.doubtful
+    return True
+
+
+def _former_names(state: TableState, applied: int) -> tuple[TableName, ...]:
+    oldest = applied - MISNAMED_EVENTS_MAX
+    return tuple(former.name for former in state.former_names if former.event >= oldest)
 
 
 def _is_sure(entry: Entry | None, loads: Loads, head: Head) -> bool:
@@ -135,7 +154,7 @@ def _list_is_cold(reader: ShardReader, loads: Loads | None) -> tuple[Reason | No
     if loads is None:
         return Reason.COLD, Cold.NEVER_LOADED
     cold = loads.cold(reader.head.applied, reader.head.floor)
-    return (None, "") if cold is None else (Reason.COLD, why_cold(cold, loads))
+    return (None, "") if cold is None else (Reason.COLD, loads.describe(cold))
 
 
 _LOOKS: Final[dict[Kind, Callable[[ShardReader, Target, Position], Facts]]] = {

@@ -39,6 +39,7 @@ LATEST_WAIT_S: Final = 0.005
 """How long `latest` waits for a shard. Meanwhile the database is asked, unless the caller said how
 long to wait: it answers sooner than many an event comes, and those that come later cost most."""
 POSITION_WAIT_S: Final = 0.25
+RETRY_AFTER_S: Final = 1.0
 LONG_READS: Final = 4
 """So many reads that take long go on at a time, each in a thread."""
 _STORE_ERRORS: Final = (ClosedStoreError, ColdShardError)
@@ -130,7 +131,7 @@ class Resolver:
                     f"{found.judged.target.name} has write ids: pass write_ids and a positive "
                     "table_id, or ask for consistency latest"
                 )
-            return await self._from_database(found, rival)
+            return await self._from_database(found, rival, requirement.min_position)
         finally:
             rival.leave()
 
@@ -222,10 +223,14 @@ class Resolver:
         return found.value, Position(reached.epoch, found.event)
 
     async def _from_database(
-        self, miss: Miss, rival: Rival[tuple[A | NoSuchObjectError, Position]]
+        self,
+        miss: Miss,
+        rival: Rival[tuple[A | NoSuchObjectError, Position]],
+        least: Position | None,
     ) -> Answer[A]:
         try:
             value, position = await rival.answer()
+            _check_reached(position, least)
         except UnansweredError as error:
             raise UnansweredError(
                 f"{error}; the cache does not because of: {miss.reason}", error.retry_after_s
@@ -358,6 +363,8 @@ class _Sight:
             return _store_error(target, str(error))
         if facts.refused is None and self._is_of_another_history(facts.reached.epoch):
             facts = msgspec.structs.replace(facts, refused=Reason.REWOUND)
+        if facts.former_names:
+            self._history.former_names[target.name] = facts.former_names
         current = None
         if self._found is not None:
             current = self._found.about(target, facts.reached.event)
@@ -400,6 +407,15 @@ def _serve(read: Read[A], judged: Sequence[Judged]) -> Answer[A]:
 def _may_serve(judged: Judged) -> bool:
     """Whether all but what only the database can tell speaks for it."""
     return judged.verdict.serves or judged.verdict.reason is Reason.UNREAD
+
+
+def _check_reached(position: Position, least: Position | None) -> None:
+    """The database may be a replica that lags, or of an earlier epoch than who asks has seen."""
+    if least is not None and position < least:
+        raise UnansweredError(
+            f"the metastore's database has reached {position}, and does not answer for {least}",
+            RETRY_AFTER_S,
+        )
 
 
 def _first_miss(judged: Sequence[Judged]) -> Judged | None:

@@ -49,6 +49,8 @@ class Unable(StrEnum):
     """The arguments aren't what this method takes."""
     SHADOW = "shadow"
     """The metastore answers, so that the cache's answer can be compared with it."""
+    CATALOG = "catalog"
+    """A metastore has another default catalog than was declared."""
     FAILED = "failed"
     """Answering failed."""
 

@@ -308,8 +308,8 @@ class ClientCalls:
         self._connection.done()
 
     async def _forward(self, message: Message, call: Call, relay: Relay, shard: int) -> None:
-        answer = await self._hub.peers.ask(shard, call)
-        if answer is None:
+        answer, least = await self._hub.peers.ask(shard, call), call.min_position
+        if answer is None or (least is not None and answer.position < least):
             self._relay(message, relay.reason, call)
         else:
             self._reply(message, answer)

@@ -71,6 +71,11 @@ class KeptReplies:
         while self._bytes > BYTES_MAX:
             self._drop(next(iter(self._kept)))
 
+    def clear(self) -> None:
+        """Drops all of them."""
+        self._kept.clear()
+        self._bytes = 0
+
     def _drop(self, call: bytes) -> None:
         dropped = self._kept.pop(call, None)
         if dropped is not None:

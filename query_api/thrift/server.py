@@ -98,6 +98,10 @@ class ThriftServer:
         # Connections hear of their end in the next turn of the event loop.
         await asyncio.sleep(0)
 
+    def forget(self) -> None:
+        """Keeps no reply that was given until now."""
+        self._hub.kept.clear()
+
     @property
     def differences(self) -> list[Difference]:
         """What shadow mode found, the latest last."""

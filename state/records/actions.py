@@ -5,6 +5,7 @@ actions where the two shards are one, so an interval of event ids is never split
 """
 
 from enum import IntFlag
+from typing import Final
 
 import msgspec
 
@@ -87,8 +88,8 @@ class AlterPartition(Action, frozen=True, tag="ap"):
     table: TableName
     write_id: Long
     old: tuple[str, ...]
-    before: int
-    """The fingerprint of the partition that the writer had read."""
+    before: int | None
+    """The fingerprint of the partition that the writer had read; None as in AlterTable."""
     partition: PartitionImage
     truncates: bool
 
@@ -107,6 +108,8 @@ class PutTableStatistics(Action, frozen=True, tag="ts"):
     write_id: Long
     columns: tuple[ColumnStatisticsImage, ...]
     image: TableImage | None
+    before: int | None = None
+    """The fingerprint of the table that the writer had read."""
 
 
 class PutPartitionStatistics(Action, frozen=True, tag="ps"):
@@ -173,6 +176,9 @@ class PutDatabase(Action, frozen=True, tag="pd"):
     """CREATE_DATABASE or ALTER_DATABASE; it goes to every shard."""
 
     database: DatabaseImage
+    altered: bool = False
+    before: int | None = None
+    """The fingerprint of the database that the writer of an alter had read."""
 
 
 class DropDatabase(Action, frozen=True, tag="dd"):
@@ -222,6 +228,18 @@ class Undecodable(Action, frozen=True, tag="xx"):
     """None for everything."""
 
 
+MISNAMED_EVENTS_MAX: Final = 5_000
+"""No transaction of a metastore goes on while so many others commit: from a rename on, so many
+events may name the table as it was called before."""
+
+
+class Misnamed(Action, frozen=True, tag="mn"):
+    """An event about a table that names it as it was called before a rename: its writer had read
+    the table before that, and what it changed is unknown."""
+
+    table: TableName
+
+
 AnyAction = (
     CreateTable
     | AlterTable
@@ -246,4 +264,5 @@ AnyAction = (
     | PutFunction
     | DropFunction
     | Undecodable
+    | Misnamed
 )

@@ -15,6 +15,8 @@ class Ask(Record, frozen=True, tag="a"):
 
     scope: Scope
     floor: int
+    objects: tuple[tuple[str, ...], ...] = ()
+    """Of the kind OBJECTS: partitions by the values in their names, and () for the table itself."""
 
 
 class Forget(Record, frozen=True, tag="f"):

@@ -50,6 +50,8 @@ class ScopeKind(StrEnum):
     """The tables' names and the functions of one database."""
     DATABASES = "databases"
     """The databases of one catalog."""
+    OBJECTS = "objects"
+    """Some objects of one table: those that events left in doubt."""
 
 
 class Scope(msgspec.Struct, frozen=True, array_like=True):
@@ -99,6 +101,21 @@ class LoadEnd(Record, frozen=True, tag="le"):
     chunks: Natural
 
 
+class Reread(Record, frozen=True, tag="rr"):
+    """Some objects of one table as they were at event `at`, read in one transaction.
+
+    They stand for objects in doubt and for nothing else; one without a row wasn't there.
+    """
+
+    table: TableName
+    at: Natural
+    table_id: Long
+    """Of the table that had this name then; 0 where there was none."""
+    objects: tuple[tuple[str, ...], ...]
+    """Partitions by the values in their names, and () for the table itself."""
+    rows: Rows
+
+
 class OpenTransactions(Record, frozen=True, tag="ot"):
     """The transactions that the metastore holds open as of event `at`."""
 
@@ -144,6 +161,7 @@ AnyRecord = (
     | LoadBegin
     | LoadRows
     | LoadEnd
+    | Reread
     | OpenTransactions
     | Reset
     | ResetTable

@@ -8,7 +8,7 @@ from typing import Final
 from state import keys
 from state.store.options import KIB, Family
 
-STORE_FORMAT: Final = 2
+STORE_FORMAT: Final = 3
 """`Identity.format_version` of the stores of shards."""
 
 SHARD_FAMILIES: Final = (

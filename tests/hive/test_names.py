@@ -2,16 +2,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hive.errors import NameFormatError
+from hive.errors import InputError, NameFormatError
 from hive.names import (
+    DEFAULT_CATALOG,
     DEFAULT_PARTITION,
     TableName,
+    default_catalog,
     escape_path_part,
     parse_table_name,
     partition_items,
     partition_name,
     partition_names,
     partition_values,
+    set_default_catalog,
     table_name,
     unescape_path_part,
 )
@@ -95,3 +98,19 @@ def test_keys_and_values_must_be_as_many() -> None:
 def test_many_names_are_those_of_each(many: list[list[str]]) -> None:
     keys = ["ds", "100%"]
     assert partition_names(keys, many) == [partition_name(keys, values) for values in many]
+
+
+@pytest.mark.parametrize("text", ["", " spark", "a.b", "@hive#"])
+def test_a_default_catalog_is_a_name(text: str) -> None:
+    with pytest.raises(InputError, match="default catalog"):
+        set_default_catalog(text)
+    assert default_catalog() == "hive"
+
+
+def test_names_without_a_catalog_are_of_the_default_one() -> None:
+    set_default_catalog("Spark")
+    try:
+        assert str(parse_table_name("sales.orders")) == "spark.sales.orders"
+        assert str(parse_table_name("hive.sales.orders")) == "hive.sales.orders"
+    finally:
+        set_default_catalog(DEFAULT_CATALOG)

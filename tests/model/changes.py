@@ -5,11 +5,20 @@ from typing import Any
 
 import msgspec
 
-from connectors.translate import EVERYWHERE, Addressed, database_of
+from connectors.translate import EVERYWHERE, Addressed, database_of, misnamed
 from hive.names import TableName
 from state.records import actions as a
 from state.records.objects import DatabaseImage, DatabaseName, FunctionImage, fingerprint
-from tests.model.content import Content, Table, TableRow, number_bytes, table_bytes, with_parameter
+from tests.model.content import (
+    Content,
+    DatabaseRow,
+    Table,
+    TableRow,
+    database_bytes,
+    number_bytes,
+    table_bytes,
+    with_parameter,
+)
 from tests.model.metastore import DBS, TABLES, Metastore
 from tests.model.picks import Picks
 
@@ -113,7 +122,7 @@ def alter_table(store: Metastore, picks: Picks) -> None:
         return
     current = store.now.content.tables[name]
     txn, write_id = writer(store, picks, name, managed=current.row.managed)
-    read = picks.of(_earlier_rows(store, current))
+    read = picks.of(earlier_rows(store, current))
     changes = _table_changes(store, picks, write_id, read)
     written, stored = read._replace(**changes), current.row._replace(**changes)
     rewrites = written.columns != read.columns
@@ -133,7 +142,7 @@ def alter_table(store: Metastore, picks: Picks) -> None:
     save(store, txn, text + stale, table, action)
 
 
-def _earlier_rows(store: Metastore, table: Table) -> list[TableRow]:
+def earlier_rows(store: Metastore, table: Table) -> list[TableRow]:
     """The row, and what it was before under this name and id."""
     rows = [table.row]
     for moment in reversed(store.history.moments[-12:]):
@@ -169,29 +178,90 @@ def _rewritten(store: Metastore, picks: Picks, table: Table) -> Table:
     return replace(table, statistics=kept, constraints=constraints)
 
 
+def alter_renamed(store: Metastore, picks: Picks) -> None:
+    """By a writer that had read a table before it was renamed: its event has the old name."""
+    name = _table(store, picks)
+    if name is None or not _former_names(store, name):
+        return
+    table = store.now.content.tables[name]
+    content = store.now.content
+    if picks.below(4) == 3:
+        _happen_misnamed(store, name, "drop", _without(content.tables, name))
+        return
+    changes: dict[str, Any] = picks.of(
+        [
+            {"parameters": with_parameter(table.row.parameters, "x", store.number())},
+            {"owner": f"o{store.number()}"},
+        ]
+    )
+    altered = replace(table, row=table.row._replace(**changes))
+    _happen_misnamed(store, name, "alter", {**content.tables, name: altered})
+
+
+def _happen_misnamed(
+    store: Metastore, name: TableName, text: str, tables: dict[TableName, Table]
+) -> None:
+    ids = store.without_ids(name) if name not in tables else {}
+    store.happen(
+        f"{text} {name.in_catalog} by its old name",
+        *misnamed(name),
+        content=replace(store.now.content, tables=tables),
+        **ids,
+    )
+
+
+def _former_names(store: Metastore, name: TableName) -> set[TableName]:
+    """What the table was called in the last moments."""
+    id_ = store.now.content.tables[name].row.id
+    return {
+        table.name
+        for moment in store.history.moments[-12:]
+        for table in moment.content.tables.values()
+        if table.row.id == id_ and table.name != name
+    }
+
+
 def create_database(store: Metastore, picks: Picks) -> None:
     free = [db for db in DBS if db not in store.now.content.databases]
     if free:
         db = picks.of(free)
-        _put_database(store, f"create database {db.db}", db, (db, a.CreateNames(db)))
+        row = DatabaseRow(store.number(), store.number())
+        action = a.PutDatabase(DatabaseImage(db, database_bytes(row)))
+        _put_database(store, "create", db, row, (EVERYWHERE, action), (db, a.CreateNames(db)))
 
 
 def alter_database(store: Metastore, picks: Picks) -> None:
-    if store.now.content.databases:
-        db = picks.of(list(store.now.content.databases))
-        _put_database(store, f"alter database {db.db}", db)
+    """By a writer that had read it, or an earlier state of it."""
+    if not store.now.content.databases:
+        return
+    db = picks.of(list(store.now.content.databases))
+    current = store.now.content.databases[db]
+    read = picks.of([*[current] * 6, *_earlier_databases(store, db)])
+    change = {picks.of(["parameters", "owner"]): store.number()}
+    image = DatabaseImage(db, database_bytes(read._replace(**change)))
+    action = a.PutDatabase(image, altered=True, before=fingerprint(database_bytes(read)))
+    stale = " (read before another's write)" if read != current else ""
+    _put_database(store, f"alter{stale}", db, current._replace(**change), (EVERYWHERE, action))
 
 
-def _put_database(store: Metastore, text: str, db: DatabaseName, *more: Addressed) -> None:
+def _earlier_databases(store: Metastore, db: DatabaseName) -> list[DatabaseRow]:
+    rows: list[DatabaseRow] = []
+    for moment in reversed(store.history.moments[-12:]):
+        row = moment.content.databases.get(db)
+        if row is None:
+            break
+        if row not in rows:
+            rows.append(row)
+    return rows
+
+
+def _put_database(
+    store: Metastore, text: str, db: DatabaseName, row: DatabaseRow, *addressed: Addressed
+) -> None:
     content = store.now.content
-    number = store.number()
-    image = DatabaseImage(db, number_bytes(number))
-    databases = {**content.databases, db: number}
+    databases = {**content.databases, db: row}
     store.happen(
-        text,
-        (EVERYWHERE, a.PutDatabase(image)),
-        *more,
-        content=replace(content, databases=databases),
+        f"{text} database {db.db}", *addressed, content=replace(content, databases=databases)
     )
 
 

@@ -39,6 +39,14 @@ class PartitionRow(NamedTuple):
     columns: int = 0
     parameters: Parameters = ()
     write_id: int = 0
+    held: int = 0
+    """The last write that held the row before it read: nobody who holds it after that reads what
+    was there before. Not a part of the object."""
+
+
+class DatabaseRow(NamedTuple):
+    parameters: int
+    owner: int
 
 
 class StatisticsKey(NamedTuple):
@@ -98,7 +106,7 @@ class Content:
     """All of a database server's metadata, as of one event."""
 
     tables: dict[TableName, Table] = field(default_factory=dict)
-    databases: dict[DatabaseName, int] = field(default_factory=dict)
+    databases: dict[DatabaseName, DatabaseRow] = field(default_factory=dict)
     functions: dict[tuple[DatabaseName, str], int] = field(default_factory=dict)
 
     def tables_of(self, db: DatabaseName) -> list[Table]:
@@ -119,6 +127,10 @@ def constraint_image(key: ConstraintKey, row: int) -> ConstraintImage:
 def number_bytes(number: int) -> bytes:
     """The bytes of an object of which nobody looks into."""
     return b"#%d" % number
+
+
+def database_bytes(row: DatabaseRow) -> bytes:
+    return b"#%d,%d" % row
 
 
 @lru_cache(maxsize=10_000)

@@ -1,16 +1,19 @@
 """What users do to partitions, statistics and constraints, and to transactions."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
 import msgspec
 
+from hive.events import accuracy
 from hive.names import TableName
 from state.records import actions as a
-from state.records.objects import ConstraintKind, fingerprint
-from tests.model.changes import save, writer
+from state.records.objects import ColumnStatisticsImage, ConstraintKind, fingerprint
+from tests.model.changes import earlier_rows, save, writer
 from tests.model.content import (
     ConstraintKey,
+    Parameters,
     PartitionRow,
     StatisticsKey,
     StatisticsRow,
@@ -19,6 +22,7 @@ from tests.model.content import (
     constraint_image,
     partition_image,
     statistics_image,
+    table_bytes,
     with_parameter,
 )
 from tests.model.metastore import TABLES, Metastore
@@ -36,7 +40,12 @@ def add_partitions(store: Metastore, picks: Picks) -> None:
         return
     txn, write_id = writer(store, picks, table.name, managed=table.row.managed)
     rows = {
-        values: PartitionRow(table.row.columns, with_parameter((), "x", store.number()), write_id)
+        values: PartitionRow(
+            table.row.columns,
+            with_parameter((), "x", store.number()),
+            write_id,
+            store.number(),
+        )
         for values in picks.some(free)
     }
     images = tuple(partition_image(*entry) for entry in rows.items())
@@ -46,7 +55,8 @@ def add_partitions(store: Metastore, picks: Picks) -> None:
 
 
 def alter_partitions(store: Metastore, picks: Picks) -> None:
-    """Several at once, without a word on what was before."""
+    """Several at once, without a word on what the writer had read: the rows, or an earlier state
+    of them, but none from before the last writer that held them, as this one does."""
     table = _table(store, picks, partitioned=True)
     if table is None or not table.partitions:
         return
@@ -54,14 +64,21 @@ def alter_partitions(store: Metastore, picks: Picks) -> None:
     changed_values = picks.some(list(table.partitions))
     partitions = dict(table.partitions)
     truncates = picks.below(4) == 3
+    written: dict[Values, PartitionRow] = {}
+    stale = ""
     for values in changed_values:
-        old = partitions[values]
-        partitions[values] = _altered(store, picks, old, write_id)
-        if truncates or partitions[values].columns != old.columns:
+        current = partitions[values]
+        earlier = _earlier(store, table, values)
+        read = picks.of([row for row in earlier if row.held == current.held])
+        stale = stale or (" (read before another's write)" if read != current else "")
+        written[values] = _altered(store, picks, read, write_id)
+        merged = _merged(current, read, written[values])
+        partitions[values] = merged._replace(held=store.number())
+        if truncates or written[values].columns != read.columns:
             table = table.without_statistics(values)
-    images = tuple(partition_image(values, partitions[values]) for values in changed_values)
+    images = tuple(partition_image(values, row) for values, row in written.items())
     action = a.PutPartitions(table.name, write_id, images, added=False, truncates=truncates)
-    text = f"alter {_texts(changed_values)} of"
+    text = f"alter {_texts(changed_values)}{stale} of"
     save(store, txn, text, replace(table, partitions=partitions), action)
 
 
@@ -79,7 +96,7 @@ def alter_partition(store: Metastore, picks: Picks) -> None:
     new = picks.of([old, old, *(values for values in VALUES if values not in table.partitions)])
     truncates = picks.below(4) == 3
     partitions = {values: row for values, row in table.partitions.items() if values != old}
-    partitions[new] = written if read == current else _merged(current, read, written)
+    partitions[new] = _merged(current, read, written)._replace(held=current.held)
     statistics = dict(table.statistics)
     for key in [key for key in statistics if key.values == old]:
         row = statistics.pop(key)
@@ -151,23 +168,89 @@ def update_statistics(store: Metastore, picks: Picks) -> None:
         for column in picks.some(COLUMNS)
     }
     columns = tuple(statistics_image(*entry) for entry in rows.items())
+    names = [key.column for key in rows]
+    changed = replace(table, statistics={**table.statistics, **rows})
+    text, changed, action = (
+        _of_table(store, picks, changed, columns, names, write_id)
+        if values is None
+        else _of_partition(store, picks, changed, values, columns, names, write_id)
+    )
+    save(store, txn, f"{engine} statistics{text} of", changed, action)
+
+
+Columns = tuple[ColumnStatisticsImage, ...]
+
+
+def _of_table(
+    store: Metastore,
+    picks: Picks,
+    table: Table,
+    columns: Columns,
+    names: list[str],
+    write_id: int,
+) -> tuple[str, Table, a.AnyAction]:
+    """By a writer that had read the table, or an earlier state of it. Perhaps not said which."""
+    current, read = table.row, picks.of(earlier_rows(store, table))
+    changes: dict[str, Any] = {
+        "parameters": _accurate(read.parameters, names),
+        "write_id": write_id or read.write_id,
+    }
+    # The metastore writes the whole map that it had read; or only what it changes: who knows.
+    parameters = changes["parameters"]
+    if picks.below(2):
+        parameters = _accurate(current.parameters, names)
+    row = current._replace(parameters=parameters, write_id=write_id or current.write_id)
     told = picks.below(4) < 3
-    old = table.row if values is None else table.partitions[values]
-    parameters = with_parameter(old.parameters, "accurate", store.number())
-    changes: dict[str, Any] = {"parameters": parameters, "write_id": write_id or old.write_id}
-    table = replace(table, statistics={**table.statistics, **rows})
-    action: a.AnyAction
-    if values is None:
-        table = replace(table, row=table.row._replace(**changes))
-        image = msgspec.structs.replace(table.image, write_id=write_id) if told else None
-        action = a.PutTableStatistics(table.name, write_id, columns, image)
+    image = msgspec.structs.replace(
+        Table(table.name, read._replace(**changes)).image, write_id=write_id
+    )
+    before = fingerprint(table_bytes(table.name, read))
+    action = a.PutTableStatistics(
+        table.name, write_id, columns, image if told else None, before if told else None
+    )
+    stale = " (read before another's write)" if read != current else ""
+    return f"{stale}{'' if told else ' (parameters unsaid)'}", replace(table, row=row), action
+
+
+def _of_partition(
+    store: Metastore,
+    picks: Picks,
+    table: Table,
+    values: Values,
+    columns: Columns,
+    names: list[str],
+    write_id: int,
+) -> tuple[str, Table, a.AnyAction]:
+    """Of one, or in the way of many: then the row is held, and only one parameter is told, which
+    may be taken away instead where the table has write ids."""
+    current = table.partitions[values]
+    changes: dict[str, Any] = {"write_id": write_id or current.write_id}
+    how = picks.of(["one", "many", "one", "unsaid"])
+    if how == "many":
+        flag = _accurate(current.parameters, names)
+        stripped = table.row.managed and picks.below(2)
+        kept = tuple((key, value) for key, value in flag if key != accuracy.NAME)
+        row = current._replace(parameters=kept if stripped else flag, held=store.number())
+        said: dict[str, str] | None = {accuracy.NAME: dict(flag)[accuracy.NAME]}
+        text = " in the way of many"
     else:
-        row = table.partitions[values]._replace(**changes)
-        table = replace(table, partitions={**table.partitions, values: row})
-        said = dict(parameters) if told else None
-        action = a.PutPartitionStatistics(table.name, write_id, values, columns, said)
-    text = f"{engine} statistics{'' if told else ' (parameters unsaid)'} of"
-    save(store, txn, f"{text} {_texts([values]) if values else 'table'}", table, action)
+        read = picks.of(_earlier(store, table, values))
+        parameters = _accurate(read.parameters, names)
+        merged = parameters if picks.below(2) else _accurate(current.parameters, names)
+        row = current._replace(parameters=merged)
+        said = dict(parameters) if how == "one" else None
+        text = " (read before another's write)" if read != current else ""
+    partitions = {**table.partitions, values: row._replace(**changes)}
+    action = a.PutPartitionStatistics(table.name, write_id, values, columns, said)
+    return f"{text} {_texts([values])}", replace(table, partitions=partitions), action
+
+
+def _accurate(parameters: Parameters, columns: list[str]) -> Parameters:
+    """With statistics of more columns."""
+    flag = json.loads(dict(parameters).get(accuracy.NAME, "{}"))
+    names = sorted({*flag.get("COLUMN_STATS", {}), *columns})
+    text = json.dumps({"COLUMN_STATS": dict.fromkeys(names, "true")})
+    return tuple(sorted({**dict(parameters), accuracy.NAME: text}.items()))
 
 
 def delete_statistics(store: Metastore, picks: Picks) -> None:

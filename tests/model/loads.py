@@ -1,11 +1,12 @@
 """Loads of the toy metastore's database, read at one moment or over several."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from hive.names import TableName
 from hive.write_ids.lists import WriteIdList
 from hive.write_ids.snapshot import WriteIdRow, loaded_write_ids, open_txns
-from state.records import LoadBegin, LoadEnd, LoadRows, Rows, Scope, ScopeKind
+from state.records import LoadBegin, LoadEnd, LoadRows, Reread, Rows, Scope, ScopeKind
 from state.records.objects import (
     DatabaseImage,
     DatabaseName,
@@ -14,7 +15,7 @@ from state.records.objects import (
     WriteIdsImage,
 )
 from state.records.routing import home_shard, table_shard
-from tests.model.content import number_bytes, partition_image
+from tests.model.content import Values, database_bytes, number_bytes, partition_image
 from tests.model.metastore import DBS, TABLES, Moment
 from tests.model.topic import SHARDS, Topic
 
@@ -101,11 +102,13 @@ class Load:
             case ScopeKind.DATABASES:
                 databases = moment.content.databases.items()
                 found = (
-                    DatabaseImage(db, number_bytes(number))
-                    for db, number in databases
+                    DatabaseImage(db, database_bytes(row))
+                    for db, row in databases
                     if _portion((db.db,)) == portion
                 )
                 return Rows(databases=tuple(found))
+            case ScopeKind.OBJECTS:
+                raise AssertionError("objects are reread")
 
     def _read_ids(self, moment: Moment, statement: int) -> Rows:
         """Transactions, then their write ids, then the next one: the list is made of all."""
@@ -120,6 +123,19 @@ class Load:
             loaded = loaded_write_ids(self.lo, moment.event, self._txns, self._ids, next_id)
             return Rows(write_ids=(WriteIdsImage(loaded.hwm, loaded.open, loaded.aborted),))
         return Rows()
+
+
+def reread(moment: Moment, epoch: int, name: TableName, objects: Iterable[Values]) -> Reread:
+    """These objects of a table as they are now."""
+    table = moment.content.tables.get(name)
+    wanted = tuple(objects)
+    if table is None:
+        return Reread(epoch, name, moment.event, 0, wanted, Rows())
+    rows = Rows(
+        tables=(table.image,) if () in wanted else (),
+        partitions=tuple(table.partition(v) for v in wanted if v in table.partitions),
+    )
+    return Reread(epoch, name, moment.event, table.row.id, wanted, rows)
 
 
 def _table_rows(moment: Moment, name: TableName) -> list[Rows]:

@@ -3,7 +3,7 @@
 from connectors.translate import database_of
 from state.loads import Doubt, Loads
 from state.reading import ShardReader
-from state.records import OpenTransactions, Pause, Scope, SetLists
+from state.records import OpenTransactions, Pause, Scope, ScopeKind, SetLists
 from state.records.routing import home_shard, table_shard
 from tests.model import serving
 from tests.model.loads import NOWHERE, ids_scope, names_scope, table_scope
@@ -49,6 +49,9 @@ def tell_open(world: World) -> None:
 
 
 def load(world: World, shard: int, scope: Scope) -> None:
+    if scope.kind is ScopeKind.OBJECTS:
+        world.reread(shard, scope.name)
+        return
     one = world.new_load(shard, scope)
     one.begin(world.topic)
     world.complete(one)
@@ -63,6 +66,8 @@ def _asked(shard: Shard) -> list[Scope]:
             found[table_scope(name)] = None
         if state is not None and state.ids_loads.open is not None:
             found[ids_scope(name)] = None
+        if state is not None and state.doubtful:
+            found[Scope(ScopeKind.OBJECTS, name)] = None
     for db in reader.database_names():
         if _open(reader.names_loads(db)):
             found[names_scope(db)] = None

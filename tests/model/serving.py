@@ -13,6 +13,7 @@ from hive.write_ids.lists import WriteIdList
 from state.loads import Cold, Loads
 from state.reading import ShardReader
 from state.records.objects import DatabaseName
+from state.tables import TABLE_ROW
 
 
 class Refusal(StrEnum):
@@ -69,7 +70,8 @@ def table(reader: ShardReader, name: TableName, asked: Asked) -> Reason | None:
     state = reader.state(name)
     if state is None:
         return Cold.NEVER_LOADED
-    return _refusal(reader, asked) or _cold(reader, state.loads) or _writes(reader, name, asked)
+    cold = state.cold(reader.head.applied, reader.head.floor)
+    return _refusal(reader, asked) or cold or _writes(reader, name, asked)
 
 
 def statistics(reader: ShardReader, name: TableName, asked: Asked) -> Reason | None:
@@ -86,7 +88,8 @@ def entry(reader: ShardReader, name: TableName, event: int, asked: Asked) -> Rea
     state = reader.state(name)
     if state is None:
         return Cold.NEVER_LOADED
-    if state.loads.tells_alone(event, reader.head.floor):
+    others_in_doubt = _cold(reader, state.loads) is None and TABLE_ROW not in state.doubtful
+    if others_in_doubt or state.loads.tells_alone(event, reader.head.floor):
         return _refusal(reader, asked) or _writes(reader, name, asked)
     return table(reader, name, asked)
 

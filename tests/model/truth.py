@@ -13,6 +13,7 @@ from tests.model.content import (
     Content,
     Table,
     constraint_image,
+    database_bytes,
     number_bytes,
     partition_image,
     statistics_image,
@@ -50,7 +51,7 @@ class Truth:
                 )
         if serving.databases(reader, "hive", asked) is None:
             self.served["databases"] += 1
-            truth = {db.db: number_bytes(n) for db, n in content.databases.items()}
+            truth = {db.db: database_bytes(row) for db, row in content.databases.items()}
             assert {name: entry.data for name, entry in reader.databases("hive")} == truth
 
     def _check_table(

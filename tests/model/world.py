@@ -7,6 +7,7 @@ there is to choose from when the step comes; one for which there is nothing to d
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
+from hive.names import TableName
 from processors.fold import Fold
 from state.reading import ShardReader
 from state.records import (
@@ -14,6 +15,7 @@ from state.records import (
     LoadBegin,
     OpenTransactions,
     Pause,
+    Reread,
     ResetTable,
     Scope,
     ScopeKind,
@@ -22,7 +24,7 @@ from state.records import (
 from state.records.routing import table_shard
 from state.store import MemoryStore, Position
 from tests.model import changes, details, show
-from tests.model.loads import Load, places, table_scope
+from tests.model.loads import Load, places, reread, table_scope
 from tests.model.metastore import TABLES, History, Metastore
 from tests.model.picks import Picks
 from tests.model.topic import SHARDS, Publisher, Topic
@@ -48,6 +50,14 @@ class Shard:
     def reader(self) -> ShardReader:
         return ShardReader(self.store.snapshot())
 
+    def doubtful(self) -> list[tuple[TableName, list[tuple[str, ...]]]]:
+        """The tables with objects in doubt, and these."""
+        reader = self.reader
+        states = ((name, reader.state(name)) for name in reader.table_names())
+        return [
+            (name, sorted(state.doubtful)) for name, state in states if state and state.doubtful
+        ]
+
     def answer(self, scope: Scope) -> None:
         """A load has begun since that was asked for; one of a table brings its write ids."""
         self.signals.pop(scope, None)
@@ -60,6 +70,8 @@ class Shard:
         for record in records:
             if isinstance(record, LoadBegin):
                 self.answer(record.scope)
+            if isinstance(record, Reread):
+                self.answer(Scope(ScopeKind.OBJECTS, record.table))
             fold.apply(record)
         for signal in fold.flush():
             self.signals[signal.scope] = signal.floor
@@ -77,6 +89,7 @@ class World:
         self.loads: list[Load] = []
         self._check = check
         self._seen_open: list[OpenTransactions] = []
+        self._read_again: list[tuple[int, Reread]] = []
         self._numbers = 0
 
     def run(self, steps: Sequence[Step]) -> None:
@@ -168,6 +181,27 @@ class World:
             if picks.below(8) < 7:
                 load.end(self.topic)
 
+    def read_again(self, picks: Picks) -> None:
+        """A connector reads what a shard's fold has asked for; it publishes that later."""
+        shard = picks.below(SHARDS)
+        asked = self.shards[shard].doubtful()
+        if asked and self._up_to_date:
+            name, objects = picks.of(asked)
+            record = reread(self.store.now, self.topic.epoch, name, picks.some(objects))
+            self._read_again.append((shard, record))
+
+    def tell_again(self, picks: Picks) -> None:
+        if not self._read_again:
+            self.read_again(picks)
+        if self._read_again:
+            shard, record = self._read_again.pop(0)
+            self.topic.send(shard, record)
+
+    def reread(self, shard: int, name: TableName) -> None:
+        """Everything of a table that is in doubt, from one moment."""
+        objects = dict(self.shards[shard].doubtful()).get(name, ())
+        self.topic.send(shard, reread(self.store.now, self.topic.epoch, name, objects))
+
     def see_open(self, picks: Picks) -> None:
         """A connector reads which transactions are open; it publishes that when it comes to it."""
         if self._up_to_date:
@@ -231,6 +265,8 @@ STEPS: Final[dict[str, Callable[[World, Picks], object]]] = {
     "load": World.load,
     "begin_load": World.begin_load,
     "go_on_load": World.go_on_load,
+    "read_again": World.read_again,
+    "tell_again": World.tell_again,
     "see_open": World.see_open,
     "tell_open": World.tell_open,
     "repeat": World.repeat,
@@ -246,6 +282,7 @@ STEPS: Final[dict[str, Callable[[World, Picks], object]]] = {
             changes.drop_table,
             changes.rename_table,
             changes.alter_table,
+            changes.alter_renamed,
             changes.create_database,
             changes.alter_database,
             changes.drop_database,

@@ -149,6 +149,8 @@ class MemoryShard:
 
     def __init__(self, *records: AnyRecord, store: MemoryStore | Store | None = None) -> None:
         self.store = store or MemoryStore()
+        self.signals: set[Scope] = set()
+        """What the fold has asked for."""
         self._offset = 0
         self._moved = asyncio.Condition()
         self.fold(records)
@@ -166,7 +168,7 @@ class MemoryShard:
             txn = self.store.transaction()
             fold = Fold(txn)
             fold.apply(record)
-            fold.flush()
+            self.signals.update(signal.scope for signal in fold.flush())
             self._offset += 1
             self.store.commit(txn, Position(fold.epoch, fold.applied, self._offset))
 

@@ -30,6 +30,7 @@ CAPABILITIES = [
     "CONNECTORWRITE",
 ]
 _CAPABLE = {"processorCapabilities": CAPABILITIES, "processorIdentifier": "metatide-test"}
+_INSERT_ONLY_TABLES = 2
 _TIMEOUT_MS = 60_000
 
 Constraints = Mapping[str, Sequence[Any]]
@@ -56,11 +57,9 @@ class HmsClient(Transactions):
             dbName=database,
             tblName=name,
             catName="hive",
+            capabilities=self.t.ClientCapabilities(values=[_INSERT_ONLY_TABLES]),
             validWriteIdList=valid_write_ids,
             id=table_id,
-            capabilities=self.t.ClientCapabilities(
-                values=[self.t.ClientCapability.INSERT_ONLY_TABLES]
-            ),
             **_CAPABLE,
         )
         return self.rpc.get_table_req(request).table

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from hive.names import DEFAULT_CATALOG
+from hive.names import default_catalog
 from hive.reader.rows.details import Details, Kind
 from hive.reader.rows.principals import owner_type
 from hive.thrift.binary import encode
@@ -82,7 +82,9 @@ def stored_database(row: tuple[Any, ...], details: Details) -> StoredDatabase:
             "remote_dbname": own.remote_name if remote else None,
         },
     )
-    return StoredDatabase((own.catalog or DEFAULT_CATALOG).lower(), own.name.lower(), remote, data)
+    return StoredDatabase(
+        (own.catalog or default_catalog()).lower(), own.name.lower(), remote, data
+    )
 
 
 def stored_function(row: tuple[Any, ...], details: Details) -> StoredFunction:

@@ -9,7 +9,6 @@ import msgspec
 
 from hive.errors import MetatideError
 from query_api.shards import Views
-from state.export import why_cold
 from state.loads import Doubt
 from state.reading import ShardReader
 from state.store import Position
@@ -92,11 +91,11 @@ def count_tables(reader: ShardReader) -> TableCounts:
     for name in reader.table_names():
         state = reader.state(name)
         assert state is not None
-        why = state.loads.cold(head.applied, head.floor)
+        why = state.why_cold(head.applied, head.floor)
         exists = reader.table(name) is not None
         if why is None:
             warm += exists
         elif exists or state.loads.doubt is not Doubt.DROPPED:
-            cold[why_cold(why, state.loads)] += 1
+            cold[why] += 1
     named = sum(1 for db in reader.database_names() for _ in reader.names(db))
     return TableCounts(warm, dict(cold), named)

@@ -50,19 +50,27 @@ class CachedMethods:
         self._database = database
         self._defaults = defaults
         self._expressions = expressions
+        self._leaves_all = False
         self.set_warehouse(warehouse)
 
     def set_warehouse(self, warehouse: str) -> None:
         """The metastore's, for managed tables. Until it is known, databases are left to it."""
+        self.warehouse = warehouse
         self._methods = methods(warehouse)
         self._names = frozenset((*self._methods, _CURRENT_EVENT))
         self._remembered = lru_cache(_REMEMBERED)(self._understand)
+
+    def leave_all(self) -> None:
+        """From now on metastores answer everything: names mean something else there."""
+        self._leaves_all = True
 
     @property
     def names(self) -> Set[str]:
         return self._names
 
     def answer_now(self, call: Call) -> Answer | Relay | None:
+        if self._leaves_all:
+            return Relay(Unable.CATALOG)
         method = self._methods.get(call.method)
         if method is None:
             return None
@@ -89,8 +97,10 @@ class CachedMethods:
         return chain.outcome
 
     async def answer(self, call: Call) -> Answer | Relay:
+        if self._leaves_all:
+            return Relay(Unable.CATALOG)
         if call.method == _CURRENT_EVENT:
-            return await self._current_event()
+            return await self._current_event(call.min_position)
         method = self._methods[call.method]
         asked = self._understood(call)
         if asked is Unable.EXPRESSION:
@@ -170,10 +180,12 @@ class CachedMethods:
         elsewhere = miss.reason is Reason.NOT_OWNED
         return Relay(miss.reason, self._resolver.shard_of(miss) if elsewhere else None)
 
-    async def _current_event(self) -> Answer | Relay:
+    async def _current_event(self, least: Position | None) -> Answer | Relay:
         found = await self._database.after_now(self._views.reached)
         if found is None:
             return Relay(Reason.UNREAD)
+        if least is not None and Position(found.epoch, found.current) < least:
+            return Relay(Reason.BEHIND)
         event = STRUCT_ALONE.before + _EVENT(I64, 1, found.current, 0) + STRUCT_ALONE.after
         position = Position(found.epoch, found.current)
         return Answer(event, Source.DATABASE, Reason.DATABASE_ONLY, position)

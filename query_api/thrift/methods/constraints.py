@@ -100,6 +100,7 @@ def get_foreign_keys(given: Arguments) -> Understood:
 def get_all_table_constraints(given: Arguments) -> Understood:
     request = given["request"]
     refuse_unknown(request)
+    names.refuse_without_catalog(request)
     table = names.table_in_catalog(request)
     read = AllConstraints(table, missing=all_kinds([[] for _ in _ALL]))
     return of_request(read, request, table, "tableId")
@@ -124,6 +125,8 @@ def all_kinds(lists: Sequence[Sequence[bytes]]) -> bytes:
 def _of_kind(given: Arguments, kind: ConstraintKind) -> Understood:
     request = given["request"]
     refuse_unknown(request)
+    if kind is not ConstraintKind.PRIMARY_KEY:
+        names.refuse_without_catalog(request)
     table = names.table_in_catalog(request, "db_name", "tbl_name")
     read = Constraints(table, missing=structs([]), kind=kind)
     return of_request(read, request, table, "tableId")

@@ -5,7 +5,7 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from hive.errors import InputError
-from hive.names import DEFAULT_CATALOG
+from hive.names import default_catalog
 from hive.patterns import compile_pattern
 from hive.thrift.view import View
 from query_api.objects import Objects
@@ -42,7 +42,7 @@ class GetDatabase(Read[Outcome], frozen=True):
             return Raised("NoSuchObjectException", f"database {self.db.catalog}.{self.db.db}")
         if is_remote(data):
             return Unable.FORM
-        if self.db.catalog == DEFAULT_CATALOG and self._is_shown_elsewhere(data):
+        if self.db.catalog == default_catalog() and self._is_shown_elsewhere(data):
             return Unable.FORM
         return data
 
@@ -110,7 +110,7 @@ def get_databases(given: Arguments) -> Understood:
 
 def get_all_databases(given: Arguments) -> Understood:
     refuse_unknown(given)
-    return Asked(ListDatabases(DEFAULT_CATALOG, "*"))
+    return Asked(ListDatabases(default_catalog(), "*"))
 
 
 def get_database(given: Arguments, warehouse: str) -> Understood:

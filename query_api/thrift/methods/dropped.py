@@ -23,13 +23,19 @@ class _Successor(NamedTuple):
 
 
 def _one(given: Arguments) -> Arguments:
-    catalog, db = names.place(given.get("db_name"))
-    return {"catName": catalog, "dbName": db, "tblName": given.get("tbl_name")}
+    return {**_place(given), "tblName": given.get("tbl_name")}
 
 
 def _several(given: Arguments) -> Arguments:
-    catalog, db = names.place(given.get("db_name"))
-    return {"catName": catalog, "dbName": db, "tblNames": given.get("tbl_names")}
+    return {**_place(given), "tblNames": given.get("tbl_names")}
+
+
+def _place(given: Arguments) -> Arguments:
+    """Which catalog no catalog means, the metastore knows best."""
+    text = given.get("db_name")
+    catalog, db = names.place(text)
+    named = text is not None and text.startswith("@")
+    return {"catName": catalog, "dbName": db} if named else {"dbName": db}
 
 
 _SUCCESSORS: Final = {

@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from hive.names import DEFAULT_CATALOG
+from hive.names import default_catalog
 from hive.thrift.types import STRUCT
 from hive.thrift.view import TableView, View
 
@@ -17,7 +17,7 @@ class TableFacts(NamedTuple):
     """Read off a table's bytes once."""
 
     type: str
-    in_default_catalog: bool
+    catalog: str
     keys: tuple[str, ...]
     """The names of its partition columns."""
     buckets: int
@@ -25,14 +25,23 @@ class TableFacts(NamedTuple):
     """It has write ids."""
     transactional_text: str
     """As it is stored, in lower case."""
-    insert_only: bool
+    kind: str
+    """As a transactional table says it, in lower case."""
     asks_for: str | None
     """Capabilities that it asks of clients by itself."""
     has_partition_privileges: bool
 
     @property
+    def in_default_catalog(self) -> bool:
+        return self.catalog == default_catalog()
+
+    @property
     def full_acid(self) -> bool:
-        return self.transactional and not self.insert_only
+        return self.transactional and self.kind == "default"
+
+    @property
+    def insert_only(self) -> bool:
+        return self.kind == "insert_only"
 
 
 @lru_cache(maxsize=2048)
@@ -44,12 +53,12 @@ def facts(data: bytes) -> TableFacts:
     kind = (view.parameter("transactional_properties") or "").lower()
     return TableFacts(
         view.table_type,
-        (view.text(_CATALOG) or DEFAULT_CATALOG) == DEFAULT_CATALOG,
+        view.text(_CATALOG) or default_catalog(),
         view.partition_keys,
         0 if descriptor is None else descriptor.i32(_BUCKETS) or 0,
         transactional == "true",
         transactional,
-        kind == "insert_only",
+        kind,
         view.parameter("OBJCAPABILITIES"),
         (view.parameter("PARTITION_LEVEL_PRIVILEGE") or "").lower() == "true",
     )

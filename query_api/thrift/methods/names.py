@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from hive.errors import InputError
-from hive.names import DEFAULT_CATALOG, TableName
+from hive.names import TableName, default_catalog
 from state.records.objects import DatabaseName
 
 
@@ -18,7 +18,7 @@ class Place(NamedTuple):
 def place(text: str | None) -> Place:
     """Reads `db` or `@catalog#db`."""
     if text is None or not text.startswith("@"):
-        return Place(DEFAULT_CATALOG, text)
+        return Place(default_catalog(), text)
     catalog, separator, db = text[1:].partition("#")
     if not separator or not catalog:
         raise InputError(f"{text[:80]!r} names no catalog")
@@ -41,13 +41,19 @@ def table_in_catalog(
     request: Mapping[str, Any], db: str = "dbName", tbl: str = "tblName"
 ) -> TableName:
     """The table of a newer call, which names the catalog apart."""
-    catalog = request.get("catName", DEFAULT_CATALOG)
+    catalog = request.get("catName", default_catalog())
     return TableName(_word(catalog), _word(request.get(db)), _word(request.get(tbl)))
+
+
+def refuse_without_catalog(request: Mapping[str, Any]) -> None:
+    """The metastore does so where its interface requires one."""
+    if "catName" not in request:
+        raise InputError("a request without the catalog that it must have")
 
 
 def database_in_catalog(request: Mapping[str, Any], db: str = "dbName") -> DatabaseName:
     """The database of a newer call."""
-    return DatabaseName(_word(request.get("catName", DEFAULT_CATALOG)), _word(request.get(db)))
+    return DatabaseName(_word(request.get("catName", default_catalog())), _word(request.get(db)))
 
 
 def _word(text: str | None) -> str:

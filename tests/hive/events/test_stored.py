@@ -78,7 +78,7 @@ class Replay:
             case AlterTable():
                 self._compare(event.event_id, event.before, event.before_data)
                 self.tables[event.table] = event.image.data
-                if not event.write_id_known:
+                if not event.known:
                     self.unknown_write_ids.add(event.table)
                 if event.renamed or event.columns_changed:
                     self._forget_partitions(event.before)

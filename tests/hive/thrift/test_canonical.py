@@ -33,7 +33,7 @@ FULL = {
     "parameters": {"x": "y"},
     "skewedInfo": {**EMPTY_SKEW, "skewedColNames": ["a"]},
 }
-ACID = {"transactional": "TRUE"}
+ACID = {"transactional": "TRUE", "transactional_properties": "default"}
 
 
 def canonical(struct: Struct, **fields: Any) -> dict[str, Any]:
@@ -71,8 +71,8 @@ def test_a_rule(struct: Struct, given: dict[str, Any], expected: dict[str, Any])
 @pytest.mark.parametrize(
     ("parameters", "short"),
     [
-        ({"transactional": "true"}, True),
         (ACID, True),
+        ({"transactional": "true"}, False),
         ({**ACID, "transactional_properties": "insert_only"}, False),
         ({"transactional": "false"}, False),
         ({}, False),

@@ -46,7 +46,7 @@ def test_a_metastore_that_is_set_up_well_is_fine(metastore: Instances) -> None:
         assert found[check].status is Status.OK, found[check]
     for check in (
         *("metastore", "listener", "parameter stripping", "log retention"),
-        "authorization hooks",
+        *("authorization hooks", "default catalog"),
     ):
         assert found[check].status is Status.OK, found[check]
     assert found["log retention"].detail == "events are kept for 7d"

@@ -142,6 +142,13 @@ GOOD = {
             {"metastore.notification.parameters.exclude.patterns": "spark.*"},
             "make it empty",
         ),
+        (checks.default_catalog, {}, None),
+        (checks.default_catalog, {"metastore.catalog.default": "Hive"}, None),
+        (
+            checks.default_catalog,
+            {"metastore.catalog.default": "spark"},
+            "set database.default_catalog to spark",
+        ),
         (checks.retention, {}, None),
         (checks.retention, {"metastore.event.db.listener.timetolive": "86400s"}, None),
         (checks.retention, {"metastore.event.db.listener.timetolive": "23h"}, "set it to 7d"),

@@ -272,7 +272,7 @@ def test_two_alters_of_one_transaction_through_two_metastores(written: Log) -> N
     assert serving.table(written.shard.reader, TABLE, serving.ANY) is None
     written.happen(alter(b"table", b"second"))
     assert serving.table(written.shard.reader, TABLE, serving.ANY) is not None
-    assert Scope(ScopeKind.TABLE, TABLE) in written.shard.signals
+    assert Scope(ScopeKind.OBJECTS, TABLE) in written.shard.signals
 
 
 def test_a_table_created_as_a_query_appears_with_its_commit(log: Log) -> None:

@@ -196,7 +196,7 @@ def test_the_cache_answers_often_enough_to_be_tested() -> None:
     """A fold that is always cold is never wrong, either."""
     served: Counter[str] = Counter()
     random = Random(1)
-    for _ in range(100):
+    for _ in range(120):
         truth, session = Truth(), Session(2)
         steps = random_steps(random)
         World(truth).run(steps)

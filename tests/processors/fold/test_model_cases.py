@@ -2,6 +2,7 @@
 
 import pytest
 
+from hive.events import accuracy
 from hive.thrift.binary import decode, encode
 from hive.thrift.structs import PARTITION
 from processors.fold import Fold
@@ -88,8 +89,11 @@ def test_an_alter_of_another_state_than_a_load_brought_is_not_believed_at_its_en
     shard = Shard()
     begin, rows, end = load(10, "a")
     altered = change(11, alter_partition(b"other", b"q"))
-    assert shard.fold(change(10, after=0), begin, altered, rows, end) == [SCOPE]
-    assert shard.cold() is Cold.DOUBT
+    objects = Scope(ScopeKind.OBJECTS, TABLE)
+    assert shard.fold(change(10, after=0), begin, altered, rows, end) == [objects]
+    assert shard.cold() is None
+    assert shard.doubtful() == {("a",)}
+    assert shard.partitions() == {}
 
 
 def test_parameters_that_overtake_the_row_of_a_load_are_set_at_its_end() -> None:
@@ -97,10 +101,11 @@ def test_parameters_that_overtake_the_row_of_a_load_are_set_at_its_end() -> None
     begin, _, end = load(10)
     stored = PartitionImage(("a",), 0, 1, encode(PARTITION, {"parameters": {"x": "1"}}))
     rows = LoadRows(0, "load", SCOPE, 10, 0, Rows(tables=(image(),), partitions=(stored,)))
-    put = PutPartitionStatistics(TABLE, 0, ("a",), (), {"x": "2"})
+    told = {"x": "1", accuracy.NAME: "{}"}
+    put = PutPartitionStatistics(TABLE, 0, ("a",), (), told)
     shard.fold(change(10, after=0), begin, change(11, put), rows, end)
     assert shard.cold() is None
-    assert decode(PARTITION, shard.partitions()["a"])["parameters"] == {"x": "2"}
+    assert decode(PARTITION, shard.partitions()["a"])["parameters"] == told
 
 
 def test_a_partition_that_is_renamed_during_a_load_voids_it() -> None:

@@ -2,7 +2,10 @@
 
 import pytest
 
+from hive.events import accuracy
 from hive.names import DEFAULT_PARTITION, table_name
+from hive.thrift.binary import encode
+from hive.thrift.structs import PARTITION
 from processors.fold import Fold
 from state import entries, keys
 from state.loads import Cold
@@ -94,6 +97,10 @@ class Shard:
     def state(self) -> TableState | None:
         value = self.store.snapshot().get(keys.of_table(keys.TABLE_STATE, TABLE))
         return None if value is None else decode(value)
+
+    def doubtful(self) -> set[tuple[str, ...]]:
+        state = self.state()
+        return set() if state is None else set(state.doubtful)
 
     def cold(self) -> Cold | None:
         state = self.state()
@@ -237,8 +244,9 @@ def test_a_hidden_rewrite_during_a_load_voids_it(shard: Shard) -> None:
 def test_an_alter_that_read_another_table_than_ours_is_not_believed(shard: Shard) -> None:
     shard.fold(change(1, CreateTable(image())))
     altered = AlterTable(image(b"new"), fingerprint(b"other"), rewrites=False, truncates=False)
-    assert shard.fold(change(2, altered)) == [SCOPE]
+    assert shard.fold(change(2, altered)) == [Scope(ScopeKind.OBJECTS, TABLE)]
     assert shard.store.snapshot().get(keys.of_table(keys.TABLE, TABLE)) is None
+    assert shard.doubtful() == {()}
 
 
 def test_a_missing_chunk_voids_a_load(shard: Shard) -> None:
@@ -288,18 +296,20 @@ def test_a_transaction_that_outlives_its_table_asks_for_nothing(shard: Shard) ->
 
 def statistics(event: int, fields: int, data: bytes = b"s") -> Change:
     column = ColumnStatisticsImage(("a",), "hive", "c", 0, 1, data, fields)
-    return change(event, PutPartitionStatistics(TABLE, 0, ("a",), (column,), {}))
+    told = {accuracy.NAME: '{"COLUMN_STATS":{"c":"true"}}'}
+    return change(event, PutPartitionStatistics(TABLE, 0, ("a",), (column,), told))
 
 
 def test_statistics_that_leave_fields_of_the_old_ones_in_place_are_not_believed(
     shard: Shard,
 ) -> None:
-    shard.fold(change(1, CreateTable(image())), statistics(2, 0b110))
+    stored = add("a", data=encode(PARTITION, {}))
+    shard.fold(change(1, CreateTable(image())), change(2, stored), statistics(3, 0b110))
     key = keys.partition_statistics(TABLE, ("a",), "hive", "c")
     assert shard.store.snapshot().get(key) is not None
-    shard.fold(statistics(3, 0b111, b"more"))
+    shard.fold(statistics(4, 0b111, b"more"))
     assert entries.data_of(shard.store.snapshot().get(key) or b"").endswith(b"more")
-    assert shard.fold(statistics(4, 0b011)) == [SCOPE]
+    assert shard.fold(statistics(5, 0b011)) == [SCOPE]
     assert shard.store.snapshot().get(key) is None
 
 

@@ -236,6 +236,9 @@ def test_what_is_kept_is_answered_without_asking_until_it_changes() -> None:
             await client.call("get_table", text(1, "t") + b"\0")
             assert len(here.methods.calls) == 3
             assert 'reason="fresh",source="cache"} 5.0' in here.metrics()
+            here.server.forget()
+            await client.call("get_table", text(1, "t") + b"\0")
+            assert len(here.methods.calls) == 4
 
     run(test())
 

@@ -190,7 +190,9 @@ def test_a_shard_of_another_worker_is_asked_of_its_owner_once_and_then_of_the_me
                 assert reply.body == result("owner")
             here.database.log = LatestLog(0, 8, [])
             await client.call("drop_table")
-            await client.call("get_table")
+            reply = await client.call("get_table")
+            assert reply is not None
+            assert reply.body == result("owner")
             assert floors == [None, None, None, Position(0, 8)]
             reply = await client.call("get_table", text(1, "cold") + b"\0")
             assert reply is not None
@@ -200,6 +202,13 @@ def test_a_shard_of_another_worker_is_asked_of_its_owner_once_and_then_of_the_me
                 reply = await client.call("get_table")
                 assert reply is not None
                 assert reply.body == result("m:get_table")
+            owner[0] = (HOST, other.port)
+            here.database.log = LatestLog(0, 9, [])
+            await client.call("drop_table")
+            older = await client.call("get_table")
+            assert older is not None
+            assert floors[-1] == Position(0, 9)
+            assert older.body == result("m:get_table")
 
     run(test())
 

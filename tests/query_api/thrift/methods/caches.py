@@ -6,9 +6,11 @@ from contextlib import contextmanager
 from connectors.loads.batch import find_database, load
 from connectors.loads.lists import Lists
 from connectors.loads.plan import everything
+from connectors.loads.rereads import reread
+from connectors.renames import Renames
 from connectors.routing import route
-from connectors.translate import translate
 from hive.events.decode import decode
+from hive.names import TableName
 from hive.reader.snapshot import open_snapshot
 from metatide.stack.database import make_engine
 from query_api.database import Primary
@@ -16,7 +18,7 @@ from query_api.requirement import Consistency, Defaults
 from query_api.resolver.resolver import Resolver
 from query_api.shards import Views
 from query_api.thrift.methods import CachedMethods
-from state.records import AnyRecord, Change
+from state.records import AnyRecord, Change, ScopeKind
 from state.store import Store
 from tests.connectors.loads.topic import Log
 from tests.query_api.shards import MemoryShard, MemoryShards
@@ -31,7 +33,12 @@ class Cache:
         self._engine = make_engine(url)
         self._database = find_database(self._engine)
         self._log = Log(self._engine, self._database.version)
+        self._renames = Renames()
         self.current = 0
+
+    @property
+    def memory(self) -> list[MemoryShard]:
+        return self._found
 
     @property
     def shards(self) -> int:
@@ -40,11 +47,23 @@ class Cache:
     def follow(self) -> None:
         """Folds the events since the last time."""
         for row in self._log.after(self.current):
-            routed = route(translate(decode(row)), self.shards)
+            routed = route(self._renames.address(decode(row)), self.shards)
             for number, shard in enumerate(self._found):
                 actions = routed.get(number, ())
                 shard.fold([Change(0, self.current, row.event_id, actions)])
             self.current = row.event_id
+
+    def answer(self) -> None:
+        """Brings what the fold has asked for."""
+        for shard in self._found:
+            scopes, shard.signals = shard.signals, set()
+            objects = [scope for scope in scopes if scope.kind is ScopeKind.OBJECTS]
+            others = [scope for scope in scopes if scope.kind is not ScopeKind.OBJECTS]
+            if others:
+                load(self._database, self, 0, others)
+            wanted = {scope.name: _in_doubt(shard, scope.name) for scope in objects}
+            reread(self._database, self, 0, wanted)
+        self.follow()
 
     def load(self) -> None:
         """Loads all that there is, once the events before it are folded."""
@@ -62,6 +81,11 @@ class Cache:
     def close(self) -> None:
         self._log.close()
         self._engine.dispose()
+
+
+def _in_doubt(shard: MemoryShard, table: TableName) -> list[tuple[str, ...]]:
+    state = shard.reader().state(table)
+    return list(state.doubtful) if state else []
 
 
 @contextmanager

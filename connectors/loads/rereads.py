@@ -1,0 +1,105 @@
+"""Single objects of tables, read again after events that left them in doubt."""
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from connectors.loads import images
+from connectors.loads.batch import Database
+from connectors.loads.chunks import CHUNK_BYTES_MAX, ITEM_BYTES
+from connectors.loads.sink import Sink
+from hive.names import TableName, partition_name
+from hive.reader.partitions import read_partitions
+from hive.reader.rows.tables import StoredTable
+from hive.reader.snapshot import Snapshot, open_snapshot
+from hive.reader.tables import named, read_tables
+from state.records import Reread, Rows
+from state.records.objects import PartitionImage
+from state.records.routing import table_shard
+
+Values = tuple[str, ...]
+
+
+class Wanted:
+    """The objects that were asked for, by tables; several threads may use it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._objects: dict[TableName, set[Values]] = {}
+
+    def add(self, table: TableName, objects: Iterable[Values]) -> None:
+        with self._lock:
+            self._objects.setdefault(table, set()).update(objects)
+
+    def take(self, table: TableName) -> list[Values]:
+        """What was asked for since the last time, in order."""
+        with self._lock:
+            return sorted(self._objects.pop(table, ()))
+
+
+def reread(
+    database: Database, sink: Sink, epoch: int, wanted: Mapping[TableName, Sequence[Values]]
+) -> int:
+    """Reads objects of several tables in one snapshot; returns the event that it is of."""
+    with open_snapshot(database.engine, database.version) as snapshot:
+        records = [
+            record
+            for name, objects in wanted.items()
+            for record in _read(snapshot, epoch, name, objects)
+        ]
+        position = snapshot.position
+    for record in records:
+        sink.send(table_shard(record.table, sink.shards), record)
+    sink.flush()
+    return position
+
+
+def _read(
+    snapshot: Snapshot, epoch: int, name: TableName, objects: Sequence[Values]
+) -> Iterator[Reread]:
+    tables = read_tables(snapshot, *named(snapshot, name.catalog, name.db, name.table))
+    table = tables[0] if tables else None
+    at, table_id = snapshot.position, 0 if table is None else table.id
+    if () in objects:
+        rows = Rows(tables=tuple(map(images.table_image, tables)))
+        yield Reread(epoch, name, at, table_id, ((),), rows)
+    values = [values for values in objects if values]
+    found = {} if table is None else _partitions(snapshot, table, values)
+    for some in _chunks(values, found):
+        partitions = tuple(found[one] for one in some if one in found)
+        yield Reread(epoch, name, at, table_id, some, Rows(partitions=partitions))
+
+
+def _partitions(
+    snapshot: Snapshot, table: StoredTable, wanted: Iterable[Values]
+) -> dict[Values, PartitionImage]:
+    names = {
+        partition_name(table.partition_keys, values): values
+        for values in wanted
+        if len(values) == len(table.partition_keys)
+    }
+    if not names:
+        return {}
+    of_names = snapshot.tables["PARTITIONS"].c.PART_NAME.in_(list(names))
+    stored = read_partitions(snapshot, table.name, table.id, of_names)
+    return {
+        names[partition_name(table.partition_keys, one.values)]: images.partition_image(one)
+        for one in stored
+    }
+
+
+def _chunks(
+    values: Sequence[Values], partitions: dict[Values, PartitionImage]
+) -> Iterator[tuple[Values, ...]]:
+    """The values of partitions that fit into one record together."""
+    chunk: list[Values] = []
+    size = 0
+    for each in values:
+        row = partitions.get(each)
+        row_bytes = ITEM_BYTES + (0 if row is None else len(row.data))
+        if chunk and size + row_bytes > CHUNK_BYTES_MAX:
+            yield tuple(chunk)
+            chunk, size = [], 0
+        chunk.append(each)
+        size += row_bytes
+    if chunk:
+        yield tuple(chunk)

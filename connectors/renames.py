@@ -1,0 +1,111 @@
+"""Which tables were renamed lately, for events that still name them as they were called before.
+
+A writer that had read a table before a rename, and commits after it, changes the renamed table:
+the metastore knows tables by their ids. Its event has the old name.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from connectors.translate import Addressed, misnamed, translate, undecodable
+from hive.errors import EventError
+from hive.events import kinds
+from hive.events.decode import decode
+from hive.events.row import NotificationRow
+from hive.names import TableName, table_name
+from state.records.actions import MISNAMED_EVENTS_MAX
+
+
+class _Rename(NamedTuple):
+    event_id: int
+    old: TableName
+    new: TableName
+    id: int
+    """The table's; 0 where the event doesn't tell it."""
+
+
+class Renames:
+    """The renames of the last `MISNAMED_EVENTS_MAX` events.
+
+    Every connector knows the same of them, wherever it began: one that starts is given the log's
+    rows from before its first event.
+    """
+
+    def __init__(self, rows: Iterable[NotificationRow] = ()) -> None:
+        self._renames: deque[_Rename] = deque()
+        for row in rows:
+            try:
+                event = decode(row)
+            except EventError:
+                continue
+            self._note(event)
+
+    def address(self, event: kinds.Event) -> list[Addressed]:
+        """What an event does, to tables as they are called now."""
+        self._forget_before(event.event_id - MISNAMED_EVENTS_MAX)
+        addressed = translate(event)
+        if self._renames and isinstance(event, kinds.TableEvent) and addressed:
+            addressed = self._to_new_names(event, addressed)
+        self._note(event)
+        return addressed
+
+    def undecodable(self, row: NotificationRow) -> list[Addressed]:
+        """What a row may have touched that can't be read."""
+        self._forget_before(row.event_id - MISNAMED_EVENTS_MAX)
+        addressed = undecodable(row)
+        if row.db_name and row.tbl_name:
+            current, _ = self._current(table_name(row.cat_name, row.db_name, row.tbl_name), 0)
+            addressed += [action for table in current for action in misnamed(table)]
+        return addressed
+
+    def _to_new_names(self, event: kinds.TableEvent, addressed: list[Addressed]) -> list[Addressed]:
+        if isinstance(event, kinds.CreateTable | kinds.AllocateWriteIds):
+            return addressed
+        name = event.before if isinstance(event, kinds.AlterTable) else event.table
+        id_ = _id_of(event)
+        current, is_of_renamed = self._current(name, id_)
+        if is_of_renamed and not (isinstance(event, kinds.AlterTable) and event.renamed):
+            # The table that has the old name now, if there is one, is another.
+            addressed = []
+        return [*addressed, *(action for table in current for action in misnamed(table))]
+
+    def _current(self, name: TableName, id_: int) -> tuple[list[TableName], bool]:
+        """What a table of this name and id may be called now, and whether it is sure that the
+        name isn't the table's any more."""
+        names: list[TableName] = []
+        is_sure = False
+        followed = {name}
+        for rename in self._renames:
+            if rename.old not in followed or (id_ and rename.id and rename.id != id_):
+                continue
+            followed.add(rename.new)
+            names.append(rename.new)
+            if rename.new == name:
+                # It was given back.
+                names, is_sure, followed = [], False, {name}
+            elif id_ and rename.id == id_:
+                is_sure = True
+        return [table for table in dict.fromkeys(names) if table != name], is_sure
+
+    def _note(self, event: kinds.Event) -> None:
+        if isinstance(event, kinds.AlterTable) and event.renamed:
+            self._renames.append(_Rename(event.event_id, event.before, event.table, event.image.id))
+
+    def _forget_before(self, event_id: int) -> None:
+        while self._renames and self._renames[0].event_id < event_id:
+            self._renames.popleft()
+
+
+def _id_of(event: kinds.TableEvent) -> int:
+    """The id of the table that the writer meant; 0 where the event doesn't tell it."""
+    match event:
+        case kinds.AlterTable():
+            return event.image.id
+        case kinds.DropTable():
+            return event.id
+        case kinds.PartitionEvent():
+            return 0 if event.facts is None else event.facts.id
+        case kinds.UpdateTableStatistics():
+            return 0 if event.image is None else event.image.id
+    return 0

@@ -1,0 +1,46 @@
+"""Single objects of a table that events left in doubt, and the rereads that bring them back."""
+
+from processors.fold.entries import delete_below
+from processors.fold.work import Work
+from state import entries, keys
+from state.entries import Mark
+from state.records import Reread
+from state.tables import TABLE_ROW, TableState
+
+
+def settle(state: TableState, lo: int) -> None:
+    """A load has read everything as of `lo`: what was in doubt before is known."""
+    for values, doubt in list(state.doubtful.items()):
+        if doubt.event <= lo:
+            del state.doubtful[values]
+
+
+def reread(work: Work, record: Reread) -> None:
+    """Puts rows in the place of objects that are in doubt since an event that they reflect."""
+    name = record.table
+    known = work.table(name)
+    if known is None or not known.loads.complete(work.head.floor):
+        return
+    if record.table_id != known.id or record.at < known.loads.floor:
+        return
+    state = work.touch_table(name)
+    rows = {keys.named_values(image.values): image for image in record.rows.partitions}
+    for values in map(keys.named_values, record.objects):
+        doubt = state.doubtful.get(values)
+        if doubt is None or doubt.event > record.at:
+            continue
+        del state.doubtful[values]
+        state.loads.include(record.at)
+        mark = Mark.ORDERED if doubt.ordered else Mark.LIVE
+        if values == TABLE_ROW:
+            for table in record.rows.tables:
+                key = keys.of_table(keys.TABLE, name)
+                work.txn.put(key, entries.encode(record.at, table.data, table.write_id))
+                state.describe(table)
+        elif (row := rows.get(values)) is not None:
+            data = entries.encode(record.at, row.data, row.write_id, row.columns_hash, mark)
+            work.txn.put(keys.partition(name, values), data)
+        else:
+            # It wasn't there, so what events told of its statistics was never stored.
+            statistics = keys.statistics_of_partition(name, values)
+            delete_below(work, state.loads, statistics, record.at + 1)

@@ -1,0 +1,59 @@
+"""What a metastore says of its own settings, as far as answers depend on them."""
+
+import asyncio
+from typing import Final, NamedTuple
+
+import msgspec
+import structlog
+
+from hive.errors import ThriftError, UpstreamError
+from hive.names import DEFAULT_CATALOG
+from hive.thrift.binary import decode, encode
+from hive.thrift.types import Struct, string
+from query_api.thrift.upstream import Address, Collected, Link, Upstreams, UpstreamSettings
+from query_api.thrift.wire import Kind, header
+
+TIMEOUT_S: Final = 5.0
+_METHOD: Final = "get_config_value"
+_ARGUMENTS: Final = Struct(
+    "get_config_value_args", (1, "name", string), (2, "defaultValue", string)
+)
+_RESULT: Final = Struct("get_config_value_result", (0, "success", string))
+
+log = structlog.get_logger(__name__)
+
+
+class MetastoreFacts(NamedTuple):
+    """Settings of one metastore."""
+
+    default_catalog: str
+    warehouse: str
+    """Where it puts managed tables; empty where it doesn't tell."""
+
+
+async def ask_for_facts(settings: UpstreamSettings, address: Address) -> MetastoreFacts | None:
+    """What the metastore at an address says; None while it doesn't answer."""
+    upstreams = Upstreams(msgspec.structs.replace(settings, addresses=(address,)))
+    try:
+        async with asyncio.timeout(TIMEOUT_S):
+            link = await upstreams.open()
+            try:
+                catalog = await _setting(link, "metastore.catalog.default")
+                warehouse = await _setting(link, "metastore.warehouse.dir")
+            finally:
+                link.close()
+    except (UpstreamError, ThriftError, TimeoutError) as error:
+        log.info("a metastore doesn't tell its settings", error=str(error))
+        return None
+    return MetastoreFacts(catalog.lower() or DEFAULT_CATALOG, warehouse)
+
+
+async def _setting(link: Link, name: str) -> str:
+    given = encode(_ARGUMENTS, {"name": name, "defaultValue": ""})
+    taker = Collected()
+    link.call(header(Kind.CALL, _METHOD, b"\0\0\0\0") + given, taker)
+    reply = await taker.reply
+    if link.reply_kind != Kind.REPLY:
+        raise UpstreamError(f"it refuses to tell {name}")
+    found: str = decode(_RESULT, reply[link.reply_body_at :]).get("success", "")
+    return found

@@ -1,0 +1,135 @@
+"""From writers that overlap to a worker that knows what came of it: only what they left in doubt
+is read again."""
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from connectors import topic
+from connectors.connector import Connector
+from connectors.kafka import Topic
+from connectors.loads.images import partition_image
+from connectors.loads.loader import Loader
+from connectors.sql_source import SqlSource
+from hive.names import table_name
+from hive.reader.partitions import read_partitions
+from hive.reader.snapshot import open_snapshot
+from hive.reader.tables import named, read_tables
+from hive.schema import Version
+from metatide.stack.database import make_engine
+from processors.topic import TopicClient
+from processors.worker import Worker
+from state.reading import ShardReader
+from state.records import Scope, ScopeKind
+from state.records.routing import table_shard
+from state.tables import TableState
+from tests.connectors.running import new_topic
+from tests.processors.worker.inside import until, working
+from tests.support import hms_objects as objects
+from tests.support.hms_client import HmsClient
+from tests.support.metastore import Instances
+from tests.support.overlaps import overlap
+
+pytestmark = pytest.mark.hive
+SHARDS = 2
+DB = "rereads"
+TABLE = table_name(None, DB, "t")
+
+
+@contextmanager
+def connecting(url: str, events: Topic) -> Iterator[Loader]:
+    engine = make_engine(url)
+    loader = Loader(engine, events)
+    connector = Connector(SqlSource(engine), events, on_epoch=loader.begin_epoch)
+    thread = threading.Thread(target=connector.run)
+    thread.start()
+    try:
+        yield loader
+    finally:
+        connector.stop()
+        thread.join()
+        loader.stop()
+        engine.dispose()
+
+
+def reader(worker: Worker) -> ShardReader:
+    snapshot = worker.snapshot(table_shard(TABLE, SHARDS))
+    assert snapshot is not None
+    return ShardReader(snapshot)
+
+
+def state(worker: Worker) -> TableState | None:
+    return reader(worker).state(TABLE)
+
+
+def is_warm(worker: Worker, upto: int) -> bool:
+    if worker.snapshot(table_shard(TABLE, SHARDS)) is None:
+        return False
+    head, known = reader(worker).head, state(worker)
+    return known is not None and head.applied >= upto and not known.cold(head.applied, head.floor)
+
+
+def stored(url: str) -> dict[tuple[str, ...], bytes]:
+    engine = make_engine(url)
+    with open_snapshot(engine, Version.V4_1) as snapshot:
+        [table] = read_tables(snapshot, *named(snapshot, *TABLE))
+        images = map(partition_image, read_partitions(snapshot, TABLE, table.id))
+        found = {image.values: image.data for image in images}
+    engine.dispose()
+    return found
+
+
+def alter_twice(metastore: Instances, partition: Any, table: Any) -> None:
+    """One partition, alone and among several, by writers that don't know of each other."""
+
+    def alone(client: HmsClient) -> None:
+        partition.parameters = {**partition.parameters, "k1": "new"}
+        client.rpc.alter_partition(DB, "t", partition)
+
+    def among_several(client: HmsClient) -> None:
+        [same, *_] = stale
+        same.parameters = {**same.parameters, "k2": "new"}
+        client.alter_partitions(table, [same])
+
+    with metastore.connect() as client:
+        stale = client.partitions(DB, "t")
+    assert overlap(metastore, alone, among_several) == [None, None]
+
+
+def test_a_partition_in_doubt_is_read_again(
+    metastore: Instances, kafka_broker: str, tmp_path: Path
+) -> None:
+    events = new_topic(kafka_broker, SHARDS)
+    topic.create(events)
+    with metastore.connect() as client:
+        client.create_database(DB)
+        table = objects.table(DB, "t", {"id": "bigint"}, {"ds": "string"}, transactional=False)
+        table = client.create_table(table)
+        client.add_partitions(table, [["a"], ["b"]])
+        [partition, *_] = client.partitions(DB, "t")
+
+        async def run() -> None:
+            description = TopicClient(events.servers, events.name).describe()
+            async with working(description, tmp_path) as worker:
+                worker.ask(table_shard(TABLE, SHARDS), Scope(ScopeKind.TABLE, TABLE), 0)
+                await until(lambda: is_warm(worker, client.position()))
+                before = state(worker)
+                await asyncio.to_thread(alter_twice, metastore, partition, table)
+                position = client.position()
+                await until(lambda: is_warm(worker, position))
+                after = state(worker)
+                assert before is not None
+                assert before.loads.ended is not None
+                assert after is not None
+                assert after.loads.ended is not None
+                assert after.loads.ended.lo == before.loads.ended.lo, "the whole table was loaded"
+                held = {values: entry.data for values, entry in reader(worker).partitions(TABLE)}
+                assert held == stored(metastore.database_url)
+
+        with connecting(metastore.database_url, events):
+            asyncio.run(run())

@@ -1,0 +1,285 @@
+"""Every consistency with every position, asked of a real database: what docs/promises.md says."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from typing import NamedTuple
+
+import httpx
+import pytest
+import sqlalchemy as sa
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from query_api.database import Primary
+from query_api.http import create_app
+from query_api.positions import Position, parse_position
+from query_api.requirement import Consistency, Defaults
+from query_api.resolver.resolver import Resolver
+from query_api.shards import Views
+from query_api.thrift.call import Answer, Call, Client, Relay
+from query_api.thrift.methods import CachedMethods
+from state.records import Reset
+from tests.metatide.client.serving import serving, serving_app
+from tests.query_api.folded import World, world
+from tests.query_api.http.asking import grounds
+from tests.query_api.shards import MemoryShard, MemoryShards
+from tests.query_api.test_primary import append, warm_tables
+from tests.query_api.thrift.methods.wire import arguments
+
+ABSURD = 99_999_999_999
+CURRENT = "get_current_notificationEventId"
+
+
+class Place(NamedTuple):
+    """A cache, the database that a worker of it reads, and how far they are."""
+
+    made: World
+    current: int
+    """Of the database; the cache lags."""
+    table: tuple[str, str]
+
+    @property
+    def shards(self) -> MemoryShards:
+        """For one event loop."""
+        return again(self.made.shards)
+
+    @property
+    def positions(self) -> dict[str, Position]:
+        """What may be asked for, by whether it can be had."""
+        return {
+            "folded": Position(0, self.made.current),
+            "in the database": Position(0, self.current),
+            "ahead": Position(0, self.current + 1),
+            "absurd": Position(0, ABSURD),
+            "of a later epoch": Position(5, 1),
+            "absurd of a later epoch": Position(10**18 - 1, 10**19 - 1),
+        }
+
+
+@pytest.fixture(scope="module")
+def made(a_new_database: Callable[[], str]) -> Iterator[World]:
+    made = world(a_new_database(), events=300, shards=2)
+    yield made
+    made.store.engine.dispose()
+
+
+@pytest.fixture(scope="module")
+def place(made: World) -> Place:
+    """A cache that lags: an event about its first table isn't folded."""
+    table = warm_tables(made.shards)[0]
+    current = append(made, "INSERT", *table)
+    return Place(made, current, table)
+
+
+def again(shards: MemoryShards) -> MemoryShards:
+    """The same stores."""
+    return MemoryShards(*(MemoryShard(store=one.store) for one in shards.shards if one))
+
+
+def paths(place: Place) -> Iterator[str]:
+    db, table = place.table
+    yield f"/v1/databases/{db}/tables/{table}"
+    yield f"/v1/databases/{db}/tables/{table}/partition-names"
+    yield f"/v1/databases/{db}/tables/none_of_this_name"
+    yield f"/v1/databases/{db}/tables"
+    yield f"/v1/databases/{db}/functions"
+    yield "/v1/databases"
+    yield "/v1/table-metadata"
+    yield "/v1/catalogs"
+    yield "/v1/current-event"
+    yield f"/v1/write-ids?table={db}.{table}"
+    yield f"/v1/tables?name={db}.{table}"
+
+
+@asynccontextmanager
+async def server(url: str, shards: MemoryShards) -> AsyncIterator[httpx.AsyncClient]:
+    primary = Primary(url, connections=2)
+    app = create_app(shards, primary)
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://here") as client,
+    ):
+        yield client
+    await primary.close()
+
+
+async def check(client: httpx.AsyncClient, path: str, place: Place, *, reaches: bool) -> None:
+    """All consistencies and positions on one path, in the query and in headers, asked twice."""
+    for consistency in (Consistency.ANY, Consistency.AT_LEAST, Consistency.LATEST):
+        for name, least in place.positions.items():
+            asked = {"consistency": consistency.value, "min_position": str(least)}
+            in_headers = {f"metatide-{key.replace('_', '-')}": asked[key] for key in asked}
+            for query, headers in ((asked, {}), (asked, {}), ({}, in_headers)):
+                url = httpx.URL(path).copy_merge_params({**query, "max_wait_ms": "1"})
+                answer = await client.get(url, headers=headers)
+                what = f"{consistency} {name} {url}: {answer.text}"
+                if answer.status_code in (200, 404):
+                    position = parse_position(answer.headers["metatide-position"])
+                    assert position >= least, what
+                    if consistency is Consistency.LATEST:
+                        assert position.event >= place.current, what
+                else:
+                    assert answer.status_code == 503, what
+                    assert int(answer.headers["retry-after"]) >= 1, what
+                    assert str(least) in answer.text, what
+                can_be_had = name in ("folded", "in the database") and reaches
+                assert (answer.status_code != 503) == can_be_had, what
+
+
+def test_no_answer_is_older_than_the_position_that_was_asked_for(place: Place) -> None:
+    async def run() -> None:
+        async with server(place.made.url, place.shards) as client:
+            for path in paths(place):
+                await check(client, path, place, reaches=True)
+
+    asyncio.run(run())
+
+
+def test_nor_is_one_that_another_worker_gave_or_several_workers_together(place: Place) -> None:
+    """The owner of the second shard, whose database is the same."""
+    first, second = place.shards.shards
+    here, there = MemoryShards(first, None), MemoryShards(None, second)
+
+    async def run(url: str) -> None:
+        here.urls[1] = url
+        async with server(place.made.url, here) as client:
+            for path in paths(place):
+                await check(client, path, place, reaches=True)
+
+    primary = Primary(place.made.url, connections=2)
+    with serving(there, primary) as url:
+        asyncio.run(run(url))
+    asyncio.run(primary.close())
+
+
+def test_an_owner_that_answers_with_less_is_passed_by(place: Place) -> None:
+    """As a worker of a release that doesn't compare, or one whose database is a replica."""
+    db, table = place.table
+
+    async def lagging(_: Request) -> Response:
+        headers = {"source": "database", "reason": "behind", "position": "0:1"}
+        return JSONResponse(
+            {"tables": []}, headers={f"metatide-{name}": text for name, text in headers.items()}
+        )
+
+    nowhere = MemoryShards(None, None)
+
+    async def run(url: str) -> None:
+        nowhere.urls |= {0: url, 1: url}
+        async with server(place.made.url, nowhere) as client:
+            for path in (f"/v1/databases/{db}/tables/{table}", f"/v1/tables?name={db}.{table}"):
+                old = await client.get(path)
+                assert old.headers["metatide-position"] == "0:1"
+                await check(client, path, place, reaches=True)
+
+    everything = Route("/{path:path}", lagging, methods=["GET", "POST"])
+    with serving_app(Starlette(routes=[everything])) as url:
+        asyncio.run(run(url))
+
+
+def test_write_ids_and_a_position_hold_together(place: Place) -> None:
+    db, table = place.table
+    path = f"/v1/databases/{db}/tables/{table}"
+
+    async def run() -> None:
+        async with server(place.made.url, place.shards) as client:
+            told = (await client.get(f"/v1/write-ids?table={db}.{table}")).json()["tables"][0]
+            ids = {"write_ids": told["validWriteIdList"], "table_id": str(told["id"])}
+            for name, least in place.positions.items():
+                given = {**ids, "min_position": str(least), "max_wait_ms": "1"}
+                answer = await client.get(path, params=given)
+                if name in ("folded", "in the database"):
+                    assert parse_position(answer.headers["metatide-position"]) >= least
+                else:
+                    assert (answer.status_code, name) == (503, name)
+
+    asyncio.run(run())
+
+
+def test_a_later_epoch_reaches_every_position_of_those_before(made: World) -> None:
+    """The new epoch is what the cache says: until it knows it, the database doesn't answer."""
+    db, table = warm_tables(made.shards)[0]
+    path = f"/v1/databases/{db}/tables/{table}"
+    before = {"consistency": "at_least", "min_position": f"0:{ABSURD}", "max_wait_ms": "1"}
+
+    async def run() -> None:
+        other = MemoryShards(MemoryShard(Reset(2, made.current)))
+        async with server(made.url, other) as client:
+            answer = await client.get(path, params=before)
+            assert grounds(answer) == ("database", "cold")
+            assert parse_position(answer.headers["metatide-position"]).epoch == 2
+            ahead = await client.get(path, params={**before, "min_position": "3:1"})
+            assert ahead.status_code == 503
+
+    asyncio.run(run())
+
+
+def test_a_replica_that_lags_answers_nobody_who_knows_more(
+    new_database: Callable[[], str],
+) -> None:
+    """A copy of the database, from before its last event."""
+    made = world(new_database(), events=100, shards=1)
+    db, table = warm_tables(made.shards)[0]
+    replica = copied(made)
+    seen = append(made, "INSERT", db, table)
+    path = f"/v1/databases/{db}/tables/{table}"
+    asked = {"consistency": "at_least", "min_position": f"0:{seen}", "max_wait_ms": "1"}
+
+    async def run() -> None:
+        async with server(replica, again(made.shards)) as client:
+            for _ in range(2):
+                answer = await client.get(path, params=asked)
+                assert answer.status_code == 503
+        async with server(made.url, again(made.shards)) as client:
+            answer = await client.get(path, params=asked)
+            assert answer.headers["metatide-position"] == f"0:{seen}"
+
+    asyncio.run(run())
+
+
+def copied(made: World) -> str:
+    """Another database with all that this one holds."""
+    url = sa.make_url(made.url)
+    name = f"{url.database}_replica"
+    made.store.engine.dispose()
+    engine = sa.create_engine(made.store.engine.url.set(database="postgres"))
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.exec_driver_sql(f'CREATE DATABASE "{name}" TEMPLATE "{url.database}"')
+    engine.dispose()
+    return url.set(database=name).render_as_string(hide_password=False)
+
+
+def test_over_thrift_it_is_the_metastore_that_answers(place: Place) -> None:
+    """A client's own writes say how far an answer must reach, also where it is handed on."""
+    db, table = warm_tables(place.shards)[1]
+    calls = {
+        "get_tables": arguments("get_tables", db, "*"),
+        "get_partition_names": arguments("get_partition_names", db, table, -1),
+        "get_current_notificationEventId": b"\0",
+    }
+
+    async def run() -> None:
+        primary = Primary(place.made.url, connections=2)
+        views = Views(place.shards)
+        for consistency in (Consistency.ANY, Consistency.LATEST):
+            resolver = Resolver(views, primary)
+            methods = CachedMethods(resolver, views, primary, Defaults(consistency), "/warehouse")
+            for method, given in calls.items():
+                answers = 0
+                for name, least in place.positions.items():
+                    call = Call(method, given, Client(), least)
+                    found = methods.answer_now(call) if method != CURRENT else None
+                    found = found or await methods.answer(call)
+                    if isinstance(found, Answer):
+                        assert found.position >= least, (method, name)
+                        answers += 1
+                    else:
+                        assert isinstance(found, Relay)
+                assert answers, method
+            resolver.close()
+        await primary.close()
+
+    asyncio.run(run())

@@ -1,0 +1,339 @@
+"""What is answered after writers overlapped, against a real metastore.
+
+The log is in the order of commits, and tells of each write what its writer believed.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from query_api.audit import Audited
+from query_api.audit.scopes import known_scopes
+from query_api.shards import Views
+from tests.query_api.audit.auditing import audited, differences
+from tests.query_api.thrift.methods import caches
+from tests.support import hms_objects as objects
+from tests.support.hms_client import HmsClient
+from tests.support.metastore import Instances
+from tests.support.overlaps import overlap
+
+pytestmark = pytest.mark.hive
+TYPES = {"id": "bigint", "name": "string"}
+KEYS = {"ds": "string"}
+_numbers = itertools.count(1)
+
+
+class World:
+    """A database of its own, and a cache of it."""
+
+    def __init__(self, metastore: Instances, client: HmsClient, cache: caches.Cache) -> None:
+        self.metastore, self.client, self.cache = metastore, client, cache
+        self.db = f"overlaps_{next(_numbers)}"
+        client.create_database(self.db)
+
+    def table(self, name: str, *values: str, **fields: Any) -> Any:
+        keys = KEYS if values else {}
+        new = objects.table(self.db, name, TYPES, keys, **{"transactional": False, **fields})
+        table = self.client.create_table(new)
+        if values:
+            self.client.add_partitions(table, [[value] for value in values])
+        return table
+
+    def load(self) -> None:
+        self.cache.load()
+        assert self._audit(), "nothing is known of the database"
+
+    def check(self) -> None:
+        """What is served is right at once; and all of it is served when asks were answered."""
+        self.cache.follow()
+        self._audit()
+        self.cache.answer()
+        self.cache.answer()
+        cold = [(one.scope, one.left_out) for one in self._audit() if one.left_out]
+        assert not cold
+
+    def _audit(self) -> list[Audited]:
+        scopes = [
+            scope
+            for scope in known_scopes(Views(self.cache.source))
+            if scope.name.db.startswith(self.db) or not scope.name.db
+        ]
+        found = audited(self.metastore.database_url, self.cache.source, scopes)
+        assert differences(found) == []
+        return found
+
+
+@pytest.fixture(scope="module")
+def cache(metastore: Instances) -> Iterator[caches.Cache]:
+    with caches.following(metastore.database_url) as following:
+        yield following
+
+
+@pytest.fixture
+def world(metastore: Instances, cache: caches.Cache) -> Iterator[World]:
+    with metastore.connect() as client:
+        yield World(metastore, client, cache)
+
+
+def set_parameter(table: Any, key: str) -> Callable[[HmsClient], None]:
+    def write(client: HmsClient) -> None:
+        table.parameters = {**table.parameters, key: "new"}
+        client.alter_table(table.dbName, table.tableName, table)
+
+    return write
+
+
+def set_partition_parameter(table: Any, partition: Any, key: str) -> Callable[[HmsClient], None]:
+    """By ALTER_PARTITION, whose event has the partition before it."""
+
+    def write(client: HmsClient) -> None:
+        partition.parameters = {**partition.parameters, key: "new"}
+        client.rpc.alter_partition(table.dbName, table.tableName, partition)
+
+    return write
+
+
+def set_partitions_parameter(table: Any, partition: Any, key: str) -> Callable[[HmsClient], None]:
+    """By ALTER_PARTITIONS."""
+
+    def write(client: HmsClient) -> None:
+        partition.parameters = {**partition.parameters, key: "new"}
+        client.alter_partitions(table, [partition])
+
+    return write
+
+
+def partition_of(client: HmsClient, table: Any) -> Any:
+    [partition, *_] = client.partitions(table.dbName, table.tableName)
+    return partition
+
+
+@pytest.mark.parametrize("statistics_first", [True, False])
+def test_statistics_of_a_table_and_an_alter(world: World, statistics_first: bool) -> None:
+    table = world.table("t")
+    world.load()
+    writes = [
+        set_parameter(table, "k1"),
+        lambda client: client.update_statistics(table, [objects.long_statistics("id")]),
+    ]
+    assert overlap(world.metastore, *writes[:: -1 if statistics_first else 1])[0] is None
+    world.check()
+
+
+@pytest.mark.parametrize("statistics_first", [True, False])
+@pytest.mark.parametrize("set_parameter_of", [set_partition_parameter, set_partitions_parameter])
+def test_statistics_of_a_partition_and_an_alter(
+    world: World, set_parameter_of: Callable[..., Any], statistics_first: bool
+) -> None:
+    table = world.table("t", "a")
+    partition = partition_of(world.client, table)
+    world.load()
+    writes = [
+        set_parameter_of(table, partition, "k1"),
+        lambda client: client.update_statistics(
+            table, [objects.long_statistics("id")], partition="ds=a"
+        ),
+    ]
+    assert overlap(world.metastore, *writes[:: -1 if statistics_first else 1])[0] is None
+    world.check()
+
+
+@pytest.mark.parametrize("loaded", [True, False])
+def test_one_partition_is_altered_alone_and_among_several(world: World, loaded: bool) -> None:
+    table = world.table("t", "a", "b")
+    partition, same = (partition_of(world.client, table) for _ in range(2))
+    if loaded:
+        world.load()
+    writes = [
+        set_partition_parameter(table, partition, "k1"),
+        set_partitions_parameter(table, same, "k2"),
+    ]
+    assert overlap(world.metastore, *writes) == [None, None]
+    world.load() if not loaded else world.check()
+
+
+def test_several_alters_of_partitions_in_turn_need_no_reread(world: World) -> None:
+    world.load()
+    table = world.table("t", "a", "b")
+    for key in ("k1", "k2", "k3"):
+        set_partitions_parameter(table, partition_of(world.client, table), key)(world.client)
+    world.cache.follow()
+    asked = {scope.name.db for shard in world.cache.memory for scope in shard.signals}
+    assert world.db not in asked
+    world.check()
+
+
+@pytest.mark.parametrize("change", [set_parameter, None], ids=["alter", "drop"])
+def test_a_table_is_changed_by_the_name_that_it_had(world: World, change: Any) -> None:
+    table, stale = world.table("old"), None
+    stale = world.client.table(world.db, "old")
+    table.owner = "somebody"
+    world.load()
+
+    def rename(client: HmsClient) -> None:
+        table.tableName = "new"
+        client.alter_table(world.db, "old", table)
+
+    def drop(client: HmsClient) -> None:
+        client.rpc.drop_table(world.db, "old", False)
+
+    stale.owner = "another"
+    overlap(world.metastore, rename, drop if change is None else change(stale, "k1"))
+    world.check()
+
+
+@pytest.mark.parametrize("change", ["alter one", "alter some", "add", "drop"])
+def test_a_partition_is_changed_by_the_name_that_its_table_had(world: World, change: str) -> None:
+    table = world.table("old", "a", "b")
+    stale = world.client.table(world.db, "old")
+    partition = partition_of(world.client, table)
+    world.load()
+
+    def rename(client: HmsClient) -> None:
+        table.tableName = "new"
+        client.alter_table(world.db, "old", table)
+
+    writes: dict[str, Callable[[HmsClient], object]] = {
+        "alter one": set_partition_parameter(stale, partition, "k1"),
+        "alter some": set_partitions_parameter(stale, partition, "k1"),
+        "add": lambda client: client.add_partitions(stale, [["c"]]),
+        "drop": lambda client: client.rpc.drop_partition(world.db, "old", ["b"], False),
+    }
+    overlap(world.metastore, rename, writes[change])
+    world.check()
+
+
+def test_two_alters_of_a_database(world: World) -> None:
+    world.load()
+    one, two = (world.client.rpc.get_database(world.db) for _ in range(2))
+    one.parameters = {"k1": "new"}
+    two.ownerName = "somebody"
+    writes = [
+        lambda client: client.rpc.alter_database(world.db, one),
+        lambda client: client.rpc.alter_database(world.db, two),
+    ]
+    overlap(world.metastore, *writes)
+    world.check()
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_statistics_of_a_partition_that_is_dropped(world: World, again: bool) -> None:
+    table = world.table("t", "a", "b")
+    figures = [objects.long_statistics("id", highValue=7)]
+    world.client.update_statistics(table, figures, partition="ds=a")
+    world.load()
+    more = [objects.long_statistics("id", highValue=9)]
+    writes: list[Callable[[HmsClient], object]] = [
+        lambda client: client.rpc.drop_partition(world.db, "t", ["a"], False),
+        lambda client: client.update_statistics(table, more, partition="ds=a"),
+    ]
+    if again:
+        writes.insert(1, lambda client: client.add_partitions(table, [["a"]]))
+    overlap(world.metastore, *writes)
+    world.check()
+
+
+@pytest.mark.parametrize("transactional", [True, False])
+def test_statistics_of_many_partitions_keep_their_other_parameters(
+    world: World, transactional: bool
+) -> None:
+    table = world.table("t", "a", "b", transactional=transactional)
+    world.load()
+    t = world.client.t
+    statistics = [
+        t.ColumnStatistics(
+            statsDesc=t.ColumnStatisticsDesc(
+                isTblLevel=False, dbName=world.db, tableName="t", partName=name, catName="hive"
+            ),
+            statsObj=[objects.long_statistics("id")],
+            engine="hive",
+        )
+        for name in ("ds=a", "ds=b")
+    ]
+    request = t.SetPartitionsStatsRequest(colStats=statistics, needMerge=False)
+    if transactional:
+        writer = Writer(world.client, table)
+        request.writeId, request.validWriteIdList = writer.write_id, writer.ids
+    world.client.rpc.set_aggr_stats_for(request)
+    world.check()
+
+
+class Writer:
+    """A transaction with a write id, and the list of those that it may read."""
+
+    def __init__(self, client: HmsClient, table: Any) -> None:
+        self.client = client
+        self.txn = client.open_transaction()
+        self.write_id = client.allocate_write_id(self.txn, table.dbName, table.tableName)
+        self.ids = client.valid_write_ids(
+            table.dbName, table.tableName, client.valid_transactions(self.txn)
+        )
+
+    def insert(self, table: Any, rows: int) -> None:
+        """As Hive does at the end of an INSERT: with the number of rows, which it believes."""
+        table.parameters = {
+            **table.parameters,
+            "numRows": str(rows),
+            "COLUMN_STATS_ACCURATE": '{"BASIC_STATS":"true"}',
+        }
+        table.writeId = self.write_id
+        self.client.alter_table(
+            table.dbName,
+            table.tableName,
+            table,
+            write_id=self.write_id,
+            valid_write_ids=self.ids,
+        )
+
+
+@pytest.mark.parametrize("properties", ["default", "insert_only"])
+def test_concurrent_inserts_into_a_transactional_table(world: World, properties: str) -> None:
+    """The metastore takes the accuracy of the second one away, and tells nobody."""
+    parameters = {"transactional_properties": properties}
+    table = world.table("t", transactional=True, parameters=parameters)
+    world.load()
+    first, second = Writer(world.client, table), Writer(world.client, table)
+    first.insert(world.client.table(world.db, "t"), 1)
+    world.check()
+    second.insert(world.client.table(world.db, "t"), 2)
+    world.check()
+    for writer in (first, second):
+        world.client.commit(writer.txn)
+    world.check()
+
+
+def test_an_external_table_becomes_transactional(world: World) -> None:
+    table = world.table("t", parameters={"COLUMN_STATS_ACCURATE": '{"BASIC_STATS":"true"}'})
+    world.load()
+    table.tableType = "MANAGED_TABLE"
+    table.parameters = {**table.parameters, "transactional": "true", "EXTERNAL": "FALSE"}
+    world.client.alter_table(world.db, "t", table)
+    world.check()
+
+
+def test_a_partition_of_a_transactional_table_is_renamed(world: World) -> None:
+    table = world.table("t", "a", transactional=True)
+    world.load()
+    first, second = Writer(world.client, table), Writer(world.client, table)
+    for writer, value in ((first, "b"), (second, "c")):
+        partition = partition_of(world.client, table)
+        old, partition.values = list(partition.values), [value]
+        partition.parameters = {
+            **partition.parameters,
+            "COLUMN_STATS_ACCURATE": '{"BASIC_STATS":"true"}',
+        }
+        partition.writeId = writer.write_id
+        world.client.rpc.rename_partition_req(
+            world.client.t.RenamePartitionRequest(
+                catName="hive",
+                dbName=world.db,
+                tableName="t",
+                partVals=old,
+                newPart=partition,
+                validWriteIdList=writer.ids,
+                txnId=writer.txn,
+            )
+        )
+        world.check()
