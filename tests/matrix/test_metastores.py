@@ -25,15 +25,17 @@ from tests.support.metastore import Instances
 
 _DATABASES = ("reader", "reader_2", "shown")
 _OF_EACH = 4
-_TEXT = {
-    "metastore.expression.proxy": "org.apache.hadoop.hive.metastore.MsckPartitionExpressionProxy"
+_SETTINGS = {
+    "metastore.expression.proxy": "org.apache.hadoop.hive.metastore.MsckPartitionExpressionProxy",
+    # One of its chores forgets aborted transactions, at any moment.
+    "metastore.housekeeping.threads.on": "false",
 }
 
 
 @pytest.fixture(scope="module", params=matrix.parameters(matrix.FOLLOWED))
 def instances(request: pytest.FixtureRequest) -> Iterator[Instances]:
     """Two metastores on one database, each of which wrote to it."""
-    with matrix.running(request, request.param, properties=_TEXT) as found:
+    with matrix.running(request, request.param, properties=_SETTINGS) as found:
         with found.connect(0) as client:
             script.run(client, "reader")
         with found.connect(1) as client:
