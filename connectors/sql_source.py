@@ -14,7 +14,7 @@ from connectors.source import HASHED_CHARS_MAX, Bounds, OpenTxns, Poll, fields_h
 from hive.errors import SourceError
 from hive.events.row import NotificationRow
 from hive.reader.sessions import KeptPlans
-from hive.schema import detect, metadata
+from hive.schema import detect_followed, metadata
 from state.records.actions import MISNAMED_EVENTS_MAX
 
 ROWS_MAX = 2_000
@@ -121,7 +121,7 @@ class SqlSource:
     def _connect(self) -> None:
         connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
         self._connection = connection
-        version = detect(connection)
+        version = detect_followed(connection)
         if version is None:
             self.close()
             raise SourceError(

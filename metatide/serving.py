@@ -43,6 +43,7 @@ def open_primary(config: Config) -> Primary | None:
 
 def read_settings(config: Config, primary: Primary) -> Settings:
     """How reads are answered; what contradicts itself or the metastore is refused."""
+    _refuse_release(primary)
     reads = config.reads
     pairs = () if reads.tables is None else reads.tables.pairs
     defaults = Defaults(
@@ -89,6 +90,14 @@ def _trusted(config: Config) -> ssl.SSLContext | None:
         return ssl.create_default_context(cafile=config.reads.tls_ca)
     except OSError as error:
         raise InputError(f"reads.tls_ca: {config.reads.tls_ca} can't be used: {error}") from error
+
+
+def _refuse_release(primary: Primary) -> None:
+    """Raises InputError where the log doesn't tell enough; a database may be down at the start."""
+    try:
+        primary.require_release()
+    except (SQLAlchemyError, MachineError) as error:
+        log.info("the metastore's release can't be looked at", error=str(error).splitlines()[0])
 
 
 def _is_not_transactional(config: Config, primary: Primary) -> bool:

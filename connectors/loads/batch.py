@@ -24,7 +24,7 @@ from hive.reader.snapshot import Snapshot, open_snapshot
 from hive.reader.statistics import OF_PARTITIONS, OF_TABLES, stream_statistics
 from hive.reader.tables import Condition, named, read_tables, stream_names
 from hive.reader.write_ids import read_write_ids
-from hive.schema import Version, detect
+from hive.schema import Version, detect_followed
 from state.records import Scope, ScopeKind
 
 
@@ -39,7 +39,7 @@ def find_database(engine: Engine) -> Database:
     """The metastore's database with the shape of its schema."""
     try:
         with engine.connect() as connection:
-            version = detect(connection)
+            version = detect_followed(connection)
     except SQLAlchemyError as error:
         raise unreadable(error) from error
     if version is None:

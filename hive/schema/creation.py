@@ -39,6 +39,18 @@ def detect(connection: Connection) -> Version | None:
     return parse_release(release)
 
 
+def detect_followed(connection: Connection) -> Version | None:
+    """The same, where the log tells of all that changes; InputError where it doesn't."""
+    version = detect(connection)
+    if version is not None and version < Version.V4_0:
+        raise InputError(
+            f"the metastore's database is of Hive {version.release}, whose log leaves out updates "
+            "of statistics and what they change in tables and partitions: Metatide follows 4.0 "
+            "and later; upgrade the metastore"
+        )
+    return version
+
+
 def _first_rows(version: Version) -> list[tuple[str, dict[str, Any]]]:
     model = "org.apache.hadoop.hive.metastore.model"
     comment = f"Hive release version {version.release}"

@@ -34,5 +34,5 @@ def parse_release(release: str) -> Version:
             return Version.V4_1
     raise InputError(
         f"the metastore's database says schema version {release!r}; "
-        "Metatide reads 3.1, 3.2, 4.0 and later 4.x: upgrade it with Hive's schematool"
+        "Metatide follows 4.0 and later 4.x: upgrade it with Hive's schematool"
     )

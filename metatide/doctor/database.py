@@ -8,7 +8,7 @@ from sqlalchemy.exc import DBAPIError
 
 from hive.errors import InputError
 from hive.reader.collation import read_collation
-from hive.schema import detect
+from hive.schema import detect_followed
 from metatide.doctor.finding import Finding, failed, ok
 from metatide.doctor.target import Target
 from metatide.stack.database import make_engine
@@ -48,7 +48,7 @@ def reachable(target: Target) -> Finding:
 def schema(target: Target) -> Finding:
     try:
         with snapshot(target) as connection:
-            version = detect(connection)
+            version = detect_followed(connection)
     except InputError as error:
         detail, _, remedy = str(error).partition(": ")
         return failed(detail, remedy)

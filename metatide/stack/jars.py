@@ -2,7 +2,7 @@
 
 A set is two files of `jarsets/`: NAME.toml says which artifacts are wanted, NAME.lock which files
 those came down to, each with its SHA-256 and size. `python -m metatide.stack.jars lock NAME`
-writes the second from the first.
+writes the second from the first; a third argument is the folder of sets other than ours.
 """
 
 import hashlib
@@ -156,6 +156,8 @@ def _main(arguments: list[str]) -> int:
         match arguments:
             case ["lock", name]:
                 print(lock(name))
+            case ["lock", name, sets]:
+                print(lock(name, Path(sets)))
             case ["fetch", name]:
                 print(fetch(name))
             case _:

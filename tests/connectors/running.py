@@ -148,13 +148,17 @@ def until(what: Callable[[], bool], why: Callable[[], str] = str) -> None:
 class Log:
     """A notification log that a test writes row by row, with or without a metastore's care."""
 
-    def __init__(self, engine: sa.Engine, version: Version = Version.V4_1) -> None:
+    def __init__(self, engine: sa.Engine, *, unique: bool = True) -> None:
+        """`unique`: whether the database sees to it that an id has one row."""
         self.engine = engine
         with engine.connect() as connection:
             found = detect(connection)
         if found is None:
-            create(engine, version)
-        self.tables = metadata(found or version).tables
+            create(engine, Version.V4_1)
+        self.tables = metadata(found or Version.V4_1).tables
+        if not unique:
+            for index in self.tables["NOTIFICATION_LOG"].indexes:
+                index.drop(engine)
         self._keys = itertools.count(1)
 
     def write(

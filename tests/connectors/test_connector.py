@@ -9,7 +9,7 @@ from connectors.headers import Kind
 from connectors.kafka import Topic
 from connectors.settings import Pace
 from connectors.sql_source import SqlSource
-from hive.schema import Version
+from hive.schema import Version, create
 from metatide.demo.store import Store
 from metatide.stack.database import make_engine
 from state.records import Change, OpenTransactions
@@ -109,9 +109,10 @@ def _told(topic: Topic, txn: int, at: int) -> list[bool]:
     return list(found.values())
 
 
-@pytest.mark.parametrize("version", list(Version))
+@pytest.mark.parametrize("version", [one for one in Version if one >= Version.V4_0])
 def test_every_shape_of_the_schema_is_read(version: Version, url: str, kafka_broker: str) -> None:
-    log, topic = Log(make_engine(url), version), new_topic(kafka_broker, 2)
+    create(make_engine(url), version)
+    log, topic = Log(make_engine(url)), new_topic(kafka_broker, 2)
     log.write(1, 2)
     with connecting(SqlSource(log.engine), topic) as connector:
         connector.until_position(2)

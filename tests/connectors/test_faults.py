@@ -15,7 +15,6 @@ from connectors.kafka import RECORD_BYTES_MAX, Topic
 from connectors.settings import Pace
 from connectors.sql_source import SqlSource
 from hive.events.row import NotificationRow
-from hive.schema import Version
 from metatide.demo.store import Store
 from metatide.stack.database import make_engine
 from processors.fold import Fold
@@ -252,7 +251,7 @@ def test_what_another_published_of_a_lost_history_is_noticed(log: Log, topic: To
 def test_rows_of_one_id_are_all_published(
     new_database: Callable[[], str], topic: Topic, said: LogCapture
 ) -> None:
-    log = Log(make_engine(new_database()), Version.V3_1)
+    log = Log(make_engine(new_database()), unique=False)
     log.write(1)
     log.write(2, message='{"txnid":21}')
     log.write(2, message='{"txnid":22}')
@@ -267,7 +266,7 @@ def test_rows_of_one_id_are_all_published(
 def test_a_second_row_of_a_published_id_begins_an_epoch(
     new_database: Callable[[], str], topic: Topic
 ) -> None:
-    log = Log(make_engine(new_database()), Version.V3_1)
+    log = Log(make_engine(new_database()), unique=False)
     log.write(1, 2)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         connector.until_position(2)

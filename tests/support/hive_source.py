@@ -1,7 +1,10 @@
 """Files of Hive's metastore as its makers publish them, for tests that compare us with them."""
 
+import re
 import tarfile
 from functools import cache
+
+import sqlalchemy as sa
 
 from metatide.stack import jars
 
@@ -18,6 +21,24 @@ def read(path: str) -> str:
         return stream.read().decode()
 
 
-def script(dialect: str, release: str) -> str:
-    """The script that creates the schema of a release; dialect is postgres or mysql."""
-    return read(f"metastore-server/src/main/sql/{dialect}/hive-schema-{release}.{dialect}.sql")
+def run_script(engine: sa.Engine, release: str) -> None:
+    """Makes the schema of a release by Hive's own script, in an empty database.
+
+    Of the script only its comments, its talk, and rights of a user that isn't here are left out.
+    """
+    dialect = "mysql" if engine.dialect.name == "mysql" else "postgres"
+    script = read(f"metastore-server/src/main/sql/{dialect}/hive-schema-{release}.{dialect}.sql")
+    lines = [
+        line
+        for line in script.splitlines()
+        if line.strip() and not re.match(r"\s*(--|REVOKE |GRANT |SELECT ')", line)
+    ]
+    connection = engine.raw_connection()
+    try:
+        cursor = connection.cursor()
+        for statement in re.split(r";\s*\n", "\n".join([*lines, ""])):
+            if statement.strip():
+                cursor.execute(statement)
+        connection.commit()
+    finally:
+        connection.close()

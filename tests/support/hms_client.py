@@ -73,8 +73,11 @@ class HmsClient(Transactions):
         write_id: int = -1,
         valid_write_ids: str | None = None,
         cascade: bool = False,
+        properties: Mapping[str, str] | None = None,
     ) -> None:
-        context = self.t.EnvironmentContext(properties={"CASCADE": "true"}) if cascade else None
+        """`properties` are of the call, not of the table."""
+        of_call = {**(properties or {}), **({"CASCADE": "true"} if cascade else {})}
+        context = self.t.EnvironmentContext(properties=of_call) if of_call else None
         self.rpc.alter_table_req(
             self.t.AlterTableRequest(
                 catName="hive",
@@ -150,19 +153,8 @@ class HmsClient(Transactions):
         valid_write_ids: str | None = None,
     ) -> None:
         """Of a partition where its name is given, else of the table."""
-        description = self.t.ColumnStatisticsDesc(
-            isTblLevel=partition is None,
-            dbName=table.dbName,
-            tableName=table.tableName,
-            partName=partition,
-            catName="hive",
-        )
         request = self.t.SetPartitionsStatsRequest(
-            colStats=[
-                self.t.ColumnStatistics(
-                    statsDesc=description, statsObj=list(figures), engine="hive"
-                )
-            ],
+            colStats=[objects.statistics(table, figures, partition)],
             needMerge=False,
             writeId=write_id,
             validWriteIdList=valid_write_ids,
@@ -211,7 +203,9 @@ class HmsClient(Transactions):
 
 
 @contextmanager
-def connect(address: str, timeout_ms: int = _TIMEOUT_MS) -> Iterator[HmsClient]:
+def connect(
+    address: str, timeout_ms: int = _TIMEOUT_MS, kind: type[HmsClient] = HmsClient
+) -> Iterator[HmsClient]:
     """A client of the metastore at thrift://HOST:PORT."""
     parts = urlsplit(address)
     assert parts.hostname, f"{address} is not thrift://HOST:PORT"
@@ -220,6 +214,6 @@ def connect(address: str, timeout_ms: int = _TIMEOUT_MS) -> Iterator[HmsClient]:
         idl.load().ThriftHiveMetastore, parts.hostname, parts.port, timeout=timeout_ms
     )
     try:
-        yield HmsClient(rpc)
+        yield kind(rpc)
     finally:
         rpc.close()

@@ -104,6 +104,19 @@ def partition(of: Any, values: Sequence[str], **fields: Any) -> Any:
     return t.Partition(dbName=of.dbName, tableName=of.tableName, **(defaults | fields))
 
 
+def statistics(of: Any, figures: Sequence[Any], partition: str | None) -> Any:
+    """Figures of a partition's columns where its name is given, else of the table's."""
+    t = idl.load()
+    description = t.ColumnStatisticsDesc(
+        isTblLevel=partition is None,
+        dbName=of.dbName,
+        tableName=of.tableName,
+        partName=partition,
+        catName="hive",
+    )
+    return t.ColumnStatistics(statsDesc=description, statsObj=list(figures), engine="hive")
+
+
 def long_statistics(column: str, **figures: int) -> Any:
     """Statistics of a bigint column, for `numNulls`, `numDVs`, `lowValue`, `highValue`."""
     t = idl.load()

@@ -13,19 +13,24 @@ from metatide.stack.metastore import MessageFormat, Metastore, Settings
 from metatide.stack.ports import Ports
 from tests.support import hms_client
 from tests.support.hms_client import HmsClient
+from tests.support.old_hms_client import OldHmsClient
 from tests.support.processes import open_folder, running
+from tests.support.releases import NEWEST, RELEASES
 
 
 @dataclass(frozen=True)
 class Instances:
-    """Metastores on one database."""
+    """Metastores of one release on one database."""
 
     database_url: str
     addresses: tuple[str, ...]
     processes: tuple[subprocess.Popen[bytes], ...]
+    release: str = NEWEST
 
     def connect(self, instance: int = 0) -> AbstractContextManager[HmsClient]:
-        return hms_client.connect(self.addresses[instance])
+        """A client that makes its calls as this release knows them."""
+        kind = OldHmsClient if self.release.startswith("3.") else HmsClient
+        return hms_client.connect(self.addresses[instance], kind=kind)
 
 
 class MetastoreFactory(Protocol):
@@ -39,11 +44,13 @@ class MetastoreFactory(Protocol):
         message_format: MessageFormat = "gzip",
         cached_store: bool = False,
         properties: Mapping[str, str] | None = None,
+        release: str = NEWEST,
     ) -> Instances: ...
 
 
 @contextmanager
-def _factory(new_database: Callable[[], str]) -> Iterator[MetastoreFactory]:
+def metastores(new_database: Callable[[], str]) -> Iterator[MetastoreFactory]:
+    """What starts them, on databases from here; they end with it."""
     with ExitStack() as stack:
 
         def start(
@@ -53,6 +60,7 @@ def _factory(new_database: Callable[[], str]) -> Iterator[MetastoreFactory]:
             message_format: MessageFormat = "gzip",
             cached_store: bool = False,
             properties: Mapping[str, str] | None = None,
+            release: str = NEWEST,
         ) -> Instances:
             url = database or new_database()
             folder = stack.enter_context(open_folder())
@@ -67,10 +75,12 @@ def _factory(new_database: Callable[[], str]) -> Iterator[MetastoreFactory]:
             addresses, processes = [], []
             for number in range(1, instances + 1):
                 name = f"metastore-{number}"
-                metastore = Metastore(folder / name, ports, settings, name=name)
+                metastore = Metastore(
+                    folder / name, ports, settings, name=name, release=RELEASES[release]
+                )
                 processes.append(stack.enter_context(running(metastore, folder / f"{name}.log")))
                 addresses.append(metastore.address)
-            return Instances(url, tuple(addresses), tuple(processes))
+            return Instances(url, tuple(addresses), tuple(processes), release)
 
         yield start
 
@@ -78,21 +88,21 @@ def _factory(new_database: Callable[[], str]) -> Iterator[MetastoreFactory]:
 @pytest.fixture(scope="session")
 def mariadb_metastore(new_mariadb_database: Callable[[], str]) -> Iterator[Instances]:
     """The same on MariaDB."""
-    with _factory(new_mariadb_database) as factory:
+    with metastores(new_mariadb_database) as factory:
         yield factory()
 
 
 @pytest.fixture
 def metastore_factory(new_database: Callable[[], str]) -> Iterator[MetastoreFactory]:
     """`metastore_factory(instances=2, message_format="json")`; they end with the test."""
-    with _factory(new_database) as factory:
+    with metastores(new_database) as factory:
         yield factory
 
 
 @pytest.fixture(scope="session")
 def metastore(new_database: Callable[[], str]) -> Iterator[Instances]:
     """One metastore for all tests that keep to databases with names of their own."""
-    with _factory(new_database) as factory:
+    with metastores(new_database) as factory:
         yield factory()
 
 
@@ -100,5 +110,5 @@ def metastore(new_database: Callable[[], str]) -> Iterator[Instances]:
 def text_metastore(new_database: Callable[[], str]) -> Iterator[Instances]:
     """One that takes the text of filters for what Hive sends as serialized expressions."""
     proxy = "org.apache.hadoop.hive.metastore.MsckPartitionExpressionProxy"
-    with _factory(new_database) as factory:
+    with metastores(new_database) as factory:
         yield factory(properties={"metastore.expression.proxy": proxy})

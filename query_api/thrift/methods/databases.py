@@ -105,7 +105,10 @@ class ListTables(Read[Outcome], frozen=True):
 
 def get_databases(given: Arguments) -> Understood:
     refuse_unknown(given)
-    catalog, pattern = names.place(given.get("pattern"))
+    if given.get("pattern") is None:
+        # Hive 4.0 fails on it, later releases list all.
+        return Unable.FORM
+    catalog, pattern = names.place(given["pattern"])
     return Asked(ListDatabases(catalog, plain_pattern(pattern)))
 
 

@@ -25,24 +25,6 @@ _FAMILIES = {
 }
 
 
-def run(engine: sa.Engine, script: str) -> None:
-    """Runs a script but for its comments, its talk, and rights of a user that isn't here."""
-    lines = [
-        line
-        for line in script.splitlines()
-        if line.strip() and not re.match(r"\s*(--|REVOKE |GRANT |SELECT ')", line)
-    ]
-    connection = engine.raw_connection()
-    try:
-        cursor = connection.cursor()
-        for statement in re.split(r";\s*\n", "\n".join([*lines, ""])):
-            if statement.strip():
-                cursor.execute(statement)
-        connection.commit()
-    finally:
-        connection.close()
-
-
 def parts(engine: sa.Engine, *, exactly: bool) -> Parts:
     inspector = sa.inspect(engine)
     found: Parts = {}
@@ -78,7 +60,7 @@ def differences(
 ) -> set[tuple[str, str]]:
     ours, theirs = make_engine(new_database()), make_engine(new_database())
     create(ours, version)
-    run(theirs, hive_source.script(dialect, version.release))
+    hive_source.run_script(theirs, version.release)
     one, other = (parts(engine, exactly=exactly) for engine in (ours, theirs))
     assert other
     return {

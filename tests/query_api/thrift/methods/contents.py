@@ -3,9 +3,8 @@
 from typing import Any
 
 from hive.names import partition_name
-from tests.query_api.thrift.methods.corpus import shown
 from tests.support import hms_objects as objects
-from tests.support.hms_client import CAPABILITIES, HmsClient
+from tests.support.hms_client import HmsClient
 
 TYPES = {"id": "bigint", "name": "string", "price": "decimal(10,2)", "ratio": "double"}
 KEYS = {"n": "int", "s": "string"}
@@ -33,10 +32,7 @@ def _insert_only(client: HmsClient, db: str) -> None:
     wanted = objects.table(
         db, "inserts", TYPES, KEYS, parameters={"transactional_properties": "insert_only"}
     )
-    client.rpc.create_table_req(
-        client.t.CreateTableRequest(table=wanted, processorCapabilities=CAPABILITIES)
-    )
-    client.add_partitions(shown(client, db, "inserts"), VALUES[:2])
+    client.add_partitions(client.create_table(wanted), VALUES[:2])
 
 
 def _bucketed(client: HmsClient, db: str) -> None:
@@ -109,17 +105,8 @@ def _tell_accurate(client: HmsClient, db: str, write_id: int, lists: str) -> Non
     altered.writeId = write_id
     # Else the metastore takes back what is said of the statistics.
     properties = {"DO_NOT_UPDATE_STATS": "true"}
-    client.rpc.alter_table_req(
-        client.t.AlterTableRequest(
-            catName="hive",
-            dbName=db,
-            tableName="written",
-            table=altered,
-            environmentContext=client.t.EnvironmentContext(properties=properties),
-            writeId=write_id,
-            validWriteIdList=lists,
-            processorCapabilities=CAPABILITIES,
-        )
+    client.alter_table(
+        db, "written", altered, write_id=write_id, valid_write_ids=lists, properties=properties
     )
 
 

@@ -157,6 +157,7 @@ def test_long_lists_are_written_while_they_are_read(source: MemoryShards) -> Non
         (get_table(validWriteIdList="sales.other:1:1::", id=ORDERS_ID), Unable.FORM),
         (get_table(validWriteIdList="no list", id=ORDERS_ID), Unable.FORM),
         (call("get_database", name="sales"), Unable.FORM),
+        (call("get_databases"), Unable.FORM),
         (call("get_tables", db_name="sales", pattern="[a-z]+"), Unable.FORM),
         (
             call(

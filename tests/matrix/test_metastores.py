@@ -1,0 +1,100 @@
+"""On every row of the matrix, what Metatide tells is what the metastores tell, field by field."""
+
+import asyncio
+import json
+import time
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+
+from hive.reader.snapshot import open_snapshot
+from hive.schema import detect
+from metatide.stack.database import make_engine
+from query_api.database import Primary
+from query_api.requirement import Consistency
+from tests.hive.reader import script
+from tests.hive.reader.answers import expected, read_state
+from tests.query_api.thrift.methods import caches, contents, wire
+from tests.query_api.thrift.methods.comparing import Comparison
+from tests.query_api.thrift.methods.corpus import corpus, sample
+from tests.query_api.thrift.methods.test_interface import DROPPED
+from tests.support import hms_state, matrix
+from tests.support.metastore import Instances
+
+_DATABASES = ("reader", "reader_2", "shown")
+_OF_EACH = 4
+_SETTINGS = {
+    "metastore.expression.proxy": "org.apache.hadoop.hive.metastore.MsckPartitionExpressionProxy",
+    # One of its chores forgets aborted transactions, at any moment.
+    "metastore.housekeeping.threads.on": "false",
+}
+
+
+@pytest.fixture(scope="module", params=matrix.parameters(matrix.FOLLOWED))
+def instances(request: pytest.FixtureRequest) -> Iterator[Instances]:
+    """Two metastores on one database, each of which wrote to it."""
+    with matrix.running(request, request.param, properties=_SETTINGS) as found:
+        with found.connect(0) as client:
+            script.run(client, "reader")
+        with found.connect(1) as client:
+            contents.fill(client, "shown")
+        yield found
+
+
+def test_the_database_is_read_as_the_metastore_reads_it(instances: Instances) -> None:
+    engine = make_engine(instances.database_url)
+    with engine.connect() as connection:
+        version = detect(connection)
+    assert version is not None
+    with open_snapshot(engine, version) as snapshot:
+        found = read_state(snapshot, int(time.time() * 1000))
+    engine.dispose()
+    with instances.connect() as client:
+        answered = expected(hms_state.state(client))
+    assert found.keys() == answered.keys()
+    for kind, objects in answered.items():
+        assert ordered(found[kind]) == ordered(objects), kind
+
+
+def ordered(value: Any) -> Any:
+    """With lists in one order: that of columns' statistics and constraints is anybody's."""
+    if isinstance(value, dict):
+        return {key: ordered(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return sorted(map(ordered, value), key=partial(json.dumps, sort_keys=True))
+    return value
+
+
+async def compare(instances: Instances, warm: caches.Cache, folded: caches.Cache) -> Comparison:
+    primary = Primary(instances.database_url)
+    with instances.connect() as client:
+        warehouse = client.rpc.get_config_value("metastore.warehouse.dir", "")
+        calls = sample(corpus(client, _DATABASES), _OF_EACH)
+    asked = {
+        name: caches.methods(cache, primary, consistency, warehouse)
+        for name, cache, consistency in (
+            ("warm", warm, Consistency.ANY),
+            ("latest", warm, Consistency.LATEST),
+            ("folded", folded, Consistency.ANY),
+        )
+    }
+    comparison = Comparison(asked)
+    with wire.connect(instances.addresses[1]) as metastore:
+        await comparison.run(metastore, calls)
+    await primary.close()
+    everything = asked["warm"].names - DROPPED
+    for name in ("warm", "latest"):
+        assert everything == comparison.same[name].keys(), name
+    return comparison
+
+
+def test_events_and_loads_amount_to_what_the_metastore_answers(instances: Instances) -> None:
+    url = instances.database_url
+    with caches.following(url) as warm, caches.following(url) as folded:
+        warm.load()
+        folded.follow()
+        comparison = asyncio.run(compare(instances, warm, folded))
+    assert sum(comparison.same["warm"].values()) > 100
+    assert sum(comparison.same["folded"].values()) > 60

@@ -1,0 +1,56 @@
+"""Adds a constructor to a Java class, for callers that know an older one."""
+
+from struct import pack, unpack_from
+
+_WIDTHS = {3: 4, 4: 4, 5: 8, 6: 8, 7: 2, 8: 2, 9: 4, 10: 4, 11: 4, 12: 4, 15: 3, 16: 2, 18: 4}
+_UTF8, _METHOD, _NAME_AND_TYPE = 1, 10, 12
+_LONGS = (5, 6)
+_PUBLIC = 1
+_LOAD, _NULL, _CALL, _RETURN = 0x19, 0x01, 0xB7, 0xB1
+
+
+def with_constructor(data: bytes, short: str, whole: str) -> bytes:
+    """The class with a constructor of descriptor `short`, whose arguments are objects.
+
+    It calls the one of descriptor `whole`, with null for each argument that it has more.
+    """
+    given, wanted = (signature.count(";") for signature in (short, whole))
+    count, end = _constants(data)
+    _, this, _, interfaces = unpack_from("!4H", data, end)
+    methods = _after_members(data, end + 8 + 2 * interfaces)
+    (number,) = unpack_from("!H", data, methods)
+    texts = ("<init>", short, whole, "Code")
+    name, of_short, of_whole, code, pair, method = range(count, count + 6)
+    added = b"".join(pack("!BH", _UTF8, len(text)) + text.encode() for text in texts)
+    added += pack("!BHH", _NAME_AND_TYPE, name, of_whole) + pack("!BHH", _METHOD, this, pair)
+    body = b"".join(pack("!BB", _LOAD, place) for place in range(given + 1))
+    body += bytes([_NULL] * (wanted - given)) + pack("!BHB", _CALL, method, _RETURN)
+    attribute = pack("!HHI", wanted + 1, given + 1, len(body)) + body + pack("!HH", 0, 0)
+    made = pack("!4H", _PUBLIC, name, of_short, 1) + pack("!HI", code, len(attribute)) + attribute
+    head = data[:8] + pack("!H", count + 6) + data[10:end] + added
+    return head + data[end:methods] + pack("!H", number + 1) + made + data[methods + 2 :]
+
+
+def _constants(data: bytes) -> tuple[int, int]:
+    """How many numbers the constants take up, and where they end."""
+    (count,) = unpack_from("!H", data, 8)
+    number, place = 1, 10
+    while number < count:
+        kind = data[place]
+        width = 2 + unpack_from("!H", data, place + 1)[0] if kind == _UTF8 else _WIDTHS[kind]
+        place += 1 + width
+        number += 2 if kind in _LONGS else 1
+    return count, place
+
+
+def _after_members(data: bytes, place: int) -> int:
+    """Where fields, or methods, that begin at this place end."""
+    (count,) = unpack_from("!H", data, place)
+    place += 2
+    for _ in range(count):
+        (attributes,) = unpack_from("!H", data, place + 6)
+        place += 8
+        for _ in range(attributes):
+            (length,) = unpack_from("!I", data, place + 2)
+            place += 6 + length
+    return place
