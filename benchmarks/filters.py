@@ -9,8 +9,8 @@ from itertools import product
 from statistics import median
 from time import perf_counter
 
-from hive.filters.compiled import by_filter
-from hive.filters.meaning import PartitionKey
+from hive.filters.partition_filter import by_filter
+from hive.filters.semantics import PartitionKey
 
 KEYS = [
     PartitionKey("ds", "string"),

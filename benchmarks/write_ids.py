@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 from statistics import median
 from time import perf_counter
 
-from hive.write_ids.evolving import EvolvingWriteIds
-from hive.write_ids.known import KnownWriteIds
 from hive.write_ids.lists import WriteIdList, write_id_list
 from hive.write_ids.pages import Ended, Loaded
 from hive.write_ids.relations import contains, equal
 from hive.write_ids.text import parse_write_id_list, print_write_id_list
+from hive.write_ids.tracker import WriteIdTracker
+from hive.write_ids.view import WriteIdView
 
 EXCEPTIONS = 100_000
 REPEATS = 30
@@ -104,13 +104,13 @@ def read_lists() -> None:
 
 def fold_events(already_open: int) -> None:
     pages = DictPages()
-    ids = EvolvingWriteIds(pages)
+    ids = WriteIdTracker(pages)
     ids.begin_load(0)
     ids.merge(Loaded(0, 0, already_open, tuple((n, n) for n in range(1, already_open + 1))), _none)
     start = perf_counter()
     for event in range(1, EVENTS, 2):
         id_ = already_open + (event + 1) // 2
-        ids = EvolvingWriteIds(pages)
+        ids = WriteIdTracker(pages)
         ids.alloc(event, [(id_, id_)])
         ids.commit(event + 1, id_, frozenset({id_}))
     rate = EVENTS / (perf_counter() - start)
@@ -123,7 +123,7 @@ def fold_events(already_open: int) -> None:
     name = f"fold ALLOC and COMMIT, {already_open} ids open"
     report(name, round(rate), "events/s", "dictionary_per_s", round(raw))
     if already_open:
-        value = microseconds(lambda: KnownWriteIds(pages).snapshot(), 5)
+        value = microseconds(lambda: WriteIdView(pages).snapshot(), 5)
         raw = microseconds(lambda: sorted(pages.pages.items()), 5)
         report(f"list of {already_open} open ids", value, "us", "sort_the_pages_us", raw)
 

@@ -1,7 +1,7 @@
 """Whether the metastore logs its events in the transactions that they tell of."""
 
 from connectors.source import OpenTxns
-from hive.events import kinds
+from hive.events import event_types
 
 
 class ListenerWatch:
@@ -15,12 +15,12 @@ class ListenerWatch:
         self._opened: set[int] = set()
         self._seen_before: frozenset[int] | None = None
 
-    def see(self, event: kinds.Event) -> None:
+    def see(self, event: event_types.Event) -> None:
         """Takes in an event, in the order of the log."""
-        if isinstance(event, kinds.OpenTransactions):
+        if isinstance(event, event_types.OpenTransactions):
             for first, last in event.ranges:
                 self._opened.update(range(first, last + 1))
-        elif isinstance(event, kinds.CommitTransaction | kinds.AbortTransaction):
+        elif isinstance(event, event_types.CommitTransaction | event_types.AbortTransaction):
             self._opened.discard(event.txn)
 
     def unlogged(self, found: OpenTxns) -> list[int]:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from connectors.translate import Addressed, misnamed, translate, undecodable
 from hive.errors import EventError
-from hive.events import kinds
+from hive.events import event_types
 from hive.events.decode import decode
 from hive.events.row import NotificationRow
 from hive.names import TableName, table_name
@@ -41,11 +41,11 @@ class Renames:
                 continue
             self._note(event)
 
-    def address(self, event: kinds.Event) -> list[Addressed]:
+    def address(self, event: event_types.Event) -> list[Addressed]:
         """What an event does, to tables as they are called now."""
         self._forget_before(event.event_id - MISNAMED_EVENTS_MAX)
         addressed = translate(event)
-        if self._renames and isinstance(event, kinds.TableEvent) and addressed:
+        if self._renames and isinstance(event, event_types.TableEvent) and addressed:
             addressed = self._to_new_names(event, addressed)
         self._note(event)
         return addressed
@@ -59,13 +59,15 @@ class Renames:
             addressed += [action for table in current for action in misnamed(table)]
         return addressed
 
-    def _to_new_names(self, event: kinds.TableEvent, addressed: list[Addressed]) -> list[Addressed]:
-        if isinstance(event, kinds.CreateTable | kinds.AllocateWriteIds):
+    def _to_new_names(
+        self, event: event_types.TableEvent, addressed: list[Addressed]
+    ) -> list[Addressed]:
+        if isinstance(event, event_types.CreateTable | event_types.AllocateWriteIds):
             return addressed
-        name = event.before if isinstance(event, kinds.AlterTable) else event.table
+        name = event.before if isinstance(event, event_types.AlterTable) else event.table
         id_ = _id_of(event)
         current, is_of_renamed = self._current(name, id_)
-        if is_of_renamed and not (isinstance(event, kinds.AlterTable) and event.renamed):
+        if is_of_renamed and not (isinstance(event, event_types.AlterTable) and event.renamed):
             # The table that has the old name now, if there is one, is another.
             addressed = []
         return [*addressed, *(action for table in current for action in misnamed(table))]
@@ -88,8 +90,8 @@ class Renames:
                 is_sure = True
         return [table for table in dict.fromkeys(names) if table != name], is_sure
 
-    def _note(self, event: kinds.Event) -> None:
-        if isinstance(event, kinds.AlterTable) and event.renamed:
+    def _note(self, event: event_types.Event) -> None:
+        if isinstance(event, event_types.AlterTable) and event.renamed:
             self._renames.append(_Rename(event.event_id, event.before, event.table, event.image.id))
 
     def _forget_before(self, event_id: int) -> None:
@@ -97,15 +99,15 @@ class Renames:
             self._renames.popleft()
 
 
-def _id_of(event: kinds.TableEvent) -> int:
+def _id_of(event: event_types.TableEvent) -> int:
     """The id of the table that the writer meant; 0 where the event doesn't tell it."""
     match event:
-        case kinds.AlterTable():
+        case event_types.AlterTable():
             return event.image.id
-        case kinds.DropTable():
+        case event_types.DropTable():
             return event.id
-        case kinds.PartitionEvent():
+        case event_types.PartitionEvent():
             return 0 if event.facts is None else event.facts.id
-        case kinds.UpdateTableStatistics():
+        case event_types.UpdateTableStatistics():
             return 0 if event.image is None else event.image.id
     return 0

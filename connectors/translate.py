@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from hive.events import kinds
+from hive.events import event_types
 from hive.events.row import NotificationRow
 from hive.names import TableName, table_name
 from state.records import actions as a
@@ -50,7 +50,7 @@ _NAME_ANOTHER_TABLE = frozenset(["ALTER_TABLE", "ADD_FOREIGNKEY"])
 """A rename's row has the new name only, a foreign key's the parent's."""
 
 
-def translate(event: kinds.Event) -> list[Addressed]:
+def translate(event: event_types.Event) -> list[Addressed]:
     """What an event does; nothing for those that change nothing which is cached.
 
     OPEN_TXN is among these: the first ALLOC_WRITE_ID of a transaction says all that a shard needs.
@@ -81,17 +81,17 @@ def columns_hash(columns: bytes | None) -> int:
     return crc32(columns or b"")
 
 
-def _nothing(event: kinds.Event) -> Iterator[Addressed]:
+def _nothing(event: event_types.Event) -> Iterator[Addressed]:
     yield from ()
 
 
-def _create_table(event: kinds.CreateTable) -> Iterator[Addressed]:
+def _create_table(event: event_types.CreateTable) -> Iterator[Addressed]:
     image = _table(event.table, event.image, event.write_id)
     yield event.table, a.CreateTable(image)
     yield _put_name(event.table, event.image)
 
 
-def _alter_table(event: kinds.AlterTable) -> Iterator[Addressed]:
+def _alter_table(event: event_types.AlterTable) -> Iterator[Addressed]:
     image = _table(event.table, event.image, event.write_id)
     old, new = event.before, event.table
     if event.renamed:
@@ -107,19 +107,19 @@ def _alter_table(event: kinds.AlterTable) -> Iterator[Addressed]:
         yield _alter_name(event)
 
 
-def _drop_table(event: kinds.DropTable) -> Iterator[Addressed]:
+def _drop_table(event: event_types.DropTable) -> Iterator[Addressed]:
     yield event.table, a.DropTable(event.table)
     db = database_of(event.table)
     yield db, a.DropName(db, event.table.table)
 
 
-def _add_partitions(event: kinds.AddPartitions) -> Iterator[Addressed]:
+def _add_partitions(event: event_types.AddPartitions) -> Iterator[Addressed]:
     images = tuple(map(_partition, event.partitions))
     write_id = max((image.write_id for image in event.partitions), default=-1)
     yield event.table, a.PutPartitions(event.table, write_id, images, added=True)
 
 
-def _alter_partitions(event: kinds.AlterPartitions) -> Iterator[Addressed]:
+def _alter_partitions(event: event_types.AlterPartitions) -> Iterator[Addressed]:
     images = tuple(map(_partition, event.partitions))
     yield (
         event.table,
@@ -127,7 +127,7 @@ def _alter_partitions(event: kinds.AlterPartitions) -> Iterator[Addressed]:
     )
 
 
-def _alter_partition(event: kinds.AlterPartition) -> Iterator[Addressed]:
+def _alter_partition(event: event_types.AlterPartition) -> Iterator[Addressed]:
     yield (
         event.table,
         a.AlterPartition(
@@ -141,11 +141,11 @@ def _alter_partition(event: kinds.AlterPartition) -> Iterator[Addressed]:
     )
 
 
-def _drop_partitions(event: kinds.DropPartitions) -> Iterator[Addressed]:
+def _drop_partitions(event: event_types.DropPartitions) -> Iterator[Addressed]:
     yield event.table, a.DropPartitions(event.table, event.values)
 
 
-def _update_table_statistics(event: kinds.UpdateTableStatistics) -> Iterator[Addressed]:
+def _update_table_statistics(event: event_types.UpdateTableStatistics) -> Iterator[Addressed]:
     image = None
     if event.image is not None:
         image = _table(event.table, event.image, event.write_id)
@@ -154,7 +154,9 @@ def _update_table_statistics(event: kinds.UpdateTableStatistics) -> Iterator[Add
     yield event.table, a.PutTableStatistics(event.table, event.write_id, columns, image, before)
 
 
-def _update_partition_statistics(event: kinds.UpdatePartitionStatistics) -> Iterator[Addressed]:
+def _update_partition_statistics(
+    event: event_types.UpdatePartitionStatistics,
+) -> Iterator[Addressed]:
     columns = _columns(event, event.values)
     yield (
         event.table,
@@ -169,15 +171,17 @@ def _update_partition_statistics(event: kinds.UpdatePartitionStatistics) -> Iter
     )
 
 
-def _delete_table_statistics(event: kinds.DeleteTableStatistics) -> Iterator[Addressed]:
+def _delete_table_statistics(event: event_types.DeleteTableStatistics) -> Iterator[Addressed]:
     yield event.table, a.DropStatistics(event.table, None, event.column)
 
 
-def _delete_partition_statistics(event: kinds.DeletePartitionStatistics) -> Iterator[Addressed]:
+def _delete_partition_statistics(
+    event: event_types.DeletePartitionStatistics,
+) -> Iterator[Addressed]:
     yield event.table, a.DropStatistics(event.table, event.values, event.column)
 
 
-def _add_constraints(event: kinds.AddConstraints) -> Iterator[Addressed]:
+def _add_constraints(event: event_types.AddConstraints) -> Iterator[Addressed]:
     kind = _CONSTRAINT_KINDS[event.kind]
     columns: dict[str, list[bytes]] = {}
     for name, data in event.constraints:
@@ -186,49 +190,49 @@ def _add_constraints(event: kinds.AddConstraints) -> Iterator[Addressed]:
     yield event.table, a.PutConstraints(event.table, images)
 
 
-def _drop_constraint(event: kinds.DropConstraint) -> Iterator[Addressed]:
+def _drop_constraint(event: event_types.DropConstraint) -> Iterator[Addressed]:
     yield event.table, a.DropConstraint(event.table, event.constraint.lower())
 
 
-def _allocate(event: kinds.AllocateWriteIds) -> Iterator[Addressed]:
+def _allocate(event: event_types.AllocateWriteIds) -> Iterator[Addressed]:
     txns, write_ids = zip(*event.pairs, strict=True) if event.pairs else ((), ())
     yield event.table, a.AllocateWriteIds(event.table, tuple(txns), tuple(write_ids))
 
 
-def _commit(event: kinds.CommitTransaction) -> Iterator[Addressed]:
+def _commit(event: event_types.CommitTransaction) -> Iterator[Addressed]:
     yield EVERYWHERE, a.CommitTxn(event.txn, event.write_ids)
 
 
-def _abort(event: kinds.AbortTransaction) -> Iterator[Addressed]:
+def _abort(event: event_types.AbortTransaction) -> Iterator[Addressed]:
     yield EVERYWHERE, a.AbortTxn(event.txn)
 
 
-def _create_database(event: kinds.CreateDatabase) -> Iterator[Addressed]:
+def _create_database(event: event_types.CreateDatabase) -> Iterator[Addressed]:
     db = _db(event)
     yield EVERYWHERE, a.PutDatabase(DatabaseImage(db, event.data))
     yield db, a.CreateNames(db)
 
 
-def _alter_database(event: kinds.AlterDatabase) -> Iterator[Addressed]:
+def _alter_database(event: event_types.AlterDatabase) -> Iterator[Addressed]:
     before = fingerprint(event.before_data)
     yield EVERYWHERE, a.PutDatabase(DatabaseImage(_db(event), event.data), True, before)
 
 
-def _drop_database(event: kinds.DropDatabase) -> Iterator[Addressed]:
+def _drop_database(event: event_types.DropDatabase) -> Iterator[Addressed]:
     yield EVERYWHERE, a.DropDatabase(_db(event))
 
 
-def _create_function(event: kinds.CreateFunction) -> Iterator[Addressed]:
+def _create_function(event: event_types.CreateFunction) -> Iterator[Addressed]:
     db = _db(event)
     yield db, a.PutFunction(db, FunctionImage(event.function, event.data))
 
 
-def _drop_function(event: kinds.DropFunction) -> Iterator[Addressed]:
+def _drop_function(event: event_types.DropFunction) -> Iterator[Addressed]:
     db = _db(event)
     yield db, a.DropFunction(db, event.function)
 
 
-def _other(event: kinds.OtherEvent) -> Iterator[Addressed]:
+def _other(event: event_types.OtherEvent) -> Iterator[Addressed]:
     if event.harmless:
         return
     if event.db_name and event.tbl_name:
@@ -242,18 +246,18 @@ def _doubt(table: TableName) -> list[Addressed]:
     return [(table, action), (database_of(table), action)]
 
 
-def _table(name: TableName, image: kinds.TableImage, write_id: int) -> TableImage:
+def _table(name: TableName, image: event_types.TableImage, write_id: int) -> TableImage:
     return TableImage(
         name, image.id, write_id, image.transactional, bool(image.partition_keys), image.data
     )
 
 
-def _partition(image: kinds.PartitionImage) -> PartitionImage:
+def _partition(image: event_types.PartitionImage) -> PartitionImage:
     return PartitionImage(image.values, image.write_id, columns_hash(image.columns), image.data)
 
 
 def _columns(
-    event: kinds.UpdateTableStatistics | kinds.UpdatePartitionStatistics,
+    event: event_types.UpdateTableStatistics | event_types.UpdatePartitionStatistics,
     values: tuple[str, ...] | None,
 ) -> tuple[ColumnStatisticsImage, ...]:
     return tuple(
@@ -270,12 +274,12 @@ def _columns(
     )
 
 
-def _put_name(table: TableName, image: kinds.TableImage) -> Addressed:
+def _put_name(table: TableName, image: event_types.TableImage) -> Addressed:
     db = database_of(table)
     return db, a.PutName(db, _line(table, image.table_type, image.owner, image.comment))
 
 
-def _alter_name(event: kinds.AlterTable) -> Addressed:
+def _alter_name(event: event_types.AlterTable) -> Addressed:
     """A table's line after an alter; its writer's was the one before in the same database."""
     new, image = database_of(event.table), event.image
     line = _line(event.table, image.table_type, image.owner, image.comment)
@@ -287,37 +291,37 @@ def _line(table: TableName, type_: str | None, owner: str | None, comment: str |
     return NameImage(table.table, type_ or "", owner or "", comment)
 
 
-def _db(event: kinds.DatabaseEvent) -> DatabaseName:
+def _db(event: event_types.DatabaseEvent) -> DatabaseName:
     return DatabaseName(event.catalog, event.db)
 
 
 _TRANSLATORS: dict[type, Callable[[Any], Iterator[Addressed]]] = {
-    kinds.CreateTable: _create_table,
-    kinds.AlterTable: _alter_table,
-    kinds.DropTable: _drop_table,
-    kinds.AddPartitions: _add_partitions,
-    kinds.AlterPartitions: _alter_partitions,
-    kinds.AlterPartition: _alter_partition,
-    kinds.DropPartitions: _drop_partitions,
-    kinds.UpdateTableStatistics: _update_table_statistics,
-    kinds.UpdatePartitionStatistics: _update_partition_statistics,
-    kinds.DeleteTableStatistics: _delete_table_statistics,
-    kinds.DeletePartitionStatistics: _delete_partition_statistics,
-    kinds.AddConstraints: _add_constraints,
-    kinds.DropConstraint: _drop_constraint,
-    kinds.AllocateWriteIds: _allocate,
-    kinds.CommitTransaction: _commit,
-    kinds.AbortTransaction: _abort,
-    kinds.CreateDatabase: _create_database,
-    kinds.AlterDatabase: _alter_database,
-    kinds.DropDatabase: _drop_database,
-    kinds.CreateFunction: _create_function,
-    kinds.DropFunction: _drop_function,
-    kinds.OtherEvent: _other,
-    kinds.Insert: _nothing,
-    kinds.Reload: _nothing,
-    kinds.OpenTransactions: _nothing,
-    kinds.CommitCompaction: _nothing,
-    kinds.AcidWrite: _nothing,
-    kinds.CatalogEvent: _nothing,
+    event_types.CreateTable: _create_table,
+    event_types.AlterTable: _alter_table,
+    event_types.DropTable: _drop_table,
+    event_types.AddPartitions: _add_partitions,
+    event_types.AlterPartitions: _alter_partitions,
+    event_types.AlterPartition: _alter_partition,
+    event_types.DropPartitions: _drop_partitions,
+    event_types.UpdateTableStatistics: _update_table_statistics,
+    event_types.UpdatePartitionStatistics: _update_partition_statistics,
+    event_types.DeleteTableStatistics: _delete_table_statistics,
+    event_types.DeletePartitionStatistics: _delete_partition_statistics,
+    event_types.AddConstraints: _add_constraints,
+    event_types.DropConstraint: _drop_constraint,
+    event_types.AllocateWriteIds: _allocate,
+    event_types.CommitTransaction: _commit,
+    event_types.AbortTransaction: _abort,
+    event_types.CreateDatabase: _create_database,
+    event_types.AlterDatabase: _alter_database,
+    event_types.DropDatabase: _drop_database,
+    event_types.CreateFunction: _create_function,
+    event_types.DropFunction: _drop_function,
+    event_types.OtherEvent: _other,
+    event_types.Insert: _nothing,
+    event_types.Reload: _nothing,
+    event_types.OpenTransactions: _nothing,
+    event_types.CommitCompaction: _nothing,
+    event_types.AcidWrite: _nothing,
+    event_types.CatalogEvent: _nothing,
 }

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from hive.names import TableName
-from hive.write_ids.known import KnownWriteIds
+from hive.write_ids.view import WriteIdView
 from state import entries, heads, keys, kv, tables
 from state.entries import Entry
 from state.heads import Head
@@ -85,7 +85,7 @@ class ShardReader:
     def databases_loads(self, catalog: str) -> Loads | None:
         return self._loads(keys.of_catalog(keys.CATALOG_LOADS, catalog))
 
-    def write_ids(self, table: TableName) -> KnownWriteIds:
+    def write_ids(self, table: TableName) -> WriteIdView:
         return known_write_ids(self.view, table)
 
     def table(self, table: TableName) -> Entry | None:

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from hive.names import TableName
-from hive.write_ids.known import KnownWriteIds
+from hive.write_ids.view import WriteIdView
 from state.loads import Cold, Doubt, Loads
 from state.records.objects import TableImage
 
@@ -102,7 +102,7 @@ class TableState(msgspec.Struct, array_like=True):
         if at == len(self.pending) or self.pending[at] != write_id:
             self.pending.insert(at, write_id)
 
-    def is_pending(self, ids: KnownWriteIds) -> bool:
+    def is_pending(self, ids: WriteIdView) -> bool:
         """Whether a write was folded of which it isn't known how it ends."""
         if not ids.open_count:
             return False

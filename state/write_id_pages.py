@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from hive.names import TableName
-from hive.write_ids.known import KnownWriteIds
+from hive.write_ids.view import WriteIdView
 from state import keys, kv
 from state.kv import Transaction, View
 
@@ -42,6 +42,6 @@ class PrefixPages(PrefixReader):
         self._txn.delete_range(start, kv.after(start))
 
 
-def known_write_ids(view: View, table: TableName) -> KnownWriteIds:
+def known_write_ids(view: View, table: TableName) -> WriteIdView:
     """What is known of a table's write ids in this view."""
-    return KnownWriteIds(PrefixReader(view, keys.of_table(keys.WRITE_IDS, table)))
+    return WriteIdView(PrefixReader(view, keys.of_table(keys.WRITE_IDS, table)))

@@ -20,7 +20,7 @@ from hive.reader.constraints import read_constraints
 from hive.reader.databases import read_databases, read_functions
 from hive.reader.partitions import stream_partitions
 from hive.reader.rows.partitions import StoredPartition
-from hive.reader.snapshot import Snapshot, open_snapshot
+from hive.reader.snapshot import DatabaseSnapshot, open_snapshot
 from hive.reader.statistics import OF_PARTITIONS, OF_TABLES, stream_statistics
 from hive.reader.tables import Condition, named, read_tables, stream_names
 from hive.reader.write_ids import read_write_ids
@@ -86,7 +86,9 @@ def load(
 
 
 def read(
-    snapshot: Snapshot, loads: dict[Scope, Load], loaded: Callable[[int], None] = lambda _: None
+    snapshot: DatabaseSnapshot,
+    loads: dict[Scope, Load],
+    loaded: Callable[[int], None] = lambda _: None,
 ) -> dict[Scope, Load]:
     """Brings what the scopes hold; gives the loads that may end."""
     for one in loads.values():
@@ -101,7 +103,7 @@ def read(
     return here
 
 
-def read_table_alone(snapshot: Snapshot, one: Load) -> None:
+def read_table_alone(snapshot: DatabaseSnapshot, one: Load) -> None:
     """Brings a table with all that hangs on it but its partitions."""
     name = one.scope.name
     _read_write_ids(snapshot, [(name, one)])
@@ -110,7 +112,12 @@ def read_table_alone(snapshot: Snapshot, one: Load) -> None:
 
 
 def read_stretch(
-    snapshot: Snapshot, one: Load, table: int, first: int, last: int, loaded: Callable[[int], None]
+    snapshot: DatabaseSnapshot,
+    one: Load,
+    table: int,
+    first: int,
+    last: int,
+    loaded: Callable[[int], None],
 ) -> None:
     """Brings the partitions of a table between two ids."""
     ids = snapshot.tables["PARTITIONS"].c.PART_ID
@@ -119,7 +126,7 @@ def read_stretch(
     one.flush()
 
 
-def _remote(snapshot: Snapshot, scopes: Iterable[Scope]) -> set[tuple[str, str]]:
+def _remote(snapshot: DatabaseSnapshot, scopes: Iterable[Scope]) -> set[tuple[str, str]]:
     """Databases whose tables are elsewhere: nothing can be said of these, so no load ends."""
     names = {(scope.name.catalog, scope.name.db) for scope in scopes if scope.name.db}
     if not names:
@@ -133,7 +140,9 @@ def _remote(snapshot: Snapshot, scopes: Iterable[Scope]) -> set[tuple[str, str]]
     return {(one.catalog, one.name) for one in found if one.remote}
 
 
-def _read(snapshot: Snapshot, loads: dict[Scope, Load], loaded: Callable[[int], None]) -> None:
+def _read(
+    snapshot: DatabaseSnapshot, loads: dict[Scope, Load], loaded: Callable[[int], None]
+) -> None:
     of: dict[ScopeKind, dict[TableName, Load]] = {kind: {} for kind in ScopeKind}
     for scope, one in loads.items():
         of[scope.kind][scope.name] = one
@@ -153,7 +162,7 @@ def _read(snapshot: Snapshot, loads: dict[Scope, Load], loaded: Callable[[int], 
             one.flush()
 
 
-def _read_names(snapshot: Snapshot, db: TableName, one: Load) -> None:
+def _read_names(snapshot: DatabaseSnapshot, db: TableName, one: Load) -> None:
     where = named(snapshot, db.catalog, db.db)
     for names in stream_names(snapshot, *where):
         one.add("names", map(images.name_image, names))
@@ -161,14 +170,14 @@ def _read_names(snapshot: Snapshot, db: TableName, one: Load) -> None:
     one.flush()
 
 
-def _read_write_ids(snapshot: Snapshot, loads: Sequence[tuple[TableName, Load]]) -> None:
+def _read_write_ids(snapshot: DatabaseSnapshot, loads: Sequence[tuple[TableName, Load]]) -> None:
     rows = read_write_ids(snapshot, [name for name, _ in loads])
     for name, one in loads:
         one.add("write_ids", [images.write_ids_image(rows[name], snapshot.position)])
 
 
 def _read_tables(
-    snapshot: Snapshot, loads: dict[TableName, Load]
+    snapshot: DatabaseSnapshot, loads: dict[TableName, Load]
 ) -> tuple[dict[int, TableName], dict[int, Load]]:
     """Gives the partitioned ones, and the loads of all."""
     tbls, dbs = snapshot.tables["TBLS"].c, snapshot.tables["DBS"].c
@@ -188,7 +197,7 @@ def _read_tables(
 
 
 def _read_partitions(
-    snapshot: Snapshot,
+    snapshot: DatabaseSnapshot,
     names: dict[int, TableName],
     loads: dict[int, Load],
     loaded: Callable[[int], None],

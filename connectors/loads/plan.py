@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from connectors.loads.lists import Lists
 from hive.names import TableName, table_name
 from hive.reader.databases import read_catalogs, read_databases
-from hive.reader.snapshot import Snapshot
+from hive.reader.snapshot import DatabaseSnapshot
 from state.records import Scope, ScopeKind
 
 BATCH_SCOPES_MAX = 200
@@ -23,7 +23,7 @@ class Planned(NamedTuple):
     partitions: int = 0
 
 
-def everything(snapshot: Snapshot, lists: Lists) -> list[Planned]:
+def everything(snapshot: DatabaseSnapshot, lists: Lists) -> list[Planned]:
     """All scopes: databases first, since every shard needs them, then names, then tables."""
     catalogs = read_catalogs(snapshot)
     databases = [one for one in read_databases(snapshot) if not one.remote]
@@ -40,7 +40,7 @@ def everything(snapshot: Snapshot, lists: Lists) -> list[Planned]:
     return planned
 
 
-def _tables(snapshot: Snapshot) -> Iterator[tuple[TableName, int]]:
+def _tables(snapshot: DatabaseSnapshot) -> Iterator[tuple[TableName, int]]:
     dbs, tbls, partitions = (snapshot.tables[name] for name in ("DBS", "TBLS", "PARTITIONS"))
     counted = (
         select(partitions.c.TBL_ID, func.count().label("count"))

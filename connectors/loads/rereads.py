@@ -10,7 +10,7 @@ from connectors.loads.sink import Sink
 from hive.names import TableName, partition_name
 from hive.reader.partitions import read_partitions
 from hive.reader.rows.tables import StoredTable
-from hive.reader.snapshot import Snapshot, open_snapshot
+from hive.reader.snapshot import DatabaseSnapshot, open_snapshot
 from hive.reader.tables import named, read_tables
 from state.records import Reread, Rows
 from state.records.objects import PartitionImage
@@ -54,7 +54,7 @@ def reread(
 
 
 def _read(
-    snapshot: Snapshot, epoch: int, name: TableName, objects: Sequence[Values]
+    snapshot: DatabaseSnapshot, epoch: int, name: TableName, objects: Sequence[Values]
 ) -> Iterator[Reread]:
     tables = read_tables(snapshot, *named(snapshot, name.catalog, name.db, name.table))
     table = tables[0] if tables else None
@@ -70,7 +70,7 @@ def _read(
 
 
 def _partitions(
-    snapshot: Snapshot, table: StoredTable, wanted: Iterable[Values]
+    snapshot: DatabaseSnapshot, table: StoredTable, wanted: Iterable[Values]
 ) -> dict[Values, PartitionImage]:
     names = {
         partition_name(table.partition_keys, values): values

@@ -13,9 +13,9 @@ from typing import Any
 import msgspec
 
 from hive.errors import EventError, NameFormatError, ThriftError
-from hive.events import about_others, about_partitions, about_tables
+from hive.events import decode_others, decode_partitions, decode_tables
 from hive.events.envelope import MESSAGE_BYTES_MAX, open_message
-from hive.events.kinds import Event, OtherEvent
+from hive.events.event_types import Event, OtherEvent
 from hive.events.message_types import MESSAGE_TYPES, Message
 from hive.events.row import NotificationRow
 from hive.thrift.tjson import loads
@@ -23,41 +23,41 @@ from hive.thrift.tjson import loads
 Decoder = Callable[[NotificationRow, Any, dict[str, Any]], Event]
 
 _DECODERS: dict[str, Decoder] = {
-    "CREATE_TABLE": about_tables.create_table,
-    "DROP_TABLE": about_tables.drop_table,
-    "ALTER_TABLE": about_tables.alter_table,
-    "UPDATE_TBL_COL_STAT_EVENT": about_tables.update_statistics,
-    "DELETE_TBL_COL_STAT_EVENT": about_tables.delete_statistics,
-    "ADD_PRIMARYKEY": about_tables.add_constraints,
-    "ADD_FOREIGNKEY": about_tables.add_constraints,
-    "ADD_UNIQUECONSTRAINT": about_tables.add_constraints,
-    "ADD_NOTNULLCONSTRAINT": about_tables.add_constraints,
-    "ADD_DEFAULTCONSTRAINT": about_tables.add_constraints,
-    "ADD_CHECKCONSTRAINT": about_tables.add_constraints,
-    "DROP_CONSTRAINT": about_tables.drop_constraint,
-    "ADD_PARTITION": about_partitions.add_partitions,
-    "ALTER_PARTITION": about_partitions.alter_partition,
-    "ALTER_PARTITIONS": about_partitions.alter_partitions,
-    "DROP_PARTITION": about_partitions.drop_partitions,
-    "INSERT": about_partitions.insert,
-    "RELOAD": about_partitions.reload,
-    "UPDATE_PART_COL_STAT_EVENT": about_partitions.update_statistics,
-    "UPDATE_PART_COL_STAT_EVENT_BATCH": about_partitions.update_statistics,
-    "DELETE_PART_COL_STAT_EVENT": about_partitions.delete_statistics,
-    "CREATE_DATABASE": about_others.create_database,
-    "ALTER_DATABASE": about_others.alter_database,
-    "DROP_DATABASE": about_others.drop_database,
-    "CREATE_FUNCTION": about_others.create_function,
-    "DROP_FUNCTION": about_others.drop_function,
-    "OPEN_TXN": about_others.open_transactions,
-    "COMMIT_TXN": about_others.commit_transaction,
-    "ABORT_TXN": about_others.abort_transaction,
-    "ALLOC_WRITE_ID_EVENT": about_others.allocate_write_ids,
-    "COMMIT_COMPACTION_EVENT": about_others.commit_compaction,
-    "ACID_WRITE_EVENT": about_others.acid_write,
-    "CREATE_CATALOG": about_others.catalog,
-    "DROP_CATALOG": about_others.catalog,
-    "ALTER_CATALOG": about_others.alter_catalog,
+    "CREATE_TABLE": decode_tables.create_table,
+    "DROP_TABLE": decode_tables.drop_table,
+    "ALTER_TABLE": decode_tables.alter_table,
+    "UPDATE_TBL_COL_STAT_EVENT": decode_tables.update_statistics,
+    "DELETE_TBL_COL_STAT_EVENT": decode_tables.delete_statistics,
+    "ADD_PRIMARYKEY": decode_tables.add_constraints,
+    "ADD_FOREIGNKEY": decode_tables.add_constraints,
+    "ADD_UNIQUECONSTRAINT": decode_tables.add_constraints,
+    "ADD_NOTNULLCONSTRAINT": decode_tables.add_constraints,
+    "ADD_DEFAULTCONSTRAINT": decode_tables.add_constraints,
+    "ADD_CHECKCONSTRAINT": decode_tables.add_constraints,
+    "DROP_CONSTRAINT": decode_tables.drop_constraint,
+    "ADD_PARTITION": decode_partitions.add_partitions,
+    "ALTER_PARTITION": decode_partitions.alter_partition,
+    "ALTER_PARTITIONS": decode_partitions.alter_partitions,
+    "DROP_PARTITION": decode_partitions.drop_partitions,
+    "INSERT": decode_partitions.insert,
+    "RELOAD": decode_partitions.reload,
+    "UPDATE_PART_COL_STAT_EVENT": decode_partitions.update_statistics,
+    "UPDATE_PART_COL_STAT_EVENT_BATCH": decode_partitions.update_statistics,
+    "DELETE_PART_COL_STAT_EVENT": decode_partitions.delete_statistics,
+    "CREATE_DATABASE": decode_others.create_database,
+    "ALTER_DATABASE": decode_others.alter_database,
+    "DROP_DATABASE": decode_others.drop_database,
+    "CREATE_FUNCTION": decode_others.create_function,
+    "DROP_FUNCTION": decode_others.drop_function,
+    "OPEN_TXN": decode_others.open_transactions,
+    "COMMIT_TXN": decode_others.commit_transaction,
+    "ABORT_TXN": decode_others.abort_transaction,
+    "ALLOC_WRITE_ID_EVENT": decode_others.allocate_write_ids,
+    "COMMIT_COMPACTION_EVENT": decode_others.commit_compaction,
+    "ACID_WRITE_EVENT": decode_others.acid_write,
+    "CREATE_CATALOG": decode_others.catalog,
+    "DROP_CATALOG": decode_others.catalog,
+    "ALTER_CATALOG": decode_others.alter_catalog,
 }
 HARMLESS = frozenset(
     [

@@ -5,9 +5,9 @@ from typing import Any
 
 import orjson
 
-from hive.events import stored
-from hive.events.kinds import ColumnImage, PartitionImage, TableFacts, TableImage
-from hive.figures import stored_figures, told_figures
+from hive.column_statistics import stored_figures, told_figures
+from hive.events import stored_objects
+from hive.events.event_types import ColumnImage, PartitionImage, TableFacts, TableImage
 from hive.names import TableName, table_name
 from hive.thrift.binary import decode, encode
 from hive.thrift.canonical import is_transactional, table_form
@@ -35,13 +35,13 @@ def name_of(table: dict[str, Any], catalog: str | None) -> TableName:
 
 def table_image(value: dict[str, Any]) -> TableImage:
     """The image of a table as it is stored."""
-    parameters = stored.parameters(value)
+    parameters = stored_objects.parameters(value)
     return TableImage(
         transcode_value(TABLE, value),
         _id(value),
         _type(value),
         is_transactional(parameters),
-        tuple(name for name, _, _ in stored.partition_keys(value)),
+        tuple(name for name, _, _ in stored_objects.partition_keys(value)),
         text_of(value, "3"),
         parameters.get("comment"),
     )
@@ -49,7 +49,7 @@ def table_image(value: dict[str, Any]) -> TableImage:
 
 def listed(table: dict[str, Any]) -> tuple[str | None, str | None, str | None]:
     """What a list of tables shows of each: type, owner and comment."""
-    return _type(table), text_of(table, "3"), stored.parameters(table).get("comment")
+    return _type(table), text_of(table, "3"), stored_objects.parameters(table).get("comment")
 
 
 def _type(table: dict[str, Any]) -> str:
@@ -57,14 +57,14 @@ def _type(table: dict[str, Any]) -> str:
     given = text_of(table, "12")
     if given is None:
         return ""
-    form = table_form(given, stored.parameters(table), has_view_text=False)
+    form = table_form(given, stored_objects.parameters(table), has_view_text=False)
     return form.table_type or ""
 
 
 def partition_data(value: dict[str, Any]) -> bytes:
     """The bytes of a partition."""
-    data = transcode_value(PARTITION, stored.listed_partition(value))
-    return lacking_serde_details(data) if stored.has_serde_details(value) else data
+    data = transcode_value(PARTITION, stored_objects.listed_partition(value))
+    return lacking_serde_details(data) if stored_objects.has_serde_details(value) else data
 
 
 def partition_image(value: dict[str, Any], write_id: int) -> PartitionImage:
@@ -99,15 +99,15 @@ def table_facts(text: str | None) -> TableFacts | None:
 
 def _facts(text: str) -> TableFacts:
     value = loads(text)
-    keys = tuple(name for name, _, _ in stored.partition_keys(value))
-    return TableFacts(_id(value), is_transactional(stored.parameters(value)), keys)
+    keys = tuple(name for name, _, _ in stored_objects.partition_keys(value))
+    return TableFacts(_id(value), is_transactional(stored_objects.parameters(value)), keys)
 
 
 _remembered_facts = lru_cache(maxsize=512)(_facts)
 
 
 def _id(table: dict[str, Any]) -> int:
-    return stored.long_of(table["25"]) if "25" in table else 0
+    return stored_objects.long_of(table["25"]) if "25" in table else 0
 
 
 def statistics(text: str) -> tuple[str, int, tuple[ColumnImage, ...]]:
@@ -115,7 +115,7 @@ def statistics(text: str) -> tuple[str, int, tuple[ColumnImage, ...]]:
     value = loads(text)
     columns = tuple(map(_column, value["2"]["lst"][2:]))
     analyzed = value["1"]["rec"].get("5", {"i64": 0})
-    return text_of(value, "4") or "hive", stored.long_of(analyzed), columns
+    return text_of(value, "4") or "hive", stored_objects.long_of(analyzed), columns
 
 
 def _column(item: dict[str, Any]) -> ColumnImage:

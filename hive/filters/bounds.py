@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from hive.collation import BY_BYTES, Collation
 from hive.filters.expressions import And, Comparison, Expression, Operator, Or
 from hive.filters.like import literal_prefix
-from hive.filters.meaning import Kind, Meaning, PartitionKey, meaning
+from hive.filters.semantics import KeyType, Meaning, PartitionKey, meaning
 from hive.names import DEFAULT_PARTITION
 
 MAX_SPANS: Final = 256
@@ -78,18 +78,18 @@ def _texts(one: Meaning) -> Region:
     if one.is_one_text:
         return (_point(one.text),)
     match one.kind, one.operator:
-        case Kind.TEXT, Operator.LT:
+        case KeyType.TEXT, Operator.LT:
             return (("", one.text),) if one.text else ()
-        case Kind.TEXT, Operator.LE:
+        case KeyType.TEXT, Operator.LE:
             return (("", _after(one.text)),)
-        case Kind.TEXT, Operator.GT:
+        case KeyType.TEXT, Operator.GT:
             return ((_after(one.text), None),)
-        case Kind.TEXT, Operator.GE:
+        case KeyType.TEXT, Operator.GE:
             return ((one.text, None),)
-        case Kind.TEXT, Operator.LIKE:
+        case KeyType.TEXT, Operator.LIKE:
             prefix, rest = literal_prefix(one.text)
             return (_beginning(prefix) if rest else _point(prefix),)
-        case Kind.DATE, Operator.EQ if one.name_test is None:
+        case KeyType.DATE, Operator.EQ if one.name_test is None:
             return (_beginning(one.text),)
     return _ALL
 

@@ -5,7 +5,7 @@ from typing import Final
 from hive.errors import FilterError
 from hive.filters.cursor import Cursor
 from hive.filters.expressions import Constant
-from hive.filters.tokens import Kind
+from hive.filters.tokens import TokenKind
 from hive.filters.values import day, moment
 
 MAX_STRING: Final = 512
@@ -27,15 +27,15 @@ def read_constants(cursor: Cursor) -> list[Constant]:
 
 def read_constant(cursor: Cursor, expected: str = "a constant") -> Constant:
     token = cursor.next
-    if token.kind is Kind.STRING:
+    if token.kind is TokenKind.STRING:
         return _strings(cursor)
-    if token.kind in (Kind.DATE, Kind.TIMESTAMP):
+    if token.kind in (TokenKind.DATE, TokenKind.TIMESTAMP):
         return _dated(cursor, token.kind.name, token.text)
-    if token.kind is Kind.INTEGER or token.word == "-":
+    if token.kind is TokenKind.INTEGER or token.word == "-":
         return _integer(cursor)
     if token.word in _DATED:
         cursor.take()
-        if cursor.next.kind is not Kind.STRING:
+        if cursor.next.kind is not TokenKind.STRING:
             raise cursor.expected(f"a string after {token.word}")
         return _dated(cursor, token.word, cursor.next.text[1:-1])
     raise cursor.expected(expected)
@@ -45,7 +45,7 @@ def _strings(cursor: Cursor) -> str:
     """Strings side by side are one, quotes between them included, and escapes stay as they are
     written: so the metastore reads them."""
     text = ""
-    while cursor.next.kind is Kind.STRING:
+    while cursor.next.kind is TokenKind.STRING:
         if len(text) + len(cursor.next.text) > MAX_STRING:
             raise cursor.error(f"a string has at most {MAX_STRING} characters")
         text += cursor.take().text
@@ -62,7 +62,7 @@ def _dated(cursor: Cursor, kind: str, text: str) -> str:
 def _integer(cursor: Cursor) -> int:
     place = cursor.next.place
     sign = -1 if cursor.skip("-") else 1
-    if cursor.next.kind is not Kind.INTEGER:
+    if cursor.next.kind is not TokenKind.INTEGER:
         raise cursor.expected("a whole number")
     digits = cursor.take().text.lstrip("0") or "0"
     if len(digits) > _MAX_DIGITS or sign * int(digits) not in _LONG:

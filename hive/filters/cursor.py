@@ -4,7 +4,7 @@ from collections import deque
 from itertools import islice
 
 from hive.errors import FilterError
-from hive.filters.tokens import Kind, Token, tokens
+from hive.filters.tokens import Token, TokenKind, tokens
 
 
 class Cursor:
@@ -48,7 +48,9 @@ class Cursor:
         return self.take()
 
     def expected(self, what: str) -> FilterError:
-        found = "the filter ends" if self.next.kind is Kind.END else f"found {self.next.text[:30]}"
+        found = (
+            "the filter ends" if self.next.kind is TokenKind.END else f"found {self.next.text[:30]}"
+        )
         return self.error(f"expected {what}, but {found}")
 
     def error(self, advice: str) -> FilterError:

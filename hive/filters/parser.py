@@ -20,7 +20,7 @@ from hive.filters.expressions import (
     mirrored,
     negated,
 )
-from hive.filters.tokens import Kind, Token
+from hive.filters.tokens import Token, TokenKind
 
 MAX_CHARACTERS: Final = 131_072
 MAX_NESTING: Final = 100
@@ -93,7 +93,7 @@ class _Parser:
             if cursor.skip("OR"):
                 group.end_alternative()
             elif not cursor.skip("AND"):
-                if outer or cursor.next.kind is not Kind.END:
+                if outer or cursor.next.kind is not TokenKind.END:
                     raise cursor.expected(f"AND, OR or {')' if outer else 'the end'}")
                 return group.close()
 
@@ -181,7 +181,7 @@ class _Parser:
         return self._in_rows(keys, rows, negative=negative)
 
     def _key_of_struct(self) -> Token:
-        if self._cursor.next.kind is Kind.QUOTED_NAME:
+        if self._cursor.next.kind is TokenKind.QUOTED_NAME:
             raise self._cursor.error("the metastore knows no quoted key in STRUCT")
         return self._cursor.key()
 

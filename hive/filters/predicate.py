@@ -20,7 +20,7 @@ from hive.filters.expressions import (
     all_of,
 )
 from hive.filters.like import like
-from hive.filters.meaning import CASTS, Kind, Meaning, PartitionKey, Predicate, Values, meaning
+from hive.filters.semantics import CASTS, KeyType, Meaning, PartitionKey, Predicate, Values, meaning
 
 MAX_TESTS: Final = 512
 """Comparisons that each partition may have to go through; those with one text count together."""
@@ -177,7 +177,7 @@ def _equal(one: Meaning) -> Predicate:
     position, text, constant, name_test = one.position, one.text, one.constant, one.name_test
     cast = CASTS[one.kind]
     if name_test is None:
-        assert one.kind is Kind.DATE
+        assert one.kind is KeyType.DATE
         return lambda values: (
             values[position].startswith(text) and cast(values[position]) == constant
         )
@@ -199,7 +199,7 @@ def _unequal(one: Meaning) -> Predicate:
 
 def _unequal_values(one: Meaning) -> Predicate:
     position, constant = one.position, one.constant
-    if one.kind is Kind.TEXT:
+    if one.kind is KeyType.TEXT:
         return lambda values: values[position] != constant
     cast = CASTS[one.kind]
 
@@ -214,7 +214,7 @@ def _ordered(one: Meaning, collation: Collation) -> Predicate:
     position, constant, holds = one.position, one.constant, _ORDERS[one.operator]
     if one.orders_texts and not collation.by_bytes:
         return _ordered_where_sure(one, collation)
-    if one.kind is Kind.TEXT:
+    if one.kind is KeyType.TEXT:
         return lambda values: holds(values[position], constant)
     cast = CASTS[one.kind]
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from hive.errors import FilterError
 
 
-class Kind(Enum):
+class TokenKind(Enum):
     WORD = auto()
     """A keyword, in upper case."""
     SIGN = auto()
@@ -25,18 +25,18 @@ class Kind(Enum):
 
 
 class Token(NamedTuple):
-    kind: Kind
+    kind: TokenKind
     text: str
     place: int
 
     @property
     def word(self) -> str:
         """The keyword or sign; of names and constants nothing, whatever they spell."""
-        return self.text if self.kind in (Kind.WORD, Kind.SIGN) else ""
+        return self.text if self.kind in (TokenKind.WORD, TokenKind.SIGN) else ""
 
     @property
     def is_key(self) -> bool:
-        return self.kind in (Kind.NAME, Kind.QUOTED_NAME)
+        return self.kind in (TokenKind.NAME, TokenKind.QUOTED_NAME)
 
 
 _KEYWORDS = frozenset(
@@ -70,20 +70,20 @@ def tokens(text: str) -> Iterator[Token]:
         if match.lastgroup == "WORD":
             yield _word(match[0], place)
         elif match.lastgroup == "QUOTED_NAME":
-            yield Token(Kind.QUOTED_NAME, match[0][1:-1].replace("``", "`").lower(), place)
+            yield Token(TokenKind.QUOTED_NAME, match[0][1:-1].replace("``", "`").lower(), place)
         elif match.lastgroup != "SPACE":
-            yield Token(Kind[match.lastgroup], match[0], place)
+            yield Token(TokenKind[match.lastgroup], match[0], place)
         place = match.end()
-    yield Token(Kind.END, "", place)
+    yield Token(TokenKind.END, "", place)
 
 
 def _word(word: str, place: int) -> Token:
     if word.isdigit():
-        return Token(Kind.INTEGER, word, place)
+        return Token(TokenKind.INTEGER, word, place)
     keyword = word.upper()
     if keyword in _KEYWORDS:
-        return Token(Kind.WORD, keyword, place)
-    return Token(Kind.NAME, word.lower(), place)
+        return Token(TokenKind.WORD, keyword, place)
+    return Token(TokenKind.NAME, word.lower(), place)
 
 
 def _unknown(character: str) -> str:

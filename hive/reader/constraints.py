@@ -9,13 +9,13 @@ from sqlalchemy.types import BigInteger, Text
 
 from hive.reader.details import has_id
 from hive.reader.rows.constraints import FOREIGN, StoredConstraint, stored_constraints
-from hive.reader.snapshot import Snapshot
+from hive.reader.snapshot import DatabaseSnapshot
 from hive.schema import Version, metadata
 
 _PRIMARY = 0
 
 
-def read_constraints(snapshot: Snapshot, tables: Collection[int]) -> list[StoredConstraint]:
+def read_constraints(snapshot: DatabaseSnapshot, tables: Collection[int]) -> list[StoredConstraint]:
     """The constraints of tables with these ids; foreign keys are their child's.
 
     A foreign key whose parent has lost its primary key has no columns: the metastore shows none

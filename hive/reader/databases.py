@@ -14,25 +14,25 @@ from hive.reader.rows.databases import (
     stored_database,
     stored_function,
 )
-from hive.reader.snapshot import Snapshot
+from hive.reader.snapshot import DatabaseSnapshot
 from hive.reader.tables import Condition
 from hive.schema import Version, metadata
 
 
-def read_catalogs(snapshot: Snapshot) -> list[str]:
+def read_catalogs(snapshot: DatabaseSnapshot) -> list[str]:
     """The names of all catalogs."""
     name = snapshot.tables["CTLGS"].c.NAME
     return [row[0] for row in snapshot.rows(select(name).order_by(name))]
 
 
-def read_databases(snapshot: Snapshot, *where: Condition) -> list[StoredDatabase]:
+def read_databases(snapshot: DatabaseSnapshot, *where: Condition) -> list[StoredDatabase]:
     """The databases that fulfil conditions on DBS, in order of their names."""
     rows = snapshot.rows(_databases(snapshot.version).where(*where))
     details = read_details(snapshot, {Owner.DATABASE: [row[0] for row in rows]})
     return [stored_database(row, details) for row in rows]
 
 
-def read_functions(snapshot: Snapshot, *where: Condition) -> list[StoredFunction]:
+def read_functions(snapshot: DatabaseSnapshot, *where: Condition) -> list[StoredFunction]:
     """The functions that fulfil conditions on FUNCS and DBS, in order of their names."""
     rows = snapshot.rows(_functions(snapshot.version).where(*where))
     details = read_details(snapshot, {Owner.FUNCTION: [row[0] for row in rows]})

@@ -26,8 +26,8 @@ from sqlalchemy.sql.compiler import SQLCompiler
 from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.types import UserDefinedType
 
-from hive.reader.rows.details import Details, Kind
-from hive.reader.snapshot import Snapshot
+from hive.reader.rows.details import DetailKind, Details
+from hive.reader.snapshot import DatabaseSnapshot
 from hive.schema import Version, metadata
 
 
@@ -47,7 +47,7 @@ class Source(NamedTuple):
     """Where the details of one kind are: columns of the owner, of the place, of the texts."""
 
     owner: Owner
-    kind: Kind
+    kind: DetailKind
     table: str
     id: str
     place: str | None
@@ -56,19 +56,19 @@ class Source(NamedTuple):
 
 _PAIR = ("PARAM_KEY", "PARAM_VALUE")
 _SOURCES = (
-    Source(Owner.DATABASE, Kind.DATABASE_PARAMETER, "DATABASE_PARAMS", "DB_ID", None, _PAIR),
+    Source(Owner.DATABASE, DetailKind.DATABASE_PARAMETER, "DATABASE_PARAMS", "DB_ID", None, _PAIR),
     Source(
         Owner.FUNCTION,
-        Kind.RESOURCE,
+        DetailKind.RESOURCE,
         "FUNC_RU",
         "FUNC_ID",
         "INTEGER_IDX",
         ("RESOURCE_TYPE", "RESOURCE_URI"),
     ),
-    Source(Owner.TABLE, Kind.TABLE_PARAMETER, "TABLE_PARAMS", "TBL_ID", None, _PAIR),
+    Source(Owner.TABLE, DetailKind.TABLE_PARAMETER, "TABLE_PARAMS", "TBL_ID", None, _PAIR),
     Source(
         Owner.TABLE,
-        Kind.PARTITION_KEY,
+        DetailKind.PARTITION_KEY,
         "PARTITION_KEYS",
         "TBL_ID",
         "INTEGER_IDX",
@@ -76,25 +76,27 @@ _SOURCES = (
     ),
     Source(
         Owner.PARTITION,
-        Kind.PARTITION_VALUE,
+        DetailKind.PARTITION_VALUE,
         "PARTITION_KEY_VALS",
         "PART_ID",
         "INTEGER_IDX",
         ("PART_KEY_VAL",),
     ),
-    Source(Owner.PARTITION, Kind.PARTITION_PARAMETER, "PARTITION_PARAMS", "PART_ID", None, _PAIR),
+    Source(
+        Owner.PARTITION, DetailKind.PARTITION_PARAMETER, "PARTITION_PARAMS", "PART_ID", None, _PAIR
+    ),
     Source(
         Owner.COLUMNS,
-        Kind.COLUMN,
+        DetailKind.COLUMN,
         "COLUMNS_V2",
         "CD_ID",
         "INTEGER_IDX",
         ("COLUMN_NAME", "TYPE_NAME", "COMMENT"),
     ),
-    Source(Owner.STORAGE, Kind.STORAGE_PARAMETER, "SD_PARAMS", "SD_ID", None, _PAIR),
+    Source(Owner.STORAGE, DetailKind.STORAGE_PARAMETER, "SD_PARAMS", "SD_ID", None, _PAIR),
     Source(
         Owner.STORAGE,
-        Kind.BUCKET_COLUMN,
+        DetailKind.BUCKET_COLUMN,
         "BUCKETING_COLS",
         "SD_ID",
         "INTEGER_IDX",
@@ -102,7 +104,7 @@ _SOURCES = (
     ),
     Source(
         Owner.STORAGE,
-        Kind.SORT_COLUMN,
+        DetailKind.SORT_COLUMN,
         "SORT_COLS",
         "SD_ID",
         "INTEGER_IDX",
@@ -110,27 +112,27 @@ _SOURCES = (
     ),
     Source(
         Owner.STORAGE,
-        Kind.SKEWED_COLUMN,
+        DetailKind.SKEWED_COLUMN,
         "SKEWED_COL_NAMES",
         "SD_ID",
         "INTEGER_IDX",
         ("SKEWED_COL_NAME",),
     ),
-    Source(Owner.SERDE, Kind.SERDE_PARAMETER, "SERDE_PARAMS", "SERDE_ID", None, _PAIR),
+    Source(Owner.SERDE, DetailKind.SERDE_PARAMETER, "SERDE_PARAMS", "SERDE_ID", None, _PAIR),
 )
 _TEXTS = 3
 
 Ids = dict[Owner, Collection[int]]
 
 
-def read_details(snapshot: Snapshot, ids: Ids) -> Details:
+def read_details(snapshot: DatabaseSnapshot, ids: Ids) -> Details:
     """All details of these owners; a second statement follows only where there is skew."""
     wanted = tuple(owner for owner in Owner if ids.get(owner))
     if not wanted:
         return Details()
     parameters = {owner.value: list(ids[owner]) for owner in wanted}
     details = Details(snapshot.rows(_statement(snapshot.version, wanted), parameters))
-    if details.any(Kind.SKEWED_COLUMN):
+    if details.any(DetailKind.SKEWED_COLUMN):
         skewed = {Owner.STORAGE.value: parameters[Owner.STORAGE.value]}
         details.add(snapshot.rows(_skew_statement(snapshot.version), skewed))
     return details
@@ -164,7 +166,7 @@ def _skew_statement(version: Version) -> CompoundSelect[Any]:
     values = tables["SKEWED_STRING_LIST_VALUES"]
     return union_all(
         select(
-            literal_column(str(int(Kind.SKEWED_VALUE))),
+            literal_column(str(int(DetailKind.SKEWED_VALUE))),
             lists.SD_ID_OID,
             values.c.INTEGER_IDX,
             values.c.STRING_LIST_VALUE,
@@ -176,7 +178,7 @@ def _skew_statement(version: Version) -> CompoundSelect[Any]:
         )
         .where(has_id(lists.SD_ID_OID, of)),
         select(
-            literal_column(str(int(Kind.SKEWED_LOCATION))),
+            literal_column(str(int(DetailKind.SKEWED_LOCATION))),
             places.SD_ID,
             values.c.INTEGER_IDX,
             values.c.STRING_LIST_VALUE,

@@ -3,10 +3,10 @@
 from sqlalchemy import select
 
 from hive.events.row import NotificationRow
-from hive.reader.snapshot import Snapshot
+from hive.reader.snapshot import DatabaseSnapshot
 
 
-def read_recent_events(snapshot: Snapshot, count: int) -> list[NotificationRow]:
+def read_recent_events(snapshot: DatabaseSnapshot, count: int) -> list[NotificationRow]:
     """So many rows at most, the newest first; their messages are empty."""
     c = snapshot.tables["NOTIFICATION_LOG"].c
     columns = c.EVENT_ID, c.EVENT_TIME, c.EVENT_TYPE, c.CAT_NAME, c.DB_NAME, c.TBL_NAME

@@ -14,7 +14,7 @@ from hive.reader.details import Owner, has_id, read_details
 from hive.reader.rows.details import Details
 from hive.reader.rows.partitions import OWN_COLUMNS, StoredPartition, stored_partition
 from hive.reader.rows.storage import Storages
-from hive.reader.snapshot import Row, Snapshot
+from hive.reader.snapshot import DatabaseSnapshot, Row
 from hive.reader.tables import Condition, storage_columns
 from hive.schema import Version, metadata
 
@@ -25,7 +25,7 @@ _IDS = itemgetter(0, 1)
 
 
 def read_partitions(
-    snapshot: Snapshot,
+    snapshot: DatabaseSnapshot,
     table: TableName,
     table_id: int,
     *where: Condition,
@@ -49,7 +49,7 @@ def read_partitions(
 
 
 def partition_names(
-    snapshot: Snapshot, table_id: int, *where: Condition, limit: int | None = None
+    snapshot: DatabaseSnapshot, table_id: int, *where: Condition, limit: int | None = None
 ) -> list[str]:
     """The names of partitions that fulfil conditions on PARTITIONS, in order."""
     partitions = snapshot.tables["PARTITIONS"].c
@@ -62,14 +62,14 @@ def partition_names(
     return [name for (name,) in snapshot.rows(statement)]
 
 
-def count_partitions(snapshot: Snapshot, table_id: int, *where: Condition) -> int:
+def count_partitions(snapshot: DatabaseSnapshot, table_id: int, *where: Condition) -> int:
     """How many partitions fulfil conditions on PARTITIONS."""
     partitions = snapshot.tables["PARTITIONS"].c
     statement = select(func.count()).where(partitions.TBL_ID == table_id, *where)
     return int(snapshot.rows(statement)[0][0])
 
 
-def partition_values(snapshot: Snapshot, *values: str | None) -> tuple[Condition, ...]:
+def partition_values(snapshot: DatabaseSnapshot, *values: str | None) -> tuple[Condition, ...]:
     """The conditions for partitions whose first values have these names; None stands for any."""
     own, kept = snapshot.tables["PARTITIONS"].c, snapshot.tables["PARTITION_KEY_VALS"].c
     return tuple(
@@ -84,7 +84,7 @@ def partition_values(snapshot: Snapshot, *values: str | None) -> tuple[Condition
 
 
 def stream_partitions(
-    snapshot: Snapshot, tables: Mapping[int, TableName], *where: Condition
+    snapshot: DatabaseSnapshot, tables: Mapping[int, TableName], *where: Condition
 ) -> Iterator[dict[int, list[StoredPartition]]]:
     """All partitions of these tables (names by ids) that fulfil conditions on PARTITIONS, in
     pages: by table, in the order of the ids."""
@@ -103,7 +103,9 @@ def stream_partitions(
         }
 
 
-def partition_ids(snapshot: Snapshot, tables: Collection[int], *where: Condition) -> "array[int]":
+def partition_ids(
+    snapshot: DatabaseSnapshot, tables: Collection[int], *where: Condition
+) -> "array[int]":
     """The ids of partitions of these tables, in the order of the tables' ids."""
     partitions = snapshot.tables["PARTITIONS"].c
     statement = (
@@ -117,7 +119,7 @@ def partition_ids(snapshot: Snapshot, tables: Collection[int], *where: Condition
     return ids
 
 
-def _details(snapshot: Snapshot, rows: Sequence[Row], storages: Storages) -> Details:
+def _details(snapshot: DatabaseSnapshot, rows: Sequence[Row], storages: Storages) -> Details:
     """All details of a page of rows; lists of columns that came before aren't read again."""
     storage_ids, columns_ids, serde_ids = (
         {row[OWN_COLUMNS + place] for row in rows} - {None} for place in range(3)

@@ -20,7 +20,7 @@ Row = tuple[Any, ...]
 Parameters = Mapping[str, object]
 
 
-class Snapshot:
+class DatabaseSnapshot:
     """A transaction in REPEATABLE READ that belongs to its caller; use it in one thread."""
 
     def __init__(self, connection: Connection, version: Version) -> None:
@@ -67,7 +67,7 @@ class Snapshot:
 @contextmanager
 def open_snapshot(
     engine: Engine, version: Version, exported: str | None = None
-) -> Iterator[Snapshot]:
+) -> Iterator[DatabaseSnapshot]:
     """A snapshot in a transaction of its own, which nothing is written in.
 
     With the name of an exported one, of the same moment as that.
@@ -76,4 +76,4 @@ def open_snapshot(
         if exported is not None:
             assert "'" not in exported
             connection.exec_driver_sql(f"SET TRANSACTION SNAPSHOT '{exported}'")
-        yield Snapshot(connection, version)
+        yield DatabaseSnapshot(connection, version)

@@ -6,10 +6,10 @@ from typing import Any
 
 from sqlalchemy import Select, null, select
 
-from hive.figures import Figures
+from hive.column_statistics import Figures
 from hive.reader.details import has_id
 from hive.reader.rows.statistics import StoredStatistics, stored_statistics
-from hive.reader.snapshot import Snapshot
+from hive.reader.snapshot import DatabaseSnapshot
 from hive.reader.tables import Condition
 from hive.schema import Version, metadata
 
@@ -28,7 +28,7 @@ _COLUMNS = ("COLUMN_NAME", "COLUMN_TYPE", *_FIGURES, "LAST_ANALYZED", "ENGINE")
 
 
 def stream_statistics(
-    snapshot: Snapshot, kind: str, owners: Collection[int], *where: Condition
+    snapshot: DatabaseSnapshot, kind: str, owners: Collection[int], *where: Condition
 ) -> Iterator[list[StoredStatistics]]:
     """The statistics of tables or of partitions with these ids, in the order of the ids."""
     if not owners:

@@ -15,13 +15,13 @@ from hive.reader.rows.tables import (
     stored_name,
     stored_table,
 )
-from hive.reader.snapshot import Snapshot
+from hive.reader.snapshot import DatabaseSnapshot
 from hive.schema import Version, metadata
 
 Condition = ColumnElement[bool]
 
 
-def read_tables(snapshot: Snapshot, *where: Condition) -> list[StoredTable]:
+def read_tables(snapshot: DatabaseSnapshot, *where: Condition) -> list[StoredTable]:
     """The tables that fulfil conditions on TBLS and DBS, in two statements."""
     rows = snapshot.rows(_statement(snapshot.version).where(*where))
     storage_ids, columns_ids, serde_ids = (
@@ -39,14 +39,14 @@ def read_tables(snapshot: Snapshot, *where: Condition) -> list[StoredTable]:
     return [stored_table(row, details) for row in rows]
 
 
-def named(snapshot: Snapshot, catalog: str, db: str, *tables: str) -> tuple[Condition, ...]:
+def named(snapshot: DatabaseSnapshot, catalog: str, db: str, *tables: str) -> tuple[Condition, ...]:
     """The conditions for tables of one database; without names for all of them."""
     dbs, tbls = snapshot.tables["DBS"].c, snapshot.tables["TBLS"].c
     found: tuple[Condition, ...] = (dbs.CTLG_NAME == catalog, dbs.NAME == db)
     return (*found, tbls.TBL_NAME.in_(tables)) if tables else found
 
 
-def stream_names(snapshot: Snapshot, *where: Condition) -> Iterator[list[StoredName]]:
+def stream_names(snapshot: DatabaseSnapshot, *where: Condition) -> Iterator[list[StoredName]]:
     """The lines of a list of tables, in order of their names."""
     statement = _names_statement(snapshot.version).where(*where)
     for rows in snapshot.stream(statement.order_by(snapshot.tables["TBLS"].c.TBL_NAME)):
@@ -54,7 +54,7 @@ def stream_names(snapshot: Snapshot, *where: Condition) -> Iterator[list[StoredN
 
 
 def stream_names_of(
-    snapshot: Snapshot, catalog: str, databases: Sequence[str]
+    snapshot: DatabaseSnapshot, catalog: str, databases: Sequence[str]
 ) -> Iterator[list[tuple[str, StoredName]]]:
     """The lines of several databases, each with the name of its database, in one statement."""
     dbs = snapshot.tables["DBS"].c

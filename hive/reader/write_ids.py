@@ -6,7 +6,7 @@ from typing import NamedTuple
 from sqlalchemy import select, tuple_
 
 from hive.names import TableName
-from hive.reader.snapshot import Snapshot
+from hive.reader.snapshot import DatabaseSnapshot
 from hive.write_ids.lists import WriteIdList
 from hive.write_ids.pages import Loaded
 from hive.write_ids.snapshot import (
@@ -32,7 +32,7 @@ class WriteIdRows(NamedTuple):
 
 
 def read_write_ids(
-    snapshot: Snapshot, tables: Collection[TableName]
+    snapshot: DatabaseSnapshot, tables: Collection[TableName]
 ) -> dict[TableName, WriteIdRows]:
     """The rows of tables, which the transaction tables know without a catalog."""
     given, txns = snapshot.tables["TXN_TO_WRITE_ID"].c, snapshot.tables["TXNS"].c
@@ -70,7 +70,9 @@ def loaded(rows: WriteIdRows, position: int) -> Loaded:
     return loaded_write_ids(position, position, open_txns(rows.txns), rows.given, rows.next)
 
 
-def read_txns(snapshot: Snapshot, now_ms: int, *, with_read_only: bool = False) -> WriteIdList:
+def read_txns(
+    snapshot: DatabaseSnapshot, now_ms: int, *, with_read_only: bool = False
+) -> WriteIdList:
     """The transactions that aren't committed."""
     txns = snapshot.tables["TXNS"].c
     statement = select(txns.TXN_ID, txns.TXN_STATE, txns.TXN_STARTED, txns.TXN_TYPE)

@@ -36,7 +36,8 @@ fileMetadata, dictionary                stored object
 Table.txnId                             of CREATE_TABLE's request; not stored
 ======================================  =========================================================
 
-What an event says and the metastore doesn't store is corrected by `hive.events.stored` before.
+What an event says and the metastore doesn't store is corrected before, by
+`hive.events.stored_objects`.
 Unlike reads *with* a write-id list, the canonical form keeps COLUMN_STATS_ACCURATE of an
 unpartitioned transactional table: whether it is shown depends on that list.
 """

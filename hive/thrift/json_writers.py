@@ -9,7 +9,6 @@ import orjson
 
 from hive.errors import ThriftError
 from hive.thrift.canonical import table_form
-from hive.thrift.plan import Append, PlannedField, Write, plan
 from hive.thrift.structs import STORAGE_DESCRIPTOR, TABLE
 from hive.thrift.types import (
     BOOL,
@@ -28,6 +27,7 @@ from hive.thrift.types import (
     string,
 )
 from hive.thrift.wire import DEPTH_MAX, FIELD, PACK_I32, PACK_ITEMS, PACK_PAIRS, skip
+from hive.thrift.write_plan import Append, PlannedField, Write, plan
 from hive.thrift.writers import PACKINGS, STOP_BYTE, write_string, writer
 
 _VIEW_TEXTS = ("10", "11")

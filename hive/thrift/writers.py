@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 from hive.errors import ThriftError
 from hive.thrift.canonical import table_form
-from hive.thrift.plan import Append, Write, plan
 from hive.thrift.structs import TABLE
 from hive.thrift.types import (
     BOOL,
@@ -34,6 +33,7 @@ from hive.thrift.wire import (
     PACK_ITEMS,
     PACK_PAIRS,
 )
+from hive.thrift.write_plan import Append, Write, plan
 
 STOP_BYTE = bytes([STOP])
 PACKINGS = {BYTE: PACK_I8, I16: PACK_I16, I32: PACK_I32, I64: PACK_I64, DOUBLE: PACK_DOUBLE}

@@ -43,7 +43,7 @@ class Cold(StrEnum):
     TOO_MANY_OPEN = "too many open ids"
 
 
-class Head(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+class ListHeader(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     """What every fold of a fact needs at hand."""
 
     format: int = FORMAT
@@ -127,7 +127,7 @@ def page_number(key: bytes) -> int:
 
 
 encode = msgspec.msgpack.Encoder().encode
-decode_head = msgspec.msgpack.Decoder(Head).decode
+decode_head = msgspec.msgpack.Decoder(ListHeader).decode
 decode_open = msgspec.msgpack.Decoder(list[OpenEntry]).decode
 decode_txns = msgspec.msgpack.Decoder(list[TxnEntry]).decode
 decode_fact = msgspec.msgpack.Decoder(Alloc | Seen | Forgotten).decode

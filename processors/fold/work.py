@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from hive.names import TableName
-from hive.write_ids.evolving import EvolvingWriteIds
+from hive.write_ids.tracker import WriteIdTracker
 from processors.fold.lists import Lists
 from processors.fold.signals import Signal
 from state import heads, keys, kv, tables
@@ -100,7 +100,7 @@ class Work:
         self.tables: Cached[TableName, TableState] = Cached(
             txn, partial(keys.of_table, keys.TABLE_STATE), tables.decode, tables.encode
         )
-        self._write_ids: dict[TableName, EvolvingWriteIds] = {}
+        self._write_ids: dict[TableName, WriteIdTracker] = {}
 
     def table(self, name: TableName) -> TableState | None:
         """What is known of a table."""
@@ -118,12 +118,12 @@ class Work:
     def forget_table(self, name: TableName) -> None:
         self.tables.put(name, None)
 
-    def write_ids(self, name: TableName) -> EvolvingWriteIds:
+    def write_ids(self, name: TableName) -> WriteIdTracker:
         """The write ids of a table; they write through to the transaction."""
         ids = self._write_ids.get(name)
         if ids is None:
             pages = PrefixPages(self.txn, keys.of_table(keys.WRITE_IDS, name))
-            ids = self._write_ids[name] = EvolvingWriteIds(pages)
+            ids = self._write_ids[name] = WriteIdTracker(pages)
         return ids
 
     def forget_write_ids(self, name: TableName) -> None:

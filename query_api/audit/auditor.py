@@ -16,7 +16,7 @@ from typing import Final, Protocol
 from sqlalchemy.exc import SQLAlchemyError
 
 from hive.errors import ClosedStoreError, ColdShardError, UnansweredError
-from hive.reader.snapshot import Snapshot
+from hive.reader.snapshot import DatabaseSnapshot
 from hive.reader.write_ids import loaded, read_write_ids
 from hive.write_ids.lists import WriteIdList, write_id_list
 from hive.write_ids.relations import equal
@@ -52,7 +52,7 @@ class Moments(Protocol):
     @property
     def dialect(self) -> str: ...
 
-    def snapshot(self) -> AbstractContextManager[Snapshot]: ...
+    def snapshot(self) -> AbstractContextManager[DatabaseSnapshot]: ...
 
 
 class Auditor:
@@ -119,7 +119,7 @@ class _Moment:
     """One moment of the database, and what the shards held before it."""
 
     def __init__(
-        self, database: Moments, snapshot: Snapshot, readers: dict[Scope, ShardReader]
+        self, database: Moments, snapshot: DatabaseSnapshot, readers: dict[Scope, ShardReader]
     ) -> None:
         self._history = database.history
         self._snapshot = snapshot

@@ -11,7 +11,7 @@ from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from hive.errors import NoSuchObjectError, SourceError, UnansweredError
-from hive.reader.snapshot import Snapshot
+from hive.reader.snapshot import DatabaseSnapshot
 from query_api.database.breaker import Breaker
 from query_api.database.metrics import Metrics, Result
 from query_api.database.objects import DatabaseObjects
@@ -43,7 +43,7 @@ class Fallback:
 
     def __init__(
         self,
-        open_snapshot: Callable[[], AbstractContextManager[Snapshot]],
+        open_snapshot: Callable[[], AbstractContextManager[DatabaseSnapshot]],
         dialect: str,
         connections: int,
     ) -> None:

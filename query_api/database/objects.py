@@ -13,7 +13,7 @@ from hive.reader.databases import read_catalogs, read_databases, read_functions
 from hive.reader.events import read_recent_events
 from hive.reader.rows.partitions import StoredPartition
 from hive.reader.rows.tables import StoredName, StoredTable
-from hive.reader.snapshot import Snapshot
+from hive.reader.snapshot import DatabaseSnapshot
 from hive.reader.statistics import OF_PARTITIONS, OF_TABLES, stream_statistics
 from hive.reader.tables import named, read_tables, stream_names, stream_names_of
 from hive.reader.write_ids import read_txns, read_write_ids
@@ -33,7 +33,7 @@ _NOW_MS = {
 class DatabaseObjects:
     """Objects as canonical bytes; a table that several questions are about is read once."""
 
-    def __init__(self, snapshot: Snapshot, dialect: str) -> None:
+    def __init__(self, snapshot: DatabaseSnapshot, dialect: str) -> None:
         self._snapshot = snapshot
         self._dialect = dialect
         self._tables: dict[TableName, StoredTable | None] = {}

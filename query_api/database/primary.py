@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 from hive.collation import Collation
 from hive.errors import SourceError
 from hive.reader.collation import read_collation
-from hive.reader.snapshot import Snapshot, open_snapshot
+from hive.reader.snapshot import DatabaseSnapshot, open_snapshot
 from hive.schema import Version, detect_followed
 from query_api.database.engine import bounded_engine
 from query_api.database.fallback import Fallback, FromDatabase
@@ -78,7 +78,7 @@ class Primary:
         return self._engine.dialect.name
 
     @contextmanager
-    def snapshot(self) -> Iterator[Snapshot]:
+    def snapshot(self) -> Iterator[DatabaseSnapshot]:
         """One moment of it, in a transaction of its own; blocks."""
         with open_snapshot(self._engine, self._detected()) as snapshot:
             yield snapshot

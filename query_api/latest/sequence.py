@@ -8,7 +8,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from hive.errors import SourceError
 from hive.reader.sessions import KeptPlans
-from hive.reader.snapshot import Snapshot
+from hive.reader.snapshot import DatabaseSnapshot
 from hive.schema import Version, metadata
 from query_api.latest.log import ROWS_MAX, ThinRow
 from query_api.latest.touched import WITH_MESSAGE
@@ -62,7 +62,7 @@ class SequenceReader:
         return connection
 
 
-def read_tail(snapshot: Snapshot, first: int) -> Tail:
+def read_tail(snapshot: DatabaseSnapshot, first: int) -> Tail:
     """The end of the log as of another read's moment, with all messages that tell names."""
     statement = _statement(snapshot.metadata)
     return _tail(snapshot.rows(statement, {"first": first, "known": first - 1}))

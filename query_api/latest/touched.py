@@ -5,7 +5,7 @@ from typing import Final
 import msgspec
 
 from hive.errors import EventError
-from hive.events import kinds
+from hive.events import event_types
 from hive.events.decode import HARMLESS, decode
 from hive.events.row import NotificationRow
 from hive.names import TableName, default_catalog, table_name
@@ -81,9 +81,9 @@ def _touched_by_message(row: NotificationRow) -> Touched:
     except EventError:
         return EVERYTHING
     match event:
-        case kinds.AlterTable(table=table, before=before):
+        case event_types.AlterTable(table=table, before=before):
             return Touched(tables=(table, before), others=(*_names_of(table), *_names_of(before)))
-        case kinds.AddConstraints(table=table) if row.db_name and row.tbl_name:
+        case event_types.AddConstraints(table=table) if row.db_name and row.tbl_name:
             return Touched(tables=(table, table_name(row.cat_name, row.db_name, row.tbl_name)))
     return EVERYTHING
 

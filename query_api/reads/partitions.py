@@ -8,8 +8,8 @@ import msgspec
 
 from hive.collation import BY_BYTES, Collation
 from hive.errors import InputError, NoSuchObjectError
-from hive.filters.compiled import by_filter
-from hive.filters.meaning import PartitionKey
+from hive.filters.partition_filter import by_filter
+from hive.filters.semantics import PartitionKey
 from hive.names import partition_name, partition_names
 from hive.thrift.binary import decode
 from hive.thrift.canonical import is_full_acid

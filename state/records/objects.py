@@ -8,7 +8,7 @@ from hashlib import blake2b
 
 import msgspec
 
-from hive.figures import has_figures
+from hive.column_statistics import has_figures
 from hive.names import TableName
 from hive.thrift.binary import decode
 from hive.thrift.statistics import COLUMN_STATISTICS_DATA, COLUMN_STATISTICS_OBJ

@@ -4,7 +4,7 @@ import pytest
 
 from connectors.renames import Renames
 from connectors.translate import Addressed, misnamed, translate
-from hive.events import kinds
+from hive.events import event_types
 from hive.names import TableName, table_name
 from state.records.actions import MISNAMED_EVENTS_MAX
 
@@ -13,18 +13,20 @@ OTHER = table_name(None, "elsewhere", "new")
 ID = 7
 
 
-def image(table_id: int) -> kinds.TableImage:
-    return kinds.TableImage(b"table", table_id, "", False, (), None, None)
+def image(table_id: int) -> event_types.TableImage:
+    return event_types.TableImage(b"table", table_id, "", False, (), None, None)
 
 
-def rename(event_id: int, old: TableName, new: TableName, table_id: int = ID) -> kinds.AlterTable:
+def rename(
+    event_id: int, old: TableName, new: TableName, table_id: int = ID
+) -> event_types.AlterTable:
     return alter(event_id, new, table_id, before=old)
 
 
 def alter(
     event_id: int, table: TableName, table_id: int = ID, *, before: TableName | None = None
-) -> kinds.AlterTable:
-    return kinds.AlterTable(
+) -> event_types.AlterTable:
+    return event_types.AlterTable(
         event_id=event_id,
         event_time=0,
         event_type="ALTER_TABLE",
@@ -43,8 +45,8 @@ def alter(
     )
 
 
-def drop(event_id: int, table: TableName, table_id: int = ID) -> kinds.DropTable:
-    return kinds.DropTable(
+def drop(event_id: int, table: TableName, table_id: int = ID) -> event_types.DropTable:
+    return event_types.DropTable(
         event_id=event_id,
         event_time=0,
         event_type="DROP_TABLE",
@@ -54,8 +56,8 @@ def drop(event_id: int, table: TableName, table_id: int = ID) -> kinds.DropTable
     )
 
 
-def drop_constraint(event_id: int, table: TableName) -> kinds.DropConstraint:
-    return kinds.DropConstraint(
+def drop_constraint(event_id: int, table: TableName) -> event_types.DropConstraint:
+    return event_types.DropConstraint(
         event_id=event_id,
         event_time=0,
         event_type="DROP_CONSTRAINT",
@@ -64,7 +66,7 @@ def drop_constraint(event_id: int, table: TableName) -> kinds.DropConstraint:
     )
 
 
-def after(*events: kinds.Event) -> list[Addressed]:
+def after(*events: event_types.Event) -> list[Addressed]:
     """What the last one of some events does."""
     renames = Renames()
     addressed: list[Addressed] = []
@@ -78,7 +80,7 @@ def test_without_a_rename_an_event_does_what_it_says() -> None:
 
 
 @pytest.mark.parametrize("late", [alter(2, OLD), drop(2, OLD)])
-def test_a_late_event_is_about_the_renamed_table_alone(late: kinds.Event) -> None:
+def test_a_late_event_is_about_the_renamed_table_alone(late: event_types.Event) -> None:
     assert after(rename(1, OLD, NEW), late) == misnamed(NEW)
 
 

@@ -21,7 +21,7 @@ from connectors.loads.ended import ended_scopes
 from connectors.loads.kafka_sink import KafkaSink
 from connectors.loads.spark.work import Ending, Part, Reach, Told, Whole
 from hive.errors import MetatideError
-from hive.reader.snapshot import Snapshot, open_snapshot
+from hive.reader.snapshot import DatabaseSnapshot, open_snapshot
 from state.records import Scope
 
 _COLLECT_AFTER = 100_000
@@ -107,7 +107,7 @@ def _load_part(reach: Reach, sink: KafkaSink, work: Part) -> Told:
 
 
 @contextmanager
-def _snapshot(reach: Reach) -> Iterator[Snapshot]:
+def _snapshot(reach: Reach) -> Iterator[DatabaseSnapshot]:
     with open_snapshot(
         _engine(reach.make_engine, reach.url), reach.version, reach.exported
     ) as snapshot:

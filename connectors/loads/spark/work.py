@@ -9,7 +9,7 @@ from connectors.kafka import Topic
 from connectors.loads.plan import BATCH_PARTITIONS_MAX, BATCH_SCOPES_MAX, Planned
 from hive.names import TableName, table_name
 from hive.reader.details import has_id
-from hive.reader.snapshot import Snapshot
+from hive.reader.snapshot import DatabaseSnapshot
 from hive.schema import Version
 from state.records import Scope
 
@@ -94,7 +94,7 @@ class Ending(NamedTuple):
 
 
 def share_out(
-    snapshot: Snapshot, planned: Sequence[Planned], loads: Loads
+    snapshot: DatabaseSnapshot, planned: Sequence[Planned], loads: Loads
 ) -> Iterator[Whole | Part]:
     """Tasks that are about as large: many small tables, or a stretch of a large one."""
     large = [one for one in planned if one.partitions > BATCH_PARTITIONS_MAX]
@@ -128,7 +128,9 @@ _Stretch = tuple[int, int, int, int]
 """A table's id, the first and the last id of partitions, and how many those are."""
 
 
-def _stretches(snapshot: Snapshot, names: Sequence[TableName]) -> dict[TableName, list[_Stretch]]:
+def _stretches(
+    snapshot: DatabaseSnapshot, names: Sequence[TableName]
+) -> dict[TableName, list[_Stretch]]:
     """Cut by the database itself: no ids but those at the cuts leave it."""
     ids = _table_ids(snapshot, names)
     if not ids:
@@ -154,7 +156,7 @@ def _stretches(snapshot: Snapshot, names: Sequence[TableName]) -> dict[TableName
     return found
 
 
-def _table_ids(snapshot: Snapshot, names: Sequence[TableName]) -> dict[int, TableName]:
+def _table_ids(snapshot: DatabaseSnapshot, names: Sequence[TableName]) -> dict[int, TableName]:
     wanted = set(names)
     tbls, dbs = snapshot.tables["TBLS"].c, snapshot.tables["DBS"].c
     found: dict[int, TableName] = {}

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from hive.names import default_catalog
-from hive.reader.rows.details import Details, Kind
+from hive.reader.rows.details import DetailKind, Details
 from hive.reader.rows.principals import owner_type
 from hive.thrift.binary import encode
 from hive.thrift.structs import DATABASE, FUNCTION
@@ -71,7 +71,7 @@ def stored_database(row: tuple[Any, ...], details: Details) -> StoredDatabase:
             "name": own.name,
             "description": own.description,
             "locationUri": own.location,
-            "parameters": details.parameters(Kind.DATABASE_PARAMETER, own.id),
+            "parameters": details.parameters(DetailKind.DATABASE_PARAMETER, own.id),
             "ownerName": own.owner,
             "ownerType": owner_type(own.owner_type),
             "catalogName": own.catalog,
@@ -102,7 +102,7 @@ def stored_function(row: tuple[Any, ...], details: Details) -> StoredFunction:
             "functionType": own.type,
             "resourceUris": [
                 {"resourceType": int(type_ or 0), "uri": uri}
-                for _, _, _, type_, uri, _ in details.of(Kind.RESOURCE, own.id)
+                for _, _, _, type_, uri, _ in details.of(DetailKind.RESOURCE, own.id)
             ],
             "catName": own.catalog,
         },

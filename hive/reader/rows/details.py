@@ -14,7 +14,7 @@ DetailRow = tuple[int, int, int | None, str | None, str | None, str | None]
 _KIND_AND_OWNER = itemgetter(0, 1)
 
 
-class Kind(IntEnum):
+class DetailKind(IntEnum):
     """What a row tells; its texts are given in brackets."""
 
     DATABASE_PARAMETER = 0
@@ -51,7 +51,9 @@ class Details:
     """Rows by kind and owner."""
 
     def __init__(self, rows: Iterable[DetailRow] = ()) -> None:
-        self._rows: list[defaultdict[int, list[DetailRow]]] = [defaultdict(list) for _ in Kind]
+        self._rows: list[defaultdict[int, list[DetailRow]]] = [
+            defaultdict(list) for _ in DetailKind
+        ]
         self.add(rows)
 
     def add(self, rows: Iterable[DetailRow]) -> None:
@@ -59,27 +61,27 @@ class Details:
         for (kind, owner), of_owner in groupby(rows, key=_KIND_AND_OWNER):
             self._rows[kind][owner].extend(of_owner)
 
-    def any(self, kind: Kind) -> bool:
+    def any(self, kind: DetailKind) -> bool:
         """Whether there is one of this kind."""
         return bool(self._rows[kind])
 
-    def of(self, kind: Kind, owner: int | None) -> list[DetailRow]:
+    def of(self, kind: DetailKind, owner: int | None) -> list[DetailRow]:
         """The rows of one owner in order of their places."""
         rows = self._rows[kind].get(owner, []) if owner is not None else []
         if len(rows) > 1:
             rows.sort(key=_place)
         return rows
 
-    def key(self, kind: Kind, owner: int | None) -> tuple[object, ...]:
+    def key(self, kind: DetailKind, owner: int | None) -> tuple[object, ...]:
         """What tells the details of one owner from those of others, to find equal ones."""
         rows = self._rows[kind].get(owner) if owner is not None else None
         return tuple([row[2:] for row in rows]) if rows else ()
 
-    def names(self, kind: Kind, owner: int | None) -> list[str]:
+    def names(self, kind: DetailKind, owner: int | None) -> list[str]:
         """The first texts of one owner, in order."""
         return [row[3] or "" for row in self.of(kind, owner)]
 
-    def parameters(self, kind: Kind, owner: int | None) -> dict[str, str]:
+    def parameters(self, kind: DetailKind, owner: int | None) -> dict[str, str]:
         """Key and value of one owner. The metastore leaves out a key whose value is null."""
         rows = self._rows[kind].get(owner, ()) if owner is not None else ()
         return {key: value for _, _, _, key, value, _ in rows if key and value is not None}

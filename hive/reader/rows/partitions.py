@@ -8,7 +8,7 @@ from struct import Struct as Packing
 from typing import Any, NamedTuple
 
 from hive.names import TableName
-from hive.reader.rows.details import Details, Kind
+from hive.reader.rows.details import DetailKind, Details
 from hive.reader.rows.storage import Storages, has_serde_details
 from hive.thrift.splice import lacking_serde_details
 from hive.thrift.types import I32, I64, LIST, MAP, STOP, STRING, STRUCT
@@ -43,14 +43,14 @@ def stored_partition(
     """The partition of a row: the table's id, its own, name, times of creation and last access,
     write id, then the fields of `StorageRow`."""
     _, id_, name, created, accessed, write_id = row[:OWN_COLUMNS]
-    values = details.names(Kind.PARTITION_VALUE, id_)
+    values = details.names(DetailKind.PARTITION_VALUE, id_)
     names, catalog = _names(table)
     descriptor = storages.encoded(row[OWN_COLUMNS:], details)
     parts = [_VALUES, PACK_ITEMS.pack(STRING, len(values)), *map(_text, values), names]
     parts.append(_TIMES.pack(I32, 4, created or 0, I32, 5, accessed or 0))
     if descriptor is not None:
         parts += (_DESCRIPTOR, descriptor.at(row[OWN_COLUMNS + 3]))
-    parameters = details.parameters(Kind.PARTITION_PARAMETER, id_)
+    parameters = details.parameters(DetailKind.PARTITION_PARAMETER, id_)
     parts += (_PARAMETERS, PACK_PAIRS.pack(STRING, STRING, len(parameters)))
     for key in sorted(parameters):
         parts += (_text(key), _text(parameters[key]))

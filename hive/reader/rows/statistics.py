@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from hive.figures import Figures, told_figures
+from hive.column_statistics import Figures, told_figures
 from hive.thrift.binary import encode
 from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
 

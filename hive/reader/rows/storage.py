@@ -6,7 +6,7 @@ every table. So what is equal is encoded once, and the location goes in between.
 
 from typing import Any, NamedTuple
 
-from hive.reader.rows.details import Details, Kind
+from hive.reader.rows.details import DetailKind, Details
 from hive.reader.rows.flags import flag
 from hive.thrift.binary import encode
 from hive.thrift.structs import FIELD_SCHEMA, STORAGE_DESCRIPTOR
@@ -17,7 +17,7 @@ from hive.thrift.wire import FIELD, PACK_I32
 CACHED_MAX = 10_000
 """How many descriptors and lists of columns are kept; more than that aren't worth it."""
 
-_OF_STORAGE = (Kind.STORAGE_PARAMETER, Kind.BUCKET_COLUMN, Kind.SORT_COLUMN)
+_OF_STORAGE = (DetailKind.STORAGE_PARAMETER, DetailKind.BUCKET_COLUMN, DetailKind.SORT_COLUMN)
 _LOCATION = FIELD.pack(STRING, 2)
 _UNLISTED = dict.fromkeys(("serde_description", "serializer", "deserializer", "serde_type"))
 """What reads of several partitions don't tell of a serde."""
@@ -69,26 +69,28 @@ def storage(row: StorageRow, details: Details) -> dict[str, Any] | None:
     if row.id is None:
         return None
     return {
-        "cols": None if row.columns_id is None else columns(details, Kind.COLUMN, row.columns_id),
+        "cols": None
+        if row.columns_id is None
+        else columns(details, DetailKind.COLUMN, row.columns_id),
         "location": row.location,
         "inputFormat": row.input_format,
         "outputFormat": row.output_format,
         "compressed": flag(row.compressed),
         "numBuckets": row.buckets or 0,
         "serdeInfo": _serde(row, details),
-        "bucketCols": details.names(Kind.BUCKET_COLUMN, row.id),
+        "bucketCols": details.names(DetailKind.BUCKET_COLUMN, row.id),
         "sortCols": [
             {"col": name or "", "order": int(order)}
-            for _, _, _, name, order, _ in details.of(Kind.SORT_COLUMN, row.id)
+            for _, _, _, name, order, _ in details.of(DetailKind.SORT_COLUMN, row.id)
             if order is not None
         ],
-        "parameters": details.parameters(Kind.STORAGE_PARAMETER, row.id),
+        "parameters": details.parameters(DetailKind.STORAGE_PARAMETER, row.id),
         "skewedInfo": _skew(row.id, details),
         "storedAsSubDirectories": flag(row.in_subdirectories),
     }
 
 
-def columns(details: Details, kind: Kind, owner: int) -> list[dict[str, Any]]:
+def columns(details: Details, kind: DetailKind, owner: int) -> list[dict[str, Any]]:
     """Columns or partition keys, in order."""
     return [
         {"name": name or "", "type": type_, "comment": comment}
@@ -102,7 +104,7 @@ def _serde(row: StorageRow, details: Details) -> dict[str, Any] | None:
     return {
         "name": row.serde_name,
         "serializationLib": row.serde_library,
-        "parameters": details.parameters(Kind.SERDE_PARAMETER, row.serde_id),
+        "parameters": details.parameters(DetailKind.SERDE_PARAMETER, row.serde_id),
         "description": row.serde_description,
         "serializerClass": row.serializer,
         "deserializerClass": row.deserializer,
@@ -111,9 +113,9 @@ def _serde(row: StorageRow, details: Details) -> dict[str, Any] | None:
 
 
 def _skew(id_: int, details: Details) -> dict[str, Any]:
-    names = details.names(Kind.SKEWED_COLUMN, id_)
-    values = _lists(details, Kind.SKEWED_VALUE, id_) if names else {}
-    places = _lists(details, Kind.SKEWED_LOCATION, id_) if names else {}
+    names = details.names(DetailKind.SKEWED_COLUMN, id_)
+    values = _lists(details, DetailKind.SKEWED_VALUE, id_) if names else {}
+    places = _lists(details, DetailKind.SKEWED_LOCATION, id_) if names else {}
     return {
         "skewedColNames": names,
         "skewedColValues": [values[place][0] for place in sorted(values)],
@@ -123,7 +125,9 @@ def _skew(id_: int, details: Details) -> dict[str, Any]:
     }
 
 
-def _lists(details: Details, kind: Kind, owner: int) -> dict[int, tuple[list[str], str | None]]:
+def _lists(
+    details: Details, kind: DetailKind, owner: int
+) -> dict[int, tuple[list[str], str | None]]:
     """Lists of values by what tells them apart, with the text that all rows of a list share."""
     lists: dict[int, tuple[list[str], str | None]] = {}
     for _, _, place, value, list_, text in details.of(kind, owner):
@@ -151,7 +155,7 @@ class Storages:
         """Keeps lists of columns: equal ones as the same object, so that they compare fast."""
         for id_ in ids:
             self._columns[id_] = tuple(
-                encode(FIELD_SCHEMA, column) for column in columns(details, Kind.COLUMN, id_)
+                encode(FIELD_SCHEMA, column) for column in columns(details, DetailKind.COLUMN, id_)
             )
 
     def encoded(self, row: tuple[Any, ...], details: Details) -> Encoded | None:
@@ -159,12 +163,12 @@ class Storages:
         id_, columns_id, serde_id = row[0], row[1], row[2]
         if id_ is None:
             return None
-        if details.of(Kind.SKEWED_COLUMN, id_):
+        if details.of(DetailKind.SKEWED_COLUMN, id_):
             return self._encode(StorageRow(*row), details)
         key = (
             columns_id,
             row[4:],
-            details.key(Kind.SERDE_PARAMETER, serde_id),
+            details.key(DetailKind.SERDE_PARAMETER, serde_id),
             *(details.key(kind, id_) for kind in _OF_STORAGE),
         )
         known = self._encoded.get(key)

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from hive.names import TableName, table_name
-from hive.reader.rows.details import Details, Kind
+from hive.reader.rows.details import DetailKind, Details
 from hive.reader.rows.flags import flag
 from hive.reader.rows.principals import owner_type
 from hive.reader.rows.storage import StorageRow, columns, storage
@@ -54,8 +54,8 @@ class StoredName(NamedTuple):
 def stored_table(row: tuple[Any, ...], details: Details) -> StoredTable:
     """The table of a row with its details. How a materialized view was made isn't told."""
     own = TableRow(*row[: len(TableRow._fields)])
-    parameters = details.parameters(Kind.TABLE_PARAMETER, own.id)
-    keys = columns(details, Kind.PARTITION_KEY, own.id)
+    parameters = details.parameters(DetailKind.TABLE_PARAMETER, own.id)
+    keys = columns(details, DetailKind.PARTITION_KEY, own.id)
     data = encode(
         TABLE,
         {

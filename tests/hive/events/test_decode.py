@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hive.errors import EventError, InputError
-from hive.events import kinds, messages
+from hive.events import event_types, messages
 from hive.events.decode import decode
 from hive.events.envelope import GZIP, PLAIN
 from hive.events.message_types import MESSAGE_TYPES, Message
@@ -56,7 +56,7 @@ def test_every_event_of_a_real_log_is_typed(log: str) -> None:
         parsed = row_from_json(line)
         assert parsed == row_from_mapping(columns)
         found = decode(parsed)
-        assert not isinstance(found, kinds.OtherEvent)
+        assert not isinstance(found, event_types.OtherEvent)
         assert found.other == {}
         assert found.event_id == columns["EVENT_ID"]
         assert msgspec.msgpack.decode(msgspec.msgpack.encode(found), type=type(found)) == found
@@ -113,7 +113,7 @@ def test_one_row_may_hold_5000_partitions() -> None:
     assert {p.write_id for p in found.partitions} == {3}
     stored = decode_object(PARTITION, found.partitions[-1].data)
     assert (stored["writeId"], stored["dbName"]) == (-1, "d")
-    assert found.facts == kinds.TableFacts(12, True, ("ds", "hr"))
+    assert found.facts == event_types.TableFacts(12, True, ("ds", "hr"))
 
 
 def test_dropped_values_come_in_the_order_of_the_columns() -> None:
@@ -265,7 +265,7 @@ def test_nothing_but_our_error_comes_of_any_text(
         found = decode(row(event_type, text, message_format=message_format))
     except EventError:
         return
-    assert isinstance(found, kinds.OtherEvent)
+    assert isinstance(found, event_types.OtherEvent)
 
 
 def test_the_error_does_not_repeat_a_long_message() -> None:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from hypothesis import strategies as st
 
-from hive.filters.meaning import PartitionKey
+from hive.filters.semantics import PartitionKey
 from hive.names import DEFAULT_PARTITION, escape_path_part
 
 Constant = str | int

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hive.filters.bounds import MAX_SPANS, Span
-from hive.filters.compiled import by_filter
-from hive.filters.meaning import PartitionKey
+from hive.filters.partition_filter import by_filter
+from hive.filters.semantics import PartitionKey
 from hive.names import DEFAULT_PARTITION, TableName
 from state import keys
 from tests.hive.filters.corpus import Corpus

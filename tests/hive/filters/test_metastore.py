@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
 from hive.errors import FilterError, FilterNotSupportedError, InputError
-from hive.filters.compiled import by_filter
-from hive.filters.meaning import PartitionKey
+from hive.filters.partition_filter import by_filter
+from hive.filters.semantics import PartitionKey
 from hive.names import DEFAULT_PARTITION, partition_name, table_name
 from query_api.cached import CachedObjects
 from query_api.reads.partitions import ListPartitionNames, Wanted

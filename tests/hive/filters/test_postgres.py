@@ -8,8 +8,8 @@ import sqlalchemy as sa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hive.filters.compiled import by_filter
-from hive.filters.meaning import PartitionKey
+from hive.filters.partition_filter import by_filter
+from hive.filters.semantics import PartitionKey
 from hive.names import partition_name
 from metatide.stack.postgres import connect
 from tests.hive.filters.corpus import Corpus, Filter

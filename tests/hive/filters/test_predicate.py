@@ -3,10 +3,10 @@
 import pytest
 
 from hive.errors import FilterNotSupportedError
-from hive.filters.compiled import by_filter
-from hive.filters.meaning import PartitionKey
 from hive.filters.parser import MAX_NESTING
+from hive.filters.partition_filter import by_filter
 from hive.filters.predicate import MAX_TESTS
+from hive.filters.semantics import PartitionKey
 from hive.names import DEFAULT_PARTITION
 
 KEYS = [

@@ -8,7 +8,7 @@ from hive.reader.constraints import read_constraints
 from hive.reader.databases import read_databases, read_functions
 from hive.reader.partitions import stream_partitions
 from hive.reader.rows.statistics import StoredStatistics
-from hive.reader.snapshot import Snapshot
+from hive.reader.snapshot import DatabaseSnapshot
 from hive.reader.statistics import OF_PARTITIONS, OF_TABLES, stream_statistics
 from hive.reader.tables import read_tables
 from hive.reader.write_ids import read_txns, read_write_ids
@@ -62,7 +62,7 @@ def expected(answer: Any) -> Any:
     return [expected(item) for item in answer] if isinstance(answer, list) else answer
 
 
-def read_state(snapshot: Snapshot, now_ms: int) -> dict[str, Any]:
+def read_state(snapshot: DatabaseSnapshot, now_ms: int) -> dict[str, Any]:
     """The whole default catalog."""
     default = snapshot.tables["DBS"].c.CTLG_NAME == "hive"
     tables = read_tables(snapshot, default)
@@ -87,7 +87,7 @@ def read_state(snapshot: Snapshot, now_ms: int) -> dict[str, Any]:
 
 
 def _add_partitions(
-    snapshot: Snapshot, tables: dict[int, TableName], state: dict[str, Any]
+    snapshot: DatabaseSnapshot, tables: dict[int, TableName], state: dict[str, Any]
 ) -> None:
     state["partitions"] = defaultdict(dict)
     state["partition_statistics"] = defaultdict(dict)
@@ -102,7 +102,7 @@ def _add_partitions(
         state["partition_statistics"][label][name] = found
 
 
-def _columns(snapshot: Snapshot, kind: str, owners: list[int]) -> dict[int, list[Any]]:
+def _columns(snapshot: DatabaseSnapshot, kind: str, owners: list[int]) -> dict[int, list[Any]]:
     found: dict[int, list[StoredStatistics]] = defaultdict(list)
     for page in stream_statistics(snapshot, kind, owners):
         for one in page:
@@ -116,7 +116,7 @@ def _columns(snapshot: Snapshot, kind: str, owners: list[int]) -> dict[int, list
     }
 
 
-def _constraints(snapshot: Snapshot, tables: dict[int, TableName]) -> dict[str, Any]:
+def _constraints(snapshot: DatabaseSnapshot, tables: dict[int, TableName]) -> dict[str, Any]:
     found: dict[str, Any] = defaultdict(dict)
     shown = (one for one in read_constraints(snapshot, list(tables)) if one.columns)
     for constraint in shown:
@@ -126,7 +126,9 @@ def _constraints(snapshot: Snapshot, tables: dict[int, TableName]) -> dict[str, 
     return found
 
 
-def _write_ids(snapshot: Snapshot, tables: dict[int, TableName], now_ms: int) -> dict[str, str]:
+def _write_ids(
+    snapshot: DatabaseSnapshot, tables: dict[int, TableName], now_ms: int
+) -> dict[str, str]:
     txns = read_txns(snapshot, now_ms)
     return {
         name.in_catalog: print_write_id_list(

@@ -13,7 +13,7 @@ from hive.reader.partitions import (
     partition_values,
     read_partitions,
 )
-from hive.reader.snapshot import Snapshot, open_snapshot
+from hive.reader.snapshot import DatabaseSnapshot, open_snapshot
 from hive.reader.tables import named, read_tables, stream_names
 from hive.schema import detect
 from hive.thrift.binary import decode
@@ -47,7 +47,7 @@ def engine(instances: Instances) -> Iterator[sa.Engine]:
 
 
 @pytest.fixture
-def snapshot(engine: sa.Engine) -> Iterator[Snapshot]:
+def snapshot(engine: sa.Engine) -> Iterator[DatabaseSnapshot]:
     with engine.connect() as connection:
         version = detect(connection)
     assert version is not None
@@ -81,7 +81,7 @@ def unordered(kind: dict[str, Any]) -> dict[str, Any]:
     ],
 )
 def test_the_reader_gives_what_the_metastore_answers(
-    instances: Instances, snapshot: Snapshot, kind: str
+    instances: Instances, snapshot: DatabaseSnapshot, kind: str
 ) -> None:
     with instances.connect() as client:
         answered = own(expected(hms_state.state(client))[kind])
@@ -100,7 +100,7 @@ def test_the_reader_gives_what_the_metastore_answers(
 
 
 def test_some_partitions_are_found_as_the_metastore_finds_them(
-    instances: Instances, snapshot: Snapshot
+    instances: Instances, snapshot: DatabaseSnapshot
 ) -> None:
     with instances.connect() as client:
         answered = {
@@ -127,7 +127,7 @@ def test_some_partitions_are_found_as_the_metastore_finds_them(
     assert [one.name for one in in_order] == list(answered)[:2]
 
 
-def test_names_are_listed_with_what_lists_show(snapshot: Snapshot) -> None:
+def test_names_are_listed_with_what_lists_show(snapshot: DatabaseSnapshot) -> None:
     pages = list(stream_names(snapshot, *named(snapshot, "hive", "reader")))
     names = {one.table: one for page in pages for one in page}
     assert list(names) == ["acid", "busy", "child", "external", "plain", "view"]
@@ -135,7 +135,7 @@ def test_names_are_listed_with_what_lists_show(snapshot: Snapshot) -> None:
     assert names["view"] == ("view", "VIRTUAL_VIEW", "hive", None)
 
 
-def test_a_snapshot_is_of_one_event(instances: Instances, snapshot: Snapshot) -> None:
+def test_a_snapshot_is_of_one_event(instances: Instances, snapshot: DatabaseSnapshot) -> None:
     with instances.connect() as client:
         assert snapshot.position == client.position()
         client.create_database(f"reader_later_{time.time_ns()}")

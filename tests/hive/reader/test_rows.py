@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hive.names import table_name
 from hive.reader.rows.constraints import stored_constraints
 from hive.reader.rows.databases import stored_database
-from hive.reader.rows.details import DetailRow, Details, Kind
+from hive.reader.rows.details import DetailKind, DetailRow, Details
 from hive.reader.rows.flags import flag
 from hive.reader.rows.partitions import stored_partition
 from hive.reader.rows.statistics import stored_statistics
@@ -50,22 +50,22 @@ def storages(draw: st.DrawFn) -> tuple[tuple[Any, ...], list[DetailRow], dict[st
     lists = draw(st.lists(st.lists(TEXT, min_size=1, max_size=2), max_size=2)) if skewed else []
     places = dict.fromkeys(map(tuple, lists), draw(TEXT))
     rows: list[DetailRow] = [
-        *((Kind.COLUMN, columns_id, n, *column) for n, column in enumerate(columns)),
-        *parameter_rows(Kind.STORAGE_PARAMETER, id_, parameters),
-        *parameter_rows(Kind.SERDE_PARAMETER, serde_id, serde_parameters),
-        *ordered(Kind.BUCKET_COLUMN, id_, bucketed),
+        *((DetailKind.COLUMN, columns_id, n, *column) for n, column in enumerate(columns)),
+        *parameter_rows(DetailKind.STORAGE_PARAMETER, id_, parameters),
+        *parameter_rows(DetailKind.SERDE_PARAMETER, serde_id, serde_parameters),
+        *ordered(DetailKind.BUCKET_COLUMN, id_, bucketed),
         *(
-            (Kind.SORT_COLUMN, id_, n, name, str(order), None)
+            (DetailKind.SORT_COLUMN, id_, n, name, str(order), None)
             for n, (name, order) in enumerate(sort)
         ),
-        *ordered(Kind.SKEWED_COLUMN, id_, skewed),
+        *ordered(DetailKind.SKEWED_COLUMN, id_, skewed),
         *(
-            (Kind.SKEWED_VALUE, id_, n, value, str(place), None)
+            (DetailKind.SKEWED_VALUE, id_, n, value, str(place), None)
             for place, list_ in enumerate(lists)
             for n, value in enumerate(list_)
         ),
         *(
-            (Kind.SKEWED_LOCATION, id_, n, value, str(place), location)
+            (DetailKind.SKEWED_LOCATION, id_, n, value, str(place), location)
             for place, (list_, location) in enumerate(places.items())
             for n, value in enumerate(list_)
         ),
@@ -98,11 +98,11 @@ def storages(draw: st.DrawFn) -> tuple[tuple[Any, ...], list[DetailRow], dict[st
     return row, draw(st.permutations(rows)), descriptor
 
 
-def parameter_rows(kind: Kind, owner: int, parameters: dict[str, str]) -> list[DetailRow]:
+def parameter_rows(kind: DetailKind, owner: int, parameters: dict[str, str]) -> list[DetailRow]:
     return [(kind, owner, 0, key, value, None) for key, value in parameters.items()]
 
 
-def ordered(kind: Kind, owner: int, names: list[str]) -> list[DetailRow]:
+def ordered(kind: DetailKind, owner: int, names: list[str]) -> list[DetailRow]:
     return [(kind, owner, n, name, None, None) for n, name in enumerate(names)]
 
 
@@ -119,8 +119,8 @@ def test_a_partition_put_together_from_pieces_is_its_canonical_encoding(
 ) -> None:
     row, rows, descriptor = storage
     details = Details(rows)
-    details.add(ordered(Kind.PARTITION_VALUE, 5, values))
-    details.add(parameter_rows(Kind.PARTITION_PARAMETER, 5, parameters))
+    details.add(ordered(DetailKind.PARTITION_VALUE, 5, values))
+    details.add(parameter_rows(DetailKind.PARTITION_PARAMETER, 5, parameters))
     encoder = Storages()
     encoder.add_columns(encoder.unknown_columns({row[1]}), details)
     marked = False
@@ -155,9 +155,9 @@ def test_a_table_is_its_canonical_encoding(
     type_: str | None,
 ) -> None:
     row, rows, descriptor = storage
-    details = Details([*rows, *parameter_rows(Kind.TABLE_PARAMETER, 5, parameters)])
-    details.add([(Kind.PARTITION_KEY, 5, 1, "B", "int", None)])
-    details.add([(Kind.PARTITION_KEY, 5, 0, "a", "string", "the first")])
+    details = Details([*rows, *parameter_rows(DetailKind.TABLE_PARAMETER, 5, parameters)])
+    details.add([(DetailKind.PARTITION_KEY, 5, 1, "B", "int", None)])
+    details.add([(DetailKind.PARTITION_KEY, 5, 0, "a", "string", "the first")])
     own = (5, "hive", "db", "t", type_, "me", "ROLE", 1, 2, 3, "text", "all text", False, 4)
     stored = stored_table((*own, *row), details)
     table = {
@@ -193,8 +193,8 @@ def test_each_database_has_booleans_of_its_own(value: object, expected: bool) ->
 
 
 def test_a_null_parameter_is_left_out_as_the_metastore_does() -> None:
-    details = Details([(Kind.TABLE_PARAMETER, 5, 0, "a", None, None)])
-    assert details.parameters(Kind.TABLE_PARAMETER, 5) == {}
+    details = Details([(DetailKind.TABLE_PARAMETER, 5, 0, "a", None, None)])
+    assert details.parameters(DetailKind.TABLE_PARAMETER, 5) == {}
 
 
 def statistics_row(type_: str, **figures: Any) -> tuple[Any, ...]:

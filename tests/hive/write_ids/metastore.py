@@ -3,9 +3,9 @@
 from copy import deepcopy
 from dataclasses import dataclass, field
 
-from hive.write_ids.evolving import EvolvingWriteIds
 from hive.write_ids.pages import Cold, Ended, Loaded
 from hive.write_ids.snapshot import TxnRow, TxnState, WriteIdRow, loaded_write_ids, open_txns
+from hive.write_ids.tracker import WriteIdTracker
 
 
 @dataclass
@@ -139,7 +139,7 @@ class ToyMetastore:
         }
 
 
-def fold(ids: EvolvingWriteIds, event: Event) -> None:
+def fold(ids: WriteIdTracker, event: Event) -> None:
     match event.kind:
         case "alloc":
             ids.alloc(event.id, event.pairs)

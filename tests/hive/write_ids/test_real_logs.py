@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from hive.write_ids.evolving import EvolvingWriteIds
-from hive.write_ids.known import KnownWriteIds
 from hive.write_ids.lists import WriteIdList
 from hive.write_ids.pages import Cold
 from hive.write_ids.relations import equal
 from hive.write_ids.text import parse_write_id_list
+from hive.write_ids.tracker import WriteIdTracker
+from hive.write_ids.view import WriteIdView
 from tests.hive.write_ids.memory import MemoryPages
 
 DATA = Path(__file__).parents[2] / "data" / "hive-4.2.0"
@@ -36,10 +36,10 @@ class Tables(defaultdict[str, MemoryPages]):
         super().__init__(MemoryPages)
         self.names_ids = names_ids
 
-    def of(self, database: str | None = None) -> list[tuple[str, EvolvingWriteIds]]:
+    def of(self, database: str | None = None) -> list[tuple[str, WriteIdTracker]]:
         prefix = "" if database is None else f"{database}."
         names = [name for name in self if name.startswith(prefix)]
-        return [(name, EvolvingWriteIds(self[name])) for name in names]
+        return [(name, WriteIdTracker(self[name])) for name in names]
 
     def fold(self, row: dict[str, Any]) -> None:
         event, kind, body = row["EVENT_ID"], row["EVENT_TYPE"], message(row)
@@ -47,7 +47,7 @@ class Tables(defaultdict[str, MemoryPages]):
         match kind:
             case "ALLOC_WRITE_ID_EVENT":
                 pairs = zip(body["txnIdList"], body["writeIdList"], strict=True)
-                EvolvingWriteIds(self[name]).alloc(event, pairs)
+                WriteIdTracker(self[name]).alloc(event, pairs)
             case "COMMIT_TXN":
                 for table, ids in self.of():
                     ids.commit(event, body["txnid"], self.named(body, table))
@@ -55,14 +55,14 @@ class Tables(defaultdict[str, MemoryPages]):
                 for _, ids in self.of():
                     ids.abort(event, body["txnid"])
             case "DROP_TABLE":
-                EvolvingWriteIds(self[name]).forget(event, Cold.DROPPED)
+                WriteIdTracker(self[name]).forget(event, Cold.DROPPED)
             case "DROP_DATABASE":
                 for _, ids in self.of(row["DB_NAME"]):
                     ids.forget(event, Cold.DROPPED)
             case "ALTER_TABLE":
                 for table in {name, f"{body['db']}.{body['table']}"}:
                     if table != name or body["table"] != row["TBL_NAME"]:
-                        EvolvingWriteIds(self[table]).forget(event, Cold.RENAMED)
+                        WriteIdTracker(self[table]).forget(event, Cold.RENAMED)
                 self.see(event, name, body)
             case _:
                 self.see(event, name, body)
@@ -76,10 +76,10 @@ class Tables(defaultdict[str, MemoryPages]):
 
     def see(self, event: int, table: str, body: dict[str, Any]) -> None:
         if body.get("writeId", 0) > 0:
-            EvolvingWriteIds(self[table]).see(event, body["writeId"])
+            WriteIdTracker(self[table]).see(event, body["writeId"])
 
 
-def outcome(ids: KnownWriteIds, wanted: WriteIdList) -> str:
+def outcome(ids: WriteIdView, wanted: WriteIdList) -> str:
     found = ids.snapshot()
     if found is None:
         return str(ids.cold)
@@ -94,7 +94,7 @@ def test_the_end_of_a_real_log(log: str, known: int, names_ids: bool) -> None:
         tables.fold(json.loads(line))
     state = json.loads((DATA / log / "state.json").read_text())
     found = [
-        outcome(KnownWriteIds(tables[table]), parse_write_id_list(text))
+        outcome(WriteIdView(tables[table]), parse_write_id_list(text))
         for table, text in state["valid_write_ids"].items()
     ]
     assert set(found) <= {"equal", Cold.RENAMED, Cold.UNKNOWN}

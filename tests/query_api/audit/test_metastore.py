@@ -12,7 +12,7 @@ from hive.schema import detect, metadata
 from hive.thrift.binary import decode, encode, replaced
 from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
 from hive.thrift.structs import PARTITION, TABLE
-from hive.write_ids.evolving import EvolvingWriteIds
+from hive.write_ids.tracker import WriteIdTracker
 from metatide.stack.database import make_engine
 from query_api.audit import totals
 from query_api.audit.scopes import known_scopes
@@ -203,7 +203,7 @@ def constraint_lost(_: World) -> dict[bytes, bytes | None]:
 def a_commit_that_never_was(world: World) -> dict[bytes, bytes | None]:
     prefix = keys.of_table(keys.WRITE_IDS, WRITTEN)
     txn = world.store_of(WRITTEN).transaction()
-    ids = EvolvingWriteIds(PrefixPages(txn, prefix))
+    ids = WriteIdTracker(PrefixPages(txn, prefix))
     ids.alloc(ids.position + 1, [(10**9, ids.hwm + 1)])
     ids.commit(ids.position + 1, 10**9, None)
     return dict(txn.changes)

@@ -20,7 +20,7 @@ from connectors.loads.lists import Lists
 from connectors.loads.plan import Planned, everything
 from hive.errors import SourceError
 from hive.names import TableName
-from hive.reader.snapshot import Snapshot, open_snapshot
+from hive.reader.snapshot import DatabaseSnapshot, open_snapshot
 from metatide.cli import root
 from metatide.demo import mix
 from metatide.demo.bulk import fill
@@ -128,14 +128,14 @@ class Rows:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.seen = 0
-        whole, stream = Snapshot.rows, Snapshot.stream
+        whole, stream = DatabaseSnapshot.rows, DatabaseSnapshot.stream
 
-        def rows(snapshot: Snapshot, *arguments: Any) -> Any:
+        def rows(snapshot: DatabaseSnapshot, *arguments: Any) -> Any:
             found = whole(snapshot, *arguments)
             self.seen += len(found)
             return found
 
-        def streamed(snapshot: Snapshot, *arguments: Any) -> Any:
+        def streamed(snapshot: DatabaseSnapshot, *arguments: Any) -> Any:
             for found in stream(snapshot, *arguments):
                 self.seen += len(found)
                 yield found
@@ -143,8 +143,8 @@ class Rows:
         def send(*_: Any) -> None:
             raise AssertionError("the driver writes the topic")
 
-        monkeypatch.setattr(Snapshot, "rows", rows)
-        monkeypatch.setattr(Snapshot, "stream", streamed)
+        monkeypatch.setattr(DatabaseSnapshot, "rows", rows)
+        monkeypatch.setattr(DatabaseSnapshot, "stream", streamed)
         monkeypatch.setattr(KafkaSink, "send", send)
 
 

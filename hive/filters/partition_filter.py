@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 from hive.collation import BY_BYTES, Collation
 from hive.filters.bounds import Span, bounds
-from hive.filters.meaning import PartitionKey, Predicate
 from hive.filters.parser import parse_filter
 from hive.filters.predicate import predicate
+from hive.filters.semantics import PartitionKey, Predicate
 
 
 class PartitionFilter(NamedTuple):

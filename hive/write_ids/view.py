@@ -13,7 +13,7 @@ from hive.write_ids.pages import (
     OPEN,
     TXN,
     Cold,
-    Head,
+    ListHeader,
     PageReader,
     decode_head,
     decode_open,
@@ -27,13 +27,13 @@ _COLD: Final = {reason.value: reason for reason in Cold}
 """The fold asks for it at every write; calling an enum takes several times as long."""
 
 
-class KnownWriteIds:
+class WriteIdView:
     """A reader's view. Each change of the list changes the bytes of its head."""
 
     def __init__(self, pages: PageReader) -> None:
         self._reader = pages
         stored = pages.get(HEAD)
-        self._head = Head() if stored is None else decode_head(stored)
+        self._head = ListHeader() if stored is None else decode_head(stored)
 
     @property
     def cold(self) -> Cold | None:

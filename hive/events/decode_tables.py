@@ -4,8 +4,8 @@ from typing import Any
 
 from hive.errors import ThriftError
 from hive.events import message_types as m
-from hive.events import objects, stored
-from hive.events.kinds import (
+from hive.events import objects, stored_objects
+from hive.events.event_types import (
     AddConstraints,
     AlterTable,
     CreateTable,
@@ -77,8 +77,8 @@ def create_table(
     return CreateTable(
         **common,
         table=objects.name_of(value, row.cat_name),
-        image=objects.table_image(stored.created_table(value)),
-        write_id=stored.given_write_id(stored.write_id_of(value)),
+        image=objects.table_image(stored_objects.created_table(value)),
+        write_id=stored_objects.given_write_id(stored_objects.write_id_of(value)),
     )
 
 
@@ -97,18 +97,19 @@ def alter_table(row: NotificationRow, message: m.AlterTableMessage, common: Comm
     """ALTER_TABLE: the row names the table as it is now, the message as it was."""
     before, after = loads(message.table_obj_before_json), loads(message.table_obj_after_json)
     old, new = objects.name_of(before, row.cat_name), objects.name_of(after, row.cat_name)
-    image, known = stored.altered_table(before, after, renamed=old != new)
+    image, known = stored_objects.altered_table(before, after, renamed=old != new)
     return AlterTable(
         **common,
         table=new,
         before=old,
         before_data=transcode_value(TABLE, before),
         image=objects.table_image(image),
-        write_id=stored.given_write_id(message.write_id, stored.write_id_of(after)),
+        write_id=stored_objects.given_write_id(message.write_id, stored_objects.write_id_of(after)),
         truncate=message.is_truncate_op == "true",
-        columns_changed=stored.columns(before, "7") != stored.columns(after, "7"),
-        location_changed=stored.location(before) != stored.location(after),
-        partition_keys_changed=stored.partition_keys(before) != stored.partition_keys(after),
+        columns_changed=stored_objects.columns(before, "7") != stored_objects.columns(after, "7"),
+        location_changed=stored_objects.location(before) != stored_objects.location(after),
+        partition_keys_changed=stored_objects.partition_keys(before)
+        != stored_objects.partition_keys(after),
         listed_before=objects.listed(before),
         listed_changed=objects.listed(before) != objects.listed(after),
         known=known,
@@ -120,15 +121,17 @@ def update_statistics(
 ) -> UpdateTableStatistics:
     """UPDATE_TBL_COL_STAT_EVENT."""
     engine, last_analyzed, columns = objects.statistics(message.col_stats_json)
-    write_id = stored.given_write_id(message.write_id)
+    write_id = stored_objects.given_write_id(message.write_id)
     image = before_data = None
     if message.table_obj_json is not None:
         table = loads(message.table_obj_json)
         before_data = transcode_value(TABLE, table)
         parameters = message.parameters
         if parameters is None:
-            parameters = stored.parameters(table)
-        image = objects.table_image(stored.table_with_statistics(table, parameters, write_id))
+            parameters = stored_objects.parameters(table)
+        image = objects.table_image(
+            stored_objects.table_with_statistics(table, parameters, write_id)
+        )
     return UpdateTableStatistics(
         **common,
         table=named(row),

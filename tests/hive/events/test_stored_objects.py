@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from hive.events.decode import decode
-from hive.events.kinds import (
+from hive.events.event_types import (
     AddPartitions,
     AlterDatabase,
     AlterPartition,
@@ -25,7 +25,7 @@ from hive.events.kinds import (
     UpdateTableStatistics,
 )
 from hive.events.row import NotificationRow, row_from_mapping
-from hive.events.stored import altered_database, altered_partition, altered_table
+from hive.events.stored_objects import altered_database, altered_partition, altered_table
 from hive.names import TableName
 from hive.thrift.binary import encode, replaced
 from hive.thrift.structs import DATABASE, FUNCTION, PARTITION, TABLE

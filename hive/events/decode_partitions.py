@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from hive.events import accuracy, objects, stored
+from hive.events import accuracy, objects, stored_objects
 from hive.events import message_types as m
-from hive.events.about_tables import Common, named
-from hive.events.kinds import (
+from hive.events.decode_tables import Common, named
+from hive.events.event_types import (
     AddPartitions,
     AlterPartition,
     AlterPartitions,
@@ -36,11 +36,11 @@ def add_partitions(
 
 def _added(text: str) -> PartitionImage:
     value = loads(text)
-    return objects.partition_image(stored.added_partition(value), _write_id(value))
+    return objects.partition_image(stored_objects.added_partition(value), _write_id(value))
 
 
-def _write_id(value: stored.Value) -> int:
-    return stored.given_write_id(stored.partition_write_id(value))
+def _write_id(value: stored_objects.Value) -> int:
+    return stored_objects.given_write_id(stored_objects.partition_write_id(value))
 
 
 def alter_partitions(
@@ -52,7 +52,7 @@ def alter_partitions(
         table=named(row, message.db, message.table),
         facts=objects.table_facts(message.table_obj_json),
         partitions=tuple(map(_altered, message.partition_list_json)),
-        write_id=stored.given_write_id(message.write_id),
+        write_id=stored_objects.given_write_id(message.write_id),
         truncate=message.is_truncate_op == "true",
     )
 
@@ -70,19 +70,21 @@ def alter_partition(
     after = loads(message.partition_obj_after_json)
     facts = objects.table_facts(message.table_obj_json)
     transactional = facts is not None and facts.transactional
-    image = stored.altered_partition(before, after, transactional=transactional)
-    write_id = stored.given_write_id(message.write_id, stored.partition_write_id(after))
+    image = stored_objects.altered_partition(before, after, transactional=transactional)
+    write_id = stored_objects.given_write_id(
+        message.write_id, stored_objects.partition_write_id(after)
+    )
     return AlterPartition(
         **common,
         table=named(row, message.db, message.table),
         facts=facts,
         before=objects.values_of(before),
         before_data=objects.partition_data(before),
-        known=not transactional or accuracy.NAME not in stored.partition_parameters(after),
+        known=not transactional or accuracy.NAME not in stored_objects.partition_parameters(after),
         partition=objects.partition_image(image, write_id),
         write_id=write_id,
         truncate=message.is_truncate_op == "true",
-        columns_changed=stored.columns(before, "6") != stored.columns(after, "6"),
+        columns_changed=stored_objects.columns(before, "6") != stored_objects.columns(after, "6"),
     )
 
 
@@ -147,7 +149,7 @@ def update_statistics(
         last_analyzed=last_analyzed,
         columns=columns,
         parameters=message.parameters,
-        write_id=stored.given_write_id(message.write_id),
+        write_id=stored_objects.given_write_id(message.write_id),
     )
 
 

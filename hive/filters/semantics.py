@@ -29,7 +29,7 @@ class PartitionKey(NamedTuple):
     type: str
 
 
-class Kind(Enum):
+class KeyType(Enum):
     """How the values of a key compare."""
 
     TEXT = "a string"
@@ -39,19 +39,19 @@ class Kind(Enum):
 
 
 _KINDS = {
-    **dict.fromkeys(("string", "char", "varchar"), Kind.TEXT),
-    **dict.fromkeys(("tinyint", "smallint", "int", "integer", "bigint"), Kind.INTEGER),
-    "date": Kind.DATE,
-    "timestamp": Kind.TIMESTAMP,
+    **dict.fromkeys(("string", "char", "varchar"), KeyType.TEXT),
+    **dict.fromkeys(("tinyint", "smallint", "int", "integer", "bigint"), KeyType.INTEGER),
+    "date": KeyType.DATE,
+    "timestamp": KeyType.TIMESTAMP,
 }
 _escaped = lru_cache(65_536)(escape_path_part)
 _TYPE_NAME = re.compile(r"\w*")
 
 Cast = Callable[[str], int | None] | Callable[[str], str | None]
-CASTS: dict[Kind, Cast] = {
-    Kind.INTEGER: integer_of,
-    Kind.DATE: date_of,
-    Kind.TIMESTAMP: timestamp_of,
+CASTS: dict[KeyType, Cast] = {
+    KeyType.INTEGER: integer_of,
+    KeyType.DATE: date_of,
+    KeyType.TIMESTAMP: timestamp_of,
 }
 
 
@@ -60,7 +60,7 @@ class Meaning(NamedTuple):
 
     position: int
     operator: Operator
-    kind: Kind
+    kind: KeyType
     """TEXT also for a key of another type against the name of the default partition."""
     text: str
     """The constant as it is spelled."""
@@ -72,19 +72,19 @@ class Meaning(NamedTuple):
     @property
     def is_one_text(self) -> bool:
         """Whether it is true of one spelling of the value and of nothing else."""
-        if self.operator is not Operator.EQ or self.kind is Kind.DATE:
+        if self.operator is not Operator.EQ or self.kind is KeyType.DATE:
             return False
-        return self.kind is Kind.TEXT or self.name_test is None
+        return self.kind is KeyType.TEXT or self.name_test is None
 
     @property
     def orders_texts(self) -> bool:
         """Whether it asks which of two texts comes first."""
-        return self.kind is Kind.TEXT and self.operator in ORDERS
+        return self.kind is KeyType.TEXT and self.operator in ORDERS
 
     @property
     def is_but_one_text(self) -> bool:
         """Whether it is true of all spellings of the value but one."""
-        is_text = self.kind is Kind.TEXT and self.name_test is None
+        is_text = self.kind is KeyType.TEXT and self.name_test is None
         return is_text and self.operator is Operator.NE
 
 
@@ -97,21 +97,21 @@ def meaning(comparison: Comparison, keys: Sequence[PartitionKey]) -> Meaning:
         raise _refused(comparison, f"it is no key of the table, whose keys are: {names}")
     kind = of_key = _kind(comparison, keys[position].type)
     if constant == DEFAULT_PARTITION:
-        kind = Kind.TEXT
+        kind = KeyType.TEXT
     comparable = _comparable(kind, constant)
     if comparable is None:
         raise _refused(comparison, f"{constant!r} is not {kind.value}, as the key's type wants")
-    if operator is Operator.LIKE and kind is not Kind.TEXT:
+    if operator is Operator.LIKE and kind is not KeyType.TEXT:
         raise _refused(comparison, "LIKE wants a key that is a string")
     text = str(constant)
     name_test = None
-    is_spelled_so = operator is Operator.EQ and kind is Kind.TEXT
+    is_spelled_so = operator is Operator.EQ and kind is KeyType.TEXT
     if text and operator in (Operator.EQ, Operator.NE) and not is_spelled_so:
-        name_test = _name_test(keys, position, text, is_date=of_key is Kind.DATE)
+        name_test = _name_test(keys, position, text, is_date=of_key is KeyType.DATE)
     return Meaning(position, operator, kind, text, comparable, name_test)
 
 
-def _kind(comparison: Comparison, type_: str) -> Kind:
+def _kind(comparison: Comparison, type_: str) -> KeyType:
     name = _TYPE_NAME.match(type_.lower())
     kind = _KINDS.get(name[0]) if name else None
     if kind is None:
@@ -119,13 +119,13 @@ def _kind(comparison: Comparison, type_: str) -> Kind:
     return kind
 
 
-def _comparable(kind: Kind, constant: str | int) -> str | int | None:
+def _comparable(kind: KeyType, constant: str | int) -> str | int | None:
     match kind, constant:
-        case (Kind.TEXT, str()) | (Kind.INTEGER, int()):
+        case (KeyType.TEXT, str()) | (KeyType.INTEGER, int()):
             return constant
-        case Kind.DATE, str():
+        case KeyType.DATE, str():
             return day(constant)
-        case Kind.TIMESTAMP, str():
+        case KeyType.TIMESTAMP, str():
             text = moment(constant)
             return text and timestamp_of(text)
     return None

@@ -2,12 +2,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hive.write_ids import evolving
-from hive.write_ids.evolving import EvolvingWriteIds
-from hive.write_ids.known import KnownWriteIds
+from hive.write_ids import tracker
 from hive.write_ids.lists import write_id_list
 from hive.write_ids.pages import Cold, Ended, Loaded
 from hive.write_ids.snapshot import TxnState
+from hive.write_ids.tracker import WriteIdTracker
+from hive.write_ids.view import WriteIdView
 from tests.hive.write_ids.memory import MemoryPages
 from tests.hive.write_ids.metastore import ToyMetastore, fold
 
@@ -42,12 +42,12 @@ def nobody(_txn: int) -> Ended | None:
     return None
 
 
-def deliver(ids: EvolvingWriteIds, store: ToyMetastore, first: int, last: int) -> None:
+def deliver(ids: WriteIdTracker, store: ToyMetastore, first: int, last: int) -> None:
     for event in store.events[first:last]:
         fold(ids, event)
 
 
-def check_against_the_truth(ids: KnownWriteIds, store: ToyMetastore) -> None:
+def check_against_the_truth(ids: WriteIdView, store: ToyMetastore) -> None:
     """A known list has exactly the committed ids, but for aborted ones that were forgotten."""
     rows = store.after[-1]
     found = ids.snapshot("d.t")
@@ -75,12 +75,12 @@ def test_events_alone_tell_the_truth_or_nothing(store: ToyMetastore, data: st.Da
     for _ in range(data.draw(st.integers(0, 3))):
         until = data.draw(st.integers(applied, len(store.events)))
         again = data.draw(st.integers(0, applied))
-        deliver(EvolvingWriteIds(pages), store, again, until)
+        deliver(WriteIdTracker(pages), store, again, until)
         applied = until
-    deliver(EvolvingWriteIds(pages), store, applied, len(store.events))
-    check_against_the_truth(KnownWriteIds(pages), store)
+    deliver(WriteIdTracker(pages), store, applied, len(store.events))
+    check_against_the_truth(WriteIdView(pages), store)
     plain = MemoryPages()
-    deliver(EvolvingWriteIds(plain), store, 0, len(store.events))
+    deliver(WriteIdTracker(plain), store, 0, len(store.events))
     assert plain.pages == pages.pages
 
 
@@ -96,7 +96,7 @@ def test_any_order_of_a_load_and_the_events_around_it_gives_the_same_bytes(
     load = store.load(txns_at, ids_at, next_at, lo, hi)
 
     first = MemoryPages()
-    ids = EvolvingWriteIds(first)
+    ids = WriteIdTracker(first)
     ids.begin_load(0)
     assert ids.merge(load, nobody)
     deliver(ids, store, lo, last)
@@ -104,30 +104,30 @@ def test_any_order_of_a_load_and_the_events_around_it_gives_the_same_bytes(
     pages = MemoryPages()
     begin = data.draw(st.integers(0, lo), label="begin")
     arrival = data.draw(st.integers(begin, last), label="arrival")
-    deliver(EvolvingWriteIds(pages), store, 0, begin)
-    EvolvingWriteIds(pages).begin_load(begin)
-    deliver(EvolvingWriteIds(pages), store, data.draw(st.integers(0, begin)), arrival)
-    assert EvolvingWriteIds(pages).merge(load, store.ended(arrival).get)
-    assert not EvolvingWriteIds(pages).merge(load, store.ended(arrival).get)
-    deliver(EvolvingWriteIds(pages), store, data.draw(st.integers(0, arrival)), last)
+    deliver(WriteIdTracker(pages), store, 0, begin)
+    WriteIdTracker(pages).begin_load(begin)
+    deliver(WriteIdTracker(pages), store, data.draw(st.integers(0, begin)), arrival)
+    assert WriteIdTracker(pages).merge(load, store.ended(arrival).get)
+    assert not WriteIdTracker(pages).merge(load, store.ended(arrival).get)
+    deliver(WriteIdTracker(pages), store, data.draw(st.integers(0, arrival)), last)
     assert pages.pages == first.pages
 
     if store.after[lo].lives == store.after[hi].lives:
-        check_against_the_truth(KnownWriteIds(pages), store)
+        check_against_the_truth(WriteIdView(pages), store)
 
 
 def known(
     hwm: int = 5, opened: tuple[tuple[int, int], ...] = (), aborted: tuple[int, ...] = ()
-) -> EvolvingWriteIds:
+) -> WriteIdTracker:
     """A list just loaded as of event 10."""
-    ids = EvolvingWriteIds(MemoryPages())
+    ids = WriteIdTracker(MemoryPages())
     ids.begin_load(10)
     assert ids.merge(Loaded(10, 10, hwm, opened, aborted), nobody)
     return ids
 
 
 def test_nothing_is_known_before_a_load_or_a_first_id() -> None:
-    ids = EvolvingWriteIds(MemoryPages())
+    ids = WriteIdTracker(MemoryPages())
     assert ids.cold is Cold.UNKNOWN
     assert ids.snapshot() is None
     ids.alloc(3, [(7, 4)])
@@ -245,7 +245,7 @@ def test_a_load_without_a_beginning_or_older_than_it_brings_nothing() -> None:
 
 
 def test_a_load_ahead_of_the_events_swallows_them() -> None:
-    ids = EvolvingWriteIds(MemoryPages())
+    ids = WriteIdTracker(MemoryPages())
     ids.begin_load(10)
     assert ids.merge(Loaded(20, 20, 9, ((101, 9),)), nobody)
     ids.alloc(15, [(90, 8)])
@@ -283,7 +283,7 @@ def test_of_the_ids_that_one_event_carries_the_greatest_counts() -> None:
 
 
 def test_a_load_that_is_older_than_the_one_before_it_brings_nothing() -> None:
-    ids = EvolvingWriteIds(MemoryPages())
+    ids = WriteIdTracker(MemoryPages())
     ids.begin_load(10)
     assert ids.merge(Loaded(20, 20, 5), nobody)
     ids.begin_load(10)
@@ -299,7 +299,7 @@ def test_what_was_known_leaves_no_trace_in_a_cold_list() -> None:
     traces = []
     for load in (Loaded(10, 30, 5, ((101, 5),), (2,)), Loaded(11, 11, 7)):
         pages = MemoryPages()
-        ids = EvolvingWriteIds(pages)
+        ids = WriteIdTracker(pages)
         ids.begin_load(10)
         assert ids.merge(load, nobody)
         ids.forget(31, Cold.DROPPED)
@@ -307,11 +307,9 @@ def test_what_was_known_leaves_no_trace_in_a_cold_list() -> None:
     assert traces[0] == traces[1]
 
 
-def torn(
-    hwm: int, opened: tuple[tuple[int, int], ...], aborted: tuple[int, ...]
-) -> EvolvingWriteIds:
+def torn(hwm: int, opened: tuple[tuple[int, int], ...], aborted: tuple[int, ...]) -> WriteIdTracker:
     """A list loaded between events 10 and 20, when none of these had been folded."""
-    ids = EvolvingWriteIds(MemoryPages())
+    ids = WriteIdTracker(MemoryPages())
     ids.begin_load(10)
     assert ids.merge(Loaded(10, 20, hwm, opened, aborted), nobody)
     return ids
@@ -355,7 +353,7 @@ def test_ids_that_began_anew_during_a_load_are_known_from_events_alone() -> None
 
 
 def test_a_load_that_too_much_overtook_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evolving, "JOURNAL_MAX", 2)
+    monkeypatch.setattr(tracker, "JOURNAL_MAX", 2)
     ids = known()
     ids.begin_load(10)
     ids.see(11, 3)
@@ -369,8 +367,8 @@ def test_a_load_that_too_much_overtook_is_given_up(monkeypatch: pytest.MonkeyPat
 
 
 def test_too_many_open_ids_are_a_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(evolving, "OPEN_MAX", 3)
-    ids = EvolvingWriteIds(MemoryPages())
+    monkeypatch.setattr(tracker, "OPEN_MAX", 3)
+    ids = WriteIdTracker(MemoryPages())
     ids.alloc(1, [(txn, txn) for txn in range(1, 4)])
     assert ids.cold is None
     ids.begin_load(1)
@@ -382,9 +380,9 @@ def test_too_many_open_ids_are_a_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
 @given(st.permutations(range(1, 9)), st.integers(0, 8))
 def test_the_lowest_aborted_ids_are_forgotten_in_any_order(order: list[int], loaded: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evolving, "ABORTED_MAX", 3)
-        patch.setattr(evolving, "BITS_A_PAGE", 2)
-        patch.setattr("hive.write_ids.known.BITS_A_PAGE", 2)
+        patch.setattr(tracker, "ABORTED_MAX", 3)
+        patch.setattr(tracker, "BITS_A_PAGE", 2)
+        patch.setattr("hive.write_ids.view.BITS_A_PAGE", 2)
         aborted, rest = order[:loaded], order[loaded:]
         ids = known(8, opened=tuple((100 + id_, id_) for id_ in rest), aborted=tuple(aborted))
         for event, id_ in enumerate(rest, start=11):
@@ -394,14 +392,14 @@ def test_the_lowest_aborted_ids_are_forgotten_in_any_order(order: list[int], loa
 
 def test_an_event_touches_few_pages_however_many_ids_are_open() -> None:
     pages = MemoryPages()
-    ids = EvolvingWriteIds(pages)
+    ids = WriteIdTracker(pages)
     ids.begin_load(0)
     many = 100_000
     assert ids.merge(
         Loaded(0, 0, many, tuple((7 * id_, id_) for id_ in range(1, many + 1))), nobody
     )
     pages.touched = 0
-    ids = EvolvingWriteIds(pages)
+    ids = WriteIdTracker(pages)
     ids.alloc(1, [(7 * many + 1, many + 1)])
     ids.commit(2, 7 * 500, None)
     ids.abort(3, 7 * 900)

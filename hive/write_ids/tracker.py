@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Container, Iterable, Sequence
 
-from hive.write_ids.known import KnownWriteIds
 from hive.write_ids.pages import (
     ABORTED,
     BITS_A_PAGE,
@@ -15,7 +14,7 @@ from hive.write_ids.pages import (
     Cold,
     Ended,
     Forgotten,
-    Head,
+    ListHeader,
     Loaded,
     OpenEntry,
     Pages,
@@ -28,6 +27,7 @@ from hive.write_ids.pages import (
     page_key,
 )
 from hive.write_ids.thrift_form import parse_bit_set, print_bit_set
+from hive.write_ids.view import WriteIdView
 
 OPEN_MAX = 1_000_000
 ABORTED_MAX = 100_000
@@ -37,7 +37,7 @@ JOURNAL_MAX = 10_000
 _NUMBER_MAX = 1 << 62
 
 
-class EvolvingWriteIds(KnownWriteIds):
+class WriteIdTracker(WriteIdView):
     """The list of one table. Every method writes through to its pages; none costs O(open ids) but
     `merge`, `expect_open` and a restart.
 
@@ -157,7 +157,7 @@ class EvolvingWriteIds(KnownWriteIds):
         later += [(end.event, txn, self._replay_end(txn, end)) for txn, end in ends]
         self._pages.delete_prefix(b"")
         hwm = max([load.hwm, *load.aborted, *(id_ for _, id_ in load.open)])
-        self._head = Head(position=load.lo, cold="", hwm=hwm, hi=load.hi)
+        self._head = ListHeader(position=load.lo, cold="", hwm=hwm, hi=load.hi)
         self._put_loaded(load)
         self._save()
         for _, _, replay in sorted(later, key=lambda entry: entry[:2]):

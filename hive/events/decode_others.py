@@ -2,9 +2,9 @@
 
 from hive.errors import ThriftError
 from hive.events import message_types as m
-from hive.events import objects, stored
-from hive.events.about_tables import Common, named
-from hive.events.kinds import (
+from hive.events import objects, stored_objects
+from hive.events.decode_tables import Common, named
+from hive.events.event_types import (
     AbortTransaction,
     AcidWrite,
     AllocateWriteIds,
@@ -37,7 +37,7 @@ def create_database(
         **common,
         catalog=_catalog(row, objects.text_of(value, "8")),
         db=message.db.lower(),
-        data=transcode_value(DATABASE, stored.created_database(value)),
+        data=transcode_value(DATABASE, stored_objects.created_database(value)),
     )
 
 
@@ -51,7 +51,7 @@ def alter_database(
         catalog=_catalog(row, objects.text_of(before, "8")),
         db=message.db.lower(),
         before_data=transcode_value(DATABASE, before),
-        data=transcode_value(DATABASE, stored.altered_database(before, after)),
+        data=transcode_value(DATABASE, stored_objects.altered_database(before, after)),
     )
 
 
@@ -151,7 +151,7 @@ def acid_write(row: NotificationRow, message: m.AcidWriteMessage, common: Common
         **common,
         table=named(row, message.database, message.table),
         txn=message.txnid,
-        write_id=stored.given_write_id(message.write_id),
+        write_id=stored_objects.given_write_id(message.write_id),
         partition=message.partition or None,
     )
 
