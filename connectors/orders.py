@@ -8,8 +8,8 @@ from connectors.headers import Head, Kind
 from connectors.kafka import Topic
 from connectors.publisher import write_now
 from state.records import AnyRecord, Pause, ResetTable, SetLists
-from state.records.asks import Choose, Forget, Order, Serve
 from state.records.routing import table_shard
+from state.records.signals import Choose, Forget, Order, Serve
 
 log = structlog.get_logger()
 

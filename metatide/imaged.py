@@ -11,7 +11,7 @@ from hive.errors import MetatideError
 from processors.topic import Topic
 from processors.waiters import Waiters
 from state.image import Images, Manifest
-from state.store import Commits, MemoryBudget, Position, ReadOnlyStore, Snapshot
+from state.store import Commits, MemoryBudget, Position, ReadOnlyStore, StoreSnapshot
 from state.store.families import SHARD_FAMILIES
 
 log = structlog.get_logger(__name__)
@@ -26,8 +26,8 @@ class ImagedShard:
 
     def __init__(self, store: ReadOnlyStore) -> None:
         self._store = store
-        self._readers: WeakSet[Snapshot] = WeakSet()
-        self._before: list[tuple[ReadOnlyStore, WeakSet[Snapshot]]] = []
+        self._readers: WeakSet[StoreSnapshot] = WeakSet()
+        self._before: list[tuple[ReadOnlyStore, WeakSet[StoreSnapshot]]] = []
         self._waiters = Waiters()
 
     @property
@@ -39,7 +39,7 @@ class ImagedShard:
         """None ever comes."""
         return self._store.commits
 
-    def snapshot(self) -> Snapshot | None:
+    def snapshot(self) -> StoreSnapshot | None:
         """What the image holds."""
         snapshot = self._store.snapshot()
         self._readers.add(snapshot)
@@ -99,7 +99,7 @@ class ImagedShards:
             if store is not None:
                 shard.move_on(store)
 
-    def snapshot(self, number: int) -> Snapshot | None:
+    def snapshot(self, number: int) -> StoreSnapshot | None:
         shard = self.shards.get(number)
         return None if shard is None else shard.snapshot()
 

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from processors.limits import bytes_below
 from state import keys, kv
-from state.reading import ShardReader
-from state.store import Snapshot
+from state.shard_reader import ShardReader
+from state.store import StoreSnapshot
 
 OBJECTS: Final = {
     "databases": keys.DATABASE,
@@ -42,7 +42,7 @@ class ShardContent(Struct, frozen=True):
     objects: dict[str, Objects]
 
 
-def shard_content(shard: int, snapshot: Snapshot, path: Path) -> ShardContent:
+def shard_content(shard: int, snapshot: StoreSnapshot, path: Path) -> ShardContent:
     """Takes its time: every entry is read."""
     reader = ShardReader(snapshot)
     applied, floor = reader.head.applied, reader.head.floor
@@ -59,7 +59,7 @@ def shard_content(shard: int, snapshot: Snapshot, path: Path) -> ShardContent:
     return ShardContent(shard, bytes_below(path), warm, dict(cold), objects)
 
 
-def _objects(snapshot: Snapshot, kind: bytes) -> Objects:
+def _objects(snapshot: StoreSnapshot, kind: bytes) -> Objects:
     count = size = 0
     for key, value in kv.scan_prefix(snapshot, kind):
         count += 1

@@ -28,7 +28,7 @@ from processors.signals import Signals
 from processors.topic import Topic
 from processors.waiters import Waiters
 from state.image import Images, Manifest
-from state.store import Commits, MemoryBudget, Position, Snapshot, Store, set_aside
+from state.store import Commits, MemoryBudget, Position, Store, StoreSnapshot, set_aside
 from state.store.families import SHARD_FAMILIES
 
 SLICE_S: Final = 0.005
@@ -110,7 +110,7 @@ class Shard:
     def live(self) -> bool:
         return self.phase is Phase.LIVE
 
-    def snapshot(self) -> Snapshot | None:
+    def snapshot(self) -> StoreSnapshot | None:
         """What is there now, with its position, for one request; None while nothing can be read."""
         try:
             return None if self._store is None else self._store.snapshot()

@@ -16,11 +16,11 @@ from processors.fold import Signal
 from processors.metrics import Metrics
 from processors.topic import QUIET, REQUEST_TIMEOUT_S, Topic
 from state.loads import Cold
-from state.reading import ShardReader
 from state.records import Scope, ScopeKind
-from state.records.asks import AnySignal, Ask, encode_signal, signal_key, signals_topic
 from state.records.objects import DatabaseName
-from state.store import Snapshot
+from state.records.signals import AnySignal, Ask, encode_signal, signal_key, signals_topic
+from state.shard_reader import ShardReader
+from state.store import StoreSnapshot
 
 TICK_S: Final = 0.1
 MAKE_AGAIN_S: Final = 1.0
@@ -48,7 +48,7 @@ class Signals:
     """Sends asks, and again as long as what they are about is cold and isn't being loaded."""
 
     def __init__(
-        self, topic: Topic, snapshot: Callable[[int], Snapshot | None], metrics: Metrics
+        self, topic: Topic, snapshot: Callable[[int], StoreSnapshot | None], metrics: Metrics
     ) -> None:
         self._topic = topic
         self._name = signals_topic(topic.name)

@@ -20,8 +20,8 @@ from processors.signals import Signals
 from processors.topic import Topic, TopicClient
 from state.image import Images, Manifest
 from state.records import Scope
-from state.records.asks import AnySignal, Ask
-from state.store import MemoryBudget, Snapshot
+from state.records.signals import AnySignal, Ask
+from state.store import MemoryBudget, StoreSnapshot
 
 WATCH_S: Final = 1.0
 STUCK_S: Final = 2.0
@@ -93,7 +93,7 @@ class Worker:
         """Where each shard is answered, this worker's included."""
         return {} if self._group is None else dict(self._group.owners())
 
-    def snapshot(self, shard: int) -> Snapshot | None:
+    def snapshot(self, shard: int) -> StoreSnapshot | None:
         """What a shard holds now; None where this worker can't tell."""
         found = self.shards.get(shard)
         return None if found is None else found.snapshot()

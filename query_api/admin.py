@@ -20,9 +20,9 @@ from query_api.http.allowed import Holder
 from query_api.http.asked import Handler, admin_route, body_of
 from query_api.resolver.look import is_cached
 from query_api.shards import Views
-from state.heads import Head
 from state.records import Scope, ScopeKind
-from state.records.asks import AnySignal, Ask, Choose, Forget, Serve
+from state.records.signals import AnySignal, Ask, Choose, Forget, Serve
+from state.shard_head import ShardHead
 
 PATH: Final = "/v1/admin"
 TABLES_MAX: Final = 1_000
@@ -173,7 +173,7 @@ class Administration:
                 )
         return tables
 
-    def _heads(self) -> list[tuple[int, Head]]:
+    def _heads(self) -> list[tuple[int, ShardHead]]:
         found = []
         for number in range(self._views.source.count):
             reader = self._views.reader(number)

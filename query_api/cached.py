@@ -12,8 +12,8 @@ from query_api.objects import ColumnFigures, ConstraintColumns, Values
 from query_api.targets import Kind, Target, of_catalog, of_database
 from state import entries, keys
 from state.kv import after
-from state.reading import ColumnStatistics, NameLine, ShardReader
 from state.records.objects import DatabaseName
+from state.shard_reader import ColumnStatistics, NameLine, ShardReader
 
 _AT_ONCE: Final = 4096
 _DEFAULT: Final = DEFAULT_PARTITION.encode()

@@ -6,8 +6,8 @@ from typing import NamedTuple, Protocol
 from hive.filters.bounds import Span
 from hive.names import TableName
 from hive.thrift.view import View
-from state.reading import NameLine
 from state.records.objects import ConstraintKind, DatabaseName
+from state.shard_reader import NameLine
 
 Values = tuple[str, ...]
 _FIGURES = 3

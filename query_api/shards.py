@@ -6,9 +6,9 @@ from query_api.positions import Position
 from query_api.targets import Kind, Target
 from state import keys
 from state.kv import View
-from state.reading import ShardReader
 from state.records import Scope, ScopeKind
 from state.records.routing import home_shard, table_shard
+from state.shard_reader import ShardReader
 from state.store import Commits
 from state.store import Position as StorePosition
 

@@ -15,8 +15,8 @@ from state import kv
 from state.keys import KINDS
 from state.kv import View
 from state.loads import Loads
-from state.reading import ShardReader
 from state.records.objects import DatabaseName
+from state.shard_reader import ShardReader
 from state.tables import TableState
 
 _SIZE_BYTES = 16

@@ -18,8 +18,8 @@ from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
 from hive.thrift.structs import DATABASE, FUNCTION, PARTITION, TABLE
 from hive.write_ids import text
 from state.loads import Cold
-from state.reading import ColumnStatistics, ShardReader
 from state.records.objects import ConstraintKind
+from state.shard_reader import ColumnStatistics, ShardReader
 from state.tables import TableState
 
 CONSTRAINTS = {

@@ -2,7 +2,7 @@
 
 | kind | then | holds |
 |---|---|---|
-| `H` | | what the shard knows of itself (`state.heads`) |
+| `H` | | what the shard knows of itself (`state.shard_head`) |
 | `U` | event id, part | a part of a large event whose last part is still to come |
 | `X` | transaction | the tables in which it has write ids |
 | `E` | transaction | how it ended, while a load is open that may have read it as open |

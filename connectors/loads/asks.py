@@ -8,7 +8,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from connectors.kafka import TIMEOUT_S, Topic, reason
 from hive.errors import PublishError, RecordFormatError
-from state.records.asks import AnySignal, decode_signal, signals_topic
+from state.records.signals import AnySignal, decode_signal, signals_topic
 
 log = structlog.get_logger()
 _SETTINGS = {"cleanup.policy": "delete", "retention.ms": str(24 * 3600 * 1000)}

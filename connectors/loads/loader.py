@@ -23,7 +23,7 @@ from connectors.sender import Stopped
 from hive.errors import MachineError, SourceError
 from hive.reader.snapshot import open_snapshot
 from state.records import Scope, ScopeKind
-from state.records.asks import AnySignal, Ask, Choose, Forget, Order
+from state.records.signals import AnySignal, Ask, Choose, Forget, Order
 
 log = structlog.get_logger()
 WORKERS = 2

@@ -14,8 +14,8 @@ from hive.events.decode import decode
 from hive.events.row import NotificationRow, row_from_json
 from processors.fold import Fold
 from state.export import export
-from state.reading import ShardReader
 from state.records import Change
+from state.shard_reader import ShardReader
 from state.store import MemoryStore
 
 

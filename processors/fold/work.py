@@ -10,7 +10,7 @@ from hive.names import TableName
 from hive.write_ids.tracker import WriteIdTracker
 from processors.fold.lists import Lists
 from processors.fold.signals import Signal
-from state import heads, keys, kv, tables
+from state import keys, kv, shard_head, tables
 from state.kv import Transaction
 from state.loads import Doubt, Loads, OpenLoad
 from state.records import Scope, ScopeKind
@@ -93,7 +93,7 @@ class Work:
 
     def __init__(self, txn: Transaction) -> None:
         self.txn = txn
-        self.head = heads.decode(txn.get(keys.HEAD))
+        self.head = shard_head.decode(txn.get(keys.HEAD))
         self.lists = Lists(self.head.whitelist, self.head.blacklist)
         self.signals: dict[Scope, Signal] = {}
         self.loads: Cached[bytes, Loads] = Cached(txn, bytes, _loads_decoder.decode, _encode)
@@ -216,4 +216,4 @@ class Work:
         """Writes the decoded states into the transaction."""
         self.loads.flush()
         self.tables.flush()
-        self.txn.put(keys.HEAD, heads.encode(self.head))
+        self.txn.put(keys.HEAD, shard_head.encode(self.head))

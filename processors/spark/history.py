@@ -17,7 +17,6 @@ from processors.spark.scratch import scratch
 from processors.spark.task import telling
 from processors.topic import Bounds, Topic
 from state.loads import Cold
-from state.reading import ShardReader
 from state.records import (
     AnyRecord,
     Change,
@@ -30,6 +29,7 @@ from state.records import (
 )
 from state.records.actions import AbortTxn, AllocateWriteIds, AnyAction, CommitTxn
 from state.records.objects import DatabaseName
+from state.shard_reader import ShardReader
 from state.store import MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES
 

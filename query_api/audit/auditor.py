@@ -34,8 +34,8 @@ from query_api.resolver.facts import Facts
 from query_api.resolver.look import look
 from query_api.shards import Views
 from query_api.targets import Kind, Target
-from state.reading import ShardReader
 from state.records import Scope, ScopeKind
+from state.shard_reader import ShardReader
 
 TRIES: Final = 8
 AGAIN_S: Final = 0.25

@@ -8,9 +8,9 @@ from typing import Final
 from hive.names import TableName
 from query_api.shards import ShardSource, Views
 from query_api.targets import Kind, Target
-from state.reading import ShardReader
 from state.records import Scope, ScopeKind
 from state.records.routing import home_shard
+from state.shard_reader import ShardReader
 
 TARGETS: Final = {
     ScopeKind.TABLE: (Kind.TABLE, Kind.PARTITIONS, Kind.STATISTICS, Kind.CONSTRAINTS),

@@ -20,8 +20,8 @@ from hive.reader.write_ids import read_txns, read_write_ids
 from hive.write_ids.lists import WriteIdList
 from hive.write_ids.snapshot import valid_write_ids
 from query_api.objects import ColumnFigures, ConstraintColumns, Values
-from state.reading import NameLine
 from state.records.objects import ConstraintKind, DatabaseName
+from state.shard_reader import NameLine
 
 _NAMES_A_STATEMENT = 1000
 _NOW_MS = {

@@ -20,7 +20,7 @@ from query_api.reads.databases import Named
 from query_api.reads.statistics import PartitionFigures
 from query_api.reads.tables import TableLine
 from state.export import CONSTRAINTS
-from state.reading import NameLine
+from state.shard_reader import NameLine
 
 _CONSTRAINT_FIELDS: Final = {
     "primary_key": "primaryKeys",

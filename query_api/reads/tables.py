@@ -7,8 +7,8 @@ from hive.patterns import compile_pattern
 from query_api.objects import Objects
 from query_api.reads.read import SHORT_MAX, Page, Read, Slice, TableRead, cut, existing_table
 from query_api.targets import Kind, Target, of_catalog, of_database
-from state.reading import NameLine
 from state.records.objects import DatabaseName
+from state.shard_reader import NameLine
 
 
 class GetTable(TableRead[bytes], frozen=True):

@@ -13,10 +13,10 @@ from query_api.resolver.silent import database_is_silent, is_replicated, table_i
 from query_api.targets import Kind, Target
 from state import keys
 from state.entries import Entry
-from state.heads import Head
 from state.loads import Cold, Loads
-from state.reading import ShardReader
 from state.records.actions import MISNAMED_EVENTS_MAX
+from state.shard_head import ShardHead
+from state.shard_reader import ShardReader
 from state.tables import TABLE_ROW, TableState
 
 
@@ -106,7 +106,7 @@ def _former_names(state: TableState, applied: int) -> tuple[TableName, ...]:
     return tuple(former.name for former in state.former_names if former.event >= oldest)
 
 
-def _is_sure(entry: Entry | None, loads: Loads, head: Head) -> bool:
+def _is_sure(entry: Entry | None, loads: Loads, head: ShardHead) -> bool:
     """Whether an entry may be served although the rest isn't known."""
     return entry is not None and loads.tells_alone(entry.event, head.floor)
 

@@ -32,7 +32,7 @@ from query_api.resolver.rival import Rival
 from query_api.shards import Moment, Views
 from query_api.targets import Kind, Target, of_database
 from state import entries, keys
-from state.reading import ShardReader
+from state.shard_reader import ShardReader
 
 A = TypeVar("A")
 LATEST_WAIT_S: Final = 0.005

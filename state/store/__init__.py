@@ -7,7 +7,7 @@ from state.store.metadata import Identity, Position
 from state.store.options import Family, MemoryBudget
 from state.store.overlay import Overlay
 from state.store.reader import ReadOnlyStore
-from state.store.snapshot import Snapshot
+from state.store.snapshot import StoreSnapshot
 from state.store.store import Store
 
 __all__ = [
@@ -19,7 +19,7 @@ __all__ = [
     "Overlay",
     "Position",
     "ReadOnlyStore",
-    "Snapshot",
     "Store",
+    "StoreSnapshot",
     "set_aside",
 ]

@@ -5,8 +5,8 @@ from typing import Final
 
 import msgspec
 
-from state import heads, keys, kv
-from state.heads import Head
+from state import keys, kv, shard_head
+from state.shard_head import ShardHead
 from state.store.overlay import Overlay
 
 KEYS_MAX: Final = 256
@@ -35,7 +35,7 @@ class Commits:
 
     def __init__(self) -> None:
         self.count = 0
-        self._head: Head | None = None
+        self._head: ShardHead | None = None
         self._last: dict[bytes, int] = {}
         self._everything = 0
 
@@ -61,7 +61,10 @@ class Commits:
 
     def _moves_on_only(self, value: bytes) -> bool:
         """Whether nothing but the last event is another one in the head."""
-        before, self._head = self._head, msgspec.structs.replace(heads.decode(value), applied=0)
+        before, self._head = (
+            self._head,
+            msgspec.structs.replace(shard_head.decode(value), applied=0),
+        )
         return before == self._head
 
 

@@ -23,7 +23,7 @@ from state.store.options import (
     database_options,
     family_options,
 )
-from state.store.snapshot import Snapshot
+from state.store.snapshot import StoreSnapshot
 
 
 class ReadOnlyStore:
@@ -58,7 +58,7 @@ class ReadOnlyStore:
         }
         self._lock = Lock()
         self.commits = Commits()
-        self._snapshots: WeakSet[Snapshot] = WeakSet()
+        self._snapshots: WeakSet[StoreSnapshot] = WeakSet()
         try:
             database = Rdict(
                 str(self._faults.path), database_options(budget, create=create), options, access
@@ -103,13 +103,13 @@ class ReadOnlyStore:
         """Of the last commit."""
         return self._position
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> StoreSnapshot:
         """What is there now, together with its position, whatever is committed meanwhile."""
         self._faults.check()
         with self._lock:
             if not self._columns.columns:
                 raise self._faults.closed()
-            snapshot = Snapshot(self._columns)
+            snapshot = StoreSnapshot(self._columns)
             self._snapshots.add(snapshot)
         return snapshot
 

@@ -12,7 +12,7 @@ from state.store.metadata import Position
 _NOT_FOUND = ("key not found",)
 
 
-class Snapshot:
+class StoreSnapshot:
     """Entries and position of one moment. It belongs to one reader, who keeps it for one request.
 
     rocksdict's own snapshots answer gets from their moment, but their iterators show the newest

@@ -21,8 +21,8 @@ from hive.events.row import NotificationRow, row_from_mapping
 from processors.fold import Fold
 from state import records
 from state.export import export
-from state.reading import ShardReader
 from state.records import Change
+from state.shard_reader import ShardReader
 from state.store import MemoryStore, Position
 from tests.hive.events.logs import LOGS, rows
 

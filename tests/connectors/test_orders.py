@@ -9,7 +9,8 @@ from connectors.headers import Kind
 from connectors.orders import obey
 from hive.names import TableName
 from state.records import Pause, ResetTable, Scope, ScopeKind, SetLists
-from state.records.asks import (
+from state.records.routing import table_shard
+from state.records.signals import (
     AnySignal,
     Ask,
     Choose,
@@ -20,7 +21,6 @@ from state.records.asks import (
     encode_signal,
     signal_key,
 )
-from state.records.routing import table_shard
 from tests.connectors.running import new_topic, read
 
 TABLE = TableName("hive", "db", "t")

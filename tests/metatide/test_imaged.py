@@ -19,9 +19,9 @@ from metatide.stack.machine import LOOPBACK, free_port
 from processors.reader import TopicReader
 from processors.replay import replay
 from state.image import Images
-from state.reading import ShardReader
 from state.records import AnyRecord, Change
 from state.records.actions import PutDatabase
+from state.shard_reader import ShardReader
 from state.store import MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES
 from tests.support.processes import die_with_parent

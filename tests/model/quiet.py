@@ -2,9 +2,9 @@
 
 from connectors.translate import database_of
 from state.loads import Doubt, Loads
-from state.reading import ShardReader
 from state.records import OpenTransactions, Pause, Scope, ScopeKind, SetLists
 from state.records.routing import home_shard, table_shard
+from state.shard_reader import ShardReader
 from tests.model import serving
 from tests.model.loads import NOWHERE, ids_scope, names_scope, table_scope
 from tests.model.metastore import DBS

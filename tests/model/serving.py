@@ -11,8 +11,8 @@ from hive.names import TableName
 from hive.write_ids import relations
 from hive.write_ids.lists import WriteIdList
 from state.loads import Cold, Loads
-from state.reading import ShardReader
 from state.records.objects import DatabaseName
+from state.shard_reader import ShardReader
 from state.tables import TABLE_ROW
 
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from hive.names import TableName
-from state.reading import ShardReader
 from state.records.objects import NameImage
 from state.records.routing import home_shard, table_shard
+from state.shard_reader import ShardReader
 from tests.model import serving
 from tests.model.content import (
     Content,

@@ -9,7 +9,6 @@ from typing import Final, NamedTuple
 
 from hive.names import TableName
 from processors.fold import Fold
-from state.reading import ShardReader
 from state.records import (
     AnyRecord,
     LoadBegin,
@@ -22,6 +21,7 @@ from state.records import (
     SetLists,
 )
 from state.records.routing import table_shard
+from state.shard_reader import ShardReader
 from state.store import MemoryStore, Position
 from tests.model import changes, details, show
 from tests.model.loads import Load, places, reread, table_scope

@@ -11,7 +11,6 @@ from processors.fold import Fold
 from query_api.shards import Moment, Views
 from query_api.targets import Kind, Target
 from state.kv import View
-from state.reading import ShardReader
 from state.records import (
     AnyRecord,
     Change,
@@ -31,6 +30,7 @@ from state.records.objects import (
     TableImage,
     WriteIdsImage,
 )
+from state.shard_reader import ShardReader
 from state.store import Commits, MemoryStore, Position, Store
 
 SALES = DatabaseName("hive", "sales")

@@ -35,8 +35,8 @@ from query_api.reads.partitions import Wanted
 from query_api.resolver.look import look
 from query_api.shards import Views
 from query_api.targets import Target
-from state.reading import ShardReader
 from state.records.objects import DatabaseName
+from state.shard_reader import ShardReader
 from tests.query_api.folded import World
 
 

@@ -18,15 +18,15 @@ from metatide.cli.work import _settings
 from metatide.config import load
 from processors.web import Server, routes
 from processors.worker import Worker
-from state.reading import ShardReader
 from state.records.routing import table_shard
-from state.store import Snapshot
+from state.shard_reader import ShardReader
+from state.store import StoreSnapshot
 from tests.support.tables import digest_of
 
 READ_EVERY_S = 0.01
 
 
-def told(snapshot: Snapshot, table: TableName) -> tuple[int, int, str, str | None] | None:
+def told(snapshot: StoreSnapshot, table: TableName) -> tuple[int, int, str, str | None] | None:
     """What a reader is told; None where the database would answer."""
     reader = ShardReader(snapshot)
     state, head = reader.state(table), reader.head

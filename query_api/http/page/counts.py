@@ -10,7 +10,7 @@ import msgspec
 from hive.errors import MetatideError
 from query_api.shards import Views
 from state.loads import Doubt
-from state.reading import ShardReader
+from state.shard_reader import ShardReader
 from state.store import Position
 
 AGAIN_S: Final = 2.0

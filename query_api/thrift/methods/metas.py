@@ -17,8 +17,8 @@ from query_api.thrift.methods.databases import plain_pattern
 from query_api.thrift.methods.facts import is_remote
 from query_api.thrift.methods.outcome import Outcome, structs
 from query_api.thrift.methods.tables import TABLES_MAX
-from state.reading import NameLine
 from state.records.objects import DatabaseName
+from state.shard_reader import NameLine
 
 TABLE_META: Final = Struct(
     "TableMeta",

@@ -19,9 +19,9 @@ from metatide.demo.store import Store
 from metatide.demo.workload import Style, Workload
 from processors.topic import TopicClient
 from processors.worker import Worker
-from state.reading import ShardReader
 from state.records import Scope, ScopeKind
 from state.records.routing import table_shard
+from state.shard_reader import ShardReader
 from tests.connectors.loads.test_loader import scopes
 from tests.connectors.running import new_topic
 from tests.processors.worker.inside import until, working

@@ -24,7 +24,7 @@ from metatide.demo.store import Store
 from metatide.demo.workload import Style, Workload
 from metatide.stack.database import make_engine
 from state.records import LoadBegin, LoadEnd, LoadRows, Scope, ScopeKind
-from state.records.asks import Ask, encode_signal, signal_key, signals_topic
+from state.records.signals import Ask, encode_signal, signal_key, signals_topic
 from tests.connectors.loads.topic import Topic as Folded
 from tests.connectors.loads.topic import contents
 from tests.connectors.running import read

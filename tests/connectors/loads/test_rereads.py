@@ -24,9 +24,9 @@ from hive.schema import Version
 from metatide.stack.database import make_engine
 from processors.topic import TopicClient
 from processors.worker import Worker
-from state.reading import ShardReader
 from state.records import Scope, ScopeKind
 from state.records.routing import table_shard
+from state.shard_reader import ShardReader
 from state.tables import TableState
 from tests.connectors.running import new_topic
 from tests.processors.worker.inside import until, working

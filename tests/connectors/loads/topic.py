@@ -13,12 +13,12 @@ from hive.schema import Version, metadata
 from processors.fold import Fold
 from processors.fold.signals import Signal
 from state import digest
-from state.reading import ShardReader
 from state.records import AnyRecord, Change
 from state.records import decode as decode_record
 from state.records import encode as encode_record
 from state.records.objects import ConstraintKind
 from state.records.parts import split
+from state.shard_reader import ShardReader
 from state.store import MemoryStore, Position
 
 SHARDS = 3

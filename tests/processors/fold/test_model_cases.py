@@ -8,7 +8,6 @@ from hive.thrift.structs import PARTITION
 from processors.fold import Fold
 from state import keys
 from state.loads import Cold
-from state.reading import ShardReader
 from state.records import (
     AnyRecord,
     LoadBegin,
@@ -44,6 +43,7 @@ from state.records.objects import (
     WriteIdsImage,
     fingerprint,
 )
+from state.shard_reader import ShardReader
 from tests.processors.fold.test_shard import SCOPE, TABLE, Shard, add, change, image, load
 
 DB = DatabaseName(TABLE.catalog, TABLE.db)

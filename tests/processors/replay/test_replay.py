@@ -15,8 +15,8 @@ from processors.replay import Progress, rebuild, replay
 from processors.topic import QUIET, Topic, TopicClient
 from state import digest
 from state.loads import Cold
-from state.reading import ShardReader
 from state.records import AnyRecord, Change
+from state.shard_reader import ShardReader
 from state.store import MemoryBudget, MemoryStore, Position, Store
 from state.store.families import SHARD_FAMILIES
 from tests.support.topics import log_records, new_topic, write

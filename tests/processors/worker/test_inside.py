@@ -27,8 +27,8 @@ from state.records import (
     encode,
 )
 from state.records.actions import CreateTable, PutPartitions, Undecodable
-from state.records.asks import Ask, decode_signal, signals_topic
 from state.records.objects import PartitionImage, TableImage
+from state.records.signals import Ask, decode_signal, signals_topic
 from tests.processors.worker.inside import PATIENCE_S, until, working
 from tests.support import topics
 from tests.support.topics import new_topic

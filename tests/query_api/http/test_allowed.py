@@ -16,7 +16,7 @@ from query_api.admin import PATH, Administration
 from query_api.http.access import OPEN, Tokens, read_tokens
 from query_api.shards import Views
 from state.records import Pause, Scope, ScopeKind, SetLists
-from state.records.asks import AnySignal, Ask, Choose, Forget, Serve
+from state.records.signals import AnySignal, Ask, Choose, Forget, Serve
 from tests.query_api.shards import ORDERS, MemoryShard, MemoryShards
 
 

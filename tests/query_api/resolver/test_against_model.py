@@ -15,8 +15,8 @@ from query_api.resolver import look as look_module
 from query_api.resolver.decide import decide
 from query_api.resolver.look import look
 from query_api.targets import Kind, Target, of_catalog, of_database
-from state.reading import ShardReader
 from state.records.routing import home_shard, table_shard
+from state.shard_reader import ShardReader
 from tests.model import examples, quiet, serving
 from tests.model.metastore import DBS, TABLES
 from tests.model.serving import ANY, Asked, ByWriteIds

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hive.names import TableName
-from state import heads, keys
-from state.heads import Head
+from state import keys, shard_head
 from state.kv import after
 from state.records.objects import DatabaseName
+from state.shard_head import ShardHead
 from state.store import Commits, MemoryStore, Overlay, Position
 from state.store import commits as module
 
@@ -41,7 +41,7 @@ PREFIXES = st.one_of(
     st.builds(keys.of_database, st.sampled_from([keys.PARTITION, keys.NAME]), DATABASES),
     st.just(keys.PART),
 )
-HEADS = st.builds(Head, applied=st.integers(0, 3), floor=st.integers(0, 1))
+HEADS = st.builds(ShardHead, applied=st.integers(0, 3), floor=st.integers(0, 1))
 
 
 def put(key: bytes, value: bytes) -> Change:
@@ -56,8 +56,8 @@ def delete_below(prefix: bytes) -> Change:
     return lambda transaction: transaction.delete_range(prefix, after(prefix))
 
 
-def move(head: Head) -> Change:
-    return put(keys.HEAD, heads.encode(head))
+def move(head: ShardHead) -> Change:
+    return put(keys.HEAD, shard_head.encode(head))
 
 
 CHANGES = st.one_of(
@@ -78,7 +78,7 @@ def commit(store: MemoryStore, *changes: Change) -> None:
 def content(store: MemoryStore) -> dict[bytes, object]:
     """The entries of each group, and what the head says, as readers may know them."""
     entries = store.snapshot().entries
-    head = heads.decode(entries.get(keys.HEAD))
+    head = shard_head.decode(entries.get(keys.HEAD))
 
     def of_group(kinds: bytes, *texts: str) -> tuple[bytes, object]:
         group = keys.texts(("hive", *texts))
@@ -118,10 +118,10 @@ def untouched(commits: Commits, since: int, *names: str) -> bool:
 
 def test_a_commit_touches_the_tables_of_its_keys_and_no_others() -> None:
     store = MemoryStore()
-    commit(store, touch("a"), move(Head(applied=1)))
+    commit(store, touch("a"), move(ShardHead(applied=1)))
     assert not untouched(store.commits, 0, "b"), "nothing is known of the head before"
     commit(store, touch("a"), delete_below(partition(TableName("hive", "db", "c"))))
-    commit(store, touch("b"), put(keys.txn(5), b""), move(Head(applied=7)))
+    commit(store, touch("b"), put(keys.txn(5), b""), move(ShardHead(applied=7)))
     assert store.commits.count == 3
     assert untouched(store.commits, 1, "d")
     assert not untouched(store.commits, 1, "a")
@@ -133,10 +133,10 @@ def test_a_commit_touches_the_tables_of_its_keys_and_no_others() -> None:
 
 def test_what_the_head_says_otherwise_touches_everything() -> None:
     store = MemoryStore()
-    commit(store, move(Head(applied=1)))
-    commit(store, move(Head(applied=2)))
+    commit(store, move(ShardHead(applied=1)))
+    commit(store, move(ShardHead(applied=2)))
     assert untouched(store.commits, 1, "a")
-    commit(store, move(Head(applied=2, paused=True)))
+    commit(store, move(ShardHead(applied=2, paused=True)))
     assert not untouched(store.commits, 2, "a")
     assert untouched(store.commits, 3, "a")
 

@@ -8,12 +8,12 @@ import msgspec
 
 from hive.names import TableName
 from hive.write_ids.view import WriteIdView
-from state import entries, heads, keys, kv, tables
+from state import entries, keys, kv, shard_head, tables
 from state.entries import Entry
-from state.heads import Head
 from state.kv import View
 from state.loads import Loads
 from state.records.objects import ConstraintKind, DatabaseName
+from state.shard_head import ShardHead
 from state.tables import TableState
 from state.write_id_pages import known_write_ids
 
@@ -58,7 +58,7 @@ class ShardReader:
 
     def __init__(self, view: View) -> None:
         self.view = view
-        self.head: Head = heads.decode(view.get(keys.HEAD))
+        self.head: ShardHead = shard_head.decode(view.get(keys.HEAD))
 
     def table_names(self) -> Iterator[TableName]:
         """The tables of which something is known, in order."""

@@ -3,7 +3,7 @@
 import msgspec
 
 
-class Head(msgspec.Struct, array_like=True):
+class ShardHead(msgspec.Struct, array_like=True):
     """The state of a shard as a whole."""
 
     epoch: int = 0
@@ -24,14 +24,14 @@ class Head(msgspec.Struct, array_like=True):
     """Transactions whose end is kept for these loads."""
 
 
-_decoder = msgspec.msgpack.Decoder(Head)
+_decoder = msgspec.msgpack.Decoder(ShardHead)
 _encoder = msgspec.msgpack.Encoder()
 
 
-def encode(head: Head) -> bytes:
+def encode(head: ShardHead) -> bytes:
     return _encoder.encode(head)
 
 
-def decode(value: bytes | None) -> Head:
+def decode(value: bytes | None) -> ShardHead:
     """The head of a shard; of a new one when there is none."""
-    return Head() if value is None else _decoder.decode(value)
+    return ShardHead() if value is None else _decoder.decode(value)
