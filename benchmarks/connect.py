@@ -24,8 +24,8 @@ from confluent_kafka import TopicPartition
 from sqlalchemy import URL
 
 from connectors import headers, tails
-from connectors import topic as events
-from connectors.kafka import Topic
+from connectors import topic_admin as events
+from connectors.kafka_clients import Topic
 from metatide.demo.options import Limits, Size
 from metatide.demo.pace import Pace
 from metatide.demo.store import Store
@@ -147,7 +147,7 @@ def watch(topic: Topic, seen: dict[int, float], ended: threading.Event) -> None:
         if message is None or message.error() is not None:
             continue
         head = headers.read(message.headers())
-        if head is not None and head.kind is headers.Kind.CHANGE:
+        if head is not None and head.kind is headers.RecordKind.CHANGE:
             seen.setdefault(head.upto, time.monotonic())
     consumer.close()
 
@@ -201,7 +201,9 @@ def produce_records(kafka: Kafka) -> float:
     topic = Topic(kafka.address, "raw_produce", SHARDS)
     events.create(topic)
     producer = topic.producer()
-    written = headers.write(headers.Head(headers.Kind.CHANGE, 0, 1, "COMMIT_TXN", b"12345678"))
+    written = headers.write(
+        headers.RecordHeaders(headers.RecordKind.CHANGE, 0, 1, "COMMIT_TXN", b"12345678")
+    )
     value = b"x" * 100
     begin = time.monotonic()
     for number in range(RECORDS):

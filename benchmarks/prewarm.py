@@ -17,8 +17,8 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from connectors import topic
-from connectors.kafka import Topic
+from connectors import topic_admin
+from connectors.kafka_clients import Topic
 from connectors.loads.loader import WORKERS, Loader
 from metatide.collecting import collect_seldom
 from metatide.demo.bulk import fill
@@ -99,7 +99,7 @@ def bare(url: str) -> int:
 def prewarm(url: str, broker: str, threads: int) -> Loader:
     """From the first look at the database until the broker has acknowledged everything."""
     events = Topic(broker, f"prewarm-{uuid.uuid4().hex[:8]}", 16)
-    topic.create(events)
+    topic_admin.create(events)
     loader = Loader(make_engine(url), events, workers=threads)
     loader.plan()
     loader.start(0, asks=False)

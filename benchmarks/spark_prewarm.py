@@ -20,13 +20,13 @@ from typing import Any
 import psutil
 
 from benchmarks.prewarm import LAYOUTS, PARTITIONS, TABLES, filled, prewarm
-from connectors import tails, topic
-from connectors.kafka import Topic
+from connectors import tails, topic_admin
+from connectors.kafka_clients import Topic
 from connectors.loads.batch import find_database
 from connectors.loads.lists import Lists
 from connectors.loads.plan import everything
 from connectors.loads.spark import prewarm as on_spark
-from connectors.loads.spark.work import Reach
+from connectors.loads.spark.task_messages import Reach
 from hive.reader.snapshot import open_snapshot
 from hive.schema import Version, create
 from metatide.config import Config
@@ -85,7 +85,7 @@ def one_table(url: str, partitions: int) -> None:
 
 def spark_prewarm(url: str, broker: str, folder: Path, cores: int) -> None:
     events = Topic(broker, f"prewarm-{uuid.uuid4().hex[:8]}", SHARDS)
-    topic.create(events)
+    topic_admin.create(events)
     described = TopicClient(broker, events.name).describe()
     database = find_database(make_engine(url))
     with open_snapshot(*database) as snapshot:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 import structlog
 from confluent_kafka import KafkaException
 
-from connectors import publisher, tails, topic
-from connectors.kafka import Topic, reason
+from connectors import publisher, tails, topic_admin
+from connectors.kafka_clients import Topic, reason
 from connectors.metrics import Fault, Metrics
-from connectors.rests import Rests
+from connectors.pacing import Pacing
 from connectors.sender import Stopped
-from connectors.session import HistoryEnded, NewEpoch, Session
+from connectors.session import HistoryEnded, NewEpoch, PublishSession
 from connectors.settings import Pace
 from connectors.source import Source
 from hive.errors import MachineError, PublishError, SourceError
@@ -77,10 +77,10 @@ class Connector:
 
     def _live(self) -> None:
         """From the tails to a fault; a new epoch is none."""
-        topic.create(self._topic)
+        topic_admin.create(self._topic)
         while self._going_on():
             found = self._resume()
-            session = Session(
+            session = PublishSession(
                 self._source, self._topic, found, self._pace, self._metrics, self._going_on
             )
             try:
@@ -105,8 +105,8 @@ class Connector:
         self._on_epoch(found.epoch)
         return found
 
-    def _follow(self, session: Session) -> None:
-        rests = Rests(self._pace.poll_interval_ms / 1000)
+    def _follow(self, session: PublishSession) -> None:
+        rests = Pacing(self._pace.poll_interval_ms / 1000)
         while self._going_on():
             began = time.monotonic()
             busy = session.step()

@@ -3,9 +3,9 @@
 from confluent_kafka import KafkaError, TopicPartition
 
 from connectors import headers
-from connectors.headers import Kind
-from connectors.history import Known
-from connectors.kafka import Topic
+from connectors.headers import RecordKind
+from connectors.kafka_clients import Topic
+from connectors.published_history import PublishedEvent
 from connectors.tails import Tails
 from hive.errors import PublishError
 
@@ -42,10 +42,10 @@ class Follower:
     def close(self) -> None:
         self._consumer.close()
 
-    def _see(self, head: headers.Head | None) -> None:
+    def _see(self, head: headers.RecordHeaders | None) -> None:
         if head is None:
             return
-        if head.kind is Kind.RESET or head.moves:
+        if head.kind is RecordKind.RESET or head.moves:
             self.epoch = max(self.epoch, head.epoch)
         if head.moves and head.epoch == self._ours and head.upto > self.furthest.event_id:
-            self.furthest = Known(head.upto, head.hash)
+            self.furthest = PublishedEvent(head.upto, head.hash)

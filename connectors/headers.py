@@ -6,7 +6,7 @@ from typing import NamedTuple
 Headers = list[tuple[str, str | bytes | None]]
 
 
-class Kind(StrEnum):
+class RecordKind(StrEnum):
     """What a record is, by what it means for the position of its shard."""
 
     CHANGE = "change"
@@ -22,10 +22,10 @@ class Kind(StrEnum):
     CONTROL = "control"
 
 
-class Head(NamedTuple):
+class RecordHeaders(NamedTuple):
     """The headers of a record. Ids and epochs are decimal, for other tools to read."""
 
-    kind: Kind
+    kind: RecordKind
     epoch: int
     upto: int = 0
     event: str = ""
@@ -36,10 +36,10 @@ class Head(NamedTuple):
     @property
     def moves(self) -> bool:
         """Whether the shard is complete up to `upto` with it."""
-        return self.kind in (Kind.CHANGE, Kind.PROGRESS)
+        return self.kind in (RecordKind.CHANGE, RecordKind.PROGRESS)
 
 
-def write(head: Head) -> Headers:
+def write(head: RecordHeaders) -> Headers:
     """The headers of a record."""
     headers: Headers = [
         ("kind", head.kind.encode()),
@@ -53,13 +53,13 @@ def write(head: Head) -> Headers:
     return headers
 
 
-def read(headers: Headers | dict[str, str | bytes | None] | None) -> Head | None:
+def read(headers: Headers | dict[str, str | bytes | None] | None) -> RecordHeaders | None:
     """What headers say; None where they aren't those of a record of ours."""
     pairs = headers.items() if isinstance(headers, dict) else headers or ()
     fields = {name: value for name, value in pairs if isinstance(value, bytes)}
     try:
-        return Head(
-            Kind(fields["kind"].decode()),
+        return RecordHeaders(
+            RecordKind(fields["kind"].decode()),
             int(fields["epoch"]),
             int(fields["upto"]),
             fields.get("event", b"").decode(),

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 import structlog
 
-from connectors.headers import Head, Kind
-from connectors.kafka import Topic
+from connectors.headers import RecordHeaders, RecordKind
+from connectors.kafka_clients import Topic
 from connectors.publisher import write_now
 from state.records import AnyRecord, Pause, ResetTable, SetLists
 from state.records.routing import table_shard
@@ -32,7 +32,7 @@ def obey(topic: Topic, epoch: int, order: Order, offset: int, current: Callable[
             record = SetLists(epoch, version, order.whitelist, order.blacklist)
         case Serve():
             record = Pause(epoch, _version(order.above, offset), order.paused)
-    write_now(topic, record, Head(Kind.CONTROL, epoch), shards)
+    write_now(topic, record, RecordHeaders(RecordKind.CONTROL, epoch), shards)
     log.warning("an order was written", record=type(record).__name__, order=str(order))
 
 

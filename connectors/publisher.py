@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 import msgspec
 
 from connectors import headers
-from connectors.headers import Head, Headers, Kind
-from connectors.kafka import RECORD_BYTES_MAX, Topic
+from connectors.headers import Headers, RecordHeaders, RecordKind
+from connectors.kafka_clients import RECORD_BYTES_MAX, Topic
 from connectors.metrics import Metrics
 from connectors.sender import Sender
 from connectors.source import OpenTxns
@@ -75,10 +75,14 @@ class Publisher:
         for values in encoded.values():
             if max(map(len, values)) > VALUE_BYTES_MAX:
                 return False
-        last = headers.write(Head(Kind.CHANGE, self.epoch, event_id, event_type, row_hash))
+        last = headers.write(
+            RecordHeaders(RecordKind.CHANGE, self.epoch, event_id, event_type, row_hash)
+        )
         for shard, values in parted.items():
             if len(values) > 1:
-                part = headers.write(Head(Kind.PART, self.epoch, event_id, event_type))
+                part = headers.write(
+                    RecordHeaders(RecordKind.PART, self.epoch, event_id, event_type)
+                )
                 for value in values[:-1]:
                     self._send(shard, value, part)
             self._send(shard, values[-1], last)
@@ -87,7 +91,7 @@ class Publisher:
 
     def progress(self, position: int, row_hash: bytes | None) -> None:
         """Tells the shards that are left behind that nothing concerned them."""
-        head = headers.write(Head(Kind.PROGRESS, self.epoch, position, "", row_hash))
+        head = headers.write(RecordHeaders(RecordKind.PROGRESS, self.epoch, position, "", row_hash))
         for shard, after in enumerate(self._uptos):
             if after < position:
                 self._send(shard, encode(Change(self.epoch, after, position)), head)
@@ -98,7 +102,7 @@ class Publisher:
 
         That the interval before it isn't continued is what tells the fold.
         """
-        head = headers.write(Head(Kind.PROGRESS, self.epoch, last))
+        head = headers.write(RecordHeaders(RecordKind.PROGRESS, self.epoch, last))
         for shard, upto in enumerate(self._uptos):
             if upto < last:
                 self._send(shard, encode(Change(self.epoch, last, last)), head)
@@ -108,7 +112,7 @@ class Publisher:
         """Tells every shard, which must be complete up to there, what is open."""
         assert min(self._uptos) >= found.at
         record = OpenTransactions(self.epoch, found.at, found.txns)
-        self._broadcast(record, Head(Kind.TRANSACTIONS, self.epoch, found.at))
+        self._broadcast(record, RecordHeaders(RecordKind.TRANSACTIONS, self.epoch, found.at))
 
     def dead_letter(self, row: NotificationRow) -> None:
         """Keeps a row that can't be read, its message cut if it is very long."""
@@ -135,7 +139,7 @@ class Publisher:
         """Forgets what the brokers haven't got: whoever goes on finds that in the topic."""
         self._sender.close()
 
-    def _broadcast(self, record: AnyRecord, head: Head) -> None:
+    def _broadcast(self, record: AnyRecord, head: RecordHeaders) -> None:
         value, written = encode(record), headers.write(head)
         for shard in range(self.shards):
             self._send(shard, value, written)
@@ -148,10 +152,10 @@ class Publisher:
 
 def reset(topic: Topic, epoch: int, at: int, shards: Sequence[int]) -> None:
     """Begins an epoch in these shards, after event `at`."""
-    write_now(topic, Reset(epoch, at), Head(Kind.RESET, epoch, at), shards)
+    write_now(topic, Reset(epoch, at), RecordHeaders(RecordKind.RESET, epoch, at), shards)
 
 
-def write_now(topic: Topic, record: AnyRecord, head: Head, shards: Sequence[int]) -> None:
+def write_now(topic: Topic, record: AnyRecord, head: RecordHeaders, shards: Sequence[int]) -> None:
     """Returns when the broker has a record of its own in each of these shards."""
     value, written = encode(record), headers.write(head)
     sender = Sender(topic)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from confluent_kafka import KafkaException, Message, Producer
 
 from connectors.headers import Headers
-from connectors.kafka import WAITING_RECORDS_MAX, Topic, reason
+from connectors.kafka_clients import WAITING_RECORDS_MAX, Topic, reason
 from hive.errors import PublishError
 
 PATIENCE_S = 30.0

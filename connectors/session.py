@@ -6,12 +6,12 @@ from itertools import groupby
 
 import structlog
 
-from connectors import history
+from connectors import published_history
 from connectors.follower import Follower
-from connectors.history import Hole, Known, OtherHistory
-from connectors.kafka import Topic
+from connectors.kafka_clients import Topic
 from connectors.listener import ListenerWatch
 from connectors.metrics import Fault, Metrics
+from connectors.published_history import Hole, OtherHistory, PublishedEvent
 from connectors.publisher import Publisher
 from connectors.renames import Renames
 from connectors.routing import route
@@ -38,7 +38,7 @@ class HistoryEnded(Exception):  # noqa: N818
         self.current = current
 
 
-class Session:
+class PublishSession:
     """Publishes what the log has beyond the tails, step by step."""
 
     def __init__(
@@ -98,14 +98,14 @@ class Session:
         return self._position > before
 
     def _check(self, poll: Poll) -> None:
-        other = history.check(poll, self._known)
+        other = published_history.check(poll, self._known)
         if other is None and self._known.hash is not None and poll.checked is None:
             bounds = self._source.bounds(self._position)
-            other = history.check_missing(bounds, self._known)
+            other = published_history.check_missing(bounds, self._known)
         if other is not None:
             self._end_history(other, poll.current)
         if self._known.hash is None:
-            self._known = Known(self._known.event_id, poll.checked)
+            self._known = PublishedEvent(self._known.event_id, poll.checked)
 
     def _end_history(self, other: OtherHistory, current: int) -> None:
         self._metrics.failed(Fault.HISTORY)
@@ -144,7 +144,7 @@ class Session:
             assert taken, "to say that an event can't be read takes a few bytes"
         self._position, self._hash = event_id, row_hash
         if event_id > self._known.event_id:
-            self._known = Known(event_id, row_hash)
+            self._known = PublishedEvent(event_id, row_hash)
         self._hole_since = None
 
     def _meaning(self, row: NotificationRow) -> list[Addressed]:
@@ -177,7 +177,9 @@ class Session:
         now = time.monotonic()
         self._hole_since = self._hole_since or now
         waited = now - self._hole_since >= self._pace.hole_ms / 1000
-        found = history.hole(self._source.bounds(self._position), self._position, waited=waited)
+        found = published_history.hole(
+            self._source.bounds(self._position), self._position, waited=waited
+        )
         if found is not None:
             self._skip(found)
 
@@ -198,7 +200,7 @@ class Session:
         self._publisher.skip(hole.last)
         self._position, self._hash = hole.last, None
         if hole.last > self._known.event_id:
-            self._known = Known(hole.last, None)
+            self._known = PublishedEvent(hole.last, None)
         self._hole_since = None
 
     def _report_progress(self) -> None:

@@ -9,9 +9,9 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
 
 from connectors import headers
-from connectors.headers import Head, Kind
-from connectors.history import Known
-from connectors.kafka import TIMEOUT_S, Topic, reason
+from connectors.headers import RecordHeaders, RecordKind
+from connectors.kafka_clients import TIMEOUT_S, Topic, reason
+from connectors.published_history import PublishedEvent
 from hive.errors import PublishError
 
 WINDOW_RECORDS = 256
@@ -34,7 +34,7 @@ class Tail:
     def found(self) -> bool:
         return self.epoch >= 0
 
-    def see(self, head: Head | None) -> None:
+    def see(self, head: RecordHeaders | None) -> None:
         """Takes in a record, in the order of the topic.
 
         The furthest change counts: all before it was written before it, and what a connector
@@ -46,10 +46,10 @@ class Tail:
         newer = head.epoch > self.epoch
         if head.moves and (newer or self._reset or head.upto >= self.upto):
             self._take(head, reset=False)
-        elif head.kind is Kind.RESET and newer:
+        elif head.kind is RecordKind.RESET and newer:
             self._take(head, reset=True)
 
-    def _take(self, head: Head, *, reset: bool) -> None:
+    def _take(self, head: RecordHeaders, *, reset: bool) -> None:
         self.epoch, self.upto, self.hash, self._reset = head.epoch, head.upto, head.hash, reset
 
 
@@ -60,7 +60,7 @@ class Tails:
     epoch: int
     upto: tuple[int | None, ...]
     """None for a shard that hasn't seen the epoch."""
-    known: Known
+    known: PublishedEvent
     ends: tuple[int, ...]
     """The offsets behind the last records."""
 
@@ -155,6 +155,6 @@ def _together(tails: Mapping[int, Tail], ends: Mapping[int, int]) -> Tails:
     return Tails(
         epoch,
         tuple(upto),
-        Known(furthest.upto, furthest.hash),
+        PublishedEvent(furthest.upto, furthest.hash),
         tuple(ends[shard] for shard in shards),
     )

@@ -1,6 +1,6 @@
 """The events topic as the configuration, or else a running stack, has it."""
 
-from connectors.kafka import Topic
+from connectors.kafka_clients import Topic
 from hive.errors import InputError
 from metatide.config import Config
 from metatide.doctor import find_target

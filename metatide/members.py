@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import httpx
 from confluent_kafka import KafkaException
 
-from connectors.kafka import TIMEOUT_S, Topic, reason
+from connectors.kafka_clients import TIMEOUT_S, Topic, reason
 from hive.errors import InputError, MachineError
 from metatide.config import Config
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from connectors import headers
-from connectors.headers import Head, Kind
-from connectors.kafka import Topic
+from connectors.headers import RecordHeaders, RecordKind
+from connectors.kafka_clients import Topic
 from connectors.sender import Sender
 from state.records import AnyRecord, LoadBegin, LoadEnd, LoadRows, Reread, encode
 
@@ -38,7 +38,9 @@ class KafkaSink:
     def send(self, shard: int, record: AnyRecord) -> None:
         """Waits while too many records are under way."""
         value = encode(record)
-        written = headers.write(Head(Kind.LOAD, self._epoch, 0, _NAMES[type(record)]))
+        written = headers.write(
+            RecordHeaders(RecordKind.LOAD, self._epoch, 0, _NAMES[type(record)])
+        )
         self._sender.send(self._topic.name, shard, value, written)
         self._sender.serve()
         self._sent(len(value))

@@ -8,9 +8,8 @@ import structlog
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from connectors.kafka import Topic
+from connectors.kafka_clients import Topic
 from connectors.loads import batch, plan
-from connectors.loads.asks import Asks
 from connectors.loads.batch import Database
 from connectors.loads.kafka_sink import KafkaSink
 from connectors.loads.lists import Lists
@@ -18,6 +17,7 @@ from connectors.loads.metrics import LoadMetrics
 from connectors.loads.plan import Planned
 from connectors.loads.queue import Queue
 from connectors.loads.rereads import Wanted, reread
+from connectors.loads.signals import SignalsConsumer
 from connectors.orders import obey
 from connectors.sender import Stopped
 from hive.errors import MachineError, SourceError
@@ -213,7 +213,7 @@ class Loader:
     def _listen(self) -> None:
         while not self._stopped.is_set():
             try:
-                asks = Asks(self._topic)
+                asks = SignalsConsumer(self._topic)
                 try:
                     while not self._stopped.is_set():
                         asks.read(self._take, self.metrics.asked.labels("unreadable").inc)

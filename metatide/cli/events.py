@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import click
 
-from connectors import show, topic
+from connectors import topic_admin, topic_records
 from hive.errors import InputError
 from hive.names import parse_table_name
 from metatide.config import Effective, configured
@@ -44,14 +44,14 @@ def command(
     if dead_letters and table is not None:
         raise InputError("--dead-letters shows all rows: leave out --table")
     events = events_topic(effective.config)
-    topic.check(events)
+    topic_admin.check(events)
     name = None if table is None else parse_table_name(table)
     lines: Iterator[str | bytes]
     if dead_letters:
-        lines = show.dead_letters(events, from_event=from_event, ever=follow)
+        lines = topic_records.dead_letters(events, from_event=from_event, ever=follow)
     else:
-        found = show.follow(events, from_event=from_event, table=name, ever=follow)
-        lines = map(show.as_json if as_json else show.as_line, found)
+        found = topic_records.follow(events, from_event=from_event, table=name, ever=follow)
+        lines = map(topic_records.as_json if as_json else topic_records.as_line, found)
     try:
         for line in lines:
             click.echo(line)

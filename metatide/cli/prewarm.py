@@ -11,10 +11,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from sqlalchemy.exc import SQLAlchemyError
 
-from connectors import tails, topic
-from connectors.kafka import Topic
+from connectors import tails, topic_admin
+from connectors.kafka_clients import Topic
 from connectors.loads.batch import Database, find_database, unreadable
-from connectors.loads.ended import ended_scopes
+from connectors.loads.finished_loads import ended_scopes
 from connectors.loads.lists import Lists
 from connectors.loads.loader import WORKERS, Loader
 from connectors.loads.plan import Planned, everything
@@ -72,7 +72,7 @@ def command(
     url = find_target(effective.config).database_url
     if url is None:
         raise InputError("no database: start `metatide up`, or give one with --database URL")
-    topic.create(events)
+    topic_admin.create(events)
     found = tails.find(events)
     if found.behind:
         raise MachineError(
@@ -123,7 +123,7 @@ def _load_on_spark(
 ) -> None:
     # Spark takes half a second to import, which loading here doesn't need.
     from connectors.loads.spark import prewarm
-    from connectors.loads.spark.work import Reach
+    from connectors.loads.spark.task_messages import Reach
     from metatide.spark.session import session
 
     _, _, events, epoch = reach

@@ -3,7 +3,7 @@
 import click
 import orjson
 
-from connectors import topic
+from connectors import topic_admin
 from hive.errors import InputError
 from metatide.config import Effective, configured
 from metatide.kafka import events_topic
@@ -28,7 +28,7 @@ def create(effective: Effective) -> None:
     if it has another number of partitions: each is a shard, and a shard can't be split.
     """
     events = events_topic(effective.config)
-    created = topic.create(events)
+    created = topic_admin.create(events)
     click.echo(orjson.dumps({"topic": events.name, "created": created}))
 
 
@@ -36,7 +36,7 @@ def create(effective: Effective) -> None:
 @configured("data_dir", "kafka.bootstrap_servers")
 def show(effective: Effective) -> None:
     """Print the topic's id, settings and offsets as JSON."""
-    found = topic.describe(events_topic(effective.config))
+    found = topic_admin.describe(events_topic(effective.config))
     shown = {
         "topic": found.name,
         "id": found.id,
@@ -76,5 +76,5 @@ def trim(effective: Effective) -> None:
             "create`, or let workers run with images.url, then trim"
         )
     keep_from = {shard: offset for shard, offset in needed.items() if offset is not None}
-    first = topic.trim(events_topic(config), keep_from)
+    first = topic_admin.trim(events_topic(config), keep_from)
     click.echo(orjson.dumps({"first": {str(shard): offset for shard, offset in first.items()}}))

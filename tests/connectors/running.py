@@ -13,8 +13,8 @@ from confluent_kafka import TopicPartition
 
 from connectors import headers, tails
 from connectors.connector import Connector, Status
-from connectors.headers import Head, Kind
-from connectors.kafka import Topic
+from connectors.headers import RecordHeaders, RecordKind
+from connectors.kafka_clients import Topic
 from connectors.metrics import Metrics
 from connectors.settings import Pace
 from connectors.source import Source
@@ -32,7 +32,7 @@ class Message(NamedTuple):
 
     shard: int
     offset: int
-    head: Head
+    head: RecordHeaders
     record: AnyRecord
 
 
@@ -83,7 +83,7 @@ def assert_unbroken(messages: list[Message], topic: Topic, begin: int = 0) -> in
         assert message.head.upto == change.upto, where
         assert change.after <= change.upto, where
         assert change.after <= applied[message.shard], f"{where}: a hole before {change}"
-        if message.head.kind in (Kind.CHANGE, Kind.PROGRESS):
+        if message.head.kind in (RecordKind.CHANGE, RecordKind.PROGRESS):
             applied[message.shard] = max(applied[message.shard], change.upto)
     return min(applied.values())
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from connectors import tails
-from connectors.headers import Kind
-from connectors.kafka import Topic
+from connectors.headers import RecordKind
+from connectors.kafka_clients import Topic
 from connectors.settings import Pace
 from connectors.sql_source import SqlSource
 from hive.schema import Version, create
@@ -62,7 +62,9 @@ def test_the_end_of_a_transaction_goes_to_every_shard_at_once(url: str, kafka_br
         assert [one.actions for one in found] == [(CommitTxn(n, None),) for n in (1, 2, 3)]
     heads = {one.head.hash for one in messages if one.head.upto == 2}
     assert len(heads - {None}) == 1
-    assert {one.head.event for one in messages if one.head.kind is Kind.CHANGE} == {"COMMIT_TXN"}
+    assert {one.head.event for one in messages if one.head.kind is RecordKind.CHANGE} == {
+        "COMMIT_TXN"
+    }
 
 
 @pytest.mark.parametrize(
@@ -78,8 +80,8 @@ def test_impala_12399_progress_is_made_where_the_last_event_concerns_nobody(
         connector.until_position(2)
     messages = read(topic)
     assert assert_unbroken(messages, topic) == 2
-    assert {one.head.kind for one in messages} == {Kind.PROGRESS, Kind.TRANSACTIONS}
-    assert {one.shard for one in messages if one.head.kind is Kind.PROGRESS} == set(range(4))
+    assert {one.head.kind for one in messages} == {RecordKind.PROGRESS, RecordKind.TRANSACTIONS}
+    assert {one.shard for one in messages if one.head.kind is RecordKind.PROGRESS} == set(range(4))
 
 
 def test_what_is_open_is_told_to_every_shard(url: str, kafka_broker: str) -> None:

@@ -15,8 +15,8 @@ import pytest
 import sqlalchemy as sa
 
 from connectors import tails
-from connectors import topic as events
-from connectors.kafka import Topic
+from connectors import topic_admin as events
+from connectors.kafka_clients import Topic
 from connectors.routing import route
 from connectors.translate import translate
 from hive.events.decode import decode

@@ -9,9 +9,9 @@ import sqlalchemy as sa
 import structlog
 from structlog.testing import LogCapture
 
-from connectors import show, tails
-from connectors.headers import Kind
-from connectors.kafka import RECORD_BYTES_MAX, Topic
+from connectors import tails, topic_records
+from connectors.headers import RecordKind
+from connectors.kafka_clients import RECORD_BYTES_MAX, Topic
 from connectors.settings import Pace
 from connectors.sql_source import SqlSource
 from hive.events.row import NotificationRow
@@ -323,7 +323,7 @@ def test_an_event_that_cannot_be_read_is_set_aside(
     assert {type(action) for action in actions} == {Undecodable}
     [letter] = dead_letters(topic)
     assert (letter.event_id, letter.tbl_name, letter.message) == (1, "t", '{"half')
-    assert list(show.dead_letters(topic, from_event=2)) == []
+    assert list(topic_records.dead_letters(topic, from_event=2)) == []
 
 
 def test_an_event_too_large_for_a_record_is_set_aside(
@@ -345,7 +345,9 @@ def test_an_event_too_large_for_a_record_is_set_aside(
 
 
 def dead_letters(topic: Topic) -> list[NotificationRow]:
-    return [msgspec.json.decode(one, type=NotificationRow) for one in show.dead_letters(topic)]
+    return [
+        msgspec.json.decode(one, type=NotificationRow) for one in topic_records.dead_letters(topic)
+    ]
 
 
 def test_a_database_without_a_metastore_is_waited_for(
@@ -360,7 +362,7 @@ def test_a_database_without_a_metastore_is_waited_for(
 
 
 def test_brokers_that_are_away_are_waited_for(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("connectors.topic.TIMEOUT_S", 0.2)
+    monkeypatch.setattr("connectors.topic_admin.TIMEOUT_S", 0.2)
     away = Topic("127.0.0.1:1", "away", 2)
     with connecting(SqlSource(log.engine), away, QUICK) as connector:
         connector.until(lambda: connector.value("faults_total", kind="publish") > 1)
@@ -385,7 +387,7 @@ def test_impala_12561_a_connection_that_is_cut_is_made_again(log: Log, topic: To
 
 
 def test_parts_of_a_large_event_come_before_its_end(log: Log, topic: Topic) -> None:
-    kinds = {Kind.PART, Kind.CHANGE, Kind.PROGRESS, Kind.TRANSACTIONS}
+    kinds = {RecordKind.PART, RecordKind.CHANGE, RecordKind.PROGRESS, RecordKind.TRANSACTIONS}
     log.write(1)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         connector.until_position(1)

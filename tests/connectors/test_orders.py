@@ -4,8 +4,8 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors import topic
-from connectors.headers import Kind
+from connectors import topic_admin
+from connectors.headers import RecordKind
 from connectors.orders import obey
 from hive.names import TableName
 from state.records import Pause, ResetTable, Scope, ScopeKind, SetLists
@@ -36,7 +36,7 @@ SIGNALS: st.SearchStrategy[AnySignal] = (
 
 def test_orders_are_written_to_the_shards_that_they_concern(kafka_broker: str) -> None:
     events = new_topic(kafka_broker, 3)
-    topic.create(events)
+    topic_admin.create(events)
     orders: list[Order] = [
         Forget(2, TABLE, load=False),
         Choose(2, 0, ("db.*",), ()),
@@ -46,7 +46,7 @@ def test_orders_are_written_to_the_shards_that_they_concern(kafka_broker: str) -
     for offset, order in enumerate(orders, 7):
         obey(events, 5, order, offset, lambda: 99)
     messages = read(events)
-    assert {message.head.kind for message in messages} == {Kind.CONTROL}
+    assert {message.head.kind for message in messages} == {RecordKind.CONTROL}
     of_all = [
         SetLists(5, 9, ("db.*",), ()),
         # Greater than what is known, though the signals topic was made anew.

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 import pytest
 from confluent_kafka import TopicPartition
 
-from connectors import topic as events
-from connectors.kafka import RECORD_BYTES_MAX, Topic
+from connectors import topic_admin as events
+from connectors.kafka_clients import RECORD_BYTES_MAX, Topic
 from connectors.sender import Sender, Stopped
 from connectors.settings import Pace
 from connectors.sql_source import SqlSource

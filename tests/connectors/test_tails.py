@@ -2,29 +2,31 @@
 
 import pytest
 
-from connectors.headers import Head, Kind, read, write
+from connectors.headers import RecordHeaders, RecordKind, read, write
 from connectors.tails import Tail
 
 HASH = b"12345678"
 
 
-def tail(*heads: Head) -> tuple[int, int]:
+def tail(*heads: RecordHeaders) -> tuple[int, int]:
     found = Tail()
     for head in heads:
         found.see(head)
     return found.epoch, found.upto
 
 
-def change(upto: int, epoch: int = 0) -> Head:
-    return Head(Kind.CHANGE, epoch, upto, "ALTER_TABLE", HASH)
+def change(upto: int, epoch: int = 0) -> RecordHeaders:
+    return RecordHeaders(RecordKind.CHANGE, epoch, upto, "ALTER_TABLE", HASH)
 
 
-def reset(at: int, epoch: int) -> Head:
-    return Head(Kind.RESET, epoch, at)
+def reset(at: int, epoch: int) -> RecordHeaders:
+    return RecordHeaders(RecordKind.RESET, epoch, at)
 
 
-@pytest.mark.parametrize("head", [change(7), reset(3, 2), Head(Kind.PART, 0, 9, "X")])
-def test_what_is_written_is_read(head: Head) -> None:
+@pytest.mark.parametrize(
+    "head", [change(7), reset(3, 2), RecordHeaders(RecordKind.PART, 0, 9, "X")]
+)
+def test_what_is_written_is_read(head: RecordHeaders) -> None:
     assert read(write(head)) == head
 
 
@@ -39,7 +41,9 @@ def test_the_furthest_change_counts() -> None:
 
 
 def test_what_moves_no_position_is_passed_over() -> None:
-    assert tail(change(5), Head(Kind.PART, 0, 9, "X"), Head(Kind.LOAD, 0, 50)) == (0, 5)
+    assert tail(
+        change(5), RecordHeaders(RecordKind.PART, 0, 9, "X"), RecordHeaders(RecordKind.LOAD, 0, 50)
+    ) == (0, 5)
 
 
 def test_a_later_epoch_counts_more_than_a_greater_id() -> None:

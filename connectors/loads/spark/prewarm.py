@@ -16,10 +16,19 @@ from functools import partial
 import structlog
 from pyspark import SparkContext
 
-from connectors.kafka import Topic
+from connectors.kafka_clients import Topic
 from connectors.loads.plan import Planned
 from connectors.loads.spark import tasks
-from connectors.loads.spark.work import Counts, Ending, Loads, Part, Reach, Told, Whole, share_out
+from connectors.loads.spark.task_messages import (
+    Counts,
+    FinishedLoad,
+    LoadPart,
+    Loads,
+    Reach,
+    TaskResult,
+    WholeLoads,
+    share_out,
+)
 from hive.errors import SourceError
 from hive.reader.snapshot import open_snapshot
 from state.records import Scope
@@ -98,20 +107,22 @@ def _round(
     return ended, next((one.fault for one in told if one.fault is not None), None)
 
 
-def _load(context: SparkContext, reach: Reach, work: list[Whole | Part]) -> list[Told]:
+def _load(
+    context: SparkContext, reach: Reach, work: list[WholeLoads | LoadPart]
+) -> list[TaskResult]:
     partitions = sum(one.partitions for one in work)
     context.setJobDescription(f"Metatide: load {partitions:,} partitions in {len(work)} tasks")
     return context.parallelize(work, len(work)).map(partial(tasks.load, reach)).collect()
 
 
-def _endings(told: Sequence[Told], loads: Loads) -> list[Ending]:
+def _endings(told: Sequence[TaskResult], loads: Loads) -> list[FinishedLoad]:
     """The loads of which all parts came."""
-    parts: dict[Scope, list[tuple[Part, Told]]] = {}
+    parts: dict[Scope, list[tuple[LoadPart, TaskResult]]] = {}
     for one in told:
-        if isinstance(one.work, Part) and one.fault is None:
+        if isinstance(one.work, LoadPart) and one.fault is None:
             parts.setdefault(one.work.scope, []).append((one.work, one))
     return [
-        Ending(
+        FinishedLoad(
             scope,
             loads[scope],
             found[0][0].position,

@@ -14,12 +14,18 @@ from pyspark import TaskContext
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from connectors.kafka import Topic
+from connectors.kafka_clients import Topic
 from connectors.loads.batch import read, read_stretch, read_table_alone, unreadable
 from connectors.loads.chunks import Load
-from connectors.loads.ended import ended_scopes
+from connectors.loads.finished_loads import ended_scopes
 from connectors.loads.kafka_sink import KafkaSink
-from connectors.loads.spark.work import Ending, Part, Reach, Told, Whole
+from connectors.loads.spark.task_messages import (
+    FinishedLoad,
+    LoadPart,
+    Reach,
+    TaskResult,
+    WholeLoads,
+)
 from hive.errors import MetatideError
 from hive.reader.snapshot import DatabaseSnapshot, open_snapshot
 from state.records import Scope
@@ -42,7 +48,7 @@ def begin(reach: Reach, loads: Iterable[tuple[Scope, str]]) -> Iterator[None]:
     yield from ()
 
 
-def load(reach: Reach, work: Whole | Part) -> Told:
+def load(reach: Reach, work: WholeLoads | LoadPart) -> TaskResult:
     """Brings what there is to bring. What goes wrong is told: nothing of it counts then."""
     context = TaskContext.get()
     if context is not None and context.attemptNumber() > 0:
@@ -50,7 +56,7 @@ def load(reach: Reach, work: Whole | Part) -> Told:
     gc.set_threshold(_COLLECT_AFTER)
     try:
         with _sink(reach) as sink:
-            if isinstance(work, Whole):
+            if isinstance(work, WholeLoads):
                 return _load_whole(reach, sink, work)
             return _load_part(reach, sink, work)
     except SQLAlchemyError as error:
@@ -59,11 +65,11 @@ def load(reach: Reach, work: Whole | Part) -> Told:
         return _failed(work, str(error))
 
 
-def _failed(work: Whole | Part, why: str) -> Told:
-    return Told(work, 0, 0, (), f"{work.what}: {why}")
+def _failed(work: WholeLoads | LoadPart, why: str) -> TaskResult:
+    return TaskResult(work, 0, 0, (), f"{work.what}: {why}")
 
 
-def end(reach: Reach, endings: Iterable[Ending]) -> Iterator[None]:
+def end(reach: Reach, endings: Iterable[FinishedLoad]) -> Iterator[None]:
     """Fills up what is missing to equal numbers of chunks, and ends the loads."""
     ended = 0
     with _sink(reach) as sink:
@@ -81,7 +87,7 @@ def end(reach: Reach, endings: Iterable[Ending]) -> Iterator[None]:
     yield from ()
 
 
-def _load_whole(reach: Reach, sink: KafkaSink, work: Whole) -> Told:
+def _load_whole(reach: Reach, sink: KafkaSink, work: WholeLoads) -> TaskResult:
     loads = {scope: Load(sink, reach.epoch, load, scope) for scope, load in work.loads}
     with _snapshot(reach) as snapshot:
         here = read(snapshot, loads, reach.counts.partitions)
@@ -90,10 +96,10 @@ def _load_whole(reach: Reach, sink: KafkaSink, work: Whole) -> Told:
         one.end()
     sink.flush()
     reach.counts.scopes(len(here))
-    return Told(work, position, sum(one.chunks for one in here.values()), tuple(here))
+    return TaskResult(work, position, sum(one.chunks for one in here.values()), tuple(here))
 
 
-def _load_part(reach: Reach, sink: KafkaSink, work: Part) -> Told:
+def _load_part(reach: Reach, sink: KafkaSink, work: LoadPart) -> TaskResult:
     one = Load(sink, reach.epoch, work.load, work.scope, work.place, work.places)
     one.read_at(work.position)
     with _snapshot(reach) as snapshot:
@@ -103,7 +109,7 @@ def _load_part(reach: Reach, sink: KafkaSink, work: Part) -> Told:
         read_stretch(snapshot, one, work.table, work.first, work.last, reach.counts.partitions)
         position = snapshot.position
     sink.flush()
-    return Told(work, position, one.chunks, ())
+    return TaskResult(work, position, one.chunks, ())
 
 
 @contextmanager

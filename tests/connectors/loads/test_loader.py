@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 import pytest
 from confluent_kafka import Producer
 
-from connectors import topic
-from connectors.headers import Kind
-from connectors.kafka import Topic
+from connectors import topic_admin
+from connectors.headers import RecordKind
+from connectors.kafka_clients import Topic
 from connectors.loads.batch import Database
-from connectors.loads.ended import ended_scopes
+from connectors.loads.finished_loads import ended_scopes
 from connectors.loads.lists import Lists
 from connectors.loads.loader import Loader
 from connectors.loads.plan import everything
@@ -25,8 +25,8 @@ from metatide.demo.workload import Style, Workload
 from metatide.stack.database import make_engine
 from state.records import LoadBegin, LoadEnd, LoadRows, Scope, ScopeKind
 from state.records.signals import Ask, encode_signal, signal_key, signals_topic
-from tests.connectors.loads.topic import Topic as Folded
-from tests.connectors.loads.topic import contents
+from tests.connectors.loads.load_topic import Topic as Folded
+from tests.connectors.loads.load_topic import contents
 from tests.connectors.running import read
 
 SHARDS = 3
@@ -51,7 +51,7 @@ def database(store: Store) -> Database:
 @pytest.fixture
 def events(kafka_broker: str) -> Topic:
     made = Topic(kafka_broker, f"loads-{uuid.uuid4().hex[:8]}", SHARDS)
-    topic.create(made)
+    topic_admin.create(made)
     return made
 
 
@@ -76,7 +76,7 @@ def records(events: Topic) -> list[tuple[int, LoadBegin | LoadRows | LoadEnd]]:
     found: list[tuple[int, LoadBegin | LoadRows | LoadEnd]] = []
     for message in read(events):
         assert isinstance(message.record, LoadBegin | LoadRows | LoadEnd)
-        assert message.head.kind is Kind.LOAD
+        assert message.head.kind is RecordKind.LOAD
         found.append((message.shard, message.record))
     return found
 

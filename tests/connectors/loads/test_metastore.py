@@ -8,7 +8,7 @@ from connectors.loads.plan import everything
 from hive.reader.snapshot import open_snapshot
 from hive.schema import Version
 from metatide.stack.database import make_engine
-from tests.connectors.loads.topic import Log, Topic, contents, differences
+from tests.connectors.loads.load_topic import Log, Topic, contents, differences
 from tests.hive.reader import script
 from tests.support.metastore import MetastoreFactory
 

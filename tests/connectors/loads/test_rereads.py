@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from connectors import topic
+from connectors import topic_admin
 from connectors.connector import Connector
-from connectors.kafka import Topic
+from connectors.kafka_clients import Topic
 from connectors.loads.images import partition_image
 from connectors.loads.loader import Loader
 from connectors.sql_source import SqlSource
@@ -105,7 +105,7 @@ def test_a_partition_in_doubt_is_read_again(
     metastore: Instances, kafka_broker: str, tmp_path: Path
 ) -> None:
     events = new_topic(kafka_broker, SHARDS)
-    topic.create(events)
+    topic_admin.create(events)
     with metastore.connect() as client:
         client.create_database(DB)
         table = objects.table(DB, "t", {"id": "bigint"}, {"ds": "string"}, transactional=False)

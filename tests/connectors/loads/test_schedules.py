@@ -16,7 +16,7 @@ from metatide.demo.pace import Pace
 from metatide.demo.store import Store
 from metatide.demo.workload import Style, Workload
 from state.records import Scope, ScopeKind
-from tests.connectors.loads.topic import Log, Topic, contents, differences
+from tests.connectors.loads.load_topic import Log, Topic, contents, differences
 
 ROUNDS = 6
 SIZE = Size(tables=6, partitions=40, storage_descriptors=4, skew=0.8)

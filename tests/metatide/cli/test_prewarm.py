@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
 
-from connectors.kafka import Topic
+from connectors.kafka_clients import Topic
 from hive.errors import MachineError
 from metatide.cli import root
 from metatide.demo.bulk import fill

@@ -12,8 +12,8 @@ from pathlib import Path
 import httpx
 from click.testing import CliRunner, Result
 
-from connectors import tails, topic
-from connectors.kafka import Topic
+from connectors import tails, topic_admin
+from connectors.kafka_clients import Topic
 from connectors.sql_source import SqlSource
 from metatide.cli import root
 from metatide.config import load
@@ -40,13 +40,13 @@ def test_a_topic_is_made_once_and_keeps_everything(kafka_broker: str) -> None:
     assert json.loads(invoke(events, "topic", "create").stdout)["created"] is True
     assert json.loads(invoke(events, "topic", "create").stdout)["created"] is False
     shown = json.loads(invoke(events, "topic", "show").stdout)
-    assert shown["settings"] == topic.SETTINGS
+    assert shown["settings"] == topic_admin.SETTINGS
     assert [one["shard"] for one in shown["partitions"]] == [0, 1, 2]
 
 
 def test_another_number_of_partitions_is_refused(kafka_broker: str) -> None:
     events = new_topic(kafka_broker, 3)
-    topic.create(events)
+    topic_admin.create(events)
     other = Topic(events.servers, events.name, 5)
     for arguments in (["topic", "create"], ["topic", "show"], ["events"]):
         error = invoke(other, *arguments).exception
@@ -87,7 +87,7 @@ def image(url: str, events: Topic, shard: int, offset: int) -> None:
 
 def test_what_no_image_needs_is_trimmed(kafka_broker: str, tmp_path: Path) -> None:
     events, images = new_topic(kafka_broker, 2), str(tmp_path)
-    topic.create(events)
+    topic_admin.create(events)
     refused = invoke(events, "topic", "trim").exception
     assert "say where images are kept" in str(refused)
     producer = events.producer()

@@ -12,8 +12,8 @@ import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
 
-from connectors import topic
-from connectors.kafka import Topic
+from connectors import topic_admin
+from connectors.kafka_clients import Topic
 from connectors.loads.batch import Database, load
 from connectors.loads.kafka_sink import KafkaSink
 from connectors.loads.lists import Lists
@@ -30,8 +30,8 @@ from metatide.demo.store import Store
 from metatide.demo.workload import Style, Workload
 from metatide.stack.database import make_engine
 from state.records import LoadBegin, LoadEnd, LoadRows, Scope, ScopeKind
-from tests.connectors.loads.topic import SHARDS, Log, contents, differences
-from tests.connectors.loads.topic import Topic as Folded
+from tests.connectors.loads.load_topic import SHARDS, Log, contents, differences
+from tests.connectors.loads.load_topic import Topic as Folded
 from tests.connectors.running import read
 from tests.support.spark import USES_SPARK
 
@@ -61,11 +61,11 @@ def filled(url: str) -> Store:
 
 @pytest.fixture
 def events(kafka_broker: str, monkeypatch: pytest.MonkeyPatch) -> Topic:
-    from connectors.loads.spark import work
+    from connectors.loads.spark import task_messages
 
-    monkeypatch.setattr(work, "BATCH_PARTITIONS_MAX", STRETCH)
+    monkeypatch.setattr(task_messages, "BATCH_PARTITIONS_MAX", STRETCH)
     made = Topic(kafka_broker, f"spark-{uuid.uuid4().hex[:8]}", SHARDS)
-    topic.create(made)
+    topic_admin.create(made)
     return made
 
 
@@ -79,7 +79,7 @@ def prewarm(
 ) -> list[Planned]:
     from connectors.loads.spark.prewarm import Progress
     from connectors.loads.spark.prewarm import prewarm as run
-    from connectors.loads.spark.work import Reach
+    from connectors.loads.spark.task_messages import Reach
 
     planned = plan(store)
     progress = Progress(spark.sparkContext)

@@ -20,7 +20,7 @@ from query_api.shards import Views
 from query_api.thrift.methods import CachedMethods
 from state.records import AnyRecord, Change, ScopeKind
 from state.store import Store
-from tests.connectors.loads.topic import Log
+from tests.connectors.loads.load_topic import Log
 from tests.query_api.shards import MemoryShard, MemoryShards
 
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors.rests import BUSY_S, Rests
+from connectors.pacing import BUSY_S, Pacing
 
 INTERVALS = st.floats(0.001, 60)
 LOOKS = st.lists(st.tuples(st.booleans(), st.floats(0, 100)), max_size=40)
@@ -15,7 +15,7 @@ LOOKS = st.lists(st.tuples(st.booleans(), st.floats(0, 100)), max_size=40)
 def test_no_rest_is_longer_than_the_interval_or_the_look(
     interval_s: float, looks: list[tuple[bool, float]]
 ) -> None:
-    rests = Rests(interval_s)
+    rests = Pacing(interval_s)
     for busy, took_s in looks:
         rest_s = rests.after(busy=busy, took_s=took_s)
         assert BUSY_S <= rest_s <= max(BUSY_S, interval_s, took_s)
@@ -26,7 +26,7 @@ def test_no_rest_is_longer_than_the_interval_or_the_look(
 def test_in_vain_it_rests_twice_as_long_each_time_up_to_the_interval(
     interval_s: float, before: list[tuple[bool, float]]
 ) -> None:
-    rests = Rests(interval_s)
+    rests = Pacing(interval_s)
     for busy, took_s in before:
         rests.after(busy=busy, took_s=took_s)
     found = [rests.after(busy=True, took_s=0)]
@@ -39,7 +39,7 @@ def test_in_vain_it_rests_twice_as_long_each_time_up_to_the_interval(
 @given(LOOKS)
 def test_one_slow_look_makes_no_later_rest_longer(looks: list[tuple[bool, float]]) -> None:
     """What a look took is no habit: the rests after the others are as if it had taken nothing."""
-    slow, quick = Rests(1), Rests(1)
+    slow, quick = Pacing(1), Pacing(1)
     slow.after(busy=False, took_s=50)
     quick.after(busy=False, took_s=0)
     for busy, took_s in looks:

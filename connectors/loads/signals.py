@@ -6,7 +6,7 @@ import structlog
 from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka.cimpl import NewTopic
 
-from connectors.kafka import TIMEOUT_S, Topic, reason
+from connectors.kafka_clients import TIMEOUT_S, Topic, reason
 from hive.errors import PublishError, RecordFormatError
 from state.records.signals import AnySignal, decode_signal, signals_topic
 
@@ -17,7 +17,7 @@ _AT_ONCE = 500
 _WAIT_S = 0.2
 
 
-class Asks:
+class SignalsConsumer:
     """This connector's share of the signals; what it took isn't brought to another.
 
     If it ends before it has done what it was asked for, whoever misses that asks again.

@@ -4,7 +4,7 @@ BUSY_S = 0.002
 """While there is work: little, so that many events come in one look."""
 
 
-class Rests:
+class Pacing:
     """Short as long as looks find something, then longer and longer up to the interval."""
 
     def __init__(self, interval_s: float) -> None:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from connectors import topic
+from connectors import topic_admin
 from connectors.connector import Connector
-from connectors.kafka import Topic
+from connectors.kafka_clients import Topic
 from connectors.loads.batch import Database
 from connectors.loads.loader import Loader
 from connectors.sql_source import SqlSource
@@ -65,7 +65,7 @@ def test_what_a_worker_misses_becomes_warm(
         for one in scopes(Database(store.engine, store.schema))
         if one.kind is ScopeKind.TABLE
     )
-    topic.create(events)
+    topic_admin.create(events)
 
     async def run() -> None:
         async with working(TopicClient(events.servers, events.name).describe(), tmp_path) as worker:

@@ -10,7 +10,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType  # t
 from confluent_kafka.cimpl import NewTopic
 
 from connectors import tails
-from connectors.kafka import RECORD_BYTES_MAX, TIMEOUT_S, Topic, reason
+from connectors.kafka_clients import RECORD_BYTES_MAX, TIMEOUT_S, Topic, reason
 from hive.errors import InputError, MachineError, OtherTopicError, PublishError
 
 SETTINGS = {

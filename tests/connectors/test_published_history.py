@@ -1,9 +1,17 @@
 """What a poll tells of the log it saw."""
 
-from connectors.history import CLEANED, OUT_OF_ORDER, Hole, Known, check, check_missing, hole
+from connectors.published_history import (
+    CLEANED,
+    OUT_OF_ORDER,
+    Hole,
+    PublishedEvent,
+    check,
+    check_missing,
+    hole,
+)
 from connectors.source import Bounds, Poll
 
-KNOWN = Known(100, b"hash")
+KNOWN = PublishedEvent(100, b"hash")
 
 
 def test_the_same_row_is_the_same_history() -> None:
@@ -21,7 +29,7 @@ def test_ids_that_went_back_are_another_history() -> None:
     other = check(Poll(99, None, []), KNOWN)
     assert other is not None
     assert "the last event is 99, but 100 was published" in other.why
-    assert check(Poll(99, None, []), Known(100, None)) is not None
+    assert check(Poll(99, None, []), PublishedEvent(100, None)) is not None
 
 
 def test_a_row_that_was_cleaned_is_no_other_history() -> None:
@@ -37,7 +45,7 @@ def test_a_row_that_is_missing_among_older_ones_is_another_history() -> None:
 
 
 def test_a_position_without_a_row_is_compared_by_the_sequence_alone() -> None:
-    assert check(Poll(5, b"row", []), Known(5, None)) is None
+    assert check(Poll(5, b"row", []), PublishedEvent(5, None)) is None
 
 
 def test_what_the_cleaner_took_is_a_hole_at_once() -> None:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Engine, func, select
 
-from connectors.kafka import Topic
+from connectors.kafka_clients import Topic
 from connectors.loads.plan import BATCH_PARTITIONS_MAX, BATCH_SCOPES_MAX, Planned
 from hive.names import TableName, table_name
 from hive.reader.details import has_id
@@ -38,7 +38,7 @@ class Reach(NamedTuple):
     """The snapshot that all share; none where the database can't."""
 
 
-class Whole(NamedTuple):
+class WholeLoads(NamedTuple):
     """Loads that one task reads from their beginning to their end."""
 
     loads: tuple[tuple[Scope, str], ...]
@@ -52,7 +52,7 @@ class Whole(NamedTuple):
         return f"load of {first.kind.value} {first.name}{also}"
 
 
-class Part(NamedTuple):
+class LoadPart(NamedTuple):
     """A stretch of one table's partitions; the first place has all the rest of the table too."""
 
     scope: Scope
@@ -72,17 +72,17 @@ class Part(NamedTuple):
         return f"load of table {self.scope.name}, {stretch}, after event {self.position}"
 
 
-class Told(NamedTuple):
+class TaskResult(NamedTuple):
     """What the driver hears of a task."""
 
-    work: Whole | Part
+    work: WholeLoads | LoadPart
     position: int
     chunks: int
     ended: tuple[Scope, ...]
     fault: str | None = None
 
 
-class Ending(NamedTuple):
+class FinishedLoad(NamedTuple):
     """A load in parts that all came."""
 
     scope: Scope
@@ -95,7 +95,7 @@ class Ending(NamedTuple):
 
 def share_out(
     snapshot: DatabaseSnapshot, planned: Sequence[Planned], loads: Loads
-) -> Iterator[Whole | Part]:
+) -> Iterator[WholeLoads | LoadPart]:
     """Tasks that are about as large: many small tables, or a stretch of a large one."""
     large = [one for one in planned if one.partitions > BATCH_PARTITIONS_MAX]
     stretches = _stretches(snapshot, [one.scope.name for one in large])
@@ -104,24 +104,24 @@ def share_out(
     for one in large:
         found = stretches.get(one.scope.name, [])
         for place, (table, first, last, partitions) in enumerate(found):
-            yield Part(
+            yield LoadPart(
                 *(one.scope, loads[one.scope], table, first, last),
                 *(place, len(found), snapshot.position, partitions),
             )
 
 
-def _batches(planned: Iterable[Planned], loads: Loads) -> Iterator[Whole]:
+def _batches(planned: Iterable[Planned], loads: Loads) -> Iterator[WholeLoads]:
     batch: list[tuple[Scope, str]] = []
     partitions = 0
     for one in planned:
         full = len(batch) == BATCH_SCOPES_MAX or partitions + one.partitions > BATCH_PARTITIONS_MAX
         if batch and full:
-            yield Whole(tuple(batch), partitions)
+            yield WholeLoads(tuple(batch), partitions)
             batch, partitions = [], 0
         batch.append((one.scope, loads[one.scope]))
         partitions += one.partitions
     if batch:
-        yield Whole(tuple(batch), partitions)
+        yield WholeLoads(tuple(batch), partitions)
 
 
 _Stretch = tuple[int, int, int, int]

@@ -9,8 +9,8 @@ import msgspec
 from confluent_kafka import KafkaError, TopicPartition
 
 from connectors import headers, tails
-from connectors.headers import Head
-from connectors.kafka import Topic
+from connectors.headers import RecordHeaders
+from connectors.kafka_clients import Topic
 from hive.errors import PublishError
 from hive.names import TableName
 from state.records import (
@@ -31,18 +31,18 @@ _WAIT_S = 0.2
 _SHOWN_MAX = 5
 
 
-class Shown(NamedTuple):
+class TopicRecord(NamedTuple):
     """A record where it stands."""
 
     shard: int
     offset: int
-    head: Head
+    head: RecordHeaders
     record: AnyRecord
 
 
 def follow(
     topic: Topic, *, from_event: int = 0, table: TableName | None = None, ever: bool = False
-) -> Iterator[Shown]:
+) -> Iterator[TopicRecord]:
     """The records of the topic, each shard's in order; of a table, those that touch it."""
     shards = range(topic.shards) if table is None else [table_shard(table, topic.shards)]
     for message in _messages(topic, shards, ever):
@@ -51,7 +51,7 @@ def follow(
             continue
         record = decode(value)
         if table is None or touches(record, table):
-            yield Shown(message.partition(), message.offset(), head, record)
+            yield TopicRecord(message.partition(), message.offset(), head, record)
 
 
 def dead_letters(topic: Topic, *, from_event: int = 0, ever: bool = False) -> Iterator[bytes]:
@@ -97,7 +97,7 @@ def touches(record: AnyRecord, table: TableName) -> bool:
     )
 
 
-def as_line(shown: Shown) -> str:
+def as_line(shown: TopicRecord) -> str:
     """One line for a person."""
     head, record = shown.head, shown.record
     where = f"{shown.shard}:{shown.offset}"
@@ -110,7 +110,7 @@ def as_line(shown: Shown) -> str:
     return f"{where:>10}{epoch}  {interval:<20} {head.event:<24}{part} {said}".rstrip()
 
 
-def as_json(shown: Shown) -> bytes:
+def as_json(shown: TopicRecord) -> bytes:
     """The same whole, as a JSON object in one line."""
     head = shown.head
     return msgspec.json.encode(

@@ -7,8 +7,8 @@ from typing import Any
 from confluent_kafka import KafkaError, TopicPartition
 
 from connectors import headers, tails
-from connectors.headers import Kind
-from connectors.kafka import Topic
+from connectors.headers import RecordKind
+from connectors.kafka_clients import Topic
 from connectors.loads.kafka_sink import BEGIN, END
 from hive.errors import PublishError
 from state.records import LoadBegin, LoadEnd, Scope, ScopeKind, decode
@@ -28,7 +28,7 @@ def ended_scopes(topic: Topic, epoch: int, shards: Collection[int] | None = None
     ended: set[Scope] = set()
     for message in _messages(topic, shards):
         head = headers.read(message.headers())
-        if head is None or head.kind is not Kind.LOAD or head.epoch != epoch:
+        if head is None or head.kind is not RecordKind.LOAD or head.epoch != epoch:
             continue
         if head.event not in (BEGIN, END):
             continue

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from connectors.source import Bounds, Poll
 
 
-class Known(NamedTuple):
+class PublishedEvent(NamedTuple):
     """The last event that anybody published, as far as we know."""
 
     event_id: int
@@ -31,7 +31,7 @@ CLEANED = "the metastore's cleaner removed them before they were read"
 OUT_OF_ORDER = "rows around them are there; ids are not given in the order of commits"
 
 
-def check(poll: Poll, known: Known) -> OtherHistory | None:
+def check(poll: Poll, known: PublishedEvent) -> OtherHistory | None:
     """What the poll's sequence and checked row alone tell."""
     if poll.current < known.event_id:
         return OtherHistory(
@@ -44,7 +44,7 @@ def check(poll: Poll, known: Known) -> OtherHistory | None:
     return None
 
 
-def check_missing(bounds: Bounds, known: Known) -> OtherHistory | None:
+def check_missing(bounds: Bounds, known: PublishedEvent) -> OtherHistory | None:
     """What a missing row means: the cleaner removes the oldest rows first."""
     if bounds.oldest is not None and bounds.oldest < known.event_id:
         return OtherHistory(
