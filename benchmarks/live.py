@@ -27,7 +27,7 @@ from benchmarks.fold import Workload
 from hive.names import TableName
 from metatide.demo.store import Store
 from metatide.stack.postgres import connect
-from processors.topic import QUIET, Topic
+from processors.topic_client import QUIET, Topic
 from processors.worker import Worker, WorkerSettings
 from state.records import Change, encode
 from state.records.routing import table_shard

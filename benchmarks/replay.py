@@ -17,9 +17,9 @@ from benchmarks.fold import Workload
 from benchmarks.store import partition, table_name, values_of
 from hive.thrift.binary import encode as encode_thrift
 from hive.thrift.structs import PARTITION, TABLE
-from processors.reader import TopicReader
 from processors.replay import rebuild
-from processors.topic import Topic
+from processors.topic_client import Topic
+from processors.topic_reader import TopicReader
 from state.records import Change, encode
 from state.records.actions import CreateTable, PutPartitions
 from state.records.objects import PartitionImage, TableImage

@@ -34,7 +34,7 @@ from metatide.config.declared import Spark
 from metatide.demo.options import Size
 from metatide.spark.session import session
 from metatide.stack.database import make_engine
-from processors.topic import TopicClient
+from processors.topic_client import TopicClient
 from tests.connectors.loads.test_memory import ROWS
 from tests.support import kafka, postgres
 from tests.support.workers import WorkerProcess, workers

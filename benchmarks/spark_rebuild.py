@@ -14,9 +14,9 @@ from benchmarks.spark_prewarm import measured, report
 from metatide.config import Config
 from metatide.config.declared import Spark
 from metatide.spark.session import session
-from processors.reader import TopicReader
 from processors.spark.build import Place, build_images
-from processors.topic import Topic, TopicClient
+from processors.topic_client import Topic, TopicClient
+from processors.topic_reader import TopicReader
 from tests.support.kafka import broker
 from tests.support.topics import TopicWriter, new_topic
 

@@ -8,7 +8,7 @@ from weakref import WeakSet
 import structlog
 
 from hive.errors import MetatideError
-from processors.topic import Topic
+from processors.topic_client import Topic
 from processors.waiters import Waiters
 from state.image import Images, Manifest
 from state.store import Commits, MemoryBudget, Position, ReadOnlyStore, StoreSnapshot

@@ -7,8 +7,8 @@ import msgspec
 from metatide.endpoint import DIFFERENCES_PATH, PORT_PATH
 from metatide.imaging import PATH as IMAGES_PATH
 from metatide.imaging import WantedImages
-from processors.content import Objects, ShardContent
 from processors.phases import Phase
+from processors.shard_content import Objects, ShardContent
 from processors.status import ShardStatus, WorkerStatus
 from processors.web import CONTENT_PATH, STATUS_PATH
 from query_api.http.operation import Access, Operation

@@ -2,7 +2,7 @@
 
 from metatide.config import Config
 from metatide.kafka import events_topic
-from processors.topic import Topic, TopicClient
+from processors.topic_client import Topic, TopicClient
 
 
 def find_topic(config: Config) -> Topic:

@@ -14,10 +14,10 @@ from mode import Seconds
 from msgspec import Struct
 
 from processors.credentials import credentials
-from processors.fetches import Transport
+from processors.faust_transport import Transport
 from processors.member import Member
 from processors.shard import Record
-from processors.topic import Topic
+from processors.topic_client import Topic
 
 FETCH_RECORDS_MAX: Final = 500
 # By a heartbeat members learn that they have to join again: the group waits for the last of them.

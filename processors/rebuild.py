@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from processors.directory import WorkerDirectory
 from processors.replay import Progress, rebuild
-from processors.topic import Topic
+from processors.topic_client import Topic
 from state.store import MemoryBudget, Position
 
 _POLL_S: Final = 0.1

@@ -7,8 +7,8 @@ from threading import Event
 from typing import Final, NamedTuple
 
 from processors.applier import Applier
-from processors.reader import TopicReader
-from processors.topic import Topic
+from processors.topic_client import Topic
+from processors.topic_reader import TopicReader
 from state.store import MemoryBudget, Position, Store
 from state.store.families import SHARD_FAMILIES
 

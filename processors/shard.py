@@ -18,14 +18,14 @@ from hive.errors import (
     TopicError,
 )
 from processors.applier import Applier
-from processors.bulk import Bulk
+from processors.bulk_replay import Bulk
 from processors.directory import WorkerDirectory
-from processors.follow import Follow
 from processors.limits import Limits
 from processors.metrics import Metrics
 from processors.phases import Phase
+from processors.seek import Seek
 from processors.signals import Signals
-from processors.topic import Topic
+from processors.topic_client import Topic
 from processors.waiters import Waiters
 from state.image import Images, Manifest
 from state.store import Commits, MemoryBudget, Position, Store, StoreSnapshot, set_aside
@@ -61,7 +61,7 @@ class Surroundings:
     limits: Limits
     signals: Signals
     metrics: Metrics
-    follow: Follow
+    follow: Seek
     images: Images | None = None
 
 

@@ -14,7 +14,7 @@ from confluent_kafka.cimpl import NewTopic
 from hive.errors import TopicError
 from processors.fold import Signal
 from processors.metrics import Metrics
-from processors.topic import QUIET, REQUEST_TIMEOUT_S, Topic
+from processors.topic_client import QUIET, REQUEST_TIMEOUT_S, Topic
 from state.loads import Cold
 from state.records import Scope, ScopeKind
 from state.records.objects import DatabaseName

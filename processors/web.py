@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
-from processors.content import shard_content
+from processors.shard_content import shard_content
 from processors.status import worker_status
 from processors.worker import Worker
 

@@ -10,14 +10,14 @@ import structlog
 from msgspec import Struct
 
 from hive.errors import ImageError, InputError, MachineError, MetatideError, TopicError
-from processors.bulk import Bulk
+from processors.bulk_replay import Bulk
 from processors.directory import WorkerDirectory
 from processors.group import Group, Membership
 from processors.limits import CHECK_EVERY_S, Allowed, Limits
 from processors.metrics import Metrics
 from processors.shard import Record, Shard, Surroundings
 from processors.signals import Signals
-from processors.topic import Topic, TopicClient
+from processors.topic_client import Topic, TopicClient
 from state.image import Images, Manifest
 from state.records import Scope
 from state.records.signals import AnySignal, Ask

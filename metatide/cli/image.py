@@ -17,7 +17,7 @@ from metatide.kafka import events_topic
 from metatide.members import json_of, members, scheme, worker_client
 from metatide.topic import find_topic
 from processors.directory import WorkerDirectory, worker_path
-from processors.topic import Topic, TopicClient
+from processors.topic_client import Topic, TopicClient
 from state.image import Images, Manifest
 from state.store import MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES

@@ -17,7 +17,7 @@ from metatide.topic import find_topic
 from processors.directory import worker_path
 from processors.rebuild import rebuild_shards
 from processors.replay import Progress
-from processors.topic import Topic, TopicClient
+from processors.topic_client import Topic, TopicClient
 
 MIB = 1 << 20
 

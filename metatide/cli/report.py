@@ -8,7 +8,7 @@ import click
 from metatide.config import Effective, configured
 from metatide.report import page
 from metatide.topic import find_topic
-from processors.topic import TopicClient
+from processors.topic_client import TopicClient
 
 MIB = 1 << 20
 
@@ -31,7 +31,7 @@ def command(effective: Effective, out: Path, parquet: str | None) -> None:
     """
     # Spark takes half a second to import, which only this command needs.
     from metatide.spark.session import session
-    from processors.spark.history import facts
+    from processors.spark.history_rows import facts
     from processors.spark.report import ask
 
     config = effective.config

@@ -3,7 +3,7 @@
 import msgspec
 
 from processors.fold.entries import delete_below, put
-from processors.fold.work import Work
+from processors.fold.working_set import WorkingSet
 from state import keys
 from state.records.actions import DropConstraint, PutConstraints
 from state.records.objects import ConstraintImage
@@ -16,7 +16,7 @@ def constraint_data(image: ConstraintImage) -> bytes:
     return _encode(image.columns)
 
 
-def put_constraints(work: Work, event: int, action: PutConstraints) -> None:
+def put_constraints(work: WorkingSet, event: int, action: PutConstraints) -> None:
     state = work.touch_table(action.table)
     state.detailed = True
     for image in action.constraints:
@@ -24,7 +24,7 @@ def put_constraints(work: Work, event: int, action: PutConstraints) -> None:
         put(work, state.loads, key, event, constraint_data(image))
 
 
-def drop_constraint(work: Work, event: int, action: DropConstraint) -> None:
+def drop_constraint(work: WorkingSet, event: int, action: DropConstraint) -> None:
     state = work.touch_table(action.table)
     prefix = keys.constraint_named(action.table, action.name)
     delete_below(work, state.loads, prefix, event)

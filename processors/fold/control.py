@@ -2,22 +2,22 @@
 
 from processors.fold import doubts, tables
 from processors.fold.lists import Lists
-from processors.fold.work import Work
+from processors.fold.working_set import WorkingSet
 from state.records import Pause, Reset, SetLists
 
 
-def reset(work: Work, record: Reset) -> None:
+def reset(work: WorkingSet, record: Reset) -> None:
     if record.epoch > work.head.epoch:
         doubts.reset(work, record.epoch, record.at)
 
 
-def pause(work: Work, record: Pause) -> None:
+def pause(work: WorkingSet, record: Pause) -> None:
     if record.version > work.head.pause_version:
         work.head.pause_version = record.version
         work.head.paused = record.paused
 
 
-def set_lists(work: Work, record: SetLists) -> None:
+def set_lists(work: WorkingSet, record: SetLists) -> None:
     """What they leave out is deleted; what they let in is unknown up to here."""
     head = work.head
     if record.version <= head.lists_version:

@@ -4,7 +4,7 @@ from hive.names import TableName
 from hive.write_ids.pages import Cold
 from processors.fold.entries import Replaced, clear, delete, put, replace
 from processors.fold.tables import drop_table
-from processors.fold.work import Work
+from processors.fold.working_set import WorkingSet
 from state import keys
 from state.entries import Entry
 from state.loads import Doubt
@@ -13,7 +13,7 @@ from state.records.actions import DropDatabase, PutDatabase
 from state.records.objects import DatabaseName
 
 
-def put_database(work: Work, event: int, action: PutDatabase) -> None:
+def put_database(work: WorkingSet, event: int, action: PutDatabase) -> None:
     name, data = action.database.name, action.database.data
     loads = work.databases_of(name.catalog)
     key = keys.of_database(keys.DATABASE, name)
@@ -26,7 +26,7 @@ def put_database(work: Work, event: int, action: PutDatabase) -> None:
         work.signal(Scope(ScopeKind.DATABASES, TableName(name.catalog, "", "")), event)
 
 
-def drop_database(work: Work, event: int, action: DropDatabase) -> None:
+def drop_database(work: WorkingSet, event: int, action: DropDatabase) -> None:
     """With all that is in it, whatever the log said of each before."""
     key = keys.of_database(keys.DATABASE, action.name)
     delete(work, work.databases_of(action.name.catalog), key, event)
@@ -35,7 +35,7 @@ def drop_database(work: Work, event: int, action: DropDatabase) -> None:
     _drop_names(work, event, action.name)
 
 
-def _drop_names(work: Work, event: int, db: DatabaseName) -> None:
+def _drop_names(work: WorkingSet, event: int, db: DatabaseName) -> None:
     key = keys.of_database(keys.NAMES_LOADS, db)
     loads = work.loads.get(key)
     if loads is None:

@@ -2,7 +2,7 @@
 
 from hive.names import TableName
 from hive.write_ids.pages import Cold
-from processors.fold.work import Work
+from processors.fold.working_set import WorkingSet
 from processors.fold.write_ids import forget
 from state import keys, kv
 from state.loads import Doubt
@@ -10,7 +10,7 @@ from state.records import Scope, ScopeKind
 from state.records.actions import Misnamed, Undecodable
 
 
-def undecodable(work: Work, event: int, action: Undecodable) -> None:
+def undecodable(work: WorkingSet, event: int, action: Undecodable) -> None:
     """An event that can't be read may have done anything to its table, or to any."""
     if action.table is None:
         break_chain(work, event)
@@ -18,12 +18,12 @@ def undecodable(work: Work, event: int, action: Undecodable) -> None:
         _doubt_all_of(work, event, action.table, Doubt.UNDECODABLE)
 
 
-def misnamed(work: Work, event: int, action: Misnamed) -> None:
+def misnamed(work: WorkingSet, event: int, action: Misnamed) -> None:
     """The event may have changed anything of the table, or dropped it."""
     _doubt_all_of(work, event, action.table, Doubt.CONFLICT)
 
 
-def _doubt_all_of(work: Work, event: int, table: TableName, doubt: Doubt) -> None:
+def _doubt_all_of(work: WorkingSet, event: int, table: TableName, doubt: Doubt) -> None:
     """What is known of a table ends, and at the home of its database what is known of its name."""
     if work.table(table) is not None:
         work.doubt_table(table, work.touch_table(table), event, doubt)
@@ -36,7 +36,7 @@ def _doubt_all_of(work: Work, event: int, table: TableName, doubt: Doubt) -> Non
         work.signal(Scope(ScopeKind.NAMES, TableName(table.catalog, table.db, "")), event)
 
 
-def break_chain(work: Work, event: int) -> None:
+def break_chain(work: WorkingSet, event: int) -> None:
     """Nothing is known of what happened up to an event."""
     work.head.floor = event
     for table in list(work.table_names()):
@@ -44,7 +44,7 @@ def break_chain(work: Work, event: int) -> None:
     _ask_for_all(work, event)
 
 
-def reset(work: Work, epoch: int, at: int) -> None:
+def reset(work: WorkingSet, epoch: int, at: int) -> None:
     """Another history begins: its event ids can't be compared with those that were folded."""
     _ask_for_all(work, at)
     head = work.head
@@ -55,7 +55,7 @@ def reset(work: Work, epoch: int, at: int) -> None:
         work.txn.delete_range(kind, kv.after(kind))
 
 
-def _ask_for_all(work: Work, floor: int) -> None:
+def _ask_for_all(work: WorkingSet, floor: int) -> None:
     for table in work.table_names():
         work.signal(Scope(ScopeKind.TABLE, table), floor)
     for prefix, kind in (

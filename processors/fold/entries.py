@@ -13,7 +13,7 @@ before they read; or the image is what we hold already.
 
 from enum import Enum
 
-from processors.fold.work import Work
+from processors.fold.working_set import WorkingSet
 from state import entries, kv
 from state.entries import Entry, Mark
 from state.loads import Loads
@@ -21,7 +21,7 @@ from state.records.objects import fingerprint
 
 
 def put(
-    work: Work,
+    work: WorkingSet,
     loads: Loads,
     key: bytes,
     event: int,
@@ -38,7 +38,7 @@ def put(
     return True
 
 
-def note_order(work: Work, key: bytes, mark: Mark) -> None:
+def note_order(work: WorkingSet, key: bytes, mark: Mark) -> None:
     """The last writer of an entry that reflects more than its event held its row, or didn't."""
     value = work.txn.get(key)
     if value is not None and entries.is_live(value) and value[0] != mark:
@@ -58,7 +58,7 @@ class Replaced(Enum):
 
 
 def replace(
-    work: Work, loads: Loads, key: bytes, event: int, entry: Entry, before: int | None
+    work: WorkingSet, loads: Loads, key: bytes, event: int, entry: Entry, before: int | None
 ) -> Replaced:
     """Writes what an event made of an object, if that is sure to be what is stored.
 
@@ -88,14 +88,14 @@ def _follows(entry: Entry, value: bytes, before: int | None) -> bool:
     return entry.data == data or before == fingerprint(data)
 
 
-def build_on(work: Work, loads: Loads, old: int, event: int) -> None:
+def build_on(work: WorkingSet, loads: Loads, old: int, event: int) -> None:
     """An event changed an entry in part: it isn't better known than it was before."""
     head = work.head
     if loads.cold(head.applied, head.floor) and not loads.tells_alone(old, head.floor):
         loads.newest_row = max(loads.newest_row, event)
 
 
-def delete(work: Work, loads: Loads, key: bytes, event: int) -> None:
+def delete(work: WorkingSet, loads: Loads, key: bytes, event: int) -> None:
     """An event deleted an object; what reflects the event stays."""
     if loads.knows(event) or (loads.may_include(event) and reflects(work, key, event)):
         return
@@ -105,7 +105,7 @@ def delete(work: Work, loads: Loads, key: bytes, event: int) -> None:
         work.txn.put(key, entries.tombstone(event))
 
 
-def delete_below(work: Work, loads: Loads, prefix: bytes, event: int) -> bool:
+def delete_below(work: WorkingSet, loads: Loads, prefix: bytes, event: int) -> bool:
     """An event deleted all objects below a prefix; True when there were some.
 
     While a load is open the prefix itself becomes a tombstone for rows that it may still bring.
@@ -122,7 +122,7 @@ def delete_below(work: Work, loads: Loads, prefix: bytes, event: int) -> bool:
     return found
 
 
-def clear(work: Work, loads: Loads, prefix: bytes, event: int) -> None:
+def clear(work: WorkingSet, loads: Loads, prefix: bytes, event: int) -> None:
     """Deletes everything below a prefix that is older than an event which raises the floor.
 
     The floor keeps older rows out, so no tombstones are needed; and where no load reads beyond
@@ -139,7 +139,7 @@ def clear(work: Work, loads: Loads, prefix: bytes, event: int) -> None:
 
 
 def put_row(
-    work: Work,
+    work: WorkingSet,
     key: bytes,
     lo: int,
     data: bytes,
@@ -165,14 +165,14 @@ def put_row(
     return True
 
 
-def sweep(work: Work, prefix: bytes, lo: int) -> None:
+def sweep(work: WorkingSet, prefix: bytes, lo: int) -> None:
     """The end of a load: deletes what it would have brought and didn't, and tombstones."""
     for key, value in kv.scan_prefix(work.txn, prefix):
         if entries.event_of(value) < lo or not entries.is_live(value):
             work.txn.delete(key)
 
 
-def reflects(work: Work, key: bytes, event: int) -> bool:
+def reflects(work: WorkingSet, key: bytes, event: int) -> bool:
     """Whether an entry is of this event or of a later one."""
     value = work.txn.get(key)
     return value is not None and entries.event_of(value) >= event

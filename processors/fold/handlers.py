@@ -17,12 +17,12 @@ from processors.fold import (
     tables,
     write_ids,
 )
-from processors.fold.work import Work
+from processors.fold.working_set import WorkingSet
 from state import records
 from state.records import actions
 from state.records.objects import TableImage
 
-ACTIONS: Final[dict[type, Callable[[Work, int, Any], None]]] = {
+ACTIONS: Final[dict[type, Callable[[WorkingSet, int, Any], None]]] = {
     actions.CreateTable: tables.create,
     actions.AlterTable: tables.alter,
     actions.RenameTable: tables.rename,
@@ -49,13 +49,13 @@ ACTIONS: Final[dict[type, Callable[[Work, int, Any], None]]] = {
     actions.Misnamed: doubts.misnamed,
 }
 
-ANY_EPOCH: Final[dict[type, Callable[[Work, Any], None]]] = {
+ANY_EPOCH: Final[dict[type, Callable[[WorkingSet, Any], None]]] = {
     records.Reset: control.reset,
     records.SetLists: control.set_lists,
     records.Pause: control.pause,
 }
 
-SAME_EPOCH: Final[dict[type, Callable[[Work, Any], None]]] = {
+SAME_EPOCH: Final[dict[type, Callable[[WorkingSet, Any], None]]] = {
     records.ResetTable: tables.reset,
     records.LoadBegin: loads.begin,
     records.LoadRows: loads.rows,
@@ -70,7 +70,7 @@ OF_NAMES_TOO: Final = frozenset([actions.RenameTable, actions.Undecodable, actio
 tables, cached or not."""
 
 
-def act(work: Work, event: int, action: actions.AnyAction) -> None:
+def act(work: WorkingSet, event: int, action: actions.AnyAction) -> None:
     """Folds one action, unless its table isn't cached."""
     kind = type(action)
     if not work.lists.open and kind not in OF_NAMES_TOO:

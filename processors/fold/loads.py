@@ -10,12 +10,12 @@ from typing import Any, Final, NamedTuple
 from hive.names import TableName
 from processors.fold import partitions, statistics, tables
 from processors.fold.constraints import constraint_data
-from processors.fold.deferred import take_deferred
+from processors.fold.deferred_events import take_deferred
 from processors.fold.entries import put_row, sweep
 from processors.fold.names import name_data
 from processors.fold.objects import settle
 from processors.fold.statistics import statistics_data, statistics_guard, statistics_key
-from processors.fold.work import Work
+from processors.fold.working_set import WorkingSet
 from processors.fold.write_ids import merge
 from state import keys
 from state.loads import Doubt, EndedLoad, Loads
@@ -23,7 +23,7 @@ from state.records import LoadBegin, LoadEnd, LoadRows, Rows, Scope, ScopeKind, 
 from state.records.objects import DatabaseName, WriteIdsImage
 from state.tables import UNKNOWN_IDS, TableState
 
-DEFERRED: Final[dict[type, Callable[[Work, int, Any], None]]] = {
+DEFERRED: Final[dict[type, Callable[[WorkingSet, int, Any], None]]] = {
     actions.AlterTable: tables.change,
     actions.AlterPartition: partitions.change_partition,
     actions.PutPartitions: partitions.change_partitions,
@@ -41,7 +41,7 @@ class Target(NamedTuple):
     table: TableState | None = None
 
 
-def begin(work: Work, record: LoadBegin) -> None:
+def begin(work: WorkingSet, record: LoadBegin) -> None:
     scope = record.scope
     if scope.kind is ScopeKind.OBJECTS:
         return
@@ -56,7 +56,7 @@ def begin(work: Work, record: LoadBegin) -> None:
         work.write_ids(scope.name).begin_load(work.head.applied)
 
 
-def rows(work: Work, record: LoadRows) -> None:
+def rows(work: WorkingSet, record: LoadRows) -> None:
     target = _open_target(work, record)
     if target is None:
         return
@@ -83,7 +83,7 @@ def rows(work: Work, record: LoadRows) -> None:
                 )
 
 
-def end(work: Work, record: LoadEnd) -> None:
+def end(work: WorkingSet, record: LoadEnd) -> None:
     target = _open_target(work, record)
     if target is None:
         return
@@ -117,7 +117,7 @@ def end(work: Work, record: LoadEnd) -> None:
 
 
 def _end_write_ids(
-    work: Work, record: LoadEnd, state: TableState, image: WriteIdsImage | None
+    work: WorkingSet, record: LoadEnd, state: TableState, image: WriteIdsImage | None
 ) -> None:
     name = record.scope.name
     ids = work.write_ids(name)
@@ -135,7 +135,7 @@ def _is_table(scope: Scope) -> bool:
     return scope.kind in (ScopeKind.TABLE, ScopeKind.WRITE_IDS)
 
 
-def _target(work: Work, scope: Scope) -> Target:
+def _target(work: WorkingSet, scope: Scope) -> Target:
     name = scope.name
     match scope.kind:
         case ScopeKind.TABLE:
@@ -156,7 +156,7 @@ def _target(work: Work, scope: Scope) -> Target:
             raise AssertionError("objects are reread, they have no loads")
 
 
-def _open_target(work: Work, record: LoadRows | LoadEnd) -> Target | None:
+def _open_target(work: WorkingSet, record: LoadRows | LoadEnd) -> Target | None:
     """The target, if it is this load that is open."""
     if record.scope.kind is ScopeKind.OBJECTS:
         return None
@@ -167,7 +167,9 @@ def _open_target(work: Work, record: LoadRows | LoadEnd) -> Target | None:
     return target if opened is not None and opened.id == record.load else None
 
 
-def _put_table_rows(work: Work, name: TableName, state: TableState, lo: int, rows: Rows) -> None:
+def _put_table_rows(
+    work: WorkingSet, name: TableName, state: TableState, lo: int, rows: Rows
+) -> None:
     for table in rows.tables:
         if put_row(work, keys.of_table(keys.TABLE, name), lo, table.data, table.write_id):
             state.describe(table)
@@ -194,7 +196,7 @@ def _put_table_rows(work: Work, name: TableName, state: TableState, lo: int, row
         put_row(work, key, lo, constraint_data(constraint), guard=guard)
 
 
-def _put_name_rows(work: Work, db: DatabaseName, lo: int, rows: Rows) -> None:
+def _put_name_rows(work: WorkingSet, db: DatabaseName, lo: int, rows: Rows) -> None:
     for image in rows.names:
         put_row(work, keys.name(db, image.table), lo, name_data(image))
     for function in rows.functions:

@@ -4,7 +4,7 @@ import msgspec
 
 from hive.names import TableName
 from processors.fold.entries import clear, delete, put, reflects
-from processors.fold.work import Work
+from processors.fold.working_set import WorkingSet
 from state import entries, keys
 from state.loads import Doubt, Loads
 from state.records import Scope, ScopeKind
@@ -19,14 +19,14 @@ def name_data(image: NameImage) -> bytes:
     return _encode((image.type, image.owner, image.comment))
 
 
-def create_names(work: Work, event: int, action: CreateNames) -> None:
+def create_names(work: WorkingSet, event: int, action: CreateNames) -> None:
     loads = work.names_of(action.db)
     for kind in keys.OF_NAMES:
         clear(work, loads, keys.of_database(kind, action.db), event)
     loads.created(event)
 
 
-def put_name(work: Work, event: int, action: PutName) -> None:
+def put_name(work: WorkingSet, event: int, action: PutName) -> None:
     key, data = keys.name(action.db, action.name.table), name_data(action.name)
     loads = work.names_of(action.db)
     if not action.altered or _is_sure(work, loads, event, action, data):
@@ -39,7 +39,7 @@ def put_name(work: Work, event: int, action: PutName) -> None:
     work.signal(Scope(ScopeKind.NAMES, TableName(action.db.catalog, action.db.db, "")), event)
 
 
-def _is_sure(work: Work, loads: Loads, event: int, action: PutName, data: bytes) -> bool:
+def _is_sure(work: WorkingSet, loads: Loads, event: int, action: PutName, data: bytes) -> bool:
     """Whether the writer of an alter is sure to have read the line that is held, or its image is
     not news: a load reflects the event, or that is what is held."""
     if loads.knows(event) or reflects(work, keys.name(action.db, action.name.table), event):
@@ -54,14 +54,14 @@ def _is_sure(work: Work, loads: Loads, event: int, action: PutName, data: bytes)
     return entries.data_of(held) == name_data(action.before)
 
 
-def drop_name(work: Work, event: int, action: DropName) -> None:
+def drop_name(work: WorkingSet, event: int, action: DropName) -> None:
     delete(work, work.names_of(action.db), keys.name(action.db, action.table), event)
 
 
-def put_function(work: Work, event: int, action: PutFunction) -> None:
+def put_function(work: WorkingSet, event: int, action: PutFunction) -> None:
     key = keys.function(action.db, action.function.name)
     put(work, work.names_of(action.db), key, event, action.function.data)
 
 
-def drop_function(work: Work, event: int, action: DropFunction) -> None:
+def drop_function(work: WorkingSet, event: int, action: DropFunction) -> None:
     delete(work, work.names_of(action.db), keys.function(action.db, action.function), event)

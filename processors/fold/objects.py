@@ -1,7 +1,7 @@
 """Single objects of a table that events left in doubt, and the rereads that bring them back."""
 
 from processors.fold.entries import delete_below
-from processors.fold.work import Work
+from processors.fold.working_set import WorkingSet
 from state import entries, keys
 from state.entries import Mark
 from state.records import Reread
@@ -15,7 +15,7 @@ def settle(state: TableState, lo: int) -> None:
             del state.doubtful[values]
 
 
-def reread(work: Work, record: Reread) -> None:
+def reread(work: WorkingSet, record: Reread) -> None:
     """Puts rows in the place of objects that are in doubt since an event that they reflect."""
     name = record.table
     known = work.table(name)

@@ -2,9 +2,9 @@
 
 from hive.names import TableName
 from hive.thrift.splice import lacking_serde_details, lacks_serde_details
-from processors.fold.deferred import defer
+from processors.fold.deferred_events import defer
 from processors.fold.entries import Replaced, delete, delete_below, put, reflects, replace
-from processors.fold.work import Work
+from processors.fold.working_set import WorkingSet
 from processors.fold.write_ids import note_write
 from state import entries, keys
 from state.entries import Entry, Mark
@@ -14,7 +14,7 @@ from state.records.objects import PartitionImage
 from state.tables import TableState
 
 
-def put_partitions(work: Work, event: int, action: PutPartitions) -> None:
+def put_partitions(work: WorkingSet, event: int, action: PutPartitions) -> None:
     name = action.table
     state = work.touch_table(name)
     if action.added:
@@ -24,7 +24,7 @@ def put_partitions(work: Work, event: int, action: PutPartitions) -> None:
     note_write(work, name, state, event, action.write_id)
 
 
-def _add_partitions(work: Work, event: int, action: PutPartitions) -> None:
+def _add_partitions(work: WorkingSet, event: int, action: PutPartitions) -> None:
     """They weren't there before, so whoever changes them from here on has read them so."""
     name = action.table
     state = work.touch_table(name)
@@ -46,7 +46,7 @@ def _add_partitions(work: Work, event: int, action: PutPartitions) -> None:
         )
 
 
-def change_partitions(work: Work, event: int, action: PutPartitions) -> None:
+def change_partitions(work: WorkingSet, event: int, action: PutPartitions) -> None:
     """What ALTER_PARTITIONS does: the event doesn't tell what its writer had read, but that it held
     the rows of the partitions."""
     name = action.table
@@ -62,7 +62,7 @@ def change_partitions(work: Work, event: int, action: PutPartitions) -> None:
         _doubt_unless_known(work, name, state, event, partition.values, replaced, ordered=True)
 
 
-def alter_partition(work: Work, event: int, action: AlterPartition) -> None:
+def alter_partition(work: WorkingSet, event: int, action: AlterPartition) -> None:
     name = action.table
     state = work.touch_table(name)
     if action.old != action.partition.values:
@@ -72,7 +72,7 @@ def alter_partition(work: Work, event: int, action: AlterPartition) -> None:
     note_write(work, name, state, event, action.write_id)
 
 
-def change_partition(work: Work, event: int, action: AlterPartition) -> None:
+def change_partition(work: WorkingSet, event: int, action: AlterPartition) -> None:
     """What an alter does to a partition that keeps its values."""
     name, partition = action.table, action.partition
     state = work.touch_table(name)
@@ -84,7 +84,7 @@ def change_partition(work: Work, event: int, action: AlterPartition) -> None:
 
 
 def _doubt_unless_known(
-    work: Work,
+    work: WorkingSet,
     name: TableName,
     state: TableState,
     event: int,
@@ -101,7 +101,7 @@ def _doubt_unless_known(
         work.doubt_object(name, state, event, values, ordered=ordered)
 
 
-def drop_partitions(work: Work, event: int, action: DropPartitions) -> None:
+def drop_partitions(work: WorkingSet, event: int, action: DropPartitions) -> None:
     name = action.table
     state = work.touch_table(name)
     watched = state.detailed or state.loads.open is not None
@@ -114,7 +114,7 @@ def drop_partitions(work: Work, event: int, action: DropPartitions) -> None:
     note_write(work, name, state, event)
 
 
-def _rename_partition(work: Work, event: int, action: AlterPartition) -> None:
+def _rename_partition(work: WorkingSet, event: int, action: AlterPartition) -> None:
     """A partition has other values from this event on; its statistics may have moved or not.
 
     A load may have read it under the old values, the new ones, both or neither.
@@ -141,7 +141,7 @@ def _rename_partition(work: Work, event: int, action: AlterPartition) -> None:
         delete(work, loads, key, event)
 
 
-def _as_marked(work: Work, key: bytes, data: bytes) -> bytes:
+def _as_marked(work: WorkingSet, key: bytes, data: bytes) -> bytes:
     """Altered with others, a partition keeps what a serde has beside all that is listed."""
     old = work.txn.get(key)
     marked = old is not None and lacks_serde_details(old)
@@ -152,7 +152,7 @@ def _entry(event: int, partition: PartitionImage) -> Entry:
     return Entry(event, partition.data, partition.write_id, partition.columns_hash)
 
 
-def _columns_are(work: Work, key: bytes, event: int, partition: PartitionImage) -> bool:
+def _columns_are(work: WorkingSet, key: bytes, event: int, partition: PartitionImage) -> bool:
     """Whether the partition had these columns before the event, as far as is known."""
     old = work.txn.get(key)
     if old is None or not entries.is_live(old):
@@ -161,7 +161,12 @@ def _columns_are(work: Work, key: bytes, event: int, partition: PartitionImage) 
 
 
 def _end_statistics(
-    work: Work, name: TableName, state: TableState, event: int, values: tuple[str, ...], added: bool
+    work: WorkingSet,
+    name: TableName,
+    state: TableState,
+    event: int,
+    values: tuple[str, ...],
+    added: bool,
 ) -> None:
     """The statistics of a partition end here: known to be none when it was added or dropped,
     and otherwise unknown, unless it had none to be changed."""

@@ -5,7 +5,7 @@ import msgspec
 from processors.fold import doubts
 from processors.fold.handlers import ANY_EPOCH, SAME_EPOCH, act
 from processors.fold.signals import Signal
-from processors.fold.work import Work
+from processors.fold.working_set import WorkingSet
 from state import keys, kv
 from state.kv import Transaction
 from state.records import AnyRecord, Change
@@ -24,7 +24,7 @@ class Fold:
     """
 
     def __init__(self, txn: Transaction) -> None:
-        self._work = Work(txn)
+        self._work = WorkingSet(txn)
 
     @property
     def epoch(self) -> int:

@@ -10,9 +10,9 @@ from hive.thrift.binary import decode
 from hive.thrift.binary import replaced as replaced_fields
 from hive.thrift.structs import PARTITION
 from hive.thrift.view import View
-from processors.fold.deferred import defer
+from processors.fold.deferred_events import defer
 from processors.fold.entries import Replaced, delete, delete_below, put, replace
-from processors.fold.work import Work
+from processors.fold.working_set import WorkingSet
 from processors.fold.write_ids import note_write
 from state import entries, keys
 from state.entries import Entry, Mark
@@ -44,7 +44,7 @@ def statistics_data(image: ColumnStatisticsImage) -> bytes:
     return image.last_analyzed.to_bytes(_ANALYZED_BYTES, signed=True) + image.data
 
 
-def put_table_statistics(work: Work, event: int, action: PutTableStatistics) -> None:
+def put_table_statistics(work: WorkingSet, event: int, action: PutTableStatistics) -> None:
     name = action.table
     state = work.touch_table(name)
     _put_columns(work, name, state, event, action.columns)
@@ -53,7 +53,7 @@ def put_table_statistics(work: Work, event: int, action: PutTableStatistics) -> 
     note_write(work, name, state, event, action.write_id)
 
 
-def change_table(work: Work, event: int, action: PutTableStatistics) -> None:
+def change_table(work: WorkingSet, event: int, action: PutTableStatistics) -> None:
     """What new statistics change in the table itself."""
     name, image = action.table, action.image
     state = work.touch_table(name)
@@ -66,7 +66,7 @@ def change_table(work: Work, event: int, action: PutTableStatistics) -> None:
         work.doubt_statistics(name, state, event, Doubt.CONFLICT)
 
 
-def put_partition_statistics(work: Work, event: int, action: PutPartitionStatistics) -> None:
+def put_partition_statistics(work: WorkingSet, event: int, action: PutPartitionStatistics) -> None:
     name = action.table
     state = work.touch_table(name)
     _put_columns(work, name, state, event, action.columns)
@@ -75,7 +75,7 @@ def put_partition_statistics(work: Work, event: int, action: PutPartitionStatist
     note_write(work, name, state, event, action.write_id)
 
 
-def change_partition(work: Work, event: int, action: PutPartitionStatistics) -> None:
+def change_partition(work: WorkingSet, event: int, action: PutPartitionStatistics) -> None:
     """What new statistics change in the partition itself."""
     name = action.table
     state = work.touch_table(name)
@@ -116,7 +116,7 @@ def _with_statistics(stored: Entry, event: int, action: PutPartitionStatistics) 
 
 
 def _doubt_partition(
-    work: Work, name: TableName, state: TableState, event: int, values: tuple[str, ...]
+    work: WorkingSet, name: TableName, state: TableState, event: int, values: tuple[str, ...]
 ) -> None:
     """Its statistics may be those of another partition of this name, which was dropped."""
     delete_below(work, state.loads, statistics_guard(name, values), event + 1)
@@ -124,7 +124,7 @@ def _doubt_partition(
     work.doubt_statistics(name, state, event, Doubt.CONFLICT)
 
 
-def drop_statistics(work: Work, event: int, action: DropStatistics) -> None:
+def drop_statistics(work: WorkingSet, event: int, action: DropStatistics) -> None:
     """The log doesn't say of which engine: nothing is known of what is left."""
     name = action.table
     state = work.touch_table(name)
@@ -134,7 +134,7 @@ def drop_statistics(work: Work, event: int, action: DropStatistics) -> None:
 
 
 def _put_columns(
-    work: Work,
+    work: WorkingSet,
     name: TableName,
     state: TableState,
     event: int,
@@ -154,7 +154,7 @@ def _put_columns(
 
 
 def _is_whole(
-    work: Work, key: bytes, event: int, image: ColumnStatisticsImage, known: bool
+    work: WorkingSet, key: bytes, event: int, image: ColumnStatisticsImage, known: bool
 ) -> bool:
     """Whether the event tells all that is stored now: fields that it doesn't set stay as they
     were, so what was before must be known, and must not have more of them."""

@@ -2,9 +2,9 @@
 
 from hive.names import TableName
 from hive.write_ids.pages import Cold
-from processors.fold.deferred import defer
+from processors.fold.deferred_events import defer
 from processors.fold.entries import Replaced, clear, put, replace
-from processors.fold.work import Work
+from processors.fold.working_set import WorkingSet
 from processors.fold.write_ids import forget, note_write
 from state import keys, kv
 from state.entries import Entry
@@ -14,7 +14,7 @@ from state.records.actions import AlterTable, CreateTable, DropTable, RenameTabl
 from state.tables import TABLE_ROW, FormerName, TableState
 
 
-def create(work: Work, event: int, action: CreateTable) -> None:
+def create(work: WorkingSet, event: int, action: CreateTable) -> None:
     name = action.table.name
     state = work.touch_table(name)
     _clear(work, name, state, event, keys.OF_TABLE)
@@ -30,7 +30,7 @@ def create(work: Work, event: int, action: CreateTable) -> None:
     note_write(work, name, state, event, action.table.write_id)
 
 
-def alter(work: Work, event: int, action: AlterTable) -> None:
+def alter(work: WorkingSet, event: int, action: AlterTable) -> None:
     name = action.table.name
     state = work.touch_table(name)
     if not defer(work, name, state, event, action):
@@ -38,7 +38,7 @@ def alter(work: Work, event: int, action: AlterTable) -> None:
     note_write(work, name, state, event, action.table.write_id)
 
 
-def change(work: Work, event: int, action: AlterTable) -> None:
+def change(work: WorkingSet, event: int, action: AlterTable) -> None:
     """What an alter does to a table and to what hangs on it."""
     image = action.table
     name = image.name
@@ -62,7 +62,7 @@ def change(work: Work, event: int, action: AlterTable) -> None:
         work.doubt_statistics(name, state, event, Doubt.TRUNCATED)
 
 
-def rename(work: Work, event: int, action: RenameTable) -> None:
+def rename(work: WorkingSet, event: int, action: RenameTable) -> None:
     name = action.table.name
     if action.sides & Side.OLD:
         drop_table(work, event, action.old, Cold.RENAMED)
@@ -77,11 +77,11 @@ def rename(work: Work, event: int, action: RenameTable) -> None:
         work.doubt_table(name, state, event, Doubt.RENAMED)
 
 
-def drop(work: Work, event: int, action: DropTable) -> None:
+def drop(work: WorkingSet, event: int, action: DropTable) -> None:
     drop_table(work, event, action.table, Cold.DROPPED)
 
 
-def drop_table(work: Work, event: int, name: TableName, reason: Cold) -> None:
+def drop_table(work: WorkingSet, event: int, name: TableName, reason: Cold) -> None:
     """Nothing of this name is left after the event; what a load read later stays."""
     if work.table(name) is None:
         return
@@ -101,7 +101,7 @@ def drop_table(work: Work, event: int, name: TableName, reason: Cold) -> None:
         loads.raise_floor(event, Doubt.DROPPED)
 
 
-def forget_table(work: Work, name: TableName) -> None:
+def forget_table(work: WorkingSet, name: TableName) -> None:
     """Deletes all that is known under a name."""
     state = work.touch_table(name)
     for loads in (state.loads, state.ids_loads):
@@ -114,7 +114,7 @@ def forget_table(work: Work, name: TableName) -> None:
     work.forget_table(name)
 
 
-def reset(work: Work, record: ResetTable) -> None:
+def reset(work: WorkingSet, record: ResetTable) -> None:
     """An operator doubts a table: all of it goes, and what an open load would bring.
 
     What is wrong in it may be as new as the last event, so it can't be told from what isn't.
@@ -131,13 +131,13 @@ def reset(work: Work, record: ResetTable) -> None:
 
 
 def _clear(
-    work: Work, name: TableName, state: TableState, event: int, kinds: tuple[bytes, ...]
+    work: WorkingSet, name: TableName, state: TableState, event: int, kinds: tuple[bytes, ...]
 ) -> None:
     for kind in kinds:
         clear(work, state.loads, keys.of_table(kind, name), event)
 
 
-def _bare(work: Work, state: TableState) -> bool:
+def _bare(work: WorkingSet, state: TableState) -> bool:
     """Whether all is known and there is nothing below the table that could be rewritten."""
     warm = state.cold(work.head.applied, work.head.floor) is None
     return warm and not state.partitioned and not state.detailed

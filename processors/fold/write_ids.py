@@ -4,7 +4,7 @@ import msgspec
 
 from hive.names import TableName
 from hive.write_ids.pages import Cold, Ended, Loaded
-from processors.fold.work import Work
+from processors.fold.working_set import WorkingSet
 from state import keys, kv
 from state.records import OpenTransactions, Scope, ScopeKind
 from state.records.actions import AbortTxn, AllocateWriteIds, CommitTxn
@@ -35,7 +35,7 @@ _decode_tables = msgspec.msgpack.Decoder(list[TableName]).decode
 _decode_ended = msgspec.msgpack.Decoder(EndedTxn).decode
 
 
-def allocate(work: Work, event: int, action: AllocateWriteIds) -> None:
+def allocate(work: WorkingSet, event: int, action: AllocateWriteIds) -> None:
     state = work.touch_table(action.table)
     ids = work.write_ids(action.table)
     was_cold = ids.cold
@@ -48,16 +48,16 @@ def allocate(work: Work, event: int, action: AllocateWriteIds) -> None:
     _signal_if_cold(work, action.table, event)
 
 
-def commit(work: Work, event: int, action: CommitTxn) -> None:
+def commit(work: WorkingSet, event: int, action: CommitTxn) -> None:
     _end(work, event, action.txn, committed=True, pairs=action.pairs)
 
 
-def abort(work: Work, event: int, action: AbortTxn) -> None:
+def abort(work: WorkingSet, event: int, action: AbortTxn) -> None:
     _end(work, event, action.txn, committed=False, pairs=None)
 
 
 def note_write(
-    work: Work, table: TableName, state: TableState, event: int, write_id: int = 0
+    work: WorkingSet, table: TableName, state: TableState, event: int, write_id: int = 0
 ) -> None:
     """An event wrote to a table: whoever reads by write ids must know how that write ends."""
     ids = work.write_ids(table)
@@ -77,12 +77,12 @@ def note_write(
         state.pending_upto = max(state.pending_upto, ids.hwm)
 
 
-def forget(work: Work, table: TableName, event: int, reason: Cold) -> None:
+def forget(work: WorkingSet, table: TableName, event: int, reason: Cold) -> None:
     """What is known of a table's write ids ends at this event."""
     work.write_ids(table).forget(event, reason)
 
 
-def compare_open(work: Work, record: OpenTransactions) -> None:
+def compare_open(work: WorkingSet, record: OpenTransactions) -> None:
     """Transactions that we hold and the metastore doesn't ended without an event."""
     if record.at > work.head.applied:
         return
@@ -99,7 +99,7 @@ def compare_open(work: Work, record: OpenTransactions) -> None:
 
 
 def merge(
-    work: Work, table: TableName, state: TableState, image: WriteIdsImage, lo: int, hi: int
+    work: WorkingSet, table: TableName, state: TableState, image: WriteIdsImage, lo: int, hi: int
 ) -> None:
     """A load brought the write ids; what happened since it began is on top of them."""
     ids = work.write_ids(table)
@@ -120,7 +120,7 @@ def merge(
 
 
 def _end(
-    work: Work,
+    work: WorkingSet,
     event: int,
     txn: int,
     *,
@@ -146,7 +146,7 @@ def _end(
 
 
 def _keep_end(
-    work: Work,
+    work: WorkingSet,
     event: int,
     txn: int,
     committed: bool,
@@ -157,7 +157,7 @@ def _keep_end(
         work.txn.put(keys.ended_txn(txn), _encode(EndedTxn(event, committed, pairs)))
 
 
-def _hold(work: Work, txn: int, table: TableName) -> None:
+def _hold(work: WorkingSet, txn: int, table: TableName) -> None:
     key = keys.txn(txn)
     held = work.txn.get(key)
     tables = [] if held is None else _decode_tables(held)
@@ -171,6 +171,6 @@ def _ids_in(pairs: Pairs | None, table: TableName) -> frozenset[int] | None:
     return frozenset(write_id for db, write_id in pairs if db == table.db)
 
 
-def _signal_if_cold(work: Work, table: TableName, event: int) -> None:
+def _signal_if_cold(work: WorkingSet, table: TableName, event: int) -> None:
     if work.write_ids(table).cold:
         work.signal(Scope(ScopeKind.WRITE_IDS, table), event)

@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 from pyspark import SparkContext
 
-from processors.reader import TopicReader
 from processors.replay import replay
 from processors.spark.scratch import scratch
 from processors.spark.task import telling
-from processors.topic import Topic
+from processors.topic_client import Topic
+from processors.topic_reader import TopicReader
 from state.image import Images
 from state.store import MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES

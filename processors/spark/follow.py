@@ -15,13 +15,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from processors.applier import Applier
-from processors.reader import TopicReader
 from processors.replay import replay
 from processors.spark.build import Built, Place, publish
-from processors.spark.kafka import source_options
-from processors.spark.kept import kept_store
+from processors.spark.executor_store import kept_store
+from processors.spark.kafka_source import source_options
 from processors.spark.task import telling
-from processors.topic import Bounds, Topic
+from processors.topic_client import Bounds, Topic
+from processors.topic_reader import TopicReader
 from state.image import Images
 from state.store import MemoryBudget, Store
 

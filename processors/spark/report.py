@@ -70,7 +70,7 @@ QUESTIONS: Final = (
 )
 
 
-class Answer(NamedTuple):
+class ReportResult(NamedTuple):
     """The rows that answer a question."""
 
     title: str
@@ -78,7 +78,7 @@ class Answer(NamedTuple):
     rows: list[tuple[Any, ...]]
 
 
-def ask(session: SparkSession, facts: DataFrame, parquet: str) -> list[Answer]:
+def ask(session: SparkSession, facts: DataFrame, parquet: str) -> list[ReportResult]:
     """Writes the views as Parquet below a URL, and answers from there: the topic is read once."""
     facts.write.mode("overwrite").parquet(f"{parquet}/facts")
     session.read.parquet(f"{parquet}/facts").createOrReplaceTempView("facts")
@@ -89,5 +89,5 @@ def ask(session: SparkSession, facts: DataFrame, parquet: str) -> list[Answer]:
     for question in QUESTIONS:
         found = session.sql(question.statement)
         rows = [tuple(row) for row in found.collect()]
-        answers.append(Answer(question.title, found.columns, rows))
+        answers.append(ReportResult(question.title, found.columns, rows))
     return answers

@@ -16,8 +16,8 @@ import sqlalchemy as sa
 from metatide.demo.store import Store as Database
 from metatide.imaged import ImagedShards
 from metatide.stack.machine import LOOPBACK, free_port
-from processors.reader import TopicReader
 from processors.replay import replay
+from processors.topic_reader import TopicReader
 from state.image import Images
 from state.records import AnyRecord, Change
 from state.records.actions import PutDatabase

@@ -15,7 +15,7 @@ from connectors.translate import translate
 from hive.errors import TopicError
 from hive.events.decode import decode
 from hive.events.row import row_from_json
-from processors.topic import QUIET, Topic, TopicClient
+from processors.topic_client import QUIET, Topic, TopicClient
 from state.records import AnyRecord, Change, encode
 from state.records.parts import split
 

@@ -22,7 +22,7 @@ from hive.reader.snapshot import open_snapshot
 from hive.reader.tables import named, read_tables
 from hive.schema import Version
 from metatide.stack.database import make_engine
-from processors.topic import TopicClient
+from processors.topic_client import TopicClient
 from processors.worker import Worker
 from state.records import Scope, ScopeKind
 from state.records.routing import table_shard

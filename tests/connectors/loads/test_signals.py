@@ -17,7 +17,7 @@ from metatide.demo.bulk import fill
 from metatide.demo.options import Size
 from metatide.demo.store import Store
 from metatide.demo.workload import Style, Workload
-from processors.topic import TopicClient
+from processors.topic_client import TopicClient
 from processors.worker import Worker
 from state.records import Scope, ScopeKind
 from state.records.routing import table_shard

@@ -18,7 +18,7 @@ from connectors.sql_source import SqlSource
 from metatide.cli import root
 from metatide.config import load
 from metatide.demo.store import Store
-from processors.topic import TopicClient
+from processors.topic_client import TopicClient
 from state.image.manifest import Manifest, encode
 from state.store import Position
 from tests.connectors.running import connecting, new_topic, until

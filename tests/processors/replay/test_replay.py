@@ -10,9 +10,9 @@ from confluent_kafka.admin import AdminClient
 
 from hive.errors import TopicError
 from processors.fold import Fold
-from processors.reader import TopicReader
 from processors.replay import Progress, rebuild, replay
-from processors.topic import QUIET, Topic, TopicClient
+from processors.topic_client import QUIET, Topic, TopicClient
+from processors.topic_reader import TopicReader
 from state import digest
 from state.loads import Cold
 from state.records import AnyRecord, Change

@@ -12,7 +12,7 @@ from metatide.cli.digest import _digests
 from processors.directory import WorkerDirectory
 from processors.spark import build
 from processors.spark.build import Place, build_images
-from processors.topic import Topic
+from processors.topic_client import Topic
 from state.image import Images, Manifest
 from state.records import AnyRecord
 from state.store import MemoryBudget

@@ -17,7 +17,7 @@ from metatide.cli.digest import _digests
 from metatide.spark.shipped import archive
 from metatide.stack.machine import LOOPBACK, free_port, is_free
 from processors.replay import rebuild
-from processors.topic import Topic
+from processors.topic_client import Topic
 from state.image import Images
 from state.store import MemoryBudget
 from tests.support.processes import die_with_parent

@@ -21,8 +21,8 @@ from click.testing import CliRunner
 from metatide.cli import root
 from metatide.cli.digest import _digests
 from processors.replay import rebuild
-from processors.spark import kept
-from processors.topic import Topic
+from processors.spark import executor_store
+from processors.topic_client import Topic
 from state.image import Images, repository
 from state.records import AnyRecord
 from state.store import MemoryBudget
@@ -102,7 +102,7 @@ class TestOnce:
         """The store that is kept is lost, then damaged: the image takes its place."""
 
         def folder(_: int) -> str:
-            return str(kept._folder(topic))
+            return str(executor_store._folder(topic))
 
         write(topic, records, 0, 100)
         once(topic, tmp_path)

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from processors.topic import Topic
+from processors.topic_client import Topic
 from processors.worker import Worker, WorkerSettings
 
 PATIENCE_S = 60.0

@@ -14,7 +14,7 @@ import pytest
 
 from metatide.cli.digest import _digests
 from processors.replay import rebuild
-from processors.topic import TopicClient
+from processors.topic_client import TopicClient
 from state.records import encode
 from state.store import MemoryBudget
 from tests.processors.worker.faults import Cluster

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from metatide.cli import root
 from metatide.cli.digest import _digests
 from processors.replay import rebuild
-from processors.topic import Topic
+from processors.topic_client import Topic
 from state.records import AnyRecord, LoadEnd
 from state.records.actions import AbortTxn, CommitTxn, DropTable, RenameTable
 from state.store import MemoryBudget

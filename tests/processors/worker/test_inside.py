@@ -12,7 +12,7 @@ from confluent_kafka import Consumer, TopicPartition
 from hive.errors import RecordFormatError
 from hive.names import TableName
 from processors.shard import Record
-from processors.topic import QUIET, Topic
+from processors.topic_client import QUIET, Topic
 from processors.worker import Worker
 from state import keys
 from state.records import (

@@ -15,7 +15,7 @@ from processors.limits import Allowed
 from processors.phases import Phase
 from processors.replay import rebuild
 from processors.status import worker_status
-from processors.topic import Topic
+from processors.topic_client import Topic
 from state.records import AnyRecord, Change
 from state.records.actions import CreateTable, PutPartitions
 from state.records.objects import PartitionImage, TableImage

@@ -9,7 +9,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 from metatide.cli.digest import _digests
 from processors.replay import rebuild
-from processors.topic import QUIET, Topic
+from processors.topic_client import QUIET, Topic
 from state.records import AnyRecord, Change
 from state.store import MemoryBudget
 from tests.support.tables import Metastore

@@ -7,9 +7,9 @@ from threading import Event, local
 from typing import Final, TypeVar
 
 from hive.errors import OtherStoreError
-from processors.reader import TopicReader
 from processors.replay import Progress, replay
-from processors.topic import Topic
+from processors.topic_client import Topic
+from processors.topic_reader import TopicReader
 from state.store import Store
 
 T = TypeVar("T")

@@ -13,7 +13,7 @@ import structlog
 
 from hive.errors import ColdShardError, OtherStoreError
 from processors.spark.build import Place
-from processors.topic import Topic
+from processors.topic_client import Topic
 from state.image import Images
 from state.store import MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES
@@ -21,7 +21,7 @@ from state.store.families import SHARD_FAMILIES
 log = structlog.get_logger(__name__)
 
 
-class Kept(NamedTuple):
+class ExecutorStore(NamedTuple):
     """An open store, where its images are, and a folder beside it that isn't there yet."""
 
     store: Store
@@ -32,7 +32,7 @@ class Kept(NamedTuple):
 
 
 @contextmanager
-def kept_store(topic: Topic, shard: int, place: Place) -> Iterator[Kept]:
+def kept_store(topic: Topic, shard: int, place: Place) -> Iterator[ExecutorStore]:
     """What is on this disk, if it is as far as the newest image; else that; else an empty store."""
     identity = topic.identity(shard)
     budget, images = _memory(place)
@@ -54,7 +54,7 @@ def kept_store(topic: Topic, shard: int, place: Place) -> Iterator[Kept]:
     scratch = path.with_suffix(".image")
     shutil.rmtree(scratch, ignore_errors=True)
     with store:
-        yield Kept(store, images, scratch, imaged)
+        yield ExecutorStore(store, images, scratch, imaged)
 
 
 def _open(path: Path, topic: Topic, shard: int, budget: MemoryBudget) -> Store | None:

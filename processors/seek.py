@@ -3,7 +3,7 @@
 from typing import Protocol
 
 
-class Follow(Protocol):
+class Seek(Protocol):
     """Sends the live consumer of a shard to an offset; False when it can't go there now."""
 
     async def __call__(self, shard: int, offset: int) -> bool: ...

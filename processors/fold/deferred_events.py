@@ -9,7 +9,7 @@ from typing import Final
 import msgspec
 
 from hive.names import TableName
-from processors.fold.work import Work
+from processors.fold.working_set import WorkingSet
 from state import keys, kv
 from state.loads import Doubt
 from state.records.actions import AnyAction
@@ -21,7 +21,9 @@ _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[AnyAction]).decode
 
 
-def defer(work: Work, name: TableName, state: TableState, event: int, action: AnyAction) -> bool:
+def defer(
+    work: WorkingSet, name: TableName, state: TableState, event: int, action: AnyAction
+) -> bool:
     """Keeps an event for the end of the open load; False where none is open."""
     opened = state.loads.open
     if opened is None:
@@ -38,7 +40,7 @@ def defer(work: Work, name: TableName, state: TableState, event: int, action: An
     return True
 
 
-def take_deferred(work: Work, name: TableName) -> list[tuple[int, AnyAction]]:
+def take_deferred(work: WorkingSet, name: TableName) -> list[tuple[int, AnyAction]]:
     """The events that waited, in their order; they are kept no longer."""
     prefix = keys.of_table(keys.DEFERRED, name)
     found = [

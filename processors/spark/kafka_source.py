@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from processors.topic import Topic
+from processors.topic_client import Topic
 
 _LOGINS = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",

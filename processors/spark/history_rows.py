@@ -12,10 +12,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from hive.names import TableName
 from processors.applier import Applier
-from processors.spark.kafka import source_options
+from processors.spark.kafka_source import source_options
 from processors.spark.scratch import scratch
 from processors.spark.task import telling
-from processors.topic import Bounds, Topic
+from processors.topic_client import Bounds, Topic
 from state.loads import Cold
 from state.records import (
     AnyRecord,

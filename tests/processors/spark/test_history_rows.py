@@ -12,10 +12,10 @@ from connectors.headers import Headers
 from hive.names import TableName
 from metatide.cli import root
 from metatide.report import page
-from processors.spark import history
-from processors.spark.history import Fact, _tell
-from processors.spark.report import QUESTIONS, Answer
-from processors.topic import Topic
+from processors.spark import history_rows
+from processors.spark.history_rows import Fact, _tell
+from processors.spark.report import QUESTIONS, ReportResult
+from processors.topic_client import Topic
 from state.records import AnyRecord, Change, LoadBegin, LoadEnd, Scope, ScopeKind, encode
 from state.records.actions import AbortTxn, AllocateWriteIds, CommitTxn, CreateTable, DropTable
 from state.records.objects import TableImage
@@ -67,7 +67,7 @@ def test_events_and_transactions_are_those_of_the_records() -> None:
 
 
 def test_a_table_is_cold_from_its_begin_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(history, "SLICE_RECORDS", 1)
+    monkeypatch.setattr(history_rows, "SLICE_RECORDS", 1)
     table, other = TableName("hive", "d", "t"), TableName("hive", "d", "other")
     scope = Scope(ScopeKind.TABLE, table)
     image = TableImage(table, 1, 0, managed=False, partitioned=False, data=b"")
@@ -136,7 +136,7 @@ class TestReport:
 
 def test_the_page_escapes_names_and_draws_shares() -> None:
     rows: list[tuple[object, ...]] = [("<b>", 4, None), ("plain", 1, 2.5)]
-    text = page("<topic>", 0, [Answer("A & B", ["name", "events", "ms_max"], rows)])
+    text = page("<topic>", 0, [ReportResult("A & B", ["name", "events", "ms_max"], rows)])
     assert "<b>" not in text
     assert "&lt;topic&gt;" in text
     assert "A &amp; B" in text

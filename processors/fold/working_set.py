@@ -84,7 +84,7 @@ class Cached(Generic[K, S]):
         self._dirty.clear()
 
 
-class Work:
+class WorkingSet:
     """What the handlers of records work on.
 
     Invariants: 1. an entry of a table, a name or a database has a state beside it; 2. all that a

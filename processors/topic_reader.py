@@ -9,7 +9,7 @@ import structlog
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from hive.errors import TopicError
-from processors.topic import QUIET, REQUEST_TIMEOUT_S, Bounds, Topic
+from processors.topic_client import QUIET, REQUEST_TIMEOUT_S, Bounds, Topic
 
 BYTES_MAX: Final = 8 << 20
 RECORDS_MAX: Final = 1000
@@ -22,7 +22,7 @@ _OUT_OF_RANGE: Final = KafkaError._AUTO_OFFSET_RESET  # noqa: SLF001
 log = structlog.get_logger(__name__)
 
 
-class Stored(NamedTuple):
+class StoredRecord(NamedTuple):
     """A record's bytes and where in its partition they stand."""
 
     offset: int
@@ -61,7 +61,7 @@ class TopicReader:
         except KafkaException as error:
             raise self._error(shard, error.args[0]) from error
 
-    def read(self, shard: int, start: int, end: int) -> Iterator[list[Stored]]:
+    def read(self, shard: int, start: int, end: int) -> Iterator[list[StoredRecord]]:
         """The records from `start` up to `end`, in batches; empty ones while the brokers tarry."""
         expected, retries, size = start, 0, RECORDS_MAX
         heard = time.monotonic()
@@ -83,9 +83,9 @@ class TopicReader:
 
     def _take(
         self, messages: list[Message], expected: int
-    ) -> tuple[list[Stored], KafkaError | int | None]:
+    ) -> tuple[list[StoredRecord], KafkaError | int | None]:
         """What of these messages comes next, and what keeps the others from it."""
-        batch: list[Stored] = []
+        batch: list[StoredRecord] = []
         for message in messages:
             if (error := message.error()) is not None:
                 return batch, error
@@ -96,7 +96,7 @@ class TopicReader:
             if offset > expected:
                 return batch, offset
             assert isinstance(value, bytes | None)
-            batch.append(Stored(offset, value or b""))
+            batch.append(StoredRecord(offset, value or b""))
             expected += 1
         return batch, None
 
