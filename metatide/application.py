@@ -14,7 +14,7 @@ from processors.web import metrics_route, routes
 from processors.worker import Worker
 from query_api.database import Primary
 from query_api.http import Check, Settings, create_app
-from query_api.http.page import Around, answered_by
+from query_api.http.page import ProcessInfo, answered_by
 from query_api.operations import AUDITS, ORDERS
 
 
@@ -43,7 +43,7 @@ def worker_application(
         more += operating.routes
         operations += (*ORDERS, *AUDITS)
     follows = Check("shards", lambda: None if worker.ready else "some don't follow the topic yet")
-    around = Around(
+    around = ProcessInfo(
         lambda: worker_status(worker),
         lambda: [] if endpoint is None else answered_by("thrift", endpoint.server.counts()),
     )

@@ -23,7 +23,7 @@ from metatide.serving import WorkerShards
 from metatide.stack.java import find_java
 from query_api.database import Primary
 from query_api.http import Settings
-from query_api.http.asked import read_route
+from query_api.http.routes import read_route
 from query_api.resolver.resolver import Resolver
 from query_api.shards import Views
 from query_api.thrift.expressions import Expressions, JavaSettings

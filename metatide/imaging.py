@@ -9,8 +9,8 @@ from starlette.routing import BaseRoute
 
 from processors.worker import Worker
 from query_api.http.access import Tokens
-from query_api.http.allowed import Holder
-from query_api.http.asked import admin_route, body_of
+from query_api.http.authorization import Holder
+from query_api.http.routes import admin_route, body_of
 from state.image import Manifest
 
 PATH: Final = "/v1/images"

@@ -16,8 +16,8 @@ from hive.errors import InputError, MachineError
 from hive.names import TableName, parse_table_name
 from hive.patterns import compile_pattern
 from query_api.http.access import Tokens
-from query_api.http.allowed import Holder
-from query_api.http.asked import Handler, admin_route, body_of
+from query_api.http.authorization import Holder
+from query_api.http.routes import Handler, admin_route, body_of
 from query_api.resolver.look import is_cached
 from query_api.shards import Views
 from state.records import Scope, ScopeKind

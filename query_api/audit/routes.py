@@ -12,8 +12,8 @@ from query_api.audit.auditor import Auditor
 from query_api.audit.findings import Audited
 from query_api.audit.scopes import draw, known_scopes
 from query_api.http.access import Tokens
-from query_api.http.allowed import Holder
-from query_api.http.asked import admin_route, body_of
+from query_api.http.authorization import Holder
+from query_api.http.routes import admin_route, body_of
 from query_api.shards import Views
 from state.records import Scope
 

@@ -15,13 +15,13 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
+from query_api.http.cache_middleware import CacheMiddleware
 from query_api.http.endpoints import ENDPOINTS, Endpoint
-from query_api.http.from_kept import FromKept
 from query_api.http.health import Check, Health
 from query_api.http.messages import problem
 from query_api.http.openapi import PATH, text
 from query_api.http.operation import Operation
-from query_api.http.page import Around
+from query_api.http.page import ProcessInfo
 from query_api.http.page.files import file_routes, send_file
 from query_api.http.page.routes import Pages
 from query_api.http.service import Service, Settings
@@ -56,7 +56,7 @@ def create_app(
     more_metrics: Callable[[], bytes] = bytes,
     more_routes: Sequence[BaseRoute] = (),
     more_operations: Sequence[Operation] = (),
-    around: Around | None = None,
+    around: ProcessInfo | None = None,
 ) -> Starlette:
     """The application of a worker: what its shards or the database answer.
 
@@ -70,7 +70,7 @@ def create_app(
     service = Service(Resolver(views, database), views, settings or Settings())
 
     latest = LatestReads(database)
-    pages = Pages(views, database, service, around or Around())
+    pages = Pages(views, database, service, around or ProcessInfo())
 
     async def metrics(_: Request) -> Response:
         page = service.metrics.page() + more_metrics()
@@ -105,7 +105,7 @@ def create_app(
         exception_handlers={HTTPException: refused},
         routes=[*more_routes, *routes, *pages.routes, *_status_routes(Health(checks))],
         middleware=[
-            Middleware(FromKept, service.kept, service.settings.tokens, database.after_now)
+            Middleware(CacheMiddleware, service.kept, service.settings.tokens, database.after_now)
         ],
         lifespan=lifespan,
     )

@@ -12,7 +12,7 @@ from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
 from hive.thrift.structs import DATABASE, FUNCTION, PARTITION, TABLE
 from hive.write_ids.text import print_txn_list, print_write_id_list
 from query_api.database.reads import Snapshots
-from query_api.http.as_json import as_json
+from query_api.http.json_objects import as_json
 from query_api.http.partitions import PartitionWriter
 from query_api.objects import ColumnFigures, ConstraintColumns
 from query_api.reads import Slice

@@ -8,7 +8,7 @@ from hive.errors import InputError
 from hive.names import partition_values
 from query_api.database.reads import CurrentEvent, GetWriteIds, ListCatalogs
 from query_api.http import encode
-from query_api.http.given import Given
+from query_api.http.request_parameters import RequestParameters
 from query_api.reads import (
     AggregateStatistics,
     CountPartitions,
@@ -61,7 +61,7 @@ class Endpoint:
 
     path: str
     summary: str
-    read: Callable[[Given], Read[Any]]
+    read: Callable[[RequestParameters], Read[Any]]
     encode: Callable[[Any], bytes]
     parameters: tuple[str, ...] = ()
     answer: str = ""
@@ -75,7 +75,7 @@ class Endpoint:
     named: Named = PARTITION
 
 
-def _wanted(given: Given) -> Wanted:
+def _wanted(given: RequestParameters) -> Wanted:
     names = given.partitions() if given.has_names("name") else None
     wanted = Wanted(names, given.many("prefix"), given.filter)
     if sum((names is not None, bool(wanted.prefix), wanted.filter is not None)) > 1:
@@ -83,12 +83,12 @@ def _wanted(given: Given) -> Wanted:
     return wanted
 
 
-def _tables(given: Given) -> Read[Any]:
+def _tables(given: RequestParameters) -> Read[Any]:
     types = given.many("type")
     return ListTables(given.db, given.one("pattern", "*"), types, given.page(NAMES, NAMES_MAX))
 
 
-def _tables_of_all(given: Given) -> Read[Any]:
+def _tables_of_all(given: RequestParameters) -> Read[Any]:
     names = tuple(one.lower() for one in given.names("name")) if given.has_names("name") else None
     return ListTablesOfAll(
         given.catalog,
@@ -100,13 +100,13 @@ def _tables_of_all(given: Given) -> Read[Any]:
     )
 
 
-def _partition_statistics(given: Given) -> Read[Any]:
+def _partition_statistics(given: RequestParameters) -> Read[Any]:
     return GetPartitionStatistics(
         given.table, given.partitions(), given.many("column"), given.one("engine", DEFAULT_ENGINE)
     )
 
 
-def _aggregate(given: Given) -> Read[Any]:
+def _aggregate(given: RequestParameters) -> Read[Any]:
     columns = given.many("column")
     if not columns:
         raise InputError("name at least one column by column=…")
@@ -114,7 +114,7 @@ def _aggregate(given: Given) -> Read[Any]:
     return AggregateStatistics(given.table, given.partitions(), columns, engine)
 
 
-def streamed(given: Given) -> Read[Any]:
+def streamed(given: RequestParameters) -> Read[Any]:
     """Whole partitions without a limit, for an answer in lines."""
     page = given.page(None, NAMES_MAX) if given.one("limit") else Page(given.one("after"))
     return ListPartitions(given.table, _wanted(given), page)

@@ -12,11 +12,11 @@ from hive.thrift.constraints import ALL_TABLE_CONSTRAINTS
 from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
 from hive.thrift.structs import DATABASE, FUNCTION, PARTITION, TABLE
 from hive.thrift.types import ListOf, MapOf, SetOf, Struct, Type, binary, boolean, double, string
-from query_api.http.answers import ANSWERS, listed
+from query_api.http.answer_schemas import ANSWERS, listed
 from query_api.http.endpoints import ENDPOINTS, Endpoint
 from query_api.http.operation import SECURITY, Access, Operation, described, schemas
 from query_api.http.page.operations import OPERATIONS as PAGE_OPERATIONS
-from query_api.http.parameters import TEXT, in_path, in_query
+from query_api.http.parameter_schemas import TEXT, in_path, in_query
 from query_api.reasons import Reason, Source
 from query_api.requirement import PARAMETERS as REQUIREMENTS
 

@@ -14,7 +14,7 @@ from hive.thrift.readers import Read, reader, struct_reader
 from hive.thrift.structs import PARTITION, STORAGE_DESCRIPTOR
 from hive.thrift.types import Struct
 from hive.thrift.wire import packing_error
-from query_api.http.as_json import as_json
+from query_api.http.json_objects import as_json
 
 _OWN: Final = frozenset(("values", "createTime", "location", "parameters"))
 """Fields that most partitions have for themselves; and `sd`, which has such fields."""

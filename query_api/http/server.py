@@ -26,7 +26,7 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 from uvicorn.server import ServerState
 
-from query_api.http.kept import KeptAnswers, Short
+from query_api.http.answer_cache import AnswerCache, RawResponse
 from query_api.http.messages import problem
 from query_api.latest.log import LatestLog
 from query_api.latest.together import LatestReads
@@ -62,7 +62,7 @@ class ReadProtocol(HttpToolsProtocol):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        self._kept: KeptAnswers | None = app_state.get("kept")
+        self._kept: AnswerCache | None = app_state.get("kept")
         self._latest: LatestReads | None = app_state.get("latest")
         self._held: list[bytes] | None = None
         self._begun = self._completed = 0
@@ -158,7 +158,7 @@ class ReadProtocol(HttpToolsProtocol):
             self._latest.ask(short.kept.reached, partial(self._answer_if_latest, data, short))
         return True
 
-    def _answer_if_latest(self, data: bytes, short: Short, found: LatestLog | None) -> None:
+    def _answer_if_latest(self, data: bytes, short: RawResponse, found: LatestLog | None) -> None:
         held, self._held = self._held, None
         if self.transport.is_closing():
             return
@@ -174,7 +174,7 @@ class ReadProtocol(HttpToolsProtocol):
         for more in held or ():
             self.data_received(more)
 
-    def _write(self, short: Short, position: Position) -> None:
+    def _write(self, short: RawResponse, position: Position) -> None:
         parts = [STATUS_LINE[short.status]]
         for name, value in self.server_state.default_headers:
             parts += (name, b": ", value, b"\r\n")

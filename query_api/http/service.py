@@ -13,10 +13,9 @@ from starlette.types import Receive, Scope, Send
 
 from hive.errors import MetatideError, NoSuchObjectError, TooLargeError
 from query_api.http.access import OPEN, Role, Tokens
+from query_api.http.answer_cache import CONSISTENCY, AnswerCache, CachedAnswer
 from query_api.http.endpoints import Endpoint, streamed
 from query_api.http.forward import FORWARDED, Forwarder
-from query_api.http.given import Given
-from query_api.http.kept import CONSISTENCY, Kept, KeptAnswers
 from query_api.http.messages import (
     NDJSON,
     Headers,
@@ -28,7 +27,8 @@ from query_api.http.messages import (
     status_of,
 )
 from query_api.http.metrics import Metrics
-from query_api.http.parts import Parts
+from query_api.http.request_parameters import RequestParameters
+from query_api.http.scatter_gather import Parts
 from query_api.reads import Read, Rendered
 from query_api.requirement import PARAMETERS, Defaults, Requirement, parse_requirement
 from query_api.resolver.resolver import Answer, Resolver
@@ -60,7 +60,7 @@ class Service:
         self.settings = settings
         self._resolver = resolver
         self._views = views
-        self.kept = KeptAnswers(views, resolver.is_rewound)
+        self.kept = AnswerCache(views, resolver.is_rewound)
         self.forwarder = Forwarder(settings.trusted)
         self._parts = Parts(resolver, views, self.forwarder)
         self._in_flight = 0
@@ -106,7 +106,7 @@ class Service:
     async def _answer(self, endpoint: Endpoint, scope: Scope, receive: Receive, send: Send) -> None:
         start = perf_counter()
         body = await _body(scope, receive) if scope["method"] == "POST" else b""
-        given = Given(
+        given = RequestParameters(
             scope["path_params"], scope["query_string"], body, frozenset(endpoint.parameters)
         )
         in_lines = endpoint.lines is not None and header(scope, b"accept") == NDJSON
@@ -138,7 +138,7 @@ class Service:
             if answer.moment is not None and scope["method"] == "GET" and keeps:
                 count = partial(self.metrics.served_kept, answer.reason, type(read).__name__)
                 latest_of = answer.moment.targets if requirement.latest else ()
-                kept = Kept(answer.moment, latest_of, answer.value, headers, count)
+                kept = CachedAnswer(answer.moment, latest_of, answer.value, headers, count)
                 consistency = in_headers.get(_HEADERS[CONSISTENCY], "").encode("latin-1")
                 self.kept.put((scope["path"], scope["query_string"], consistency), kept)
             await send_body(scope, send, answer.value, headers)

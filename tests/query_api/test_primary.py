@@ -12,7 +12,7 @@ from query_api.http import create_app
 from query_api.resolver.look import look
 from query_api.targets import Kind, Target
 from tests.query_api.folded import World, world
-from tests.query_api.http.asking import grounds
+from tests.query_api.http.read_client import grounds
 from tests.query_api.shards import MemoryShards
 
 

@@ -32,7 +32,7 @@ from state.records import Change, Pause
 from state.records.actions import DropDatabase
 from tests.metatide.demo import runs
 from tests.query_api.folded import World
-from tests.query_api.http.asking import Nowhere
+from tests.query_api.http.read_client import Nowhere
 from tests.query_api.shards import (
     ORDERS,
     SALES,

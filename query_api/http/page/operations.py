@@ -3,9 +3,9 @@
 from typing import Final
 
 from query_api.http.operation import Operation
-from query_api.http.page import events, held, overview
-from query_api.http.page.around import Answered
-from query_api.http.page.counts import TableCounts
+from query_api.http.page import cached_tables, events, overview
+from query_api.http.page.process_info import Answered
+from query_api.http.page.table_counts import TableCounts
 
 _STATUS: Final = {"name": "worker-1", "ready": True, "shards": []}
 _SHARD: Final = overview.ShardPart(0, "0:1234", False, TableCounts(96, {"doubt: renamed": 1}, 12))
@@ -25,11 +25,13 @@ OPERATIONS: Final = (
     Operation(
         "held",
         "post",
-        held.PATH,
+        cached_tables.PATH,
         "Whether tables are in the cache; asked without reading them, so nothing is loaded for it",
-        held.HeldTables,
-        held.HeldTables([held.Held("hive.sales.orders", False, "cold", "never_loaded", "")]),
-        body=held.Asked,
+        cached_tables.HeldTables,
+        cached_tables.HeldTables(
+            [cached_tables.Held("hive.sales.orders", False, "cold", "never_loaded", "")]
+        ),
+        body=cached_tables.Asked,
         given={"tables": ["sales.orders"]},
     ),
     Operation(

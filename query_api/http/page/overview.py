@@ -9,8 +9,8 @@ import msgspec
 
 from query_api.http.forward import Forwarder
 from query_api.http.messages import Headers
-from query_api.http.page.around import Answered, Around
-from query_api.http.page.counts import Counting, TableCounts
+from query_api.http.page.process_info import Answered, ProcessInfo
+from query_api.http.page.table_counts import Counting, TableCounts
 from query_api.positions import Position
 from query_api.resolver.resolver import Database
 from query_api.shards import Views
@@ -62,7 +62,7 @@ class Glance:
     """Puts together what the workers say, once for all who ask at about the same time."""
 
     def __init__(
-        self, views: Views, database: Database, around: Around, forwarder: Forwarder
+        self, views: Views, database: Database, around: ProcessInfo, forwarder: Forwarder
     ) -> None:
         self._views = views
         self._database = database

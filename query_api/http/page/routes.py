@@ -6,15 +6,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from query_api.http.asked import body_of, read_route
 from query_api.http.forward import FORWARDED
 from query_api.http.messages import Headers
-from query_api.http.page import events, held, overview
-from query_api.http.page.around import Answered, Around, answered_by
+from query_api.http.page import cached_tables, events, overview
+from query_api.http.page.cached_tables import CachedTables
 from query_api.http.page.events import Events, RecentEvents
 from query_api.http.page.files import file_routes, send_file
-from query_api.http.page.held import Holdings
 from query_api.http.page.overview import Glance
+from query_api.http.page.process_info import Answered, ProcessInfo, answered_by
+from query_api.http.routes import body_of, read_route
 from query_api.http.service import Service
 from query_api.resolver.resolver import Database
 from query_api.shards import Views
@@ -23,13 +23,15 @@ from query_api.shards import Views
 class Pages:
     """All routes of the page of one server of reads."""
 
-    def __init__(self, views: Views, database: Database, service: Service, around: Around) -> None:
+    def __init__(
+        self, views: Views, database: Database, service: Service, around: ProcessInfo
+    ) -> None:
         def answered() -> list[Answered]:
             return [*answered_by("http", service.metrics.counts()), *around.answered()]
 
         whole = replace(around, answered=answered)
         self._glance = Glance(views, database, whole, service.forwarder)
-        self._holdings = Holdings(views, service.forwarder)
+        self._holdings = CachedTables(views, service.forwarder)
         self._events = RecentEvents(database)
         self._tokens = service.settings.tokens
 
@@ -47,7 +49,7 @@ class Pages:
             Route("/", index),
             *file_routes(),
             read_route(overview.PATH, "GET", self._tokens, self._overview),
-            read_route(held.PATH, "POST", self._tokens, self._held),
+            read_route(cached_tables.PATH, "POST", self._tokens, self._held),
             read_route(events.PATH, "GET", self._tokens, self._recent),
         ]
 
@@ -56,8 +58,8 @@ class Pages:
             return await self._glance.of_this()
         return await self._glance.of_group(_who(request))
 
-    async def _held(self, request: Request) -> held.HeldTables:
-        asked = await body_of(request, held.Asked)
+    async def _held(self, request: Request) -> cached_tables.HeldTables:
+        asked = await body_of(request, cached_tables.Asked)
         return await self._holdings.of(asked, _who(request), is_forwarded=_is_forwarded(request))
 
     async def _recent(self, request: Request) -> Events:

@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 
 from metatide.stack.machine import LOOPBACK, free_port
 from query_api.http import ReadServer, Settings, Tls, create_app
-from tests.query_api.http.asking import Nowhere
+from tests.query_api.http.read_client import Nowhere
 from tests.query_api.shards import MemoryShards
 
 _PATIENCE_S = 30

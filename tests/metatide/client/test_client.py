@@ -51,7 +51,7 @@ from state.records.actions import (
     PutPartitions,
 )
 from tests.metatide.client.serving import serving
-from tests.query_api.http.asking import Nowhere
+from tests.query_api.http.read_client import Nowhere
 from tests.query_api.shards import (
     ORDERS,
     ORDERS_ID,

@@ -28,7 +28,7 @@ from query_api.requirement import PARAMETERS, Consistency, Defaults
 from state.records import Pause, SetLists
 from state.records.actions import CreateNames, CreateTable, PutFunction, PutName, PutPartitions
 from state.records.objects import FunctionImage
-from tests.query_api.http.asking import Knowing, Nowhere, ask, get, grounds
+from tests.query_api.http.read_client import Knowing, Nowhere, ask, get, grounds
 from tests.query_api.shards import (
     ORDERS,
     SALES,

@@ -11,7 +11,7 @@ from state.records.actions import AnyAction, CreateNames, CreateTable, PutName
 from state.records.objects import DatabaseName
 from state.records.routing import home_shard, table_shard
 from tests.metatide.client.serving import serving
-from tests.query_api.http.asking import Knowing, ask, grounds
+from tests.query_api.http.read_client import Knowing, ask, grounds
 from tests.query_api.http.test_answers import ANY, DAYS, TABLE, warm
 from tests.query_api.shards import (
     MemoryShard,

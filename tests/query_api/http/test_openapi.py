@@ -17,8 +17,8 @@ from query_api.http.openapi import document
 from query_api.operations import AUDITS, ORDERS
 from query_api.shards import Views
 from tests.query_api.folded import World
-from tests.query_api.http.asking import get
-from tests.query_api.http.test_allowed import Connectors
+from tests.query_api.http.read_client import get
+from tests.query_api.http.test_authorization import Connectors
 from tests.query_api.sales import sales
 from tests.query_api.shards import MemoryShard, MemoryShards
 from tests.support.openapi import closed, validator

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hive.errors import ThriftError
 from hive.thrift.binary import Unknown, decode, encode
 from hive.thrift.structs import PARTITION
-from query_api.http.as_json import as_json
+from query_api.http.json_objects import as_json
 from query_api.http.partitions import PartitionWriter
 from tests.hive.thrift.objects import TEXTS, values
 

@@ -12,14 +12,14 @@ import httpx
 import pytest
 
 from query_api.http import server
-from query_api.http.kept import Kept, KeptAnswers
+from query_api.http.answer_cache import AnswerCache, CachedAnswer
 from query_api.latest.log import LatestLog
 from query_api.latest.touched import Touched
 from query_api.positions import Position
 from query_api.shards import Views
 from state.records.actions import PutPartitions
 from tests.metatide.client.serving import serving
-from tests.query_api.http.asking import Knowing, grounds
+from tests.query_api.http.read_client import Knowing, grounds
 from tests.query_api.http.test_answers import ANY, DAYS, TABLE, warm
 from tests.query_api.shards import ORDERS, change, moment, partition_image
 
@@ -85,9 +85,9 @@ def test_the_short_way_gives_what_the_long_one_gives() -> None:
 
 def test_many_at_once_take_the_room_of_one() -> None:
     views = Views(warm())
-    kept = KeptAnswers(views, lambda _: False)
+    kept = AnswerCache(views, lambda _: False)
     grounds_of_it = [(b"metatide-position", b"0:4"), (b"x", b"y")]
-    one = Kept(moment(views), (), b"{}", grounds_of_it, lambda: None)
+    one = CachedAnswer(moment(views), (), b"{}", grounds_of_it, lambda: None)
     kept.put(("/", b"", b""), one)
     scope = {"state": {"head": b"GET /"}, "http_version": "1.1", "headers": []}
     for _ in range(40):

@@ -10,7 +10,7 @@ from metatide.client import Client, Need, Settings
 from query_api.http import Settings as ServerSettings
 from query_api.http import Tls
 from tests.metatide.client.serving import serving
-from tests.query_api.http.asking import ask, grounds
+from tests.query_api.http.read_client import ask, grounds
 from tests.query_api.http.test_answers import ANY, TABLE, warm
 from tests.query_api.http.test_forward import elsewhere
 

@@ -18,7 +18,7 @@ from query_api.thrift.scanner import Scanner
 from query_api.thrift.server import ThriftServer
 from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.upstream import Address, UpstreamSettings
-from tests.query_api.http.asking import Knowing
+from tests.query_api.http.read_client import Knowing
 from tests.query_api.shards import MemoryShard, MemoryShards
 from tests.query_api.thrift.structs import message, text
 

@@ -9,7 +9,7 @@ from query_api.database import Primary
 from query_api.http.page.events import COUNT_MAX, RecentEvents
 from tests.metatide.demo import runs
 from tests.query_api.folded import World
-from tests.query_api.http.asking import get
+from tests.query_api.http.read_client import get
 from tests.query_api.http.test_answers import warm
 
 

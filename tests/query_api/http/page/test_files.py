@@ -9,7 +9,7 @@ import pytest
 from query_api.http.page.files import FOLDER, INDEX, PREFIX, files
 from query_api.reasons import Reason
 from state.loads import Cold, Doubt
-from tests.query_api.http.asking import get
+from tests.query_api.http.read_client import get
 from tests.query_api.shards import MemoryShard, MemoryShards
 
 LINES_MAX = 200

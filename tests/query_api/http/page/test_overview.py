@@ -7,14 +7,14 @@ from hive.names import table_name
 from metatide.stack.machine import free_port
 from query_api.http import Settings
 from query_api.http.access import Role, Tokens
-from query_api.http.page import counts, overview
+from query_api.http.page import overview, table_counts
 from query_api.http.page.overview import PATH
 from query_api.latest.log import LatestLog
 from query_api.positions import Position
 from state.records import Pause
 from state.records.actions import CreateNames, CreateTable, DropTable, PutName, RenameTable, Side
 from tests.metatide.client.serving import serving
-from tests.query_api.http.asking import Knowing, Nowhere, ask, get
+from tests.query_api.http.read_client import Knowing, Nowhere, ask, get
 from tests.query_api.http.test_answers import ANY, TABLE, warm
 from tests.query_api.shards import (
     SALES,
@@ -29,7 +29,7 @@ from tests.query_api.shards import (
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(counts, "FIRST_S_MAX", 60.0)
+    monkeypatch.setattr(table_counts, "FIRST_S_MAX", 60.0)
     monkeypatch.setattr(overview, "PATIENCE_S", 60.0)
 
 

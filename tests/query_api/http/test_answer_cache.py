@@ -7,7 +7,7 @@ from query_api.http.access import Role, Tokens
 from query_api.latest.log import LatestLog
 from state.records import Pause
 from state.records.actions import CreateTable, DropPartitions, PutPartitions
-from tests.query_api.http.asking import Knowing, Nowhere, ask, grounds
+from tests.query_api.http.read_client import Knowing, Nowhere, ask, grounds
 from tests.query_api.shards import (
     ORDERS,
     MemoryShard,

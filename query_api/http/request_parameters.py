@@ -36,7 +36,7 @@ class Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 _decode_body = msgspec.json.Decoder(Body).decode
 
 
-class Given:
+class RequestParameters:
     """The parameters of one request, each checked when it is taken."""
 
     def __init__(

@@ -10,7 +10,7 @@ from query_api.http import Settings
 from query_api.http.access import Role, Tokens
 from state.records import Pause, SetLists
 from tests.metatide.client.serving import serving
-from tests.query_api.http.asking import ask
+from tests.query_api.http.read_client import ask
 from tests.query_api.http.test_answers import warm
 from tests.query_api.shards import MemoryShard, MemoryShards, load_table
 

@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from hive.errors import InputError, MetatideError, TooLargeError
 from query_api.http.access import Role, Tokens
-from query_api.http.allowed import Holder, administrator
+from query_api.http.authorization import Holder, administrator
 from query_api.http.messages import problem, status_of
 
 BODY_BYTES_MAX: Final = 4 * 1024 * 1024

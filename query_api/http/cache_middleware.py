@@ -6,7 +6,7 @@ from typing import Final
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from query_api.http.access import Role, Tokens
-from query_api.http.kept import CONSISTENCY, KeptAnswers, messages
+from query_api.http.answer_cache import CONSISTENCY, AnswerCache, messages
 from query_api.latest.log import LatestLog
 from query_api.positions import Position
 
@@ -14,11 +14,11 @@ AfterNow = Callable[[Position], Awaitable[LatestLog | None]]
 _ASKS_OTHERWISE: Final = b"metatide-"
 
 
-class FromKept:
+class CacheMiddleware:
     """Answers from what is kept where the headers ask for nothing but a consistency."""
 
     def __init__(
-        self, app: ASGIApp, kept: KeptAnswers, tokens: Tokens, after_now: AfterNow
+        self, app: ASGIApp, kept: AnswerCache, tokens: Tokens, after_now: AfterNow
     ) -> None:
         self._app = app
         self._kept = kept

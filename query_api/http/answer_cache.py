@@ -35,7 +35,7 @@ Key = tuple[str, bytes, bytes]
 Response = tuple[int, Headers, bytes]
 
 
-class Kept:
+class CachedAnswer:
     """One answer, in the forms in which it was asked for."""
 
     def __init__(
@@ -80,11 +80,11 @@ class Kept:
         return found
 
 
-class Short(NamedTuple):
+class RawResponse(NamedTuple):
     """The response to requests of exactly the same bytes, as it is sent."""
 
     key: Key
-    kept: Kept
+    kept: CachedAnswer
     status: int
     before: bytes
     """Headers up to the value of the position, which may be another one each time."""
@@ -96,17 +96,17 @@ class Short(NamedTuple):
         return bool(self.kept.latest_of)
 
 
-class KeptAnswers:
+class AnswerCache:
     """A bounded number of bytes of answers; the one that was used longest ago goes first."""
 
     def __init__(self, views: Views, is_rewound: Callable[[int], bool]) -> None:
         self._views = views
         self._is_rewound = is_rewound
-        self._kept: OrderedDict[Key, Kept] = OrderedDict()
-        self._heads: dict[bytes, Short] = {}
+        self._kept: OrderedDict[Key, CachedAnswer] = OrderedDict()
+        self._heads: dict[bytes, RawResponse] = {}
         self._bytes = 0
 
-    def get(self, key: Key) -> Kept | None:
+    def get(self, key: Key) -> CachedAnswer | None:
         """An answer that is what would be answered now, but for what the database knows."""
         kept = self._kept.get(key)
         if kept is None:
@@ -119,19 +119,19 @@ class KeptAnswers:
         self._kept.move_to_end(key)
         return kept
 
-    def put(self, key: Key, kept: Kept) -> None:
+    def put(self, key: Key, kept: CachedAnswer) -> None:
         if kept.size > ANSWER_BYTES_MAX:
             return
         self._drop(key)
         self._kept[key] = kept
         self._grow(kept.size)
 
-    def by_head(self, head: bytes) -> Short | None:
+    def by_head(self, head: bytes) -> RawResponse | None:
         """The response to a request of exactly these bytes, if it is one of a kept answer."""
         found = self._heads.get(head)
         return found if found is not None and self.get(found.key) is found.kept else None
 
-    def put_head(self, key: Key, kept: Kept, scope: Scope, response: Response) -> None:
+    def put_head(self, key: Key, kept: CachedAnswer, scope: Scope, response: Response) -> None:
         """Remembers which bytes asked for this, where they are all that the answer depends on."""
         head = scope.get("state", {}).get("head")
         if head is None or len(kept.heads) >= HEADS_MAX:
@@ -145,7 +145,7 @@ class KeptAnswers:
             if name in _DECIDE_FRAMING and value.lower() != b"keep-alive":
                 return
         kept.heads.append(head)
-        self._heads[head] = Short(key, kept, response[0], *_around_position(response))
+        self._heads[head] = RawResponse(key, kept, response[0], *_around_position(response))
         kept.size += len(head) + _OVERHEAD_BYTES
         self._grow(len(head) + _OVERHEAD_BYTES)
 

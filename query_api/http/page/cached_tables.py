@@ -47,7 +47,7 @@ class HeldTables(msgspec.Struct, frozen=True):
 _decode: Final = msgspec.json.Decoder(HeldTables).decode
 
 
-class Holdings:
+class CachedTables:
     """Looks at shards here, and asks the owners of the others."""
 
     def __init__(self, views: Views, forwarder: Forwarder) -> None:

@@ -20,7 +20,7 @@ class Answered(msgspec.Struct, frozen=True):
 
 
 @dataclass(frozen=True)
-class Around:
+class ProcessInfo:
     """What a server of reads can't know by itself."""
 
     status: Callable[[], Any] = lambda: None
