@@ -47,7 +47,7 @@ from query_api.thrift.methods import CachedMethods
 from query_api.thrift.scanner import Scanner
 from query_api.thrift.server import ThriftServer
 from query_api.thrift.upstream import UpstreamSettings
-from query_api.thrift.wire import Kind, header
+from query_api.thrift.wire import MessageType, header
 from state.records import Change
 from state.records.actions import AnyAction, CreateTable, PutPartitions
 from state.records.objects import PartitionImage, TableImage
@@ -219,7 +219,7 @@ class Prototype(asyncio.Protocol):
             length = int.from_bytes(size, "big")
             body = b"\x0b\0\0" + length.to_bytes(4, "big") + b"x" * length + b"\0"
             self._bodies[size] = body
-        self._transport.write(header(Kind.REPLY, scanner.method, scanner.sequence) + body)
+        self._transport.write(header(MessageType.REPLY, scanner.method, scanner.sequence) + body)
 
 
 async def run_server(

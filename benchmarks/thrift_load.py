@@ -11,7 +11,7 @@ import psutil
 
 from benchmarks.load import cpu_s
 from query_api.thrift.scanner import Scanner
-from query_api.thrift.wire import Kind, header
+from query_api.thrift.wire import MessageType, header
 
 SECONDS: Final = 3.0
 WARM_UP_S: Final = 15.0
@@ -34,7 +34,7 @@ class Client:
         """`sizes`: of the replies, once they are known to one client."""
         self.socket = socket.create_connection(("127.0.0.1", port))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        head = header(Kind.CALL, method, b"\0\0\0\1")
+        head = header(MessageType.CALL, method, b"\0\0\0\1")
         self._calls = [head + call for call in calls]
         self._next = start * len(calls) // 8
         self._scanner = Scanner(1 << 30)
@@ -60,7 +60,7 @@ class Client:
         if self._left < 0:
             if self._scanner.feed(data) < 0:
                 return None
-            if self._scanner.kind != Kind.REPLY:
+            if self._scanner.kind != MessageType.REPLY:
                 raise SystemExit(f"an exception instead of a reply: {data[:300]!r}")
             self._sizes[self._at] = self._received
         elif self._received < self._left:

@@ -61,7 +61,7 @@ Why = Reason | Unable
 Result = bytes | Iterable[bytes] | AsyncIterable[bytes]
 
 
-class Answer(msgspec.Struct, eq=False):
+class CallAnswer(msgspec.Struct, eq=False):
     """A result struct, exceptions of the interface included, whole or in chunks.
 
     An exception raised between two chunks ends the connection.
@@ -104,11 +104,11 @@ class Methods(Protocol):
         """The methods that are ever answered; others are never asked for."""
         ...
 
-    def answer_now(self, call: Call, /) -> Answer | Relay | None:
+    def answer_now(self, call: Call, /) -> CallAnswer | Relay | None:
         """Without waiting for anything; None when only `answer` can tell."""
         ...
 
-    async def answer(self, call: Call, /) -> Answer | Relay: ...
+    async def answer(self, call: Call, /) -> CallAnswer | Relay: ...
 
     def instead(self, call: Call, /) -> Substitute | None:
         """What to ask of a metastore that may have dropped this method, when it is relayed."""

@@ -12,18 +12,18 @@ from hive.errors import MetatideError, ThriftError, UpstreamError
 from query_api.latest.log import LatestLog
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
-from query_api.thrift.call import Answer, Call, Client, Relay, Unable, Why
+from query_api.thrift.call import Call, CallAnswer, Client, Relay, Unable, Why
+from query_api.thrift.client_identity import SET_META_CONF, SET_UGI, ClientIdentity
 from query_api.thrift.connection import Connection
-from query_api.thrift.forwarding import FORWARDED, call_of, refused, told
+from query_api.thrift.forward import FORWARDED, call_of, refused, told
 from query_api.thrift.hub import Hub
-from query_api.thrift.kept import Kept
-from query_api.thrift.kinds import is_read
+from query_api.thrift.method_kinds import is_read
 from query_api.thrift.metrics import METASTORE
-from query_api.thrift.relaying import Relaying
+from query_api.thrift.relay import RelayedCall
+from query_api.thrift.reply_cache import CachedReply
 from query_api.thrift.results import whole
-from query_api.thrift.session import SET_META_CONF, SET_UGI, Session
 from query_api.thrift.upstream import Link
-from query_api.thrift.wire import REPLY_HEAD, Fault, Kind, Message, header, refusal
+from query_api.thrift.wire import REPLY_HEAD, Fault, Message, MessageType, header, refusal
 
 AT_ONCE_BYTES: Final = 256 * 1024
 """Of an answer in chunks, so much is written before others get their turn."""
@@ -43,7 +43,7 @@ class ClientCalls:
         self._hub = hub
         self._connection = connection
         self._client = Client(connection.client_address)
-        self._session = Session(self._client)
+        self._session = ClientIdentity(self._client)
         self._link: Link | None = None
         self._floor: asyncio.Task[bool] | None = None
         self._began = 0.0
@@ -69,9 +69,9 @@ class ClientCalls:
     def begin(self, message: Message) -> None:
         self._began = perf_counter()
         hub, method = self._hub, message.method
-        if message.kind == Kind.ONEWAY:
+        if message.kind == MessageType.ONEWAY:
             self._connection.run(self._send_one_way(message))
-        elif message.kind != Kind.CALL:
+        elif message.kind != MessageType.CALL:
             self._connection.end("protocol", "a reply where a call was awaited")
         elif method in hub.methods.names:
             if hub.settings.relay_reads or hub.settings.shadow:
@@ -129,16 +129,16 @@ class ClientCalls:
         call.min_position = self._client.min_position
         await self._answer_later(message, call)
 
-    def _conclude(self, message: Message, call: Call, outcome: Answer | Relay) -> None:
-        if isinstance(outcome, Answer):
+    def _conclude(self, message: Message, call: Call, outcome: CallAnswer | Relay) -> None:
+        if isinstance(outcome, CallAnswer):
             self._reply(message, outcome)
         elif outcome.reason is Reason.NOT_OWNED and outcome.shard is not None:
             self._connection.run(self._forward(message, call, outcome, outcome.shard))
         else:
             self._relay(message, outcome.reason, call)
 
-    def _reply(self, message: Message, answer: Answer) -> None:
-        head, result = header(Kind.REPLY, message.method, message.sequence), answer.result
+    def _reply(self, message: Message, answer: CallAnswer) -> None:
+        head, result = header(MessageType.REPLY, message.method, message.sequence), answer.result
         if isinstance(result, bytes):
             self._connection.write(head + result)
             self._keep(message, answer, result)
@@ -164,7 +164,9 @@ class ClientCalls:
                 return False
         return True
 
-    async def _stream_rest(self, message: Message, answer: Answer, chunks: Iterator[bytes]) -> None:
+    async def _stream_rest(
+        self, message: Message, answer: CallAnswer, chunks: Iterator[bytes]
+    ) -> None:
         while True:
             await asyncio.sleep(0)
             await self._connection.writable()
@@ -172,7 +174,9 @@ class ClientCalls:
                 break
         self._answered(message.method, answer.source, answer.reason)
 
-    async def _stream(self, message: Message, answer: Answer, chunks: AsyncIterable[bytes]) -> None:
+    async def _stream(
+        self, message: Message, answer: CallAnswer, chunks: AsyncIterable[bytes]
+    ) -> None:
         async for chunk in chunks:
             self._connection.write(chunk)
             await self._connection.writable()
@@ -186,11 +190,11 @@ class ClientCalls:
 
     # Answers that are kept.
 
-    def _keep(self, message: Message, answer: Answer, result: bytes) -> None:
+    def _keep(self, message: Message, answer: CallAnswer, result: bytes) -> None:
         data = message.data
         if answer.moment is None or data[:7] != _CALL_HEAD:
             return
-        kept = Kept(
+        kept = CachedReply(
             answer.moment,
             answer.latest_of,
             answer.reason,
@@ -199,12 +203,12 @@ class ClientCalls:
         )
         self._hub.kept.put(_key(data), kept)
 
-    def _reply_kept(self, kept: Kept, head: bytes) -> None:
+    def _reply_kept(self, kept: CachedReply, head: bytes) -> None:
         self._connection.write(b"".join((REPLY_HEAD, head, kept.result)))
         kept.figures.answered(Source.CACHE, kept.reason, perf_counter() - self._began)
 
     def _answer_if_latest(
-        self, kept: Kept, data: bytes, head: bytes, found: LatestLog | None
+        self, kept: CachedReply, data: bytes, head: bytes, found: LatestLog | None
     ) -> None:
         # The read may have shown that the database has another history now.
         still = self._hub.kept.get(_key(data)) is kept
@@ -277,13 +281,13 @@ class ClientCalls:
     ) -> None:
         """`call`: of a method that the cache might answer."""
         instead = None if call is None else self._hub.methods.instead(call)
-        relaying = Relaying(self, message, why, instead=instead, copies=copies)
+        relaying = RelayedCall(self, message, why, instead=instead, copies=copies)
         if self._link is not None and self._link.usable:
             relaying.begin(self._link)
         else:
             self._connection.run(self._open_and_relay(relaying))
 
-    async def _open_and_relay(self, relaying: Relaying) -> None:
+    async def _open_and_relay(self, relaying: RelayedCall) -> None:
         message = relaying.message
         try:
             self._link = await self._hub.upstreams.open(self._session.opening)
@@ -335,7 +339,7 @@ class ClientCalls:
     def pass_on(self, data: bytes) -> None:
         self._connection.write(data)
 
-    def relayed(self, relaying: Relaying) -> None:
+    def relayed(self, relaying: RelayedCall) -> None:
         message, seconds = relaying.message, perf_counter() - self._began
         method = message.method
         self._hub.metrics.of(method).answered_by_metastore(relaying.why, seconds)
@@ -349,7 +353,7 @@ class ClientCalls:
         self._note_slow(method, METASTORE, relaying.why, seconds)
         self._connection.done()
 
-    def unanswered(self, relaying: Relaying, why: str) -> None:
+    def unanswered(self, relaying: RelayedCall, why: str) -> None:
         if self._link is not None:
             self._hub.upstreams.avoid(self._link.address)
         self._link = None

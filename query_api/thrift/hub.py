@@ -6,9 +6,9 @@ from query_api.latest.together import LatestReads
 from query_api.resolver.resolver import Database
 from query_api.shards import Views
 from query_api.thrift.call import Methods
-from query_api.thrift.forwarding import Peers
-from query_api.thrift.kept import KeptReplies
+from query_api.thrift.forward import Peers
 from query_api.thrift.metrics import Metrics
+from query_api.thrift.reply_cache import ReplyCache
 from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.shadow import Shadow
 from query_api.thrift.upstream import Upstreams
@@ -22,7 +22,7 @@ class Hub(msgspec.Struct, frozen=True, eq=False):
     database: Database
     latest: LatestReads
     views: Views
-    kept: KeptReplies
+    kept: ReplyCache
     upstreams: Upstreams
     peers: Peers
     metrics: Metrics

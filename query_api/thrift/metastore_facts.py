@@ -11,7 +11,7 @@ from hive.names import DEFAULT_CATALOG
 from hive.thrift.binary import decode, encode
 from hive.thrift.types import Struct, string
 from query_api.thrift.upstream import Address, Collected, Link, Upstreams, UpstreamSettings
-from query_api.thrift.wire import Kind, header
+from query_api.thrift.wire import MessageType, header
 
 TIMEOUT_S: Final = 5.0
 _METHOD: Final = "get_config_value"
@@ -51,9 +51,9 @@ async def ask_for_facts(settings: UpstreamSettings, address: Address) -> Metasto
 async def _setting(link: Link, name: str) -> str:
     given = encode(_ARGUMENTS, {"name": name, "defaultValue": ""})
     taker = Collected()
-    link.call(header(Kind.CALL, _METHOD, b"\0\0\0\0") + given, taker)
+    link.call(header(MessageType.CALL, _METHOD, b"\0\0\0\0") + given, taker)
     reply = await taker.reply
-    if link.reply_kind != Kind.REPLY:
+    if link.reply_kind != MessageType.REPLY:
         raise UpstreamError(f"it refuses to tell {name}")
     found: str = decode(_RESULT, reply[link.reply_body_at :]).get("success", "")
     return found

@@ -6,14 +6,14 @@ from typing import Final
 
 from hive.errors import ThriftError
 from hive.thrift.wire import DEPTH_MAX
-from query_api.thrift.wire import NAME_BYTES_MAX, Kind
+from query_api.thrift.wire import NAME_BYTES_MAX, MessageType
 
 _NAME: Final = re.compile(rb"[A-Za-z_][A-Za-z0-9_.:]*")
 _I32: Final = Struct("!i").unpack_from
 _U32: Final = Struct("!I").unpack_from
 _CODE_AND_I32: Final = Struct("!Bi").unpack_from
 _STOP, _STRING, _STRUCT, _MAP, _SET, _LIST = 0, 11, 12, 13, 14, 15
-_KINDS: Final = frozenset(int(kind) for kind in Kind)
+_KINDS: Final = frozenset(int(kind) for kind in MessageType)
 # By the code of a type: how many bytes a value takes; 0 where it says so itself, -1 for no type.
 _SIZES: Final = (-1, -1, 1, 1, 8, -1, 2, -1, 4, -1, 8, 0, 0, 0, 0, 0, *[-1] * 240)
 

@@ -17,10 +17,10 @@ from query_api.shards import Views
 from query_api.thrift.call import Methods
 from query_api.thrift.calls import ClientCalls
 from query_api.thrift.connection import Budget, Connection
-from query_api.thrift.forwarding import Peers
+from query_api.thrift.forward import Peers
 from query_api.thrift.hub import Hub
-from query_api.thrift.kept import KeptReplies
 from query_api.thrift.metrics import Metrics
+from query_api.thrift.reply_cache import ReplyCache
 from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.shadow import Difference, Shadow
 from query_api.thrift.upstream import Address, Upstreams, UpstreamSettings
@@ -63,7 +63,7 @@ class ThriftServer:
             database,
             LatestReads(database),
             views,
-            KeptReplies(views, database.history.is_rewound),
+            ReplyCache(views, database.history.is_rewound),
             upstreams,
             Peers(owner_of, peers or UpstreamSettings(framed=settings.framed)),
             metrics,

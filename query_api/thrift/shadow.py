@@ -12,12 +12,12 @@ import structlog
 from hive.errors import MetatideError
 from query_api.background import Background
 from query_api.reasons import Reason
-from query_api.thrift.call import Answer, Call, Methods
+from query_api.thrift.call import Call, CallAnswer, Methods
 from query_api.thrift.metrics import Metrics
 from query_api.thrift.results import whole
 from query_api.thrift.upstream import Collected, Upstreams
 from query_api.thrift.values import Value, differences, parse, shown
-from query_api.thrift.wire import Kind, header
+from query_api.thrift.wire import MessageType, header
 
 AT_A_TIME: Final = 4
 WAITING_MAX: Final = 200
@@ -89,7 +89,7 @@ class Shadow:
         rounds = 1
         while True:
             answer = self._methods.answer_now(call) or await self._methods.answer(call)
-            if not isinstance(answer, Answer):
+            if not isinstance(answer, CallAnswer):
                 elsewhere = answer.reason is Reason.NOT_OWNED
                 return Outcome.ELSEWHERE if elsewhere else Outcome.MISS
             ours = await whole(answer.result)
@@ -114,13 +114,13 @@ class Shadow:
         link = await self._upstreams.open(opening)
         try:
             taker = Collected()
-            link.call(header(Kind.CALL, method, b"\0\0\0\0") + arguments, taker)
+            link.call(header(MessageType.CALL, method, b"\0\0\0\0") + arguments, taker)
             result = (await taker.reply)[link.reply_body_at :]
         finally:
             link.close()
         return result if other is None else other.translated(result)
 
-    def _note(self, call: Call, answer: Answer, ours: Value, theirs: Value) -> None:
+    def _note(self, call: Call, answer: CallAnswer, ours: Value, theirs: Value) -> None:
         places = [(path, shown(one), shown(other)) for path, one, other in _first(ours, theirs)]
         found = Difference(
             time.time(), call.method, shown(parse(call.arguments)), str(answer.position), places

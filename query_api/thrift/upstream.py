@@ -13,7 +13,7 @@ import structlog
 from hive.errors import ThriftError, UpstreamError
 from query_api.thrift.frames import FRAME_BYTES_MAX, Unframer, framed
 from query_api.thrift.scanner import Scanner
-from query_api.thrift.wire import Kind
+from query_api.thrift.wire import MessageType
 
 Address = tuple[str, int]
 CONNECT_TIMEOUT_S: Final = 3.0
@@ -201,7 +201,7 @@ class Upstreams:
                 taker = Collected()
                 link.call(message, taker)
                 await taker.reply
-                if link.reply_kind != Kind.REPLY:
+                if link.reply_kind != MessageType.REPLY:
                     raise UpstreamError("it refused what the client said of itself")
         except BaseException:
             link.close()

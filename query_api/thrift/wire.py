@@ -13,7 +13,7 @@ STOP: Final = b"\x00"
 _TEXT_FIELD, _I32_FIELD = b"\x0b", b"\x08"
 
 
-class Kind(IntEnum):
+class MessageType(IntEnum):
     """What a message is."""
 
     CALL = 1
@@ -46,7 +46,7 @@ class Message(NamedTuple):
         return self.data[self.body_at :]
 
 
-def header(kind: Kind, method: str, sequence: bytes) -> bytes:
+def header(kind: MessageType, method: str, sequence: bytes) -> bytes:
     """What stands before a struct."""
     name = method.encode()
     return b"".join((VERSION, bytes((kind,)), I32.pack(len(name)), name, sequence))
@@ -54,7 +54,7 @@ def header(kind: Kind, method: str, sequence: bytes) -> bytes:
 
 def refusal(method: str, sequence: bytes, fault: Fault, why: str) -> bytes:
     """A whole message: the server's own exception."""
-    return header(Kind.EXCEPTION, method, sequence) + application_exception(fault, why)
+    return header(MessageType.EXCEPTION, method, sequence) + application_exception(fault, why)
 
 
 def application_exception(fault: Fault, why: str) -> bytes:

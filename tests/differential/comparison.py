@@ -10,7 +10,7 @@ from thriftpy2.thrift import TApplicationException
 from thriftpy2.utils import deserialize
 
 from query_api.thrift.call import Call, Client
-from query_api.thrift.methods.dropped import substitute
+from query_api.thrift.methods.dropped_methods import substitute
 from tests.differential import over_http
 from tests.differential.names import Names
 from tests.differential.sequence import Sequence

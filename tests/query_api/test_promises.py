@@ -19,7 +19,7 @@ from query_api.positions import Position, parse_position
 from query_api.requirement import Consistency, Defaults
 from query_api.resolver.resolver import Resolver
 from query_api.shards import Views
-from query_api.thrift.call import Answer, Call, Client, Relay
+from query_api.thrift.call import Call, CallAnswer, Client, Relay
 from query_api.thrift.methods import CachedMethods
 from state.records import Reset
 from tests.metatide.client.serving import serving, serving_app
@@ -273,7 +273,7 @@ def test_over_thrift_it_is_the_metastore_that_answers(place: Place) -> None:
                     call = Call(method, given, Client(), least)
                     found = methods.answer_now(call) if method != CURRENT else None
                     found = found or await methods.answer(call)
-                    if isinstance(found, Answer):
+                    if isinstance(found, CallAnswer):
                         assert found.position >= least, (method, name)
                         answers += 1
                     else:

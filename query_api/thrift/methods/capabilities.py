@@ -21,7 +21,7 @@ from hive.thrift.binary import extended
 from hive.thrift.splice import without_buckets
 from hive.thrift.structs import TABLE
 from query_api.thrift.call import Unable
-from query_api.thrift.methods.facts import TableFacts
+from query_api.thrift.methods.table_facts import TableFacts
 
 _ALL = "MANAGERAWMETADATA"
 _UNMODIFIED = "ACCEPTS_UNMODIFIED_METADATA"

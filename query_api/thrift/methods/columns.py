@@ -6,15 +6,15 @@ from hive.names import TableName
 from query_api.objects import Objects
 from query_api.thrift.call import Unable
 from query_api.thrift.methods import names
-from query_api.thrift.methods.asked import (
+from query_api.thrift.methods.outcome import Outcome, Raised
+from query_api.thrift.methods.request import (
     Arguments,
-    Asked,
+    CacheRequest,
     Understood,
     of_request,
     refuse_unknown,
 )
-from query_api.thrift.methods.facts import columns, columns_and_keys, library
-from query_api.thrift.methods.outcome import Outcome, Raised
+from query_api.thrift.methods.table_facts import columns, columns_and_keys, library
 from query_api.thrift.methods.table_method import TableMethod
 
 _IN_THE_METASTORE: Final = frozenset(
@@ -63,7 +63,7 @@ def get_schema_req(given: Arguments) -> Understood:
 
 def _old(given: Arguments, *, with_keys: bool) -> Understood:
     refuse_unknown(given, "environment_context")
-    return Asked(_columns(names.table(given), with_keys=with_keys))
+    return CacheRequest(_columns(names.table(given), with_keys=with_keys))
 
 
 def _new(given: Arguments, *, with_keys: bool) -> Understood:

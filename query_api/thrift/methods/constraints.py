@@ -12,13 +12,13 @@ from query_api.objects import Objects
 from query_api.targets import Kind, Target
 from query_api.thrift.call import Unable
 from query_api.thrift.methods import names
-from query_api.thrift.methods.asked import (
+from query_api.thrift.methods.outcome import Outcome, structs
+from query_api.thrift.methods.request import (
     Arguments,
     Understood,
     of_request,
     refuse_unknown,
 )
-from query_api.thrift.methods.outcome import Outcome, structs
 from query_api.thrift.methods.table_method import TableMethod
 from state.records.objects import ConstraintKind
 

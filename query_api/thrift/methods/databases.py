@@ -14,9 +14,9 @@ from query_api.reads.read import Read
 from query_api.targets import Kind, Target, of_catalog, of_database
 from query_api.thrift.call import Unable
 from query_api.thrift.methods import names
-from query_api.thrift.methods.asked import Arguments, Asked, Understood, refuse_unknown
-from query_api.thrift.methods.facts import is_remote
 from query_api.thrift.methods.outcome import Outcome, Raised, texts
+from query_api.thrift.methods.request import Arguments, CacheRequest, Understood, refuse_unknown
+from query_api.thrift.methods.table_facts import is_remote
 from state.records.objects import DatabaseName
 
 TABLE_TYPES: Final = frozenset(
@@ -109,17 +109,17 @@ def get_databases(given: Arguments) -> Understood:
         # Hive 4.0 fails on it, later releases list all.
         return Unable.FORM
     catalog, pattern = names.place(given["pattern"])
-    return Asked(ListDatabases(catalog, plain_pattern(pattern)))
+    return CacheRequest(ListDatabases(catalog, plain_pattern(pattern)))
 
 
 def get_all_databases(given: Arguments) -> Understood:
     refuse_unknown(given)
-    return Asked(ListDatabases(default_catalog(), "*"))
+    return CacheRequest(ListDatabases(default_catalog(), "*"))
 
 
 def get_database(given: Arguments, warehouse: str) -> Understood:
     refuse_unknown(given)
-    return Asked(GetDatabase(names.database(given.get("name")), warehouse))
+    return CacheRequest(GetDatabase(names.database(given.get("name")), warehouse))
 
 
 def get_database_req(given: Arguments, warehouse: str) -> Understood:
@@ -128,18 +128,18 @@ def get_database_req(given: Arguments, warehouse: str) -> Understood:
     if request.get("catalogName") is None:
         raise InputError("a request without a catalog")
     given = {"catName": request["catalogName"], "dbName": request.get("name")}
-    return Asked(GetDatabase(names.database_in_catalog(given), warehouse))
+    return CacheRequest(GetDatabase(names.database_in_catalog(given), warehouse))
 
 
 def get_all_tables(given: Arguments) -> Understood:
     refuse_unknown(given)
-    return Asked(ListTables(names.database(given.get("db_name")), "*"))
+    return CacheRequest(ListTables(names.database(given.get("db_name")), "*"))
 
 
 def get_tables(given: Arguments) -> Understood:
     refuse_unknown(given)
     db = names.database(given.get("db_name"))
-    return Asked(ListTables(db, plain_pattern(given.get("pattern"))))
+    return CacheRequest(ListTables(db, plain_pattern(given.get("pattern"))))
 
 
 def get_tables_by_type(given: Arguments) -> Understood:
@@ -147,7 +147,7 @@ def get_tables_by_type(given: Arguments) -> Understood:
     db, kind = names.database(given.get("db_name")), given.get("tableType")
     if kind not in TABLE_TYPES:
         raise InputError("no type of tables that is known")
-    return Asked(ListTables(db, plain_pattern(given.get("pattern")), kind))
+    return CacheRequest(ListTables(db, plain_pattern(given.get("pattern")), kind))
 
 
 def plain_pattern(text: str | None) -> str:

@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from query_api.thrift.call import Unable
-from query_api.thrift.methods.asked import Arguments
+from query_api.thrift.methods.request import Arguments
 
 
 class Expressions(Protocol):

@@ -7,8 +7,8 @@ import msgspec
 from hive.collation import Collation
 from query_api.targets import Kind
 from query_api.thrift.call import Unable
-from query_api.thrift.methods.asked import Asked, Understood
 from query_api.thrift.methods.partitions import Partitions
+from query_api.thrift.methods.request import CacheRequest, Understood
 
 _OF_PARTITIONS: Final = frozenset((Kind.PARTITION, Kind.PARTITIONS))
 
@@ -22,5 +22,5 @@ def ordered_by(collation: Collation, understood: Understood) -> Understood:
         return Unable.COLLATION
     if isinstance(read, Partitions):
         changed = msgspec.structs.replace(read, collation=collation)
-        return Asked(changed, understood.write_ids, understood.table_id)
+        return CacheRequest(changed, understood.write_ids, understood.table_id)
     return understood

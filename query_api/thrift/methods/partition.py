@@ -10,15 +10,15 @@ from query_api.objects import Objects, Values
 from query_api.targets import Kind, Target
 from query_api.thrift.call import Unable
 from query_api.thrift.methods import names
-from query_api.thrift.methods.asked import (
+from query_api.thrift.methods.outcome import Outcome, Payload, Raised
+from query_api.thrift.methods.request import (
     Arguments,
-    Asked,
+    CacheRequest,
     Understood,
     of_request,
     refuse_unknown,
 )
-from query_api.thrift.methods.facts import facts
-from query_api.thrift.methods.outcome import Outcome, Payload, Raised
+from query_api.thrift.methods.table_facts import facts
 from query_api.thrift.methods.table_method import TableMethod
 
 
@@ -65,7 +65,7 @@ class GetPartitionByName(TableMethod, frozen=True, kw_only=True):
 def get_partition(given: Arguments) -> Understood:
     refuse_unknown(given)
     table, values = names.table(given), _values(given.get("part_vals"))
-    return Asked(GetPartition(table, values=values, missing=_because_of_table(table)))
+    return CacheRequest(GetPartition(table, values=values, missing=_because_of_table(table)))
 
 
 def get_partition_req(given: Arguments) -> Understood:
@@ -81,14 +81,14 @@ def get_partition_with_auth(given: Arguments) -> Understood:
     values = _values(given.get("part_vals"))
     missing = _no_partition(values)
     table = names.table(given)
-    return Asked(GetPartition(table, values=values, missing=missing, with_privileges=True))
+    return CacheRequest(GetPartition(table, values=values, missing=missing, with_privileges=True))
 
 
 def get_partition_by_name(given: Arguments) -> Understood:
     refuse_unknown(given)
     table, name = names.table(given), given.get("part_name", "")
     missing = Raised("NoSuchObjectException", f"{table.in_catalog} table not found")
-    return Asked(GetPartitionByName(table, name=name, missing=missing))
+    return CacheRequest(GetPartitionByName(table, name=name, missing=missing))
 
 
 def _values(given: Sequence[str] | None) -> Values:

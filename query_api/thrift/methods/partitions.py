@@ -21,11 +21,11 @@ from query_api.reads.read import SHORT_MAX
 from query_api.targets import Kind, Target
 from query_api.thrift.call import Unable
 from query_api.thrift.methods.capabilities import partitions_lack_buckets
-from query_api.thrift.methods.compliance import columns_with_statistics
-from query_api.thrift.methods.facts import TableFacts, facts
 from query_api.thrift.methods.grouping import grouped
 from query_api.thrift.methods.outcome import Items, Outcome, structs, texts
 from query_api.thrift.methods.statistics import chosen, described
+from query_api.thrift.methods.statistics_compliance import columns_with_statistics
+from query_api.thrift.methods.table_facts import TableFacts, facts
 from query_api.thrift.methods.table_method import TableMethod
 
 _WHOLE_MAX: Final = 1000

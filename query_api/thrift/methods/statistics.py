@@ -28,17 +28,17 @@ from query_api.reads.statistics import DEFAULT_ENGINE
 from query_api.targets import Kind
 from query_api.thrift.call import Unable
 from query_api.thrift.methods import names
-from query_api.thrift.methods.asked import (
+from query_api.thrift.methods.outcome import Nothing, Outcome, structs
+from query_api.thrift.methods.request import (
     Arguments,
-    Asked,
+    CacheRequest,
     Understood,
     at_snapshot,
     refuse_unknown,
     snapshot,
 )
-from query_api.thrift.methods.compliance import complies
-from query_api.thrift.methods.facts import facts
-from query_api.thrift.methods.outcome import Nothing, Outcome, structs
+from query_api.thrift.methods.statistics_compliance import complies
+from query_api.thrift.methods.table_facts import facts
 from query_api.thrift.methods.table_method import TableMethod
 
 _LENGTH: Final = Packing("!i").pack
@@ -175,7 +175,7 @@ def get_partitions_statistics_req(given: Arguments) -> Understood:
         snapshot=snapshot(request.get("validWriteIdList"), table),
         names=tuple(map(_in_lower_case, request.get("partNames", ()))),
     )
-    return Asked(read)
+    return CacheRequest(read)
 
 
 def get_aggr_stats_for(given: Arguments) -> Understood:
@@ -193,13 +193,13 @@ def get_aggr_stats_for(given: Arguments) -> Understood:
         snapshot=snapshot(request.get("validWriteIdList"), table),
         names=partitions,
     )
-    return Asked(read)
+    return CacheRequest(read)
 
 
 def get_table_column_statistics(given: Arguments) -> Understood:
     refuse_unknown(given)
     table = names.table(given)
-    return Asked(
+    return CacheRequest(
         TableStatistics(
             table,
             missing=Unable.FORM,
@@ -212,7 +212,7 @@ def get_table_column_statistics(given: Arguments) -> Understood:
 def get_partition_column_statistics(given: Arguments) -> Understood:
     refuse_unknown(given)
     table = names.table(given)
-    return Asked(
+    return CacheRequest(
         PartitionStatistics(
             table,
             missing=Unable.FORM,

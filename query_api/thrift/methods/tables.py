@@ -14,19 +14,19 @@ from query_api.reads.statistics import DEFAULT_ENGINE
 from query_api.targets import Kind, Target, of_database
 from query_api.thrift.call import Unable
 from query_api.thrift.methods import names
-from query_api.thrift.methods.asked import (
+from query_api.thrift.methods.capabilities import table_for
+from query_api.thrift.methods.outcome import Outcome, Raised, structs
+from query_api.thrift.methods.request import (
     Arguments,
-    Asked,
+    CacheRequest,
     Understood,
     at_snapshot,
     refuse_unknown,
     snapshot,
 )
-from query_api.thrift.methods.capabilities import table_for
-from query_api.thrift.methods.compliance import columns_with_statistics, complies
-from query_api.thrift.methods.facts import TableFacts, facts, is_remote
-from query_api.thrift.methods.outcome import Outcome, Raised, structs
 from query_api.thrift.methods.statistics import chosen, described
+from query_api.thrift.methods.statistics_compliance import columns_with_statistics, complies
+from query_api.thrift.methods.table_facts import TableFacts, facts, is_remote
 from query_api.thrift.methods.table_method import TableMethod
 from state.records.objects import DatabaseName
 
@@ -128,7 +128,7 @@ def get_table(given: Arguments) -> Understood:
     """The call of Hive 3 and before: it says nothing about its asker."""
     refuse_unknown(given)
     table = names.table(given)
-    return Asked(GetTable(table, missing=_not_found(table)))
+    return CacheRequest(GetTable(table, missing=_not_found(table)))
 
 
 def get_table_req(given: Arguments) -> Understood:
@@ -169,7 +169,7 @@ def _tables(db: DatabaseName, given: list[str] | None, *, knows: bool) -> Unders
         raise InputError("no names of tables as they are stored")
     if len(given) > TABLES_MAX:
         raise InputError("more tables than are judged for one call")
-    return Asked(GetTables(db, tuple(dict.fromkeys(given)), knows))
+    return CacheRequest(GetTables(db, tuple(dict.fromkeys(given)), knows))
 
 
 def _knows_insert_only(request: Arguments) -> bool:

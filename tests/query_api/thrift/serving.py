@@ -12,7 +12,7 @@ from query_api.latest.log import LatestLog
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
 from query_api.shards import Views
-from query_api.thrift.call import Answer, Call, Relay, Substitute
+from query_api.thrift.call import Call, CallAnswer, Relay, Substitute
 from query_api.thrift.frames import Unframer, framed
 from query_api.thrift.scanner import Scanner
 from query_api.thrift.server import ThriftServer
@@ -31,9 +31,9 @@ def result(value: str) -> bytes:
     return text(0, value) + b"\0"
 
 
-def answer(value: str | Iterable[bytes], event: int = 1, **more: Any) -> Answer:
+def answer(value: str | Iterable[bytes], event: int = 1, **more: Any) -> CallAnswer:
     found = result(value) if isinstance(value, str) else value
-    return Answer(found, Source.CACHE, Reason.FRESH, Position(0, event), **more)
+    return CallAnswer(found, Source.CACHE, Reason.FRESH, Position(0, event), **more)
 
 
 class Given:
@@ -48,18 +48,18 @@ class Given:
     def names(self) -> set[str]:
         return set(self._methods)
 
-    def answer_now(self, call: Call) -> Answer | Relay | None:
+    def answer_now(self, call: Call) -> CallAnswer | Relay | None:
         self.calls.append(call)
         found = self._methods[call.method](call)
         if asyncio.iscoroutine(found):
             found.close()
             return None
-        assert isinstance(found, Answer | Relay)
+        assert isinstance(found, CallAnswer | Relay)
         return found
 
-    async def answer(self, call: Call) -> Answer | Relay:
+    async def answer(self, call: Call) -> CallAnswer | Relay:
         found = self._methods[call.method](call)
-        answered: Answer | Relay = await found if asyncio.iscoroutine(found) else found
+        answered: CallAnswer | Relay = await found if asyncio.iscoroutine(found) else found
         return answered
 
     def instead(self, call: Call) -> Substitute | None:

@@ -12,7 +12,7 @@ from query_api.latest.log import LatestLog
 from query_api.positions import Position
 from query_api.reasons import Reason
 from query_api.targets import Kind, Target
-from query_api.thrift.call import Answer, Call, Relay, Substitute
+from query_api.thrift.call import Call, CallAnswer, Relay, Substitute
 from query_api.thrift.connection import PUT_OFF_BYTES_MAX
 from query_api.thrift.settings import ThriftSettings
 from state.records.actions import CreateTable
@@ -29,11 +29,11 @@ from tests.query_api.thrift.serving import (
 from tests.query_api.thrift.structs import message, text
 
 
-def cached(call: Call) -> Answer:
+def cached(call: Call) -> CallAnswer:
     return answer("c:" + call.method)
 
 
-async def cached_later(call: Call) -> Answer:
+async def cached_later(call: Call) -> CallAnswer:
     await asyncio.sleep(0)
     return answer("later")
 
@@ -101,7 +101,7 @@ def test_replies_come_in_the_order_of_the_calls_with_their_sequence() -> None:
 def test_of_a_client_that_sends_far_ahead_only_so_much_is_read() -> None:
     gate = asyncio.Event()
 
-    async def waits(call: Call) -> Answer:
+    async def waits(call: Call) -> CallAnswer:
         await gate.wait()
         return answer("late")
 
@@ -217,7 +217,7 @@ def test_an_answer_that_breaks_off_ends_the_connection() -> None:
 
 def test_what_is_kept_is_answered_without_asking_until_it_changes() -> None:
     async def test() -> None:
-        def kept(call: Call) -> Answer:
+        def kept(call: Call) -> CallAnswer:
             return answer("kept", moment=moment(here.server._hub.views))
 
         async with serving(get_table=kept) as here:
@@ -247,7 +247,7 @@ def test_what_is_kept_and_must_be_the_latest_is_compared_with_the_log_each_time(
     target = Target(Kind.TABLE, ORDERS)
 
     async def test() -> None:
-        def kept(call: Call) -> Answer:
+        def kept(call: Call) -> CallAnswer:
             return answer("kept", moment=moment(here.server._hub.views), latest_of=(target,))
 
         async with serving(get_table=kept) as here:
@@ -300,7 +300,7 @@ def test_own_writes_that_nobody_can_date_leave_reads_to_the_metastore() -> None:
 
 def test_kept_answers_from_before_an_own_write_are_not_given() -> None:
     async def test() -> None:
-        def kept(call: Call) -> Answer:
+        def kept(call: Call) -> CallAnswer:
             return answer("kept", event=4, moment=moment(here.server._hub.views))
 
         async with serving(Metastore(), get_table=kept) as here:
@@ -356,7 +356,7 @@ def test_with_relay_reads_the_metastore_answers_all() -> None:
 
 
 def test_slow_calls_are_logged() -> None:
-    async def slow(call: Call) -> Answer:
+    async def slow(call: Call) -> CallAnswer:
         await asyncio.sleep(0.01)
         return answer("slow")
 

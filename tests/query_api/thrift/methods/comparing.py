@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from query_api.thrift.call import Answer, Call, Client, Relay
+from query_api.thrift.call import Call, CallAnswer, Client, Relay
 from query_api.thrift.methods import CachedMethods
 from tests.query_api.thrift.methods import corpus
 from tests.query_api.thrift.methods.wire import RawClient, result
@@ -24,14 +24,14 @@ class Comparison:
         """Each call once to the metastore, and to every cache."""
         for call in calls:
             answers = {name: await ask(cache, call) for name, cache in self._caches.items()}
-            given = {name: one for name, one in answers.items() if isinstance(one, Answer)}
+            given = {name: one for name, one in answers.items() if isinstance(one, CallAnswer)}
             for name, one in answers.items():
                 if isinstance(one, Relay):
                     self.relayed[name][call.method] += 1
             if given:
                 self._compare(call, metastore.call(call.method, call.given), given)
 
-    def _compare(self, call: corpus.Call, theirs: bytes, given: Mapping[str, Answer]) -> None:
+    def _compare(self, call: corpus.Call, theirs: bytes, given: Mapping[str, CallAnswer]) -> None:
         expected = comparable(result(call.method, theirs), call.unordered)
         for name, answer in given.items():
             found = comparable(result(call.method, whole(answer)), call.unordered)
@@ -39,13 +39,13 @@ class Comparison:
             self.same[name][call.method] += 1
 
 
-async def ask(cache: CachedMethods, call: corpus.Call) -> Answer | Relay:
+async def ask(cache: CachedMethods, call: corpus.Call) -> CallAnswer | Relay:
     asked = Call(call.method, call.given, Client())
     assert call.method in cache.names
     return cache.answer_now(asked) or await cache.answer(asked)
 
 
-def whole(answer: Answer) -> bytes:
+def whole(answer: CallAnswer) -> bytes:
     found = answer.result
     if isinstance(found, bytes):
         return found

@@ -13,7 +13,7 @@ from query_api.reasons import Reason, Source
 from query_api.requirement import Consistency, Requirement
 from query_api.resolver.resolver import Resolver
 from query_api.shards import Views
-from query_api.thrift.call import Answer, Relay
+from query_api.thrift.call import CallAnswer, Relay
 from state.records import Scope, ScopeKind
 from tests.query_api.audit.auditing import audited
 from tests.query_api.thrift.methods import caches, wire
@@ -78,7 +78,7 @@ class Asked(NamedTuple):
                         case answer:
                             assert wire.result(method, whole(answer)) == found
                             assert method not in shown
-                    assert isinstance(await ask(any_, call), Answer)
+                    assert isinstance(await ask(any_, call), CallAnswer)
             resolver = Resolver(Views(self.cache.source), primary)
             served = await resolver.answer(GetConstraints(self.name), Requirement())
             assert bool(served.value) == (ALL in shown)

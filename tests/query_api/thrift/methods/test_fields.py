@@ -12,7 +12,7 @@ from thriftpy2.transport import TTransportException
 from hive.thrift.structs import DATABASE, FUNCTION, PARTITION, TABLE
 from query_api.database import Primary
 from query_api.requirement import Consistency
-from query_api.thrift.call import Answer
+from query_api.thrift.call import CallAnswer
 from query_api.thrift.methods import CachedMethods
 from query_api.thrift.values import differences
 from tests.query_api.thrift.methods import caches, wire
@@ -304,7 +304,7 @@ class World(NamedTuple):
 
 async def compared(cache: CachedMethods, call: Call, theirs: Any) -> str:
     answer = await ask(cache, call)
-    if not isinstance(answer, Answer):
+    if not isinstance(answer, CallAnswer):
         return "" if call.method in LEFT_TO_IT else f"{answer}"
     ours = wire.result(call.method, whole(answer))
     return "; ".join(

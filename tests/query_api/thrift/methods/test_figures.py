@@ -11,7 +11,7 @@ import pytest
 
 from query_api.database import Primary
 from query_api.requirement import Consistency
-from query_api.thrift.call import Answer
+from query_api.thrift.call import CallAnswer
 from query_api.thrift.methods import CachedMethods
 from tests.query_api.thrift.methods import caches, wire
 from tests.query_api.thrift.methods.comparing import ask, whole
@@ -160,7 +160,7 @@ class World(NamedTuple):
         theirs = told(self.instances.addresses[0], call)
         for name, cache in asked.items():
             answer = await ask(cache, call)
-            if isinstance(answer, Answer):
+            if isinstance(answer, CallAnswer):
                 ours = wire.result(call.method, whole(answer))
                 assert ours == theirs, (name, call)
                 found[name]["same"] += 1

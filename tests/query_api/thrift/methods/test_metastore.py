@@ -12,14 +12,14 @@ from hive.thrift.structs import TABLE
 from hive.thrift.types import ListOf, Struct, string, strings
 from query_api.database import Primary
 from query_api.requirement import Consistency
-from query_api.thrift.call import Answer, Call, Client
+from query_api.thrift.call import Call, CallAnswer, Client
 from query_api.thrift.methods import CachedMethods
 from tests.hive.reader import script
 from tests.query_api.thrift.methods import caches, contents, wire
 from tests.query_api.thrift.methods.comparing import Comparison, whole
 from tests.query_api.thrift.methods.corpus import corpus, sample
 from tests.query_api.thrift.methods.histories import History
-from tests.query_api.thrift.methods.test_interface import DROPPED
+from tests.query_api.thrift.methods.test_method_table import DROPPED
 from tests.support import hms_client
 from tests.support.metastore import Instances
 
@@ -155,7 +155,7 @@ async def ask_old(world: World) -> set[str]:
                 assert other is not None
                 told = other.translated(metastore.call(other.method, other.arguments))
                 answer = cache.answer_now(call) or await cache.answer(call)
-                if isinstance(answer, Answer):
+                if isinstance(answer, CallAnswer):
                     assert decoded(call.method, whole(answer)) == decoded(call.method, told)
                     answered.add(call.method)
     return answered

@@ -18,10 +18,10 @@ from query_api.reasons import Reason
 from query_api.requirement import Consistency, Defaults
 from query_api.resolver.resolver import Resolver
 from query_api.shards import Views
-from query_api.thrift.call import Answer, Call, Client, Relay, Unable
+from query_api.thrift.call import Call, CallAnswer, Client, Relay, Unable
 from query_api.thrift.methods import CachedMethods
 from query_api.thrift.methods.expressions import Expressions
-from query_api.thrift.methods.interface import methods
+from query_api.thrift.methods.method_table import methods
 from tests.query_api.shards import (
     ORDERS_ID,
     MemoryShard,
@@ -96,14 +96,14 @@ def get_table(**fields: Any) -> Call:
     return call("get_table_req", req=encode(requests.GET_TABLE, {**place, **fields}))
 
 
-def now(cache: CachedMethods, asked: Call) -> Answer | Relay:
-    async def ask() -> Answer | Relay:
+def now(cache: CachedMethods, asked: Call) -> CallAnswer | Relay:
+    async def ask() -> CallAnswer | Relay:
         return cache.answer_now(asked) or await cache.answer(asked)
 
     return asyncio.run(ask())
 
 
-def reason(outcome: Answer | Relay) -> Any:
+def reason(outcome: CallAnswer | Relay) -> Any:
     assert isinstance(outcome, Relay), outcome
     return outcome.reason
 
@@ -111,7 +111,7 @@ def reason(outcome: Answer | Relay) -> Any:
 def test_a_table_is_answered_with_its_grounds(source: MemoryShards) -> None:
     for consistency in (Consistency.ANY, Consistency.LATEST):
         outcome = now(cached(source, consistency), get_table())
-        assert isinstance(outcome, Answer)
+        assert isinstance(outcome, CallAnswer)
         found = decode(TABLE_RESULT, whole(outcome))["success"]["table"]
         assert (found["dbName"], found["tableName"], found["id"]) == ("sales", "orders", ORDERS_ID)
         assert outcome.position == Position(0, EVENT)
@@ -125,7 +125,7 @@ def test_that_there_is_no_table_is_answered_where_it_is_known(
 ) -> None:
     cache = cached(source, consistency)
     outcome = now(cache, get_table(tblName="other"))
-    assert isinstance(outcome, Answer)
+    assert isinstance(outcome, CallAnswer)
     assert decode(TABLE_RESULT, whole(outcome)) == {
         "o2": {"message": "hive.sales.other table not found"}
     }
@@ -135,7 +135,7 @@ def test_that_there_is_no_table_is_answered_where_it_is_known(
 def test_long_lists_are_written_while_they_are_read(source: MemoryShards) -> None:
     most = {"db_name": "sales", "tbl_name": "orders", "max_parts": -1}
     streamed = now(cached(source), call("get_partitions", **most))
-    assert isinstance(streamed, Answer)
+    assert isinstance(streamed, CallAnswer)
     assert not isinstance(streamed.result, bytes)
     assert streamed.moment is None
     blocks = list(streamed.result)  # type: ignore[arg-type]
@@ -143,7 +143,7 @@ def test_long_lists_are_written_while_they_are_read(source: MemoryShards) -> Non
     found = decode(PARTITIONS_RESULT, b"".join(blocks))["success"]
     assert [one["values"] for one in found] == [[f"{day:05d}"] for day in range(PARTITIONS)]
     few = now(cached(source), call("get_partitions", **{**most, "max_parts": 7}))
-    assert isinstance(few, Answer)
+    assert isinstance(few, CallAnswer)
     assert decode(PARTITIONS_RESULT, whole(few))["success"] == found[:7]
 
 
@@ -203,9 +203,9 @@ def test_a_serialized_expression_is_answered_as_its_filter(
 ) -> None:
     text = "(ds = '00007')"
     found = now(cached(source, expressions=Reads(text, at_once=at_once)), by_expression(KRYO))
-    assert isinstance(found, Answer)
+    assert isinstance(found, CallAnswer)
     expected = now(cached(source), by_expression(text.encode()))
-    assert isinstance(expected, Answer)
+    assert isinstance(expected, CallAnswer)
     assert whole(found) == whole(expected)
     assert b"ds=00007" in whole(found)
 
@@ -249,7 +249,7 @@ def test_what_is_cold_is_asked_for() -> None:
 @given(st.sampled_from(sorted(METHODS)), st.binary(max_size=60))
 def test_no_arguments_do_harm(method: str, data: bytes) -> None:
     asked = Call(method, data, Client())
-    assert isinstance(now(CACHE, asked), Answer | Relay)
+    assert isinstance(now(CACHE, asked), CallAnswer | Relay)
 
 
 CACHE = cached(MemoryShards(MemoryShard()))

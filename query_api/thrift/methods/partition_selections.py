@@ -9,16 +9,16 @@ from query_api.reads.partitions import Wanted
 from query_api.reads.statistics import DEFAULT_ENGINE
 from query_api.thrift.call import Unable
 from query_api.thrift.methods import names
-from query_api.thrift.methods.asked import (
+from query_api.thrift.methods.outcome import Raised, structs, texts
+from query_api.thrift.methods.partitions import Of, Partitions
+from query_api.thrift.methods.request import (
     Arguments,
-    Asked,
+    CacheRequest,
     Understood,
     limit,
     of_request,
     refuse_unknown,
 )
-from query_api.thrift.methods.outcome import Raised, structs, texts
-from query_api.thrift.methods.partitions import Of, Partitions
 
 _NO_OBJECTS: Final = structs([])
 _NO_NAMES: Final = texts([])
@@ -29,7 +29,7 @@ _EVERYTHING: Final = b"\xff"
 
 def get_partitions(given: Arguments) -> Understood:
     refuse_unknown(given)
-    return Asked(Partitions(names.table(given), missing=_NO_OBJECTS, most=limit(given)))
+    return CacheRequest(Partitions(names.table(given), missing=_NO_OBJECTS, most=limit(given)))
 
 
 def get_partitions_req(given: Arguments) -> Understood:
@@ -48,7 +48,7 @@ def get_partitions_req(given: Arguments) -> Understood:
 def get_partitions_with_auth(given: Arguments) -> Understood:
     refuse_unknown(given)
     table = names.table(given)
-    return Asked(
+    return CacheRequest(
         Partitions(table, missing=_not_found(table), most=limit(given), with_privileges=True)
     )
 
@@ -56,7 +56,7 @@ def get_partitions_with_auth(given: Arguments) -> Understood:
 def get_partition_names(given: Arguments) -> Understood:
     refuse_unknown(given)
     table, most = names.table(given), limit(given)
-    return Asked(Partitions(table, missing=_NO_NAMES, most=most, of_each=Of.NAMES))
+    return CacheRequest(Partitions(table, missing=_NO_NAMES, most=most, of_each=Of.NAMES))
 
 
 def fetch_partition_names_req(given: Arguments) -> Understood:
@@ -75,7 +75,7 @@ def get_partition_names_req(given: Arguments) -> Understood:
 
 def get_partition_names_ps(given: Arguments) -> Understood:
     refuse_unknown(given)
-    return Asked(_names_by_values(names.table(given), given.get("part_vals"), limit(given)))
+    return CacheRequest(_names_by_values(names.table(given), given.get("part_vals"), limit(given)))
 
 
 def get_partition_names_ps_req(given: Arguments) -> Understood:
@@ -96,7 +96,7 @@ def get_partitions_ps_with_auth(given: Arguments) -> Understood:
 def _partitions_ps(given: Arguments, *, with_privileges: bool) -> Understood:
     refuse_unknown(given)
     table, values = names.table(given), given.get("part_vals")
-    return Asked(
+    return CacheRequest(
         Partitions(
             table,
             missing=_not_found(table),
@@ -127,7 +127,9 @@ def get_partitions_ps_with_auth_req(given: Arguments) -> Understood:
 def get_partitions_by_names(given: Arguments) -> Understood:
     refuse_unknown(given)
     table = names.table(given)
-    return Asked(Partitions(table, missing=_no_object(table), names=_names(given.get("names"))))
+    return CacheRequest(
+        Partitions(table, missing=_no_object(table), names=_names(given.get("names")))
+    )
 
 
 def get_partitions_by_names_req(given: Arguments) -> Understood:
@@ -148,7 +150,7 @@ def get_partitions_by_names_req(given: Arguments) -> Understood:
 def get_partitions_by_filter(given: Arguments) -> Understood:
     refuse_unknown(given)
     table, wanted = names.table(given), _by_filter(given.get("filter"))
-    return Asked(
+    return CacheRequest(
         Partitions(
             table,
             missing=_does_not_exist(table),
@@ -172,13 +174,13 @@ def get_partitions_by_filter_req(given: Arguments) -> Understood:
         most=limit(request, "maxParts"),
         without_columns=request.get("skipColumnSchemaForPartition", False),
     )
-    return Asked(read)
+    return CacheRequest(read)
 
 
 def get_num_partitions_by_filter(given: Arguments) -> Understood:
     refuse_unknown(given)
     table, wanted = names.table(given), _by_filter(given.get("filter"))
-    return Asked(
+    return CacheRequest(
         Partitions(table, missing=_does_not_exist(table), wanted=wanted, of_each=Of.NUMBER)
     )
 

@@ -4,9 +4,9 @@ from typing import Final, Protocol
 
 from hive.errors import ThriftError
 from query_api.thrift.call import Substitute, Why
-from query_api.thrift.kinds import is_read
+from query_api.thrift.method_kinds import is_read
 from query_api.thrift.upstream import Link
-from query_api.thrift.wire import Kind, Message, header
+from query_api.thrift.wire import Message, MessageType, header
 
 COPY_BYTES_MAX: Final = 64 * 1024 * 1024
 """A reply that must be had whole may be this long."""
@@ -18,14 +18,14 @@ class Client(Protocol):
     def pass_on(self, data: bytes, /) -> None:
         """Writes some of the reply."""
 
-    def relayed(self, relaying: "Relaying", /) -> None:
+    def relayed(self, relaying: "RelayedCall", /) -> None:
         """The reply was passed on."""
 
-    def unanswered(self, relaying: "Relaying", why: str, /) -> None:
+    def unanswered(self, relaying: "RelayedCall", why: str, /) -> None:
         """The connection to the metastore was lost before the reply's end."""
 
 
-class Relaying:
+class RelayedCall:
     """Passes the bytes of a reply on as they come, and keeps a copy only for whom needs one."""
 
     def __init__(
@@ -56,7 +56,7 @@ class Relaying:
     def result(self) -> bytes | None:
         """The result struct; None where it wasn't copied, or there is an exception instead."""
         assert self._link is not None
-        if self._copy is None or self._link.reply_kind != Kind.REPLY:
+        if self._copy is None or self._link.reply_kind != MessageType.REPLY:
             return None
         return b"".join(self._copy)[self._link.reply_body_at :]
 
@@ -70,7 +70,7 @@ class Relaying:
         if other is None:
             link.call(message.data, self)
         else:
-            head = header(Kind.CALL, other.method, message.sequence)
+            head = header(MessageType.CALL, other.method, message.sequence)
             link.call(head + other.arguments, self)
 
     def piece(self, data: bytes) -> None:
@@ -100,7 +100,7 @@ class Relaying:
         if self._copy is None:
             raise ThriftError(f"the metastore's reply is longer than {COPY_BYTES_MAX} bytes")
         body = b"".join(self._copy)[self._link.reply_body_at :]
-        kind = Kind(self._link.reply_kind)
-        if kind is Kind.REPLY:
+        kind = MessageType(self._link.reply_kind)
+        if kind is MessageType.REPLY:
             body = instead.translated(body)
         return header(kind, self.message.method, self.message.sequence) + body

@@ -4,9 +4,9 @@ import pytest
 
 from query_api.reasons import Reason
 from query_api.shards import Views
-from query_api.thrift import kept as module
-from query_api.thrift.kept import Kept, KeptReplies
+from query_api.thrift import reply_cache as module
 from query_api.thrift.metrics import MethodFigures
+from query_api.thrift.reply_cache import CachedReply, ReplyCache
 from tests.query_api.shards import MemoryShard, MemoryShards, moment
 
 KIB = 1024
@@ -15,11 +15,11 @@ KIB = 1024
 def test_what_was_used_longest_ago_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BYTES_MAX", 100 * KIB)
     views = Views(MemoryShards(MemoryShard()))
-    replies = KeptReplies(views, lambda _: False)
+    replies = ReplyCache(views, lambda _: False)
 
     def put(call: bytes, size: int = 10 * KIB) -> None:
         figures = MethodFigures()
-        replies.put(call, Kept(moment(views), (), Reason.FRESH, b"x" * size, figures))
+        replies.put(call, CachedReply(moment(views), (), Reason.FRESH, b"x" * size, figures))
 
     for number in range(40):
         put(b"%d" % number)
@@ -37,8 +37,8 @@ def test_what_was_used_longest_ago_goes_first(monkeypatch: pytest.MonkeyPatch) -
 def test_nothing_of_a_rewound_history_is_given() -> None:
     views = Views(MemoryShards(MemoryShard()))
     rewound: list[int] = []
-    replies = KeptReplies(views, lambda epoch: epoch in rewound)
-    kept = Kept(moment(views), (), Reason.FRESH, b"x", MethodFigures())
+    replies = ReplyCache(views, lambda epoch: epoch in rewound)
+    kept = CachedReply(moment(views), (), Reason.FRESH, b"x", MethodFigures())
     replies.put(b"call", kept)
     assert replies.get(b"call") is kept
     rewound.append(0)

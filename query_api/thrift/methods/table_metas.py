@@ -12,10 +12,10 @@ from query_api.reads.read import SHORT_MAX, Read
 from query_api.targets import Kind, Target, of_catalog, of_database
 from query_api.thrift.call import Unable
 from query_api.thrift.methods import names
-from query_api.thrift.methods.asked import Arguments, Asked, Understood, refuse_unknown
 from query_api.thrift.methods.databases import plain_pattern
-from query_api.thrift.methods.facts import is_remote
 from query_api.thrift.methods.outcome import Outcome, structs
+from query_api.thrift.methods.request import Arguments, CacheRequest, Understood, refuse_unknown
+from query_api.thrift.methods.table_facts import is_remote
 from query_api.thrift.methods.tables import TABLES_MAX
 from state.records.objects import DatabaseName
 from state.shard_reader import NameLine
@@ -111,7 +111,7 @@ class Describe(Read[Outcome], frozen=True):
 def get_table_meta(given: Arguments) -> Understood:
     refuse_unknown(given)
     catalog, databases = names.place(given.get("db_patterns"))
-    return Asked(
+    return CacheRequest(
         FindDatabases(
             catalog,
             plain_pattern(databases),

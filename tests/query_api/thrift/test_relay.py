@@ -10,7 +10,7 @@ from hive.thrift.structs import TABLE
 from query_api.latest.log import LatestLog
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
-from query_api.thrift.call import Answer, Call, Relay
+from query_api.thrift.call import Call, CallAnswer, Relay
 from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.upstream import Address, UpstreamSettings
 from tests.query_api.thrift.serving import (
@@ -171,7 +171,7 @@ def test_a_shard_of_another_worker_is_asked_of_its_owner_once_and_then_of_the_me
     def not_ours(call: Call) -> Relay:
         return Relay(Reason.NOT_OWNED, shard=3)
 
-    def ours(call: Call) -> Answer | Relay:
+    def ours(call: Call) -> CallAnswer | Relay:
         floors.append(call.min_position)
         if call.arguments != b"\0":
             return Relay(Reason.COLD)
@@ -292,7 +292,7 @@ def test_a_table_that_isnt_said_to_be_temporary_is_not(theirs: bool | None, outc
     async def test() -> None:
         metastore = Metastore()
         metastore.replies["get_table"] = table(theirs)
-        ours = Answer(table(False), Source.CACHE, Reason.FRESH, Position(0, 1))
+        ours = CallAnswer(table(False), Source.CACHE, Reason.FRESH, Position(0, 1))
         settings = ThriftSettings(shadow=True)
         async with serving(metastore, settings=settings, get_table=lambda _: ours) as here:
             await (await here.connect()).call("get_table")

@@ -10,14 +10,13 @@ from query_api.thrift.methods import (
     columns,
     constraints,
     databases,
-    metas,
     partition,
-    selections,
-    specs,
+    partition_selections,
+    partition_specs,
     statistics,
+    table_metas,
     tables,
 )
-from query_api.thrift.methods.asked import Arguments, Understood
 from query_api.thrift.methods.outcome import (
     BY_EXPRESSION,
     I32,
@@ -28,6 +27,7 @@ from query_api.thrift.methods.outcome import (
     STRUCT_IN,
     Shape,
 )
+from query_api.thrift.methods.request import Arguments, Understood
 
 _META, _NO_OBJECT = "MetaException", "NoSuchObjectException"
 _META_FIRST: Final = (_META, _NO_OBJECT)
@@ -96,7 +96,7 @@ _LISTS: Final = {
         ("tableType", string),
     ),
     "get_table_meta": _method(
-        metas.get_table_meta,
+        table_metas.get_table_meta,
         LIST,
         (_META,),
         ("db_patterns", string),
@@ -157,42 +157,47 @@ _PARTITIONS: Final = {
         *_TABLE,
         ("part_name", string),
     ),
-    "get_partitions": _method(selections.get_partitions, LIST, _META_LAST, *_TABLE, *_MAX),
+    "get_partitions": _method(
+        partition_selections.get_partitions, LIST, _META_LAST, *_TABLE, *_MAX
+    ),
     "get_partitions_req": _method(
-        selections.get_partitions_req, LIST_IN, _META_LAST, ("req", requests.GET_PARTITIONS)
+        partition_selections.get_partitions_req,
+        LIST_IN,
+        _META_LAST,
+        ("req", requests.GET_PARTITIONS),
     ),
     "get_partitions_with_auth": _method(
-        selections.get_partitions_with_auth, LIST, _META_LAST, *_TABLE, *_MAX, *_USER
+        partition_selections.get_partitions_with_auth, LIST, _META_LAST, *_TABLE, *_MAX, *_USER
     ),
     "get_partition_names": _method(
-        selections.get_partition_names, LIST, _META_LAST, *_TABLE, *_MAX
+        partition_selections.get_partition_names, LIST, _META_LAST, *_TABLE, *_MAX
     ),
     "fetch_partition_names_req": _method(
-        selections.fetch_partition_names_req,
+        partition_selections.fetch_partition_names_req,
         LIST,
         _META_LAST,
         ("req", requests.GET_PARTITIONS),
     ),
     "get_partition_names_req": _method(
-        selections.get_partition_names_req,
+        partition_selections.get_partition_names_req,
         LIST,
         _META_FIRST,
         ("req", requests.PARTITIONS_BY_EXPRESSION),
     ),
     "get_partition_names_ps": _method(
-        selections.get_partition_names_ps, LIST, _META_FIRST, *_TABLE, *_VALUES, *_MAX
+        partition_selections.get_partition_names_ps, LIST, _META_FIRST, *_TABLE, *_VALUES, *_MAX
     ),
     "get_partition_names_ps_req": _method(
-        selections.get_partition_names_ps_req,
+        partition_selections.get_partition_names_ps_req,
         LIST_IN,
         _META_FIRST,
         ("req", requests.NAMES_BY_VALUES),
     ),
     "get_partitions_ps": _method(
-        selections.get_partitions_ps, LIST, _META_FIRST, *_TABLE, *_VALUES, *_MAX
+        partition_selections.get_partitions_ps, LIST, _META_FIRST, *_TABLE, *_VALUES, *_MAX
     ),
     "get_partitions_ps_with_auth": _method(
-        selections.get_partitions_ps_with_auth,
+        partition_selections.get_partitions_ps_with_auth,
         LIST,
         _META_LAST,
         *_TABLE,
@@ -201,22 +206,22 @@ _PARTITIONS: Final = {
         *_USER,
     ),
     "get_partitions_ps_with_auth_req": _method(
-        selections.get_partitions_ps_with_auth_req,
+        partition_selections.get_partitions_ps_with_auth_req,
         LIST_IN,
         _META_FIRST,
         ("req", requests.PARTITIONS_BY_VALUES),
     ),
     "get_partitions_by_names": _method(
-        selections.get_partitions_by_names, LIST, _BY_NAMES, *_TABLE, ("names", strings)
+        partition_selections.get_partitions_by_names, LIST, _BY_NAMES, *_TABLE, ("names", strings)
     ),
     "get_partitions_by_names_req": _method(
-        selections.get_partitions_by_names_req,
+        partition_selections.get_partitions_by_names_req,
         LIST_IN,
         _BY_NAMES,
         ("req", requests.PARTITIONS_BY_NAMES),
     ),
     "get_partitions_by_filter": _method(
-        selections.get_partitions_by_filter,
+        partition_selections.get_partitions_by_filter,
         LIST,
         _META_FIRST,
         *_TABLE,
@@ -224,28 +229,32 @@ _PARTITIONS: Final = {
         *_MAX,
     ),
     "get_partitions_by_filter_req": _method(
-        selections.get_partitions_by_filter_req,
+        partition_selections.get_partitions_by_filter_req,
         LIST,
         _META_FIRST,
         ("req", requests.PARTITIONS_BY_FILTER),
     ),
     "get_num_partitions_by_filter": _method(
-        selections.get_num_partitions_by_filter, I32, _META_FIRST, *_TABLE, ("filter", string)
+        partition_selections.get_num_partitions_by_filter,
+        I32,
+        _META_FIRST,
+        *_TABLE,
+        ("filter", string),
     ),
     "get_partitions_by_expr": _method(
-        selections.get_partitions_by_expr,
+        partition_selections.get_partitions_by_expr,
         BY_EXPRESSION,
         _META_FIRST,
         ("req", requests.PARTITIONS_BY_EXPRESSION),
     ),
     "get_partitions_spec_by_expr": _method(
-        selections.get_partitions_spec_by_expr,
+        partition_selections.get_partitions_spec_by_expr,
         BY_EXPRESSION,
         _META_FIRST,
         ("req", requests.PARTITIONS_BY_EXPRESSION),
     ),
     "get_partitions_with_specs": _method(
-        specs.get_partitions_with_specs,
+        partition_specs.get_partitions_with_specs,
         LIST_IN,
         (_META,),
         ("request", requests.PARTITIONS_WITH_SPECS),

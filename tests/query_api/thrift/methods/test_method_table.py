@@ -7,9 +7,9 @@ import pytest
 from hive.thrift import requests
 from hive.thrift.types import LIST, STRUCT, Struct
 from query_api.thrift.methods.grouping import PARTITION_SPEC, PARTITION_WITHOUT_SD, WITH_SHARED_SD
-from query_api.thrift.methods.interface import methods
-from query_api.thrift.methods.metas import TABLE_META
+from query_api.thrift.methods.method_table import methods
 from query_api.thrift.methods.outcome import BY_EXPRESSION, LIST_IN, MAP_IN, STRUCT_IN
+from query_api.thrift.methods.table_metas import TABLE_META
 from tests.hive.thrift.test_idl import ours, theirs
 from tests.query_api.thrift.methods.wire import struct_of
 

@@ -7,10 +7,10 @@ from query_api.objects import Objects
 from query_api.targets import Kind
 from query_api.thrift.call import Unable
 from query_api.thrift.methods import names
-from query_api.thrift.methods.asked import Arguments, Asked, Understood, refuse_unknown
 from query_api.thrift.methods.grouping import grouped
 from query_api.thrift.methods.outcome import Outcome
 from query_api.thrift.methods.partitions import Choice
+from query_api.thrift.methods.request import Arguments, CacheRequest, Understood, refuse_unknown
 from query_api.thrift.methods.table_method import TableMethod
 
 
@@ -35,4 +35,4 @@ def get_partitions_with_specs(given: Arguments) -> Understood:
     catalog, db = names.place(request.get("dbName"))
     place = {"catName": catalog, **request, "dbName": db}
     table = names.table_in_catalog(place)
-    return Asked(PartitionSpecs(table, missing=Unable.FORM))
+    return CacheRequest(PartitionSpecs(table, missing=Unable.FORM))

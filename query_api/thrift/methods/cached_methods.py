@@ -17,13 +17,13 @@ from query_api.resolver.resolver import Answer as Served
 from query_api.resolver.resolver import Database, Miss, Resolver
 from query_api.shards import Views
 from query_api.targets import Target
-from query_api.thrift.call import Answer, Call, Relay, Substitute, Unable
-from query_api.thrift.methods.asked import Arguments, Asked, Understood
-from query_api.thrift.methods.dropped import substitute
+from query_api.thrift.call import Call, CallAnswer, Relay, Substitute, Unable
+from query_api.thrift.methods.dropped_methods import substitute
 from query_api.thrift.methods.expressions import Expressions, expression_of, with_text
-from query_api.thrift.methods.interface import Method, methods
+from query_api.thrift.methods.method_table import Method, methods
 from query_api.thrift.methods.ordering import ordered_by
 from query_api.thrift.methods.outcome import STRUCT_ALONE, Outcome, result
+from query_api.thrift.methods.request import Arguments, CacheRequest, Understood
 
 _CURRENT_EVENT: Final = "get_current_notificationEventId"
 _REMEMBERED: Final = 4096
@@ -77,7 +77,7 @@ class CachedMethods:
     def names(self) -> Set[str]:
         return self._names
 
-    def answer_now(self, call: Call) -> Answer | Relay | None:
+    def answer_now(self, call: Call) -> CallAnswer | Relay | None:
         if self._leaves_all:
             return Relay(Unable.CATALOG)
         method = self._methods.get(call.method)
@@ -105,7 +105,7 @@ class CachedMethods:
             return Relay(Unable.FORM)
         return chain.outcome
 
-    async def answer(self, call: Call) -> Answer | Relay:
+    async def answer(self, call: Call) -> CallAnswer | Relay:
         if self._leaves_all:
             return Relay(Unable.CATALOG)
         if call.method == _CURRENT_EVENT:
@@ -174,7 +174,7 @@ class CachedMethods:
             return text
         return self._understand(call.method, encode(method.arguments, with_text(given, text)))
 
-    def _requirement(self, asked: Asked, min_position: Position | None) -> Requirement:
+    def _requirement(self, asked: CacheRequest, min_position: Position | None) -> Requirement:
         consistency = Consistency.WRITE_IDS
         if asked.write_ids is None:
             consistency = self._defaults.of(asked.read.of_table)
@@ -191,7 +191,7 @@ class CachedMethods:
         elsewhere = miss.reason is Reason.NOT_OWNED
         return Relay(miss.reason, self._resolver.shard_of(miss) if elsewhere else None)
 
-    async def _current_event(self, least: Position | None) -> Answer | Relay:
+    async def _current_event(self, least: Position | None) -> CallAnswer | Relay:
         found = await self._database.after_now(self._views.reached)
         if found is None:
             return Relay(Reason.UNREAD)
@@ -199,7 +199,7 @@ class CachedMethods:
             return Relay(Reason.BEHIND)
         event = STRUCT_ALONE.before + _EVENT(I64, 1, found.current, 0) + STRUCT_ALONE.after
         position = Position(found.epoch, found.current)
-        return Answer(event, Source.DATABASE, Reason.DATABASE_ONLY, position)
+        return CallAnswer(event, Source.DATABASE, Reason.DATABASE_ONLY, position)
 
 
 class _Chain:
@@ -210,7 +210,7 @@ class _Chain:
         self._latest = requirement.latest
         self._served: list[Served[Outcome]] = []
         self._targets: list[Target] = []
-        self.outcome: Answer | Relay = Relay(Unable.FAILED)
+        self.outcome: CallAnswer | Relay = Relay(Unable.FAILED)
 
     def follow(self, read: Read[Any], served: Served[Outcome]) -> Read[Outcome] | None:
         """Takes what a read was served; the read that shall follow, or None with the outcome."""
@@ -227,12 +227,12 @@ class _Chain:
             self.outcome = self._answer(result(self._method.shape, self._method.exceptions, value))
         return None
 
-    def _answer(self, data: Any) -> Answer:
+    def _answer(self, data: Any) -> CallAnswer:
         moment = self._served[0].moment
         if not isinstance(data, bytes) or any(one.moment != moment for one in self._served):
             moment = None
         latest_of = tuple(dict.fromkeys(self._targets)) if self._latest and moment else ()
-        return Answer(
+        return CallAnswer(
             data,
             Source.CACHE,
             max((one.reason for one in self._served), key=(Reason.FRESH, Reason.NEWER).index),

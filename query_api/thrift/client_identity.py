@@ -7,7 +7,7 @@ from hive.errors import ThriftError
 from hive.thrift.binary import decode, encode
 from hive.thrift.types import Struct, string, strings
 from query_api.thrift.call import Client
-from query_api.thrift.wire import STOP, Kind, Message, header
+from query_api.thrift.wire import STOP, Message, MessageType, header
 
 SETTINGS_MAX: Final = 64
 SET_UGI: Final = "set_ugi"
@@ -17,7 +17,7 @@ _UGI_RESULT: Final = Struct("set_ugi_result", (0, "success", strings))
 _CONF: Final = Struct("setMetaConf_args", (1, "key", string), (2, "value", string))
 
 
-class Session:
+class ClientIdentity:
     """The calls that a connection to a metastore begins with."""
 
     def __init__(self, client: Client) -> None:
@@ -40,7 +40,7 @@ class Session:
         self._ugi = message.data
         self._client.user = given["user_name"]
         body = encode(_UGI_RESULT, {"success": groups})
-        return header(Kind.REPLY, message.method, message.sequence) + body
+        return header(MessageType.REPLY, message.method, message.sequence) + body
 
     def set(self, message: Message, result: bytes) -> None:
         """Takes note of a `setMetaConf` that the metastore answered with this result."""

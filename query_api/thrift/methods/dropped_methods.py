@@ -10,7 +10,7 @@ from hive.thrift.view import View
 from hive.thrift.wire import FIELD
 from query_api.thrift.call import Call, Substitute
 from query_api.thrift.methods import names
-from query_api.thrift.methods.asked import Arguments, refuse_unknown
+from query_api.thrift.methods.request import Arguments, refuse_unknown
 
 
 class _Successor(NamedTuple):

@@ -21,7 +21,7 @@ RESULT_BYTES_MAX: Final = 1024 * 1024
 _OVERHEAD_BYTES: Final = 500
 
 
-class Kept(msgspec.Struct, eq=False):
+class CachedReply(msgspec.Struct, eq=False):
     """A result, and what makes it true."""
 
     moment: Moment
@@ -40,16 +40,16 @@ class Kept(msgspec.Struct, eq=False):
         return found.leaves(self.latest_of, self.reached)
 
 
-class KeptReplies:
+class ReplyCache:
     """A bounded number of bytes of results; the one that was used longest ago goes first."""
 
     def __init__(self, views: Views, is_rewound: Callable[[int], bool]) -> None:
         self._views = views
         self._is_rewound = is_rewound
-        self._kept: OrderedDict[bytes, Kept] = OrderedDict()
+        self._kept: OrderedDict[bytes, CachedReply] = OrderedDict()
         self._bytes = 0
 
-    def get(self, call: bytes) -> Kept | None:
+    def get(self, call: bytes) -> CachedReply | None:
         """What would be answered now."""
         kept = self._kept.get(call)
         if kept is None:
@@ -62,7 +62,7 @@ class KeptReplies:
         self._kept.move_to_end(call)
         return kept
 
-    def put(self, call: bytes, kept: Kept) -> None:
+    def put(self, call: bytes, kept: CachedReply) -> None:
         if len(kept.result) > RESULT_BYTES_MAX:
             return
         self._drop(call)

@@ -14,7 +14,7 @@ from query_api.thrift.methods.outcome import Outcome
 Arguments = Mapping[str, Any]
 
 
-class Asked(NamedTuple):
+class CacheRequest(NamedTuple):
     """A call as the cache understands it."""
 
     read: Read[Outcome]
@@ -23,7 +23,7 @@ class Asked(NamedTuple):
     table_id: int = 0
 
 
-Understood = Asked | Unable
+Understood = CacheRequest | Unable
 
 
 def snapshot(text: str | None, table: TableName) -> WriteIdList | None:
@@ -38,16 +38,16 @@ def snapshot(text: str | None, table: TableName) -> WriteIdList | None:
     return found
 
 
-def at_snapshot(read: Read[Outcome], ids: WriteIdList | None, table_id: int | None) -> Asked:
+def at_snapshot(read: Read[Outcome], ids: WriteIdList | None, table_id: int | None) -> CacheRequest:
     """A list counts where it is a snapshot, and with the id of the table it was made for."""
     if ids is None or not ids.is_snapshot or not table_id or table_id < 0:
-        return Asked(read)
-    return Asked(read, ids, table_id)
+        return CacheRequest(read)
+    return CacheRequest(read, ids, table_id)
 
 
 def of_request(
     read: Read[Outcome], request: Arguments, table: TableName, id_field: str = "id"
-) -> Asked:
+) -> CacheRequest:
     """The read at the snapshot of a newer call."""
     ids = snapshot(request.get("validWriteIdList"), table)
     return at_snapshot(read, ids, request.get(id_field))

@@ -12,9 +12,9 @@ from hive.thrift.binary import decode, encode
 from hive.thrift.types import Struct, binary, i64, string
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
-from query_api.thrift.call import Answer, Call, Client
+from query_api.thrift.call import Call, CallAnswer, Client
 from query_api.thrift.upstream import Address, Collected, Link, Upstreams, UpstreamSettings
-from query_api.thrift.wire import Kind, Message, header
+from query_api.thrift.wire import Message, MessageType, header
 
 FORWARDED: Final = "metatide.forward"
 TIMEOUT_S: Final = 5.0
@@ -49,7 +49,7 @@ def call_of(message: Message) -> Call:
         raise ThriftError(f"a call that is handed on lacks its {error}") from error
 
 
-def told(message: Message, answer: Answer, result: bytes) -> bytes:
+def told(message: Message, answer: CallAnswer, result: bytes) -> bytes:
     """The reply that carries an answer."""
     return _reply(
         message,
@@ -69,7 +69,7 @@ def refused(message: Message) -> bytes:
 
 
 def _reply(message: Message, fields: Mapping[str, Any]) -> bytes:
-    return header(Kind.REPLY, message.method, message.sequence) + encode(_ANSWER, fields)
+    return header(MessageType.REPLY, message.method, message.sequence) + encode(_ANSWER, fields)
 
 
 class _Peer(msgspec.Struct, eq=False):
@@ -89,7 +89,7 @@ class Peers:
         self._settings = settings
         self._peers: dict[Address, _Peer] = {}
 
-    async def ask(self, shard: int, call: Call) -> Answer | None:
+    async def ask(self, shard: int, call: Call) -> CallAnswer | None:
         """The owner's answer; None where it has none, or nobody knows who it is."""
         try:
             async with asyncio.timeout(TIMEOUT_S):
@@ -107,7 +107,7 @@ class Peers:
                 link.close()
         self._peers.clear()
 
-    async def _ask(self, address: Address, call: Call) -> Answer | None:
+    async def _ask(self, address: Address, call: Call) -> CallAnswer | None:
         peer = self._peers.get(address)
         if peer is None:
             settings = msgspec.structs.replace(self._settings, addresses=(address,))
@@ -148,11 +148,11 @@ def _message(call: Call) -> bytes:
     fields: dict[str, Any] = {"method": call.method, "arguments": call.arguments}
     if call.min_position is not None:
         fields |= {"epoch": call.min_position.epoch, "event": call.min_position.event}
-    return header(Kind.CALL, FORWARDED, b"\0\0\0\0") + encode(_CALL, fields)
+    return header(MessageType.CALL, FORWARDED, b"\0\0\0\0") + encode(_CALL, fields)
 
 
-def _answer(link: Link, reply: bytes) -> Answer | None:
-    if link.reply_kind != Kind.REPLY:
+def _answer(link: Link, reply: bytes) -> CallAnswer | None:
+    if link.reply_kind != MessageType.REPLY:
         raise UpstreamError("it doesn't take calls that are handed on")
     found = decode(_ANSWER, reply[link.reply_body_at :])
     if "result" not in found:
@@ -162,4 +162,4 @@ def _answer(link: Link, reply: bytes) -> Answer | None:
         position = Position(found["epoch"], found["event"])
     except (KeyError, ValueError) as error:
         raise UpstreamError(f"it answers what can't be read: {error}") from error
-    return Answer(found["result"], source, reason, position)
+    return CallAnswer(found["result"], source, reason, position)
