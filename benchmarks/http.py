@@ -41,8 +41,8 @@ from processors.fold import Fold
 from query_api.database import Primary, bounded_engine
 from query_api.database.fallback import FromDatabase
 from query_api.http import ReadServer, create_app
-from query_api.latest.history import History
-from query_api.latest.log import LatestLog
+from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_history import LogHistory
 from query_api.positions import Position as Reached
 from query_api.reads import Read
 from state.kv import View
@@ -107,7 +107,7 @@ class OneShard:
 class NoDatabase:
     """Nothing that is measured asks it."""
 
-    history = History()
+    history = LogHistory()
 
     async def answer(self, read: Read[Any]) -> FromDatabase[Any]:
         raise UnansweredError("there is none", 1.0)

@@ -12,10 +12,10 @@ from metatide.serving import WorkerShards, known_tokens
 from processors.status import worker_status
 from processors.web import metrics_route, routes
 from processors.worker import Worker
+from query_api.admin_operations import AUDITS, ORDERS
 from query_api.database import Primary
 from query_api.http import Check, Settings, create_app
 from query_api.http.page import ProcessInfo, answered_by
-from query_api.operations import AUDITS, ORDERS
 
 
 def worker_application(

@@ -11,8 +11,8 @@ from processors.phases import Phase
 from processors.shard_content import Objects, ShardContent
 from processors.status import ShardStatus, WorkerStatus
 from processors.web import CONTENT_PATH, STATUS_PATH
+from query_api.admin_operations import AUDITS, ORDERS
 from query_api.http.operation import Access, Operation
-from query_api.operations import AUDITS, ORDERS
 from query_api.thrift.shadow import Difference
 from state.image import Manifest
 from state.image.manifest import File

@@ -18,7 +18,7 @@ from hive.patterns import compile_pattern
 from query_api.http.access import Tokens
 from query_api.http.authorization import Holder
 from query_api.http.routes import Handler, admin_route, body_of
-from query_api.resolver.look import is_cached
+from query_api.resolver.shard_facts import is_cached
 from query_api.shards import Views
 from state.records import Scope, ScopeKind
 from state.records.signals import AnySignal, Ask, Choose, Forget, Serve

@@ -3,7 +3,7 @@
 from typing import NamedTuple, Protocol
 
 from query_api.positions import Position
-from query_api.targets import Kind, Target
+from query_api.targets import Target, TargetKind
 from state import keys
 from state.kv import View
 from state.records import Scope, ScopeKind
@@ -87,7 +87,7 @@ class Views:
         count = self.source.count
         if target.is_of_table:
             return table_shard(target.name, count)
-        if target.kind in (Kind.NAMES, Kind.FUNCTIONS):
+        if target.kind in (TargetKind.NAMES, TargetKind.FUNCTIONS):
             return home_shard(target.db, count)
         here = (number for number in range(count) if self.source.shard(number) is not None)
         return next(here, 0)
@@ -155,17 +155,17 @@ def _group_of(target: Target) -> bytes:
     """The keys that this is made of."""
     if target.is_of_table:
         return keys.table_suffix(target.name)
-    if target.kind in (Kind.NAMES, Kind.FUNCTIONS):
+    if target.kind in (TargetKind.NAMES, TargetKind.FUNCTIONS):
         return keys.texts((target.name.catalog, target.name.db))
     return keys.texts((target.name.catalog,))
 
 
 _SCOPES = {
-    Kind.NAMES: ScopeKind.NAMES,
-    Kind.FUNCTIONS: ScopeKind.NAMES,
-    Kind.DATABASE: ScopeKind.DATABASES,
-    Kind.DATABASES: ScopeKind.DATABASES,
-    Kind.DATABASE_DETAILS: ScopeKind.DATABASES,
+    TargetKind.NAMES: ScopeKind.NAMES,
+    TargetKind.FUNCTIONS: ScopeKind.NAMES,
+    TargetKind.DATABASE: ScopeKind.DATABASES,
+    TargetKind.DATABASES: ScopeKind.DATABASES,
+    TargetKind.DATABASE_DETAILS: ScopeKind.DATABASES,
 }
 
 

@@ -8,7 +8,7 @@ from hive.names import TableName
 from state.records.objects import ConstraintKind, DatabaseName
 
 
-class Kind(StrEnum):
+class TargetKind(StrEnum):
     """Which objects of a table, a database or a catalog."""
 
     TABLE = "table"
@@ -26,14 +26,20 @@ class Kind(StrEnum):
 
 
 OF_TABLE = frozenset(
-    (Kind.TABLE, Kind.PARTITION, Kind.PARTITIONS, Kind.STATISTICS, Kind.CONSTRAINTS)
+    (
+        TargetKind.TABLE,
+        TargetKind.PARTITION,
+        TargetKind.PARTITIONS,
+        TargetKind.STATISTICS,
+        TargetKind.CONSTRAINTS,
+    )
 )
 
 
 class Target(msgspec.Struct, frozen=True):
     """Objects that one shard knows, or doesn't, as one. Unused parts of the name are empty."""
 
-    kind: Kind
+    kind: TargetKind
     name: TableName
     values: tuple[str, ...] = ()
     """Of a single partition."""
@@ -49,11 +55,11 @@ class Target(msgspec.Struct, frozen=True):
         return DatabaseName(self.name.catalog, self.name.db)
 
 
-def of_database(kind: Kind, db: DatabaseName) -> Target:
+def of_database(kind: TargetKind, db: DatabaseName) -> Target:
     """Objects of a database."""
     return Target(kind, TableName(db.catalog, db.db, ""))
 
 
-def of_catalog(kind: Kind, catalog: str) -> Target:
+def of_catalog(kind: TargetKind, catalog: str) -> Target:
     """Objects of a catalog."""
     return Target(kind, TableName(catalog, "", ""))

@@ -21,19 +21,19 @@ from hive.reader.write_ids import loaded, read_write_ids
 from hive.write_ids.lists import WriteIdList, write_id_list
 from hive.write_ids.relations import equal
 from query_api.audit.findings import DIFFERENCES_MAX, Audited, ObjectDifference, differing
+from query_api.audit.object_pairs import Pair, pairs
 from query_api.audit.scopes import targets_of
-from query_api.audit.sides import Pair, pairs
-from query_api.cached import CachedObjects
+from query_api.cached_objects import CachedObjects
 from query_api.database import DatabaseObjects
 from query_api.latest import LatestLog, read_tail
-from query_api.latest.history import History
-from query_api.latest.touched import touched
+from query_api.latest.log_history import LogHistory
+from query_api.latest.row_effects import effects_of
 from query_api.positions import Position
 from query_api.reasons import Reason
 from query_api.resolver.facts import Facts
-from query_api.resolver.look import look
+from query_api.resolver.shard_facts import look
 from query_api.shards import Views
-from query_api.targets import Kind, Target
+from query_api.targets import Target, TargetKind
 from state.records import Scope, ScopeKind
 from state.shard_reader import ShardReader
 
@@ -47,7 +47,7 @@ class Moments(Protocol):
     """The metastore's database."""
 
     @property
-    def history(self) -> History: ...
+    def history(self) -> LogHistory: ...
 
     @property
     def dialect(self) -> str: ...
@@ -129,7 +129,7 @@ class _Moment:
         first = min(reader.head.applied for reader in readers.values())
         tail = read_tail(snapshot, first)
         self._epoch = max(reader.head.epoch for reader in readers.values())
-        noted = [(row.event_id, touched(row)) for row in tail.rows]
+        noted = [(row.event_id, effects_of(row)) for row in tail.rows]
         self._log = LatestLog(self._epoch, tail.current, noted)
         self._of_transactions = max(
             (row.event_id for row in tail.rows if row.event_type in _OF_TRANSACTIONS), default=0
@@ -169,7 +169,7 @@ class _Moment:
                 wrong += not found.silent
                 if len(differences) < DIFFERENCES_MAX:
                     differences.append(found)
-        if scope.kind is ScopeKind.TABLE and Kind.TABLE not in left_out:
+        if scope.kind is ScopeKind.TABLE and TargetKind.TABLE not in left_out:
             for one in self._compare_write_ids(scope, reader, left_out):
                 objects += 1
                 wrong += one is not None

@@ -7,15 +7,20 @@ from typing import Final
 
 from hive.names import TableName
 from query_api.shards import ShardSource, Views
-from query_api.targets import Kind, Target
+from query_api.targets import Target, TargetKind
 from state.records import Scope, ScopeKind
 from state.records.routing import home_shard
 from state.shard_reader import ShardReader
 
 TARGETS: Final = {
-    ScopeKind.TABLE: (Kind.TABLE, Kind.PARTITIONS, Kind.STATISTICS, Kind.CONSTRAINTS),
-    ScopeKind.NAMES: (Kind.NAMES, Kind.FUNCTIONS),
-    ScopeKind.DATABASES: (Kind.DATABASES,),
+    ScopeKind.TABLE: (
+        TargetKind.TABLE,
+        TargetKind.PARTITIONS,
+        TargetKind.STATISTICS,
+        TargetKind.CONSTRAINTS,
+    ),
+    ScopeKind.NAMES: (TargetKind.NAMES, TargetKind.FUNCTIONS),
+    ScopeKind.DATABASES: (TargetKind.DATABASES,),
 }
 """What is compared of a scope. Write ids are compared with their table."""
 

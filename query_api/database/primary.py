@@ -12,9 +12,9 @@ from hive.schema import Version, detect_followed
 from query_api.database.engine import bounded_engine
 from query_api.database.fallback import Fallback, FromDatabase
 from query_api.database.listener import has_unlogged_transactions
-from query_api.latest.history import History
-from query_api.latest.index import LatestIndex
-from query_api.latest.log import LatestLog
+from query_api.latest.latest_index import LatestIndex
+from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_history import LogHistory
 from query_api.latest.sequence import SequenceReader
 from query_api.positions import Position
 from query_api.reads.read import Read
@@ -39,7 +39,7 @@ class Primary:
             url, connections=connections + 2, statement_timeout_ms=statement_timeout_ms
         )
         self._version: Version | None = None
-        self.history = History()
+        self.history = LogHistory()
         self._sequence = SequenceReader(self._engine, self._detected)
         self.index = LatestIndex(self._sequence.read, self.history)
         self.fallback = Fallback(self.snapshot, self._engine.dialect.name, connections)

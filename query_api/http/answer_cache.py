@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from starlette.types import Scope
 
 from query_api.http.messages import JSON, Headers, compressed, etag_of, is_etag_in
-from query_api.latest.log import LatestLog
+from query_api.latest.latest_log import LatestLog
 from query_api.positions import Position
 from query_api.shards import Moment, Views
 from query_api.targets import Target

@@ -7,7 +7,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from query_api.http.access import Role, Tokens
 from query_api.http.answer_cache import CONSISTENCY, AnswerCache, messages
-from query_api.latest.log import LatestLog
+from query_api.latest.latest_log import LatestLog
 from query_api.positions import Position
 
 AfterNow = Callable[[Position], Awaitable[LatestLog | None]]

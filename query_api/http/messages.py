@@ -18,7 +18,7 @@ from hive.errors import (
     TooLargeError,
     UnansweredError,
 )
-from query_api.resolver.resolver import Answer
+from query_api.resolver.resolver import ReadAnswer
 
 JSON: Final = b"application/json"
 NDJSON: Final = b"application/x-ndjson"
@@ -37,7 +37,7 @@ def header(scope: Scope, name: bytes) -> bytes | None:
     return None
 
 
-def grounds(answer: Answer[Any]) -> Headers:
+def grounds(answer: ReadAnswer[Any]) -> Headers:
     """Who answered, why, and up to where it is complete."""
     headers = [
         (b"metatide-source", answer.source.encode()),

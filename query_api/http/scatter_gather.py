@@ -18,9 +18,9 @@ from query_api.positions import Position, parse_position
 from query_api.reads import GetTables, ListDatabases, ListTablesOfAll, Read, Rendered, cut
 from query_api.reasons import SERVING, Reason, Source
 from query_api.requirement import Requirement
-from query_api.resolver.resolver import Answer, Resolver
+from query_api.resolver.resolver import ReadAnswer, Resolver
 from query_api.shards import Views
-from query_api.targets import Kind, Target, of_database
+from query_api.targets import Target, TargetKind, of_database
 from state.records.objects import DatabaseName
 
 Splittable = GetTables | ListTablesOfAll
@@ -63,7 +63,7 @@ class Parts:
 
     async def answer(
         self, read: Read[Any], requirement: Requirement, headers: Headers
-    ) -> Answer[bytes] | None:
+    ) -> ReadAnswer[bytes] | None:
         """None where it isn't made of parts of several workers, or one of them has none."""
         if not isinstance(read, GetTables | ListTablesOfAll):
             return None
@@ -146,7 +146,7 @@ class Parts:
         )
 
 
-def _together(read: Splittable, parts: Sequence[Part]) -> Answer[bytes]:
+def _together(read: Splittable, parts: Sequence[Part]) -> ReadAnswer[bytes]:
     worst = min(parts, key=lambda part: (part.reason in SERVING, part.reason is Reason.FRESH))
     items = [item for part in parts for item in part.items]
     if isinstance(read, GetTables):
@@ -159,7 +159,7 @@ def _together(read: Splittable, parts: Sequence[Part]) -> Answer[bytes]:
         tables = [item for _, item in page.items]
         value = msgspec.json.encode({"tables": tables, "next": page.next})
     position = min(part.position for part in parts)
-    return Answer(value, worst.source, worst.reason, position, worst.detail)
+    return ReadAnswer(value, worst.source, worst.reason, position, worst.detail)
 
 
 def _first(item: tuple[str, msgspec.Raw]) -> str:
@@ -172,11 +172,11 @@ def _name_of(item: msgspec.Raw) -> TableName:
 
 
 def _of_table(name: str) -> Target:
-    return Target(Kind.TABLE, parse_table_name(name))
+    return Target(TargetKind.TABLE, parse_table_name(name))
 
 
 def _of_names(catalog: str) -> Callable[[str], Target]:
-    return lambda name: of_database(Kind.NAMES, DatabaseName(catalog, name))
+    return lambda name: of_database(TargetKind.NAMES, DatabaseName(catalog, name))
 
 
 def _parameters(read: ListTablesOfAll) -> Mapping[str, str | Sequence[str]]:

@@ -31,7 +31,7 @@ from query_api.http.request_parameters import RequestParameters
 from query_api.http.scatter_gather import Parts
 from query_api.reads import Read, Rendered
 from query_api.requirement import PARAMETERS, Defaults, Requirement, parse_requirement
-from query_api.resolver.resolver import Answer, Resolver
+from query_api.resolver.resolver import ReadAnswer, Resolver
 from query_api.shards import Views
 
 BODY_BYTES_MAX: Final = 4 * 1024 * 1024
@@ -116,7 +116,7 @@ class Service:
         requirement = parse_requirement(asked, read.of_table, self.settings.defaults)
         if await self._forward(read, requirement, scope, body, send):
             return
-        answer: Answer[Any] | None = None
+        answer: ReadAnswer[Any] | None = None
         if header(scope, FORWARDED) is None:
             answer = await self._parts.answer(read, requirement, _to_owner(asked, scope))
         if answer is None:

@@ -1,7 +1,7 @@
 """What the database says has happened since: one read of the sequence for all who wait for it."""
 
-from query_api.latest.index import LatestIndex
-from query_api.latest.log import LatestLog, ThinRow
+from query_api.latest.latest_index import LatestIndex
+from query_api.latest.latest_log import LatestLog, ThinRow
 from query_api.latest.sequence import SequenceReader, read_tail
 
 __all__ = ["LatestIndex", "LatestLog", "SequenceReader", "ThinRow", "read_tail"]

@@ -10,8 +10,8 @@ from hive.errors import SourceError
 from hive.reader.sessions import KeptPlans
 from hive.reader.snapshot import DatabaseSnapshot
 from hive.schema import Version, metadata
-from query_api.latest.log import ROWS_MAX, ThinRow
-from query_api.latest.touched import WITH_MESSAGE
+from query_api.latest.latest_log import ROWS_MAX, ThinRow
+from query_api.latest.row_effects import WITH_MESSAGE
 from query_api.timeouts import set_timeout
 
 TIMEOUT_MS: Final = 2_000

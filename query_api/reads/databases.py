@@ -6,7 +6,7 @@ from hive.errors import NoSuchObjectError
 from hive.patterns import compile_pattern
 from query_api.objects import Objects
 from query_api.reads.read import Page, Read, Slice, cut
-from query_api.targets import Kind, Target, of_catalog, of_database
+from query_api.targets import Target, TargetKind, of_catalog, of_database
 from state.records.objects import DatabaseName
 
 Named = tuple[str, bytes]
@@ -16,7 +16,7 @@ _name = itemgetter(0)
 def details_of(objects: Objects, db: DatabaseName) -> tuple[Target, ...]:
     """What a read of a database needs beside that it exists; one that doesn't has nothing more."""
     there = objects.database(db) is not None
-    return (of_database(Kind.DATABASE_DETAILS, db),) if there else ()
+    return (of_database(TargetKind.DATABASE_DETAILS, db),) if there else ()
 
 
 class GetDatabase(Read[bytes], frozen=True):
@@ -26,7 +26,7 @@ class GetDatabase(Read[bytes], frozen=True):
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        return (of_database(Kind.DATABASE, self.db),)
+        return (of_database(TargetKind.DATABASE, self.db),)
 
     def further(self, objects: Objects) -> tuple[Target, ...]:
         return details_of(objects, self.db)
@@ -49,11 +49,11 @@ class ListDatabases(Read[Slice[Named]], frozen=True):
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        names = of_catalog(Kind.DATABASES, self.catalog)
+        names = of_catalog(TargetKind.DATABASES, self.catalog)
         return (
             (names,)
             if self.names_only
-            else (names, of_catalog(Kind.DATABASE_DETAILS, self.catalog))
+            else (names, of_catalog(TargetKind.DATABASE_DETAILS, self.catalog))
         )
 
     @property
@@ -74,7 +74,7 @@ class GetFunction(Read[bytes], frozen=True):
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        return (of_database(Kind.FUNCTIONS, self.db),)
+        return (of_database(TargetKind.FUNCTIONS, self.db),)
 
     def answer(self, objects: Objects) -> bytes:
         for name, data in objects.functions(self.db):
@@ -94,7 +94,7 @@ class ListFunctions(Read[Slice[Named]], frozen=True):
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        return (of_database(Kind.FUNCTIONS, self.db),)
+        return (of_database(TargetKind.FUNCTIONS, self.db),)
 
     @property
     def is_long(self) -> bool:

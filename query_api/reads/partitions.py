@@ -18,7 +18,7 @@ from hive.thrift.structs import TABLE
 from hive.thrift.view import TableView
 from query_api.objects import Objects, Values
 from query_api.reads.read import SHORT_MAX, Page, Slice, TableRead, cut, existing_table
-from query_api.targets import Kind, Target
+from query_api.targets import Target, TargetKind
 
 A = TypeVar("A")
 
@@ -43,8 +43,8 @@ class GetPartition(TableRead[bytes], frozen=True):
     @property
     def targets(self) -> tuple[Target, ...]:
         return (
-            Target(Kind.TABLE, self.table),
-            Target(Kind.PARTITION, self.table, self.values),
+            Target(TargetKind.TABLE, self.table),
+            Target(TargetKind.PARTITION, self.table, self.values),
         )
 
     def answer(self, objects: Objects) -> bytes:
@@ -64,7 +64,7 @@ class _Selection(TableRead[A], Generic[A], frozen=True):
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        return Target(Kind.TABLE, self.table), Target(Kind.PARTITIONS, self.table)
+        return Target(TargetKind.TABLE, self.table), Target(TargetKind.PARTITIONS, self.table)
 
     @property
     def is_long(self) -> bool:

@@ -10,7 +10,7 @@ from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
 from hive.thrift.view import TableView
 from query_api.objects import ColumnFigures, ConstraintColumns, Objects, Values
 from query_api.reads.read import SHORT_MAX, TableRead, existing_table
-from query_api.targets import Kind, Target
+from query_api.targets import Target, TargetKind
 
 DEFAULT_ENGINE = "hive"
 
@@ -30,7 +30,7 @@ class GetTableStatistics(TableRead[list[ColumnFigures]], frozen=True):
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        return Target(Kind.TABLE, self.table), Target(Kind.STATISTICS, self.table)
+        return Target(TargetKind.TABLE, self.table), Target(TargetKind.STATISTICS, self.table)
 
     def answer(self, objects: Objects) -> list[ColumnFigures]:
         existing_table(objects, self.table)
@@ -46,7 +46,7 @@ class GetPartitionStatistics(TableRead[list[PartitionFigures]], frozen=True):
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        return Target(Kind.TABLE, self.table), Target(Kind.STATISTICS, self.table)
+        return Target(TargetKind.TABLE, self.table), Target(TargetKind.STATISTICS, self.table)
 
     @property
     def is_long(self) -> bool:
@@ -72,7 +72,7 @@ class AggregateStatistics(TableRead[dict[str, Aggregate]], frozen=True):
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        return Target(Kind.TABLE, self.table), Target(Kind.STATISTICS, self.table)
+        return Target(TargetKind.TABLE, self.table), Target(TargetKind.STATISTICS, self.table)
 
     @property
     def is_long(self) -> bool:
@@ -92,7 +92,7 @@ class GetConstraints(TableRead[list[ConstraintColumns]], frozen=True):
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        return Target(Kind.TABLE, self.table), Target(Kind.CONSTRAINTS, self.table)
+        return Target(TargetKind.TABLE, self.table), Target(TargetKind.CONSTRAINTS, self.table)
 
     def answer(self, objects: Objects) -> list[ConstraintColumns]:
         existing_table(objects, self.table)

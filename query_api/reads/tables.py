@@ -6,7 +6,7 @@ from hive.names import TableName
 from hive.patterns import compile_pattern
 from query_api.objects import Objects
 from query_api.reads.read import SHORT_MAX, Page, Read, Slice, TableRead, cut, existing_table
-from query_api.targets import Kind, Target, of_catalog, of_database
+from query_api.targets import Target, TargetKind, of_catalog, of_database
 from state.records.objects import DatabaseName
 from state.shard_reader import NameLine
 
@@ -16,7 +16,7 @@ class GetTable(TableRead[bytes], frozen=True):
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        return (Target(Kind.TABLE, self.table),)
+        return (Target(TargetKind.TABLE, self.table),)
 
     def answer(self, objects: Objects) -> bytes:
         return existing_table(objects, self.table)
@@ -29,7 +29,7 @@ class GetTables(Read[list[bytes]], frozen=True):
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        return tuple(Target(Kind.TABLE, name) for name in self.names)
+        return tuple(Target(TargetKind.TABLE, name) for name in self.names)
 
     @property
     def is_long(self) -> bool:
@@ -50,7 +50,7 @@ class ListTables(Read[Slice[NameLine]], frozen=True):
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        return (of_database(Kind.NAMES, self.db),)
+        return (of_database(TargetKind.NAMES, self.db),)
 
     @property
     def is_long(self) -> bool:
@@ -87,14 +87,14 @@ class ListTablesOfAll(Read[Slice[TableLine]], frozen=True):
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        return (of_catalog(Kind.DATABASES, self.catalog),)
+        return (of_catalog(TargetKind.DATABASES, self.catalog),)
 
     @property
     def is_long(self) -> bool:
         return True
 
     def further(self, objects: Objects) -> tuple[Target, ...]:
-        return tuple(of_database(Kind.NAMES, db) for db in self.chosen(objects))
+        return tuple(of_database(TargetKind.NAMES, db) for db in self.chosen(objects))
 
     def chosen(self, objects: Objects) -> list[DatabaseName]:
         """The databases that are asked for and exist."""

@@ -16,21 +16,21 @@ from hive.errors import (
     NoSuchObjectError,
     UnansweredError,
 )
-from query_api.cached import CachedObjects
+from query_api.cached_objects import CachedObjects
 from query_api.database.fallback import FromDatabase
-from query_api.latest.history import History
-from query_api.latest.log import LatestLog
+from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_history import LogHistory
 from query_api.positions import Position
 from query_api.reads.read import Read
 from query_api.reasons import Reason, Source
 from query_api.requirement import Requirement
-from query_api.resolver.decide import Verdict, decide
+from query_api.resolver.decision import Verdict, decide
 from query_api.resolver.facts import Facts
 from query_api.resolver.loads import Loads
-from query_api.resolver.look import look
 from query_api.resolver.rival import Rival
+from query_api.resolver.shard_facts import look
 from query_api.shards import Moment, Views
-from query_api.targets import Kind, Target, of_database
+from query_api.targets import Target, TargetKind, of_database
 from state import entries, keys
 from state.shard_reader import ShardReader
 
@@ -51,14 +51,14 @@ class Database(Protocol):
     """The metastore's: it answers misses, and tells what is current."""
 
     @property
-    def history(self) -> History: ...
+    def history(self) -> LogHistory: ...
 
     async def answer(self, read: Read[A], /) -> FromDatabase[A]: ...
 
     async def after_now(self, reached: Position, /) -> LatestLog | None: ...
 
 
-class Answer(NamedTuple, Generic[A]):
+class ReadAnswer(NamedTuple, Generic[A]):
     """What is answered, and on what grounds."""
 
     value: A | NoSuchObjectError
@@ -119,12 +119,12 @@ class Resolver:
 
     async def answer(
         self, read: Read[A], requirement: Requirement, told: LatestLog | None = None
-    ) -> Answer[A]:
+    ) -> ReadAnswer[A]:
         """Raises InputError where the request makes no sense, UnansweredError where nobody can."""
         rival = Rival(partial(self._ask_database, read))
         try:
             found = await self.cached(read, requirement, told, rival)
-            if isinstance(found, Answer):
+            if isinstance(found, ReadAnswer):
                 return found
             if found.reason is Reason.NO_LIST and found.judged is not None:
                 raise InputError(
@@ -141,7 +141,7 @@ class Resolver:
         requirement: Requirement,
         told: LatestLog | None = None,
         rival: Rival[Any] | None = None,
-    ) -> Answer[A] | Miss:
+    ) -> ReadAnswer[A] | Miss:
         """What the cache answers, after waiting for it as long as that is worth it.
 
         `told` is a read of the log for this request, if one was made already; `rival` may begin
@@ -159,7 +159,7 @@ class Resolver:
         except _STORE_ERRORS as error:
             return _unreadable(read, error)
 
-    def cached_now(self, read: Read[A], requirement: Requirement) -> Answer[A] | Miss | None:
+    def cached_now(self, read: Read[A], requirement: Requirement) -> ReadAnswer[A] | Miss | None:
         """The same without waiting for anything; None where that tells nothing."""
         if requirement.latest or read.is_long:
             return None
@@ -180,7 +180,7 @@ class Resolver:
 
     def _settled(
         self, read: Read[A], requirement: Requirement, judged: Sequence[Judged]
-    ) -> Answer[A] | Miss:
+    ) -> ReadAnswer[A] | Miss:
         miss = _first_miss(judged)
         if miss is not None:
             return Miss(miss.verdict.reason, miss)
@@ -195,7 +195,7 @@ class Resolver:
         requirement: Requirement,
         judged: Sequence[Judged],
         own: Sequence[Judged],
-    ) -> Answer[A]:
+    ) -> ReadAnswer[A]:
         """In a thread, of snapshots of its own."""
         moment = self._moment(requirement, judged, own)
         loop = asyncio.get_running_loop()
@@ -227,7 +227,7 @@ class Resolver:
         miss: Miss,
         rival: Rival[tuple[A | NoSuchObjectError, Position]],
         least: Position | None,
-    ) -> Answer[A]:
+    ) -> ReadAnswer[A]:
         try:
             value, position = await rival.answer()
             _check_reached(position, least)
@@ -237,7 +237,7 @@ class Resolver:
             ) from error
         if not isinstance(value, NoSuchObjectError):
             self.want(miss)
-        return Answer(value, Source.DATABASE, miss.reason, position, miss.detail)
+        return ReadAnswer(value, Source.DATABASE, miss.reason, position, miss.detail)
 
     async def _judge(
         self,
@@ -325,7 +325,7 @@ class _Sight:
         self,
         views: Views,
         reader_of: Callable[[int], ShardReader | None],
-        history: History,
+        history: LogHistory,
         requirement: Requirement,
         found: LatestLog | None,
     ) -> None:
@@ -343,7 +343,7 @@ class _Sight:
             return judged
         if self._requirement.write_ids is not None or not _is_absent(judged.reader, target):
             return judged
-        listed = self._judge_once(of_database(Kind.NAMES, target.db))
+        listed = self._judge_once(of_database(TargetKind.NAMES, target.db))
         # Unread is what may serve once the database has told what is current.
         may_serve = listed.verdict.serves or listed.verdict.reason is Reason.UNREAD
         if may_serve and not _has(listed.reader, keys.name(target.db, target.name.table)):
@@ -393,7 +393,7 @@ def _reader_of(judged: Sequence[Judged]) -> Callable[[Target], ShardReader]:
     return reader_of
 
 
-def _serve(read: Read[A], judged: Sequence[Judged]) -> Answer[A]:
+def _serve(read: Read[A], judged: Sequence[Judged]) -> ReadAnswer[A]:
     position = min(one.verdict.position for one in judged)
     reason = max((one.verdict.reason for one in judged), key=(Reason.FRESH, Reason.NEWER).index)
     value: A | NoSuchObjectError
@@ -401,7 +401,7 @@ def _serve(read: Read[A], judged: Sequence[Judged]) -> Answer[A]:
         value = read.answer(CachedObjects(_reader_of(judged)))
     except NoSuchObjectError as missing:
         value = missing
-    return Answer(value, Source.CACHE, reason, position)
+    return ReadAnswer(value, Source.CACHE, reason, position)
 
 
 def _may_serve(judged: Judged) -> bool:

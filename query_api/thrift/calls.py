@@ -9,7 +9,7 @@ from typing import Final
 import structlog
 
 from hive.errors import MetatideError, ThriftError, UpstreamError
-from query_api.latest.log import LatestLog
+from query_api.latest.latest_log import LatestLog
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
 from query_api.thrift.call import Call, CallAnswer, Client, Relay, Unable, Why

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from query_api.latest.together import LatestReads
+from query_api.latest.shared_reads import LatestReads
 from query_api.resolver.resolver import Database
 from query_api.shards import Views
 from query_api.thrift.call import Methods

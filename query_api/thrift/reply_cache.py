@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from query_api.latest.log import LatestLog
+from query_api.latest.latest_log import LatestLog
 from query_api.positions import Position
 from query_api.reasons import Reason
 from query_api.shards import Moment, Views

@@ -10,7 +10,7 @@ from typing import Final
 
 import structlog
 
-from query_api.latest.together import LatestReads
+from query_api.latest.shared_reads import LatestReads
 from query_api.reasons import Reason, Source
 from query_api.resolver.resolver import Database
 from query_api.shards import Views

@@ -10,7 +10,7 @@ import msgspec
 import structlog
 
 from hive.errors import MetatideError
-from query_api.background import Background
+from query_api.background_tasks import Background
 from query_api.reasons import Reason
 from query_api.thrift.call import Call, CallAnswer, Methods
 from query_api.thrift.metrics import Metrics

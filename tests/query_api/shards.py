@@ -9,7 +9,7 @@ from hive.thrift.binary import encode
 from hive.thrift.structs import DATABASE, PARTITION, TABLE
 from processors.fold import Fold
 from query_api.shards import Moment, Views
-from query_api.targets import Kind, Target
+from query_api.targets import Target, TargetKind
 from state.kv import View
 from state.records import (
     AnyRecord,
@@ -222,6 +222,6 @@ def moment(views: Views, *targets: Target) -> Moment:
     """These targets, or a table, as the first shard has them now."""
     reader = views.reader(0)
     assert reader is not None
-    found = views.moment(0, reader, targets or (Target(Kind.TABLE, ORDERS),))
+    found = views.moment(0, reader, targets or (Target(TargetKind.TABLE, ORDERS),))
     assert found is not None
     return found

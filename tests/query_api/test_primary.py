@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from hive.schema import Version, metadata
 from query_api.database import Primary
 from query_api.http import create_app
-from query_api.resolver.look import look
-from query_api.targets import Kind, Target
+from query_api.resolver.shard_facts import look
+from query_api.targets import Target, TargetKind
 from tests.query_api.folded import World, world
 from tests.query_api.http.read_client import grounds
 from tests.query_api.shards import MemoryShards
@@ -44,7 +44,7 @@ def warm_tables(shards: MemoryShards) -> list[tuple[str, str]]:
         assert shard is not None
         reader = shard.reader()
         for name in reader.table_names():
-            if look(reader, Target(Kind.PARTITIONS, name), with_ids=False).refused is None:
+            if look(reader, Target(TargetKind.PARTITIONS, name), with_ids=False).refused is None:
                 found.append((name.db, name.table))
     return found
 

@@ -9,7 +9,7 @@ from hive.reader.snapshot import open_snapshot
 from hive.thrift.binary import decode
 from hive.thrift.structs import TABLE
 from hive.thrift.view import TableView
-from query_api.cached import CachedObjects
+from query_api.cached_objects import CachedObjects
 from query_api.database import DatabaseObjects
 from query_api.objects import Objects
 from query_api.positions import Position
@@ -32,7 +32,7 @@ from query_api.reads import (
     Slice,
 )
 from query_api.reads.partitions import Wanted
-from query_api.resolver.look import look
+from query_api.resolver.shard_facts import look
 from query_api.shards import Views
 from query_api.targets import Target
 from state.records.objects import DatabaseName

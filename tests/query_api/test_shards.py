@@ -25,9 +25,9 @@ from query_api.reads import (
     Slice,
 )
 from query_api.requirement import Consistency, Requirement
-from query_api.resolver.resolver import Answer, Resolver
+from query_api.resolver.resolver import ReadAnswer, Resolver
 from query_api.shards import Moment, Views
-from query_api.targets import Kind, Target
+from query_api.targets import Target, TargetKind
 from state.records import Change, Pause
 from state.records.actions import DropDatabase
 from tests.metatide.demo import runs
@@ -76,7 +76,7 @@ def test_as_long_as_a_moment_is_renewed_the_answer_is_what_would_be_answered_now
                     del kept[read]
                     continue
                 found = await resolver.cached(read, ANYTHING)
-                assert isinstance(found, Answer), (read, found)
+                assert isinstance(found, ReadAnswer), (read, found)
                 assert plain(found.value) == value, read
                 assert renewed.reached == found.position == Position(0, row.event_id)
                 kept[read] = renewed, value
@@ -84,7 +84,7 @@ def test_as_long_as_a_moment_is_renewed_the_answer_is_what_would_be_answered_now
                 seen["absent"] += isinstance(found.value, NoSuchObjectError)
             for read in random.sample(reads, 4):
                 found = await resolver.cached(read, ANYTHING)
-                if isinstance(found, Answer) and found.moment and len(kept) < KEPT_MAX:
+                if isinstance(found, ReadAnswer) and found.moment and len(kept) < KEPT_MAX:
                     kept[read] = found.moment, plain(found.value)
 
     asyncio.run(follow())
@@ -137,7 +137,7 @@ def test_that_there_is_no_table_depends_on_the_list_of_names() -> None:
     resolver = Resolver(views, Nowhere())
     found = asyncio.run(resolver.cached(GetTable(ORDERS._replace(table="none")), ANYTHING))
     resolver.close()
-    assert isinstance(found, Answer)
+    assert isinstance(found, ReadAnswer)
     assert isinstance(found.value, NoSuchObjectError)
     assert found.moment is not None
     assert views.renewed(found.moment) is not None
@@ -151,7 +151,7 @@ def test_that_there_is_no_table_depends_on_the_list_of_names() -> None:
 def test_a_reader_of_before_has_no_moment() -> None:
     shard = MemoryShard(change(1), *load_table(1))
     views = Views(MemoryShards(shard))
-    reader, target = views.reader(0), Target(Kind.TABLE, ORDERS)
+    reader, target = views.reader(0), Target(TargetKind.TABLE, ORDERS)
     assert reader is not None
     assert views.moment(0, reader, (target,)) is not None
     shard.fold([change(2)])

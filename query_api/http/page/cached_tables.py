@@ -11,9 +11,9 @@ from hive.names import TableName, parse_table_name
 from query_api.http.forward import Forwarder
 from query_api.http.messages import Headers
 from query_api.reasons import Reason
-from query_api.resolver.look import look
+from query_api.resolver.shard_facts import look
 from query_api.shards import Views
-from query_api.targets import Kind, Target
+from query_api.targets import Target, TargetKind
 
 PATH: Final = "/v1/held"
 TABLES_MAX: Final = 1_000
@@ -72,7 +72,7 @@ class CachedTables:
         return HeldTables([found[str(name)] for name in names])
 
     def _owner(self, name: TableName) -> str | None:
-        number = self._views.shard_of(Target(Kind.TABLE, name))
+        number = self._views.shard_of(Target(TargetKind.TABLE, name))
         source = self._views.source
         return None if source.shard(number) is not None else source.owner_url(number)
 
@@ -81,7 +81,7 @@ class CachedTables:
 
     def _look(self, name: TableName) -> Held:
         # Who knows the partitions of a table knows all of it but for its statistics.
-        target = Target(Kind.PARTITIONS, name)
+        target = Target(TargetKind.PARTITIONS, name)
         try:
             reader = self._views.reader(self._views.shard_of(target))
             if reader is None:

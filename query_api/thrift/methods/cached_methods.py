@@ -13,8 +13,8 @@ from query_api.positions import Position
 from query_api.reads.read import Read
 from query_api.reasons import Reason, Source
 from query_api.requirement import Consistency, Defaults, Requirement
-from query_api.resolver.resolver import Answer as Served
 from query_api.resolver.resolver import Database, Miss, Resolver
+from query_api.resolver.resolver import ReadAnswer as Served
 from query_api.shards import Views
 from query_api.targets import Target
 from query_api.thrift.call import Call, CallAnswer, Relay, Substitute, Unable

@@ -9,7 +9,7 @@ from hive.thrift.types import LIST
 from hive.thrift.view import View
 from hive.thrift.wire import FIELD
 from query_api.objects import Objects
-from query_api.targets import Kind, Target
+from query_api.targets import Target, TargetKind
 from query_api.thrift.call import Unable
 from query_api.thrift.methods import names
 from query_api.thrift.methods.outcome import Outcome, structs
@@ -42,7 +42,7 @@ class Constraints(TableMethod, frozen=True, kw_only=True):
 
     @property
     def needed(self) -> tuple[Target, ...]:
-        return (Target(Kind.CONSTRAINTS, self.table, constraints=self.kind),)
+        return (Target(TargetKind.CONSTRAINTS, self.table, constraints=self.kind),)
 
     def of(self, table: bytes, objects: Objects) -> Outcome:
         found = columns_of(objects, self.table)[self.kind]
@@ -54,7 +54,7 @@ class Constraints(TableMethod, frozen=True, kw_only=True):
 class AllConstraints(TableMethod, frozen=True, kw_only=True):
     """Of all kinds."""
 
-    needs: ClassVar[tuple[Kind, ...]] = (Kind.CONSTRAINTS,)
+    needs: ClassVar[tuple[TargetKind, ...]] = (TargetKind.CONSTRAINTS,)
 
     def of(self, table: bytes, objects: Objects) -> Outcome:
         found = columns_of(objects, self.table)

@@ -11,7 +11,7 @@ from hive.thrift.view import View
 from query_api.objects import Objects
 from query_api.reads.databases import details_of
 from query_api.reads.read import Read
-from query_api.targets import Kind, Target, of_catalog, of_database
+from query_api.targets import Target, TargetKind, of_catalog, of_database
 from query_api.thrift.call import Unable
 from query_api.thrift.methods import names
 from query_api.thrift.methods.outcome import Outcome, Raised, texts
@@ -35,7 +35,7 @@ class GetDatabase(Read[Outcome], frozen=True):
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        return (of_database(Kind.DATABASE, self.db),)
+        return (of_database(TargetKind.DATABASE, self.db),)
 
     def further(self, objects: Objects) -> tuple[Target, ...]:
         return details_of(objects, self.db)
@@ -65,7 +65,7 @@ class ListDatabases(Read[Outcome], frozen=True):
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        return (of_catalog(Kind.DATABASES, self.catalog),)
+        return (of_catalog(TargetKind.DATABASES, self.catalog),)
 
     def answer(self, objects: Objects) -> Outcome:
         matches = compile_pattern(self.pattern).fullmatch
@@ -81,7 +81,7 @@ class ListTables(Read[Outcome], frozen=True):
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        return of_database(Kind.NAMES, self.db), of_database(Kind.DATABASE, self.db)
+        return of_database(TargetKind.NAMES, self.db), of_database(TargetKind.DATABASE, self.db)
 
     @property
     def is_long(self) -> bool:

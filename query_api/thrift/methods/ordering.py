@@ -5,12 +5,12 @@ from typing import Final
 import msgspec
 
 from hive.collation import Collation
-from query_api.targets import Kind
+from query_api.targets import TargetKind
 from query_api.thrift.call import Unable
 from query_api.thrift.methods.partitions import Partitions
 from query_api.thrift.methods.request import CacheRequest, Understood
 
-_OF_PARTITIONS: Final = frozenset((Kind.PARTITION, Kind.PARTITIONS))
+_OF_PARTITIONS: Final = frozenset((TargetKind.PARTITION, TargetKind.PARTITIONS))
 
 
 def ordered_by(collation: Collation, understood: Understood) -> Understood:

@@ -7,7 +7,7 @@ from hive.names import TableName, partition_items
 from hive.thrift.splice import acid_partition, lacks_serde_details
 from hive.thrift.view import PartitionView
 from query_api.objects import Objects, Values
-from query_api.targets import Kind, Target
+from query_api.targets import Target, TargetKind
 from query_api.thrift.call import Unable
 from query_api.thrift.methods import names
 from query_api.thrift.methods.outcome import Outcome, Payload, Raised
@@ -30,7 +30,7 @@ class GetPartition(TableMethod, frozen=True, kw_only=True):
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        return (*super().targets, Target(Kind.PARTITION, self.table, self.values))
+        return (*super().targets, Target(TargetKind.PARTITION, self.table, self.values))
 
     def of(self, table: bytes, objects: Objects) -> Outcome:
         about = facts(table)

@@ -4,7 +4,7 @@ Answered where nothing is projected or filtered.
 """
 
 from query_api.objects import Objects
-from query_api.targets import Kind
+from query_api.targets import TargetKind
 from query_api.thrift.call import Unable
 from query_api.thrift.methods import names
 from query_api.thrift.methods.grouping import grouped
@@ -17,7 +17,7 @@ from query_api.thrift.methods.table_method import TableMethod
 class PartitionSpecs(TableMethod, frozen=True, kw_only=True):
     """All partitions of a table."""
 
-    needs = (Kind.PARTITIONS,)
+    needs = (TargetKind.PARTITIONS,)
 
     @property
     def is_long(self) -> bool:

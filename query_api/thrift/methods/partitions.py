@@ -18,7 +18,7 @@ from query_api.objects import Objects, Values
 from query_api.reads import CountPartitions, ListPartitionNames, ListPartitions
 from query_api.reads.partitions import Wanted
 from query_api.reads.read import SHORT_MAX
-from query_api.targets import Kind, Target
+from query_api.targets import Target, TargetKind
 from query_api.thrift.call import Unable
 from query_api.thrift.methods.capabilities import partitions_lack_buckets
 from query_api.thrift.methods.grouping import grouped
@@ -45,7 +45,7 @@ class Of(Enum):
 class Partitions(TableMethod, frozen=True, kw_only=True):
     """Partitions in the order of their names."""
 
-    needs: ClassVar[tuple[Kind, ...]] = (Kind.PARTITIONS,)
+    needs: ClassVar[tuple[TargetKind, ...]] = (TargetKind.PARTITIONS,)
     wanted: Wanted = Wanted()
     names: tuple[str, ...] | None = None
     """Instead, exactly these."""
@@ -68,7 +68,11 @@ class Partitions(TableMethod, frozen=True, kw_only=True):
     @property
     def targets(self) -> tuple[Target, ...]:
         targets = super().targets
-        return targets if self.engine is None else (*targets, Target(Kind.STATISTICS, self.table))
+        return (
+            targets
+            if self.engine is None
+            else (*targets, Target(TargetKind.STATISTICS, self.table))
+        )
 
     @property
     def is_long(self) -> bool:

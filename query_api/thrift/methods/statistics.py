@@ -25,7 +25,7 @@ from hive.write_ids.lists import WriteIdList
 from query_api.objects import ColumnFigures, Objects, Values
 from query_api.reads.read import SHORT_MAX
 from query_api.reads.statistics import DEFAULT_ENGINE
-from query_api.targets import Kind
+from query_api.targets import TargetKind
 from query_api.thrift.call import Unable
 from query_api.thrift.methods import names
 from query_api.thrift.methods.outcome import Nothing, Outcome, structs
@@ -49,7 +49,7 @@ _LONG_MIN, _LONG_MAX = -(1 << 63), (1 << 63) - 1
 
 
 class _Statistics(TableMethod, frozen=True, kw_only=True):
-    needs: ClassVar[tuple[Kind, ...]] = (Kind.STATISTICS,)
+    needs: ClassVar[tuple[TargetKind, ...]] = (TargetKind.STATISTICS,)
     columns: tuple[str, ...]
     engine: str = DEFAULT_ENGINE
     snapshot: WriteIdList | None = None

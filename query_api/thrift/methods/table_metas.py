@@ -9,7 +9,7 @@ from hive.thrift.types import Struct, i32, string
 from hive.thrift.view import View
 from query_api.objects import Objects
 from query_api.reads.read import SHORT_MAX, Read
-from query_api.targets import Kind, Target, of_catalog, of_database
+from query_api.targets import Target, TargetKind, of_catalog, of_database
 from query_api.thrift.call import Unable
 from query_api.thrift.methods import names
 from query_api.thrift.methods.databases import plain_pattern
@@ -43,7 +43,7 @@ class FindDatabases(Read[Outcome], frozen=True):
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        return (of_catalog(Kind.DATABASES, self.catalog),)
+        return (of_catalog(TargetKind.DATABASES, self.catalog),)
 
     def answer(self, objects: Objects) -> Outcome:
         matches = compile_pattern(self.databases).fullmatch
@@ -65,7 +65,7 @@ class FindTables(Read[Outcome], frozen=True):
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        return tuple(of_database(Kind.NAMES, db) for db in self.databases)
+        return tuple(of_database(TargetKind.NAMES, db) for db in self.databases)
 
     @property
     def is_long(self) -> bool:
@@ -92,7 +92,7 @@ class Describe(Read[Outcome], frozen=True):
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        return tuple(Target(Kind.TABLE, table) for table, _ in self.lines)
+        return tuple(Target(TargetKind.TABLE, table) for table, _ in self.lines)
 
     @property
     def is_long(self) -> bool:

@@ -7,7 +7,7 @@ import msgspec
 
 from query_api.objects import Objects
 from query_api.reads.read import TableRead
-from query_api.targets import Kind, Target, of_database
+from query_api.targets import Target, TargetKind, of_database
 from query_api.thrift.call import Unable
 from query_api.thrift.methods.outcome import Outcome, Payload, Raised
 from query_api.thrift.methods.table_facts import is_remote
@@ -20,7 +20,7 @@ class TableMethod(TableRead[Outcome], frozen=True, kw_only=True):
     then the same is asked again, with the database.
     """
 
-    needs: ClassVar[tuple[Kind, ...]] = ()
+    needs: ClassVar[tuple[TargetKind, ...]] = ()
     """What it reads beside the table itself."""
     missing: Payload | Raised | Unable
     """What becomes of it where there is no such table."""
@@ -28,9 +28,12 @@ class TableMethod(TableRead[Outcome], frozen=True, kw_only=True):
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        targets = Target(Kind.TABLE, self.table), *self.needed
+        targets = Target(TargetKind.TABLE, self.table), *self.needed
         if self.with_database:
-            return (*targets, of_database(Kind.DATABASE, Target(Kind.TABLE, self.table).db))
+            return (
+                *targets,
+                of_database(TargetKind.DATABASE, Target(TargetKind.TABLE, self.table).db),
+            )
         return targets
 
     @property
@@ -44,7 +47,7 @@ class TableMethod(TableRead[Outcome], frozen=True, kw_only=True):
             return self.of(table, objects)
         if not self.with_database:
             return msgspec.structs.replace(self, with_database=True)
-        database = objects.database(Target(Kind.TABLE, self.table).db)
+        database = objects.database(Target(TargetKind.TABLE, self.table).db)
         if database is not None and is_remote(database):
             return Unable.FORM
         return self.missing

@@ -11,7 +11,7 @@ from hive.write_ids.lists import WriteIdList
 from query_api.objects import Objects
 from query_api.reads.read import SHORT_MAX, Read
 from query_api.reads.statistics import DEFAULT_ENGINE
-from query_api.targets import Kind, Target, of_database
+from query_api.targets import Target, TargetKind, of_database
 from query_api.thrift.call import Unable
 from query_api.thrift.methods import names
 from query_api.thrift.methods.capabilities import table_for
@@ -48,7 +48,11 @@ class GetTable(TableMethod, frozen=True, kw_only=True):
     @property
     def targets(self) -> tuple[Target, ...]:
         targets = super().targets
-        return targets if self.engine is None else (*targets, Target(Kind.STATISTICS, self.table))
+        return (
+            targets
+            if self.engine is None
+            else (*targets, Target(TargetKind.STATISTICS, self.table))
+        )
 
     def of(self, table: bytes, objects: Objects) -> Outcome:
         about = facts(table)
@@ -89,9 +93,9 @@ class GetTables(Read[Outcome], frozen=True):
 
     @property
     def targets(self) -> tuple[Target, ...]:
-        targets = tuple(Target(Kind.TABLE, name) for name in self._tables)
+        targets = tuple(Target(TargetKind.TABLE, name) for name in self._tables)
         if self.with_database or not targets:
-            return (*targets, of_database(Kind.DATABASE, self.db))
+            return (*targets, of_database(TargetKind.DATABASE, self.db))
         return targets
 
     @property

@@ -13,7 +13,7 @@ from hive.errors import FilterError, FilterNotSupportedError, InputError
 from hive.filters.partition_filter import by_filter
 from hive.filters.semantics import PartitionKey
 from hive.names import DEFAULT_PARTITION, partition_name, table_name
-from query_api.cached import CachedObjects
+from query_api.cached_objects import CachedObjects
 from query_api.reads.partitions import ListPartitionNames, Wanted
 from state.records.actions import CreateTable, PutPartitions
 from tests.hive.filters.corpus import STRINGS, VALUES, Corpus

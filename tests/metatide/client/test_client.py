@@ -40,7 +40,7 @@ from query_api.database.reads import (
 )
 from query_api.http import Settings as ServerSettings
 from query_api.http.access import read_tokens
-from query_api.latest.log import LatestLog
+from query_api.latest.latest_log import LatestLog
 from query_api.reads import Read, Rendered
 from state.records.actions import (
     AllocateWriteIds,

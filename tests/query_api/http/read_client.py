@@ -9,8 +9,8 @@ import httpx
 from hive.errors import NoSuchObjectError, UnansweredError
 from query_api.database.fallback import FromDatabase
 from query_api.http import Settings, create_app
-from query_api.latest.history import History
-from query_api.latest.log import LatestLog
+from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_history import LogHistory
 from query_api.positions import Position
 from query_api.reads import Read
 from tests.query_api.shards import MemoryShards
@@ -20,7 +20,7 @@ class Nowhere:
     """A database that is down, or that only tells the current event."""
 
     def __init__(self, log: LatestLog | None = None) -> None:
-        self.history = History()
+        self.history = LogHistory()
         self.log = log
         self.asked: list[Read[Any]] = []
 

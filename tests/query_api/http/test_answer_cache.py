@@ -4,7 +4,7 @@ import httpx
 
 from query_api.http import Settings
 from query_api.http.access import Role, Tokens
-from query_api.latest.log import LatestLog
+from query_api.latest.latest_log import LatestLog
 from state.records import Pause
 from state.records.actions import CreateTable, DropPartitions, PutPartitions
 from tests.query_api.http.read_client import Knowing, Nowhere, ask, grounds

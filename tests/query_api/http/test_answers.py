@@ -21,8 +21,8 @@ from query_api.http import Settings
 from query_api.http.access import OPEN, Role, read_tokens
 from query_api.http.endpoints import ENDPOINTS, Endpoint
 from query_api.http.openapi import document
-from query_api.latest.log import LatestLog
-from query_api.latest.touched import Touched
+from query_api.latest.latest_log import LatestLog
+from query_api.latest.row_effects import RowEffects
 from query_api.reads import Read
 from query_api.requirement import PARAMETERS, Consistency, Defaults
 from state.records import Pause, SetLists
@@ -179,17 +179,17 @@ def test_latest_needs_the_database_to_say_what_is_current() -> None:
     assert unread.status_code == 503
     assert unread.headers["retry-after"] == "1"
     assert "unread" in unread.json()["detail"]
-    untouched = Knowing(LatestLog(0, 6, [(5, Touched()), (6, Touched())]))
+    untouched = Knowing(LatestLog(0, 6, [(5, RowEffects()), (6, RowEffects())]))
     [fresh] = get(warm(), TABLE, database=untouched)
     assert grounds(fresh) == ("cache", "fresh")
     assert fresh.headers["metatide-position"] == "0:6"
-    touched = Knowing(LatestLog(0, 6, [(5, Touched(tables=(ORDERS,))), (6, Touched())]))
+    touched = Knowing(LatestLog(0, 6, [(5, RowEffects(tables=(ORDERS,))), (6, RowEffects())]))
     [behind] = get(warm(), TABLE, database=touched)
     assert grounds(behind) == ("database", "behind")
 
 
 def test_latest_asks_the_database_while_it_waits_unless_told_how_long_to_wait() -> None:
-    touched = LatestLog(0, 5, [(5, Touched(tables=(ORDERS,)))])
+    touched = LatestLog(0, 5, [(5, RowEffects(tables=(ORDERS,)))])
     shards, database = warm(), Knowing(touched)
     latest = f"{TABLE}?consistency=latest"
 
@@ -202,7 +202,7 @@ def test_latest_asks_the_database_while_it_waits_unless_told_how_long_to_wait() 
         assert not database.asked
         await shard.move(change(5))
         assert grounds(await told) == ("cache", "fresh")
-        database.log = LatestLog(0, 6, [(6, Touched(tables=(ORDERS,)))])
+        database.log = LatestLog(0, 6, [(6, RowEffects(tables=(ORDERS,)))])
         assert grounds(await client.get(latest)) == ("database", "behind")
         assert len(database.asked) == 1
 

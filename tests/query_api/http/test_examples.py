@@ -2,7 +2,7 @@
 
 import pytest
 
-from query_api.latest.log import LatestLog
+from query_api.latest.latest_log import LatestLog
 from state.records.actions import AllocateWriteIds, AnyAction, CommitTxn, CreateTable
 from tests.query_api.http.read_client import Knowing, get, grounds
 from tests.query_api.shards import (

@@ -5,7 +5,7 @@ import pytest
 
 from hive.names import TableName, table_name
 from metatide.stack.machine import free_port
-from query_api.latest.log import LatestLog
+from query_api.latest.latest_log import LatestLog
 from state.records import AnyRecord
 from state.records.actions import AnyAction, CreateNames, CreateTable, PutName
 from state.records.objects import DatabaseName

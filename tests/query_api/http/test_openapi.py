@@ -9,12 +9,12 @@ import httpx
 import pytest
 
 from query_api.admin import Administration
+from query_api.admin_operations import AUDITS, ORDERS
 from query_api.audit import Auditor, audit_routes
 from query_api.database import Primary
 from query_api.http import create_app
 from query_api.http.access import OPEN
 from query_api.http.openapi import document
-from query_api.operations import AUDITS, ORDERS
 from query_api.shards import Views
 from tests.query_api.folded import World
 from tests.query_api.http.read_client import get

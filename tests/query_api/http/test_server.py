@@ -13,8 +13,8 @@ import pytest
 
 from query_api.http import server
 from query_api.http.answer_cache import AnswerCache, CachedAnswer
-from query_api.latest.log import LatestLog
-from query_api.latest.touched import Touched
+from query_api.latest.latest_log import LatestLog
+from query_api.latest.row_effects import RowEffects
 from query_api.positions import Position
 from query_api.shards import Views
 from state.records.actions import PutPartitions
@@ -206,7 +206,7 @@ def test_too_many_connections_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_latest_is_answered_from_what_is_kept() -> None:
-    database = Knowing(LatestLog(0, 9, [(number, Touched()) for number in range(5, 10)]))
+    database = Knowing(LatestLog(0, 9, [(number, RowEffects()) for number in range(5, 10)]))
     with serving(warm(), database) as url, httpx.Client(base_url=url) as client:
         for _ in range(4):
             found = client.get(f"{TABLE}?consistency=latest")
@@ -221,7 +221,7 @@ def test_latest_is_answered_from_what_is_kept() -> None:
             ).status_code
             == 304
         )
-        database.log = LatestLog(0, 6, [(5, Touched()), (6, Touched(tables=(ORDERS,)))])
+        database.log = LatestLog(0, 6, [(5, RowEffects()), (6, RowEffects(tables=(ORDERS,)))])
         database.event = 6
         assert grounds(client.get(f"{TABLE}?consistency=latest")) == ("database", "behind")
         database.log = None
@@ -276,7 +276,7 @@ def test_the_short_way_to_the_latest_ends_where_something_touched_it() -> None:
             [(_, headers, _)] = response(opened)
             assert headers["metatide-source"] == "cache"
         asked = database.asked_count
-        database.log, database.event = LatestLog(0, 5, [(5, Touched(tables=(ORDERS,)))]), 5
+        database.log, database.event = LatestLog(0, 5, [(5, RowEffects(tables=(ORDERS,)))]), 5
         opened.sendall(latest)
         [(_, headers, _)] = response(opened)
         assert headers["metatide-reason"] == "behind"

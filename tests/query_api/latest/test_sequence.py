@@ -6,9 +6,9 @@ import sqlalchemy as sa
 from hive.errors import SourceError
 from hive.schema import Version, create
 from query_api.database import bounded_engine
-from query_api.latest.log import ROWS_MAX
+from query_api.latest.latest_log import ROWS_MAX
+from query_api.latest.row_effects import WITH_MESSAGE
 from query_api.latest.sequence import SequenceReader
-from query_api.latest.touched import WITH_MESSAGE
 from tests.query_api.folded import World
 
 

@@ -11,10 +11,10 @@ from hive.write_ids.lists import write_id_list
 from query_api.positions import Position
 from query_api.reasons import Reason
 from query_api.requirement import Consistency, Requirement
-from query_api.resolver import look as look_module
-from query_api.resolver.decide import decide
-from query_api.resolver.look import look
-from query_api.targets import Kind, Target, of_catalog, of_database
+from query_api.resolver import shard_facts as look_module
+from query_api.resolver.decision import decide
+from query_api.resolver.shard_facts import look
+from query_api.targets import Target, TargetKind, of_catalog, of_database
 from state.records.routing import home_shard, table_shard
 from state.shard_reader import ShardReader
 from tests.model import examples, quiet, serving
@@ -45,14 +45,14 @@ class Agreement:
         reader = world.shards[shard].reader
         for name in TABLES:
             if table_shard(name, SHARDS) == shard:
-                self._check_table(reader, Target(Kind.TABLE, name))
+                self._check_table(reader, Target(TargetKind.TABLE, name))
         for db in DBS:
             if home_shard(db, SHARDS) == shard:
                 self._compare(
-                    reader, of_database(Kind.NAMES, db), ANY, serving.names(reader, db, ANY)
+                    reader, of_database(TargetKind.NAMES, db), ANY, serving.names(reader, db, ANY)
                 )
         at_least = Asked(at_least=serving.Position(reader.head.epoch, reader.head.applied + 1))
-        databases = of_catalog(Kind.DATABASES, "hive")
+        databases = of_catalog(TargetKind.DATABASES, "hive")
         for asked in (ANY, at_least):
             self._compare(reader, databases, asked, serving.databases(reader, "hive", asked))
 
@@ -71,14 +71,14 @@ class Agreement:
             event = 0 if row is None else row.event
             self._compare(reader, target, asked, serving.entry(reader, name, event, asked))
             whole = serving.table(reader, name, asked)
-            for kind in (Kind.PARTITIONS, Kind.CONSTRAINTS):
+            for kind in (TargetKind.PARTITIONS, TargetKind.CONSTRAINTS):
                 self._compare(reader, Target(kind, name), asked, whole)
             told = serving.statistics(reader, name, asked)
-            self._compare(reader, Target(Kind.STATISTICS, name), asked, told)
+            self._compare(reader, Target(TargetKind.STATISTICS, name), asked, told)
             if serving.entry(reader, name, event, asked) is None:
                 for values, entry in reader.partitions(name):
                     told = serving.entry(reader, name, entry.event, asked)
-                    self._compare(reader, Target(Kind.PARTITION, name, values), asked, told)
+                    self._compare(reader, Target(TargetKind.PARTITION, name, values), asked, told)
 
     def _compare(
         self, reader: ShardReader, target: Target, asked: Asked, refusal: serving.Reason | None

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import uvloop
 
-from query_api.latest.log import LatestLog
+from query_api.latest.latest_log import LatestLog
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
 from query_api.shards import Views

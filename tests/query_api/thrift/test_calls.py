@@ -8,10 +8,10 @@ import pytest
 import structlog.testing
 
 from hive.errors import InputError
-from query_api.latest.log import LatestLog
+from query_api.latest.latest_log import LatestLog
 from query_api.positions import Position
 from query_api.reasons import Reason
-from query_api.targets import Kind, Target
+from query_api.targets import Target, TargetKind
 from query_api.thrift.call import Call, CallAnswer, Relay, Substitute
 from query_api.thrift.connection import PUT_OFF_BYTES_MAX
 from query_api.thrift.settings import ThriftSettings
@@ -244,7 +244,7 @@ def test_what_is_kept_is_answered_without_asking_until_it_changes() -> None:
 
 
 def test_what_is_kept_and_must_be_the_latest_is_compared_with_the_log_each_time() -> None:
-    target = Target(Kind.TABLE, ORDERS)
+    target = Target(TargetKind.TABLE, ORDERS)
 
     async def test() -> None:
         def kept(call: Call) -> CallAnswer:

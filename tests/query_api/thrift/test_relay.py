@@ -7,7 +7,7 @@ import pytest
 
 from hive.thrift.binary import encode
 from hive.thrift.structs import TABLE
-from query_api.latest.log import LatestLog
+from query_api.latest.latest_log import LatestLog
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
 from query_api.thrift.call import Call, CallAnswer, Relay

@@ -9,7 +9,7 @@ from query_api.http import Settings
 from query_api.http.access import Role, Tokens
 from query_api.http.page import overview, table_counts
 from query_api.http.page.overview import PATH
-from query_api.latest.log import LatestLog
+from query_api.latest.latest_log import LatestLog
 from query_api.positions import Position
 from state.records import Pause
 from state.records.actions import CreateNames, CreateTable, DropTable, PutName, RenameTable, Side

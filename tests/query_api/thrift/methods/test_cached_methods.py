@@ -11,8 +11,8 @@ from hive.thrift import requests
 from hive.thrift.binary import decode, encode
 from hive.thrift.structs import PARTITION, TABLE
 from hive.thrift.types import ListOf, Struct, string
-from query_api.latest.history import History
-from query_api.latest.log import LatestLog
+from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_history import LogHistory
 from query_api.positions import Position
 from query_api.reasons import Reason
 from query_api.requirement import Consistency, Defaults
@@ -51,7 +51,7 @@ class Current:
     """A database whose current event is known, and nothing else."""
 
     def __init__(self) -> None:
-        self.history = History()
+        self.history = LogHistory()
 
     async def after_now(self, reached: Position) -> LatestLog:
         return LatestLog(reached.epoch, EVENT, [])

@@ -6,7 +6,7 @@ from typing import Final
 
 from hive.events.row import NotificationRow
 from hive.names import TableName
-from query_api.latest.touched import Touched
+from query_api.latest.row_effects import RowEffects
 from query_api.positions import Position
 from query_api.reasons import Reason
 from query_api.resolver.facts import Current
@@ -24,7 +24,7 @@ class LatestLog:
         self,
         epoch: int,
         current: int,
-        rows: Sequence[tuple[int, Touched]],
+        rows: Sequence[tuple[int, RowEffects]],
         former_names: Mapping[TableName, Sequence[TableName]] = MappingProxyType({}),
     ) -> None:
         """`rows`: event ids, ascending, with what they touched. A row that touches a former name
@@ -64,7 +64,7 @@ class LatestLog:
             self.about(target, reached.event).blocked is None for target in targets
         )
 
-    def _add(self, event: int, touched: Touched) -> None:
+    def _add(self, event: int, touched: RowEffects) -> None:
         if touched.everything:
             self._everything = max(event, self._everything)
         for table in touched.tables:

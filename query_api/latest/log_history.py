@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from typing import Final
 
 from hive.names import TableName
-from query_api.latest.log import ThinRow
-from query_api.latest.touched import EVERYTHING, WITH_MESSAGE, Touched, touched
+from query_api.latest.latest_log import ThinRow
+from query_api.latest.row_effects import EVERYTHING, WITH_MESSAGE, RowEffects, effects_of
 
 KEPT_ROWS: Final = 4096
 
 _Mark = tuple[int, str, str | None, str | None]
 
 
-class History:
+class LogHistory:
     """Thin rows that were seen in the highest epoch, and whether they still hold.
 
     1. A row is decoded once.
@@ -23,7 +23,7 @@ class History:
     def __init__(self) -> None:
         self._epoch = 0
         self._rewound = -1
-        self._rows: dict[int, tuple[_Mark, Touched]] = {}
+        self._rows: dict[int, tuple[_Mark, RowEffects]] = {}
         self.former_names: dict[TableName, tuple[TableName, ...]] = {}
         """What renamed tables were called before: rows may still name them so."""
         self._oldest = self._newest = 0
@@ -40,7 +40,7 @@ class History:
         if current < applied:
             self._rewound = max(self._rewound, epoch)
 
-    def note(self, epoch: int, rows: Sequence[ThinRow]) -> list[tuple[int, Touched]]:
+    def note(self, epoch: int, rows: Sequence[ThinRow]) -> list[tuple[int, RowEffects]]:
         """What these rows touched. One that isn't the row that was there before is another
         history."""
         if epoch > self._epoch:
@@ -58,7 +58,7 @@ class History:
             self._oldest = kept[0]
         return noted
 
-    def _touched_by(self, row: ThinRow) -> Touched:
+    def _touched_by(self, row: ThinRow) -> RowEffects:
         mark = (row.event_time, row.event_type, row.db_name, row.tbl_name)
         known = self._rows.get(row.event_id)
         if known is not None:
@@ -67,6 +67,6 @@ class History:
             return known[1]
         if row.event_type in WITH_MESSAGE and not row.message:
             return EVERYTHING
-        found = touched(row)
+        found = effects_of(row)
         self._rows[row.event_id] = mark, found
         return found

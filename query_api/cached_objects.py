@@ -9,7 +9,7 @@ from hive.filters.bounds import Span
 from hive.names import DEFAULT_PARTITION, TableName, partition_names, partition_names_of
 from hive.thrift.view import PartitionView
 from query_api.objects import ColumnFigures, ConstraintColumns, Values
-from query_api.targets import Kind, Target, of_catalog, of_database
+from query_api.targets import Target, TargetKind, of_catalog, of_database
 from state import entries, keys
 from state.kv import after
 from state.records.objects import DatabaseName
@@ -35,7 +35,7 @@ class CachedObjects:
         return [data for name in names if (data := self.table(name)) is not None]
 
     def names(self, db: DatabaseName) -> Iterable[NameLine]:
-        return self._reader_of(of_database(Kind.NAMES, db)).names(db)
+        return self._reader_of(of_database(TargetKind.NAMES, db)).names(db)
 
     def names_of(self, catalog: str, databases: Sequence[str]) -> Iterator[tuple[str, NameLine]]:
         for db in databases:
@@ -124,20 +124,20 @@ class CachedObjects:
         ]
 
     def database(self, db: DatabaseName) -> bytes | None:
-        entry = self._reader_of(of_database(Kind.DATABASE, db)).database(db)
+        entry = self._reader_of(of_database(TargetKind.DATABASE, db)).database(db)
         return None if entry is None else entry.data
 
     def databases(self, catalog: str) -> Iterator[tuple[str, bytes]]:
-        reader = self._reader_of(of_catalog(Kind.DATABASES, catalog))
+        reader = self._reader_of(of_catalog(TargetKind.DATABASES, catalog))
         for name, entry in reader.databases(catalog):
             yield name, entry.data
 
     def functions(self, db: DatabaseName) -> Iterator[tuple[str, bytes]]:
-        for name, entry in self._reader_of(of_database(Kind.FUNCTIONS, db)).functions(db):
+        for name, entry in self._reader_of(of_database(TargetKind.FUNCTIONS, db)).functions(db):
             yield name, entry.data
 
     def _of(self, table: TableName) -> ShardReader:
-        return self._reader_of(Target(Kind.TABLE, table))
+        return self._reader_of(Target(TargetKind.TABLE, table))
 
 
 def _ranges(

@@ -11,7 +11,7 @@ from hive.write_ids.text import parse_short
 from query_api.positions import Position
 from query_api.reasons import SERVING, Reason
 from query_api.requirement import Consistency, Requirement
-from query_api.resolver.decide import decide
+from query_api.resolver.decision import decide
 from query_api.resolver.facts import Current, Facts
 
 REACHED = Position(1, 10)

@@ -12,7 +12,7 @@ from hive.thrift.structs import DATABASE, FUNCTION, PARTITION, TABLE
 from hive.thrift.types import Struct
 from hive.thrift.view import PartitionView, TableView
 from query_api.objects import ColumnFigures, Objects, Values
-from query_api.targets import Kind, Target
+from query_api.targets import Target, TargetKind
 from state.export import CONSTRAINTS
 from state.records.objects import ConstraintKind
 
@@ -144,14 +144,14 @@ def _by_name(
         yield Pair(f"{label} {name}", ours.get(name), theirs.get(name), _of(struct))
 
 
-_PAIRS: Final[dict[Kind, Callable[[Objects, Objects, Target], Iterator[Pair]]]] = {
-    Kind.TABLE: _tables,
-    Kind.PARTITIONS: _partitions,
-    Kind.STATISTICS: _statistics,
-    Kind.CONSTRAINTS: _constraints,
-    Kind.NAMES: _names,
-    Kind.FUNCTIONS: _functions,
-    Kind.DATABASES: _databases,
+_PAIRS: Final[dict[TargetKind, Callable[[Objects, Objects, Target], Iterator[Pair]]]] = {
+    TargetKind.TABLE: _tables,
+    TargetKind.PARTITIONS: _partitions,
+    TargetKind.STATISTICS: _statistics,
+    TargetKind.CONSTRAINTS: _constraints,
+    TargetKind.NAMES: _names,
+    TargetKind.FUNCTIONS: _functions,
+    TargetKind.DATABASES: _databases,
 }
 
 

@@ -9,7 +9,7 @@ from hive.events import event_types
 from hive.events.decode import HARMLESS, decode
 from hive.events.row import NotificationRow
 from hive.names import TableName, default_catalog, table_name
-from query_api.targets import Kind, Target
+from query_api.targets import Target, TargetKind
 
 WITH_MESSAGE: Final = ("ALTER_TABLE", "ADD_FOREIGNKEY")
 """The row of a rename has only the new name, that of a foreign key only the parent's."""
@@ -42,7 +42,7 @@ _DATABASE: Final = frozenset(("CREATE_DATABASE", "ALTER_DATABASE"))
 _FUNCTION: Final = frozenset(("CREATE_FUNCTION", "DROP_FUNCTION"))
 
 
-class Touched(msgspec.Struct, frozen=True):
+class RowEffects(msgspec.Struct, frozen=True):
     """What one row may have changed."""
 
     everything: bool = False
@@ -50,11 +50,11 @@ class Touched(msgspec.Struct, frozen=True):
     others: tuple[Target, ...] = ()
 
 
-NOTHING: Final = Touched()
-EVERYTHING: Final = Touched(everything=True)
+NOTHING: Final = RowEffects()
+EVERYTHING: Final = RowEffects(everything=True)
 
 
-def touched(row: NotificationRow) -> Touched:
+def effects_of(row: NotificationRow) -> RowEffects:
     """Everything, where the row leaves a doubt."""
     kind = row.event_type
     if kind in _NOTHING:
@@ -65,28 +65,32 @@ def touched(row: NotificationRow) -> Touched:
         return EVERYTHING
     db = TableName((row.cat_name or default_catalog()).lower(), row.db_name.lower(), "")
     if kind in _DATABASE:
-        of_catalog = Target(Kind.DATABASES, TableName(db.catalog, "", ""))
-        return Touched(others=(Target(Kind.DATABASE, db), Target(Kind.NAMES, db), of_catalog))
+        of_catalog = Target(TargetKind.DATABASES, TableName(db.catalog, "", ""))
+        return RowEffects(
+            others=(Target(TargetKind.DATABASE, db), Target(TargetKind.NAMES, db), of_catalog)
+        )
     if kind in _FUNCTION:
-        return Touched(others=(Target(Kind.FUNCTIONS, db),))
+        return RowEffects(others=(Target(TargetKind.FUNCTIONS, db),))
     if row.tbl_name and kind in _NAMES | _BELOW_TABLE:
         table = table_name(row.cat_name, row.db_name, row.tbl_name)
-        return Touched(tables=(table,), others=_names_of(table) if kind in _NAMES else ())
+        return RowEffects(tables=(table,), others=_names_of(table) if kind in _NAMES else ())
     return EVERYTHING
 
 
-def _touched_by_message(row: NotificationRow) -> Touched:
+def _touched_by_message(row: NotificationRow) -> RowEffects:
     try:
         event = decode(row)
     except EventError:
         return EVERYTHING
     match event:
         case event_types.AlterTable(table=table, before=before):
-            return Touched(tables=(table, before), others=(*_names_of(table), *_names_of(before)))
+            return RowEffects(
+                tables=(table, before), others=(*_names_of(table), *_names_of(before))
+            )
         case event_types.AddConstraints(table=table) if row.db_name and row.tbl_name:
-            return Touched(tables=(table, table_name(row.cat_name, row.db_name, row.tbl_name)))
+            return RowEffects(tables=(table, table_name(row.cat_name, row.db_name, row.tbl_name)))
     return EVERYTHING
 
 
 def _names_of(table: TableName) -> tuple[Target, ...]:
-    return (Target(Kind.NAMES, table._replace(table="")),)
+    return (Target(TargetKind.NAMES, table._replace(table="")),)

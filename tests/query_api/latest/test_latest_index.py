@@ -6,8 +6,8 @@ import threading
 from sqlalchemy.exc import OperationalError
 
 from query_api.latest import LatestIndex
-from query_api.latest.history import History
-from query_api.latest.index import INTERVAL_S_MIN
+from query_api.latest.latest_index import INTERVAL_S_MIN
+from query_api.latest.log_history import LogHistory
 from query_api.latest.sequence import Tail
 from query_api.positions import Position
 
@@ -41,7 +41,7 @@ async def until_begun(primary: Primary, began: int) -> None:
 def test_all_that_wait_share_one_read() -> None:
     async def run() -> None:
         primary = Primary()
-        index = LatestIndex(primary.read, History())
+        index = LatestIndex(primary.read, LogHistory())
         logs = await asyncio.gather(*(index.after_now(Position(0, n)) for n in range(100)))
         assert {log.current for log in logs if log} == {10}
         assert primary.asked_from == [0]
@@ -54,7 +54,7 @@ def test_nobody_uses_a_read_that_began_before() -> None:
     async def run() -> None:
         primary = Primary()
         primary.may_answer.clear()
-        index = LatestIndex(primary.read, History())
+        index = LatestIndex(primary.read, LogHistory())
         early = asyncio.create_task(index.after_now(Position(0, 5)))
         await until_begun(primary, 1)
         primary.event = 11
@@ -74,7 +74,7 @@ def test_nobody_uses_a_read_that_began_before() -> None:
 def test_reads_that_follow_each_other_are_few() -> None:
     async def run() -> None:
         primary = Primary()
-        index = LatestIndex(primary.read, History())
+        index = LatestIndex(primary.read, LogHistory())
         loop = asyncio.get_running_loop()
         began = loop.time()
         for _ in range(20):
@@ -90,7 +90,7 @@ def test_a_read_that_fails_is_none_and_the_next_one_is_tried() -> None:
     async def run() -> None:
         primary = Primary()
         primary.fails = True
-        index = LatestIndex(primary.read, History())
+        index = LatestIndex(primary.read, LogHistory())
         assert await index.after_now(Position(0, 5)) is None
         primary.fails = False
         assert await index.after_now(Position(0, 5)) is not None
@@ -101,7 +101,7 @@ def test_a_read_that_fails_is_none_and_the_next_one_is_tried() -> None:
 
 def test_a_sequence_below_the_furthest_shard_is_noticed() -> None:
     async def run() -> None:
-        history = History()
+        history = LogHistory()
         index = LatestIndex(Primary().read, history)
         await asyncio.gather(
             index.after_now(Position(1, 3)),

@@ -7,8 +7,8 @@ from hive.thrift.constraints import PRIMARY_KEY
 from query_api.positions import Position
 from query_api.reasons import Reason
 from query_api.resolver.facts import Facts
-from query_api.resolver.look import look
-from query_api.targets import Kind, Target, of_catalog, of_database
+from query_api.resolver.shard_facts import look
+from query_api.targets import Target, TargetKind, of_catalog, of_database
 from state.records import AnyRecord, LoadBegin, Pause, Scope, ScopeKind, SetLists
 from state.records.actions import (
     AllocateWriteIds,
@@ -40,12 +40,12 @@ from tests.query_api.shards import (
     table_image,
 )
 
-TABLE = Target(Kind.TABLE, ORDERS)
-PARTITIONS = Target(Kind.PARTITIONS, ORDERS)
+TABLE = Target(TargetKind.TABLE, ORDERS)
+PARTITIONS = Target(TargetKind.PARTITIONS, ORDERS)
 
 
 def partition(*values: str) -> Target:
-    return Target(Kind.PARTITION, ORDERS, values)
+    return Target(TargetKind.PARTITION, ORDERS, values)
 
 
 def put(*values: str, write_id: int = 0) -> PutPartitions:
@@ -69,7 +69,12 @@ def test_a_created_table_is_served_whole() -> None:
 
 @pytest.mark.parametrize(
     "target",
-    [TABLE, PARTITIONS, of_database(Kind.NAMES, SALES), of_catalog(Kind.DATABASES, "hive")],
+    [
+        TABLE,
+        PARTITIONS,
+        of_database(TargetKind.NAMES, SALES),
+        of_catalog(TargetKind.DATABASES, "hive"),
+    ],
 )
 def test_what_nobody_told_is_cold(target: Target) -> None:
     found = facts(target)
@@ -163,7 +168,7 @@ def test_constraints_go_unsaid() -> None:
     image = ConstraintImage(ConstraintKind.PRIMARY_KEY, "pk", (encode(PRIMARY_KEY, {}),))
     added = change(2, PutConstraints(ORDERS, (image,)))
     primary, foreign, all_kinds = (
-        Target(Kind.CONSTRAINTS, ORDERS, constraints=kind)
+        Target(TargetKind.CONSTRAINTS, ORDERS, constraints=kind)
         for kind in (ConstraintKind.PRIMARY_KEY, ConstraintKind.FOREIGN_KEY, None)
     )
     created = change(1, CreateTable(table_image()))
@@ -176,13 +181,16 @@ def test_constraints_go_unsaid() -> None:
 def test_names_and_functions_of_a_database() -> None:
     records = load_names(5, NameImage("orders", "MANAGED_TABLE", "ann", None))
     records.insert(0, change(5, after=0))
-    names = facts(of_database(Kind.NAMES, SALES), *records)
+    names = facts(of_database(TargetKind.NAMES, SALES), *records)
     assert (names.refused, names.silent) == (None, False)
-    assert facts(of_database(Kind.FUNCTIONS, SALES), *records).silent
+    assert facts(of_database(TargetKind.FUNCTIONS, SALES), *records).silent
 
 
 def test_databases_are_known_once_they_were_loaded() -> None:
-    one, all_of_them = of_database(Kind.DATABASE, SALES), of_catalog(Kind.DATABASES, "hive")
+    one, all_of_them = (
+        of_database(TargetKind.DATABASE, SALES),
+        of_catalog(TargetKind.DATABASES, "hive"),
+    )
     records = [change(5, after=0), *load_databases(5, database_image())]
     for target in (one, all_of_them):
         assert facts(target, *records).refused is None

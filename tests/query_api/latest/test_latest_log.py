@@ -7,17 +7,17 @@ import pytest
 from hive.events.envelope import PLAIN
 from hive.events.row import NotificationRow, row_from_json
 from hive.names import DEFAULT_CATALOG, TableName, table_name
-from query_api.latest.history import History
-from query_api.latest.log import LatestLog
-from query_api.latest.touched import EVERYTHING, NOTHING, Touched, touched
+from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_history import LogHistory
+from query_api.latest.row_effects import EVERYTHING, NOTHING, RowEffects, effects_of
 from query_api.reasons import Reason
 from query_api.resolver.facts import Current
-from query_api.targets import Kind, Target
+from query_api.targets import Target, TargetKind
 from tests.query_api.shards import ORDERS, SALES
 
 LOGS = Path(__file__).parents[2] / "data" / "hive-4.2.0"
 OTHER = table_name(None, "sales", "other")
-TABLE, OTHER_TABLE = Target(Kind.TABLE, ORDERS), Target(Kind.TABLE, OTHER)
+TABLE, OTHER_TABLE = Target(TargetKind.TABLE, ORDERS), Target(TargetKind.TABLE, OTHER)
 DB = TableName("hive", "sales", "")
 
 
@@ -31,8 +31,8 @@ def real_rows(folder: str) -> list[NotificationRow]:
     return [row_from_json(line) for line in (LOGS / folder / "log.jsonl").read_bytes().splitlines()]
 
 
-def of(event: int, *tables: TableName) -> tuple[int, Touched]:
-    return event, Touched(tables=tables)
+def of(event: int, *tables: TableName) -> tuple[int, RowEffects]:
+    return event, RowEffects(tables=tables)
 
 
 def test_a_target_that_no_row_touches_is_complete_up_to_now() -> None:
@@ -45,7 +45,7 @@ def test_a_target_that_no_row_touches_is_complete_up_to_now() -> None:
 
 
 @pytest.mark.parametrize("rows", [[], [of(12)], [of(10), of(12)], [of(11)]])
-def test_rows_that_are_missing_leave_a_doubt(rows: list[tuple[int, Touched]]) -> None:
+def test_rows_that_are_missing_leave_a_doubt(rows: list[tuple[int, RowEffects]]) -> None:
     assert LatestLog(0, 12, rows).about(OTHER_TABLE, 10) == Current(12, Reason.GAP)
 
 
@@ -62,24 +62,24 @@ def test_everything_is_touched_by_what_can_touch_anything() -> None:
         ("COMMIT_TXN", NOTHING),
         ("ABORT_TXN", NOTHING),
         ("ALLOC_WRITE_ID_EVENT", NOTHING),
-        ("ADD_PARTITION", Touched(tables=(ORDERS,))),
-        ("UPDATE_PART_COL_STAT_EVENT", Touched(tables=(ORDERS,))),
-        ("DROP_CONSTRAINT", Touched(tables=(ORDERS,))),
-        ("DROP_TABLE", Touched(tables=(ORDERS,), others=(Target(Kind.NAMES, DB),))),
-        ("CREATE_FUNCTION", Touched(others=(Target(Kind.FUNCTIONS, DB),))),
+        ("ADD_PARTITION", RowEffects(tables=(ORDERS,))),
+        ("UPDATE_PART_COL_STAT_EVENT", RowEffects(tables=(ORDERS,))),
+        ("DROP_CONSTRAINT", RowEffects(tables=(ORDERS,))),
+        ("DROP_TABLE", RowEffects(tables=(ORDERS,), others=(Target(TargetKind.NAMES, DB),))),
+        ("CREATE_FUNCTION", RowEffects(others=(Target(TargetKind.FUNCTIONS, DB),))),
         ("DROP_DATABASE", EVERYTHING),
         ("SOMETHING_NEW", EVERYTHING),
         ("ALTER_TABLE", EVERYTHING),
         ("ADD_FOREIGNKEY", EVERYTHING),
     ],
 )
-def test_what_a_type_touches(kind: str, expected: Touched) -> None:
-    assert touched(row(1, kind)) == expected
+def test_what_a_type_touches(kind: str, expected: RowEffects) -> None:
+    assert effects_of(row(1, kind)) == expected
 
 
 @pytest.mark.parametrize("kind", ["DROP_TABLE", "INSERT", "ALTER_DATABASE", "DROP_FUNCTION"])
 def test_a_row_without_names_touches_everything(kind: str) -> None:
-    assert touched(row(1, kind, None, None)) == EVERYTHING
+    assert effects_of(row(1, kind, None, None)) == EVERYTHING
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_row_without_names_touches_everything(kind: str) -> None:
 def test_of_real_logs_every_table_that_a_row_names_is_touched(folder: str) -> None:
     kinds_of_nothing = {"OPEN_TXN", "COMMIT_TXN", "ABORT_TXN", "ALLOC_WRITE_ID_EVENT"}
     for one in real_rows(folder):
-        found = touched(one)
+        found = effects_of(one)
         if one.event_type in kinds_of_nothing:
             assert found == NOTHING
         elif one.db_name and one.tbl_name and not found.everything:
@@ -101,7 +101,7 @@ def test_both_names_of_a_rename_are_touched() -> None:
     renames = [
         found
         for one in real_rows("four-writers")
-        if one.event_type == "ALTER_TABLE" and len(set((found := touched(one)).tables)) == 2
+        if one.event_type == "ALTER_TABLE" and len(set((found := effects_of(one)).tables)) == 2
     ]
     assert renames
     assert all(len(found.others) == 2 for found in renames)
@@ -109,7 +109,9 @@ def test_both_names_of_a_rename_are_touched() -> None:
 
 def test_the_child_of_a_foreign_key_is_touched() -> None:
     [foreign] = [
-        touched(one) for one in real_rows("every-event-json") if one.event_type == "ADD_FOREIGNKEY"
+        effects_of(one)
+        for one in real_rows("every-event-json")
+        if one.event_type == "ADD_FOREIGNKEY"
     ]
     child, parent = foreign.tables
     assert child != parent
@@ -117,7 +119,7 @@ def test_the_child_of_a_foreign_key_is_touched() -> None:
 
 
 def test_a_row_that_is_another_one_now_is_another_history() -> None:
-    history = History()
+    history = LogHistory()
     history.note(1, [row(5, "DROP_TABLE"), row(6, "INSERT")])
     history.note(1, [row(6, "INSERT"), row(7, "INSERT")])
     assert not history.is_rewound(1)
@@ -129,7 +131,7 @@ def test_a_row_that_is_another_one_now_is_another_history() -> None:
 
 
 def test_a_sequence_below_what_was_applied_is_another_history() -> None:
-    history = History()
+    history = LogHistory()
     history.check_position(1, 10, 10)
     assert not history.is_rewound(1)
     history.check_position(1, 10, 9)
@@ -149,18 +151,18 @@ def test_a_message_is_needed_once() -> None:
         "",
         None,
     )
-    history = History()
+    history = LogHistory()
     assert history.known_up_to(alter.event_id) == 0
     [(_, first)] = history.note(0, [alter])
     assert first.tables
     assert history.known_up_to(alter.event_id) == alter.event_id
     assert history.note(0, [thin]) == [(alter.event_id, first)]
-    assert History().note(0, [thin]) == [(alter.event_id, EVERYTHING)]
+    assert LogHistory().note(0, [thin]) == [(alter.event_id, EVERYTHING)]
     assert history.known_up_to(alter.event_id - 1) == alter.event_id - 2
 
 
 def test_names_are_of_their_database() -> None:
-    log = LatestLog(0, 2, [(1, touched(row(1, "CREATE_TABLE"))), (2, NOTHING)])
+    log = LatestLog(0, 2, [(1, effects_of(row(1, "CREATE_TABLE"))), (2, NOTHING)])
     assert SALES.db == DB.db
-    assert log.about(Target(Kind.NAMES, DB), 0).blocked is Reason.BEHIND
-    assert log.about(Target(Kind.NAMES, DB._replace(db="hr")), 0).blocked is None
+    assert log.about(Target(TargetKind.NAMES, DB), 0).blocked is Reason.BEHIND
+    assert log.about(Target(TargetKind.NAMES, DB._replace(db="hr")), 0).blocked is None

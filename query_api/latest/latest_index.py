@@ -11,8 +11,8 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
 from hive.errors import SourceError
-from query_api.latest.history import History
-from query_api.latest.log import LatestLog
+from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_history import LogHistory
 from query_api.latest.sequence import Tail
 from query_api.positions import Position
 
@@ -34,7 +34,7 @@ class LatestIndex:
        the last one took, between two bounds.
     """
 
-    def __init__(self, read: Callable[[int, int], Tail], history: History) -> None:
+    def __init__(self, read: Callable[[int, int], Tail], history: LogHistory) -> None:
         """`read` blocks, and gives the log from an event on; messages only after another one."""
         self._read = read
         self._history = history

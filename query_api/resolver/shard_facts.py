@@ -9,8 +9,8 @@ from hive.patterns import compile_pattern
 from query_api.positions import Position
 from query_api.reasons import Reason
 from query_api.resolver.facts import Facts
-from query_api.resolver.silent import database_is_silent, is_replicated, table_is_silent
-from query_api.targets import Kind, Target
+from query_api.resolver.silent_changes import database_is_silent, is_replicated, table_is_silent
+from query_api.targets import Target, TargetKind
 from state import keys
 from state.entries import Entry
 from state.loads import Cold, Loads
@@ -77,14 +77,14 @@ def _why_cold(
     if cold is None:
         if state.doubtful and _is_doubtful(state, target):
             return state.why_cold(head.applied, head.floor)
-        if target.kind is Kind.STATISTICS:
+        if target.kind is TargetKind.STATISTICS:
             cold = state.statistics_cold(head.applied, head.floor)
             return None if cold is None else f"{cold}: {state.statistics_doubt}"
         return None
     alone = _is_sure(table, loads, head)
-    if target.kind is Kind.PARTITION:
+    if target.kind is TargetKind.PARTITION:
         alone = alone and _is_sure(reader.partition(target.name, target.values), loads, head)
-    elif target.kind is not Kind.TABLE:
+    elif target.kind is not TargetKind.TABLE:
         alone = False
     return None if alone else loads.describe(cold)
 
@@ -94,9 +94,9 @@ def _is_doubtful(state: TableState, target: Target) -> bool:
     if TABLE_ROW in state.doubtful:
         return True
     match target.kind:
-        case Kind.TABLE | Kind.CONSTRAINTS:
+        case TargetKind.TABLE | TargetKind.CONSTRAINTS:
             return False
-        case Kind.PARTITION:
+        case TargetKind.PARTITION:
             return keys.named_values(target.values) in state.doubtful
     return True
 
@@ -115,11 +115,11 @@ def _is_silent(reader: ShardReader, target: Target, table: Entry | None) -> bool
     if table is None:
         return False
     match target.kind:
-        case Kind.TABLE:
+        case TargetKind.TABLE:
             return table_is_silent(table.data)
-        case Kind.PARTITION | Kind.PARTITIONS:
+        case TargetKind.PARTITION | TargetKind.PARTITIONS:
             return is_replicated(table.data)
-        case Kind.CONSTRAINTS:
+        case TargetKind.CONSTRAINTS:
             wanted = target.constraints
             return any(wanted in (None, one.kind) for one in reader.constraints(target.name))
     return False
@@ -127,7 +127,7 @@ def _is_silent(reader: ShardReader, target: Target, table: Entry | None) -> bool
 
 def _look_at_names(reader: ShardReader, target: Target, reached: Position) -> Facts:
     refused, detail = _list_is_cold(reader, reader.names_loads(target.db))
-    return Facts(reached, refused, detail, silent=target.kind is Kind.FUNCTIONS)
+    return Facts(reached, refused, detail, silent=target.kind is TargetKind.FUNCTIONS)
 
 
 def _look_at_databases(reader: ShardReader, target: Target, reached: Position) -> Facts:
@@ -159,10 +159,10 @@ def _look_at_details(_reader: ShardReader, _target: Target, reached: Position) -
     return Facts(reached, silent=True)
 
 
-_LOOKS: Final[dict[Kind, Callable[[ShardReader, Target, Position], Facts]]] = {
-    Kind.NAMES: _look_at_names,
-    Kind.FUNCTIONS: _look_at_names,
-    Kind.DATABASE: _look_at_database,
-    Kind.DATABASES: _look_at_databases,
-    Kind.DATABASE_DETAILS: _look_at_details,
+_LOOKS: Final[dict[TargetKind, Callable[[ShardReader, Target, Position], Facts]]] = {
+    TargetKind.NAMES: _look_at_names,
+    TargetKind.FUNCTIONS: _look_at_names,
+    TargetKind.DATABASE: _look_at_database,
+    TargetKind.DATABASES: _look_at_databases,
+    TargetKind.DATABASE_DETAILS: _look_at_details,
 }
