@@ -25,7 +25,7 @@ from sqlalchemy import URL
 
 from connectors import headers, tails
 from connectors import topic_admin as events
-from connectors.kafka_clients import Topic
+from connectors.kafka_clients import KafkaTopic
 from metatide.demo.options import Limits, Size
 from metatide.demo.pace import Pace
 from metatide.demo.store import Store
@@ -68,7 +68,9 @@ def report(name: str, url: URL, kafka: Kafka, folder: Path) -> None:
     """Throughput over a filled log, the middle of some runs."""
     rates, core_rates = [], []
     for number in range(REPEATS):
-        rate, core_rate = throughput(url, Topic(kafka.address, f"{name}_{number}", SHARDS), folder)
+        rate, core_rate = throughput(
+            url, KafkaTopic(kafka.address, f"{name}_{number}", SHARDS), folder
+        )
         rates.append(rate)
         core_rates.append(core_rate)
     show(
@@ -81,7 +83,7 @@ def report(name: str, url: URL, kafka: Kafka, folder: Path) -> None:
     )
 
 
-def throughput(url: URL, topic: Topic, folder: Path) -> tuple[float, float]:
+def throughput(url: URL, topic: KafkaTopic, folder: Path) -> tuple[float, float]:
     """Events a second from the first record to the last, and for each second of a processor."""
     events.create(topic)
     last = last_event(url)
@@ -95,7 +97,7 @@ def throughput(url: URL, topic: Topic, folder: Path) -> tuple[float, float]:
     return (last - first) / elapsed_s, (last - first) / used_s
 
 
-def lowest(topic: Topic) -> int:
+def lowest(topic: KafkaTopic) -> int:
     return tails.find(topic).lowest
 
 
@@ -103,7 +105,7 @@ def latency(url: URL, kafka: Kafka, folder: Path) -> None:
     """From the return of a commit to a consumer that waits for the record, at an even pace."""
     store = Store(url.render_as_string(hide_password=False))
     del store
-    topic = Topic(kafka.address, "latency", SHARDS)
+    topic = KafkaTopic(kafka.address, "latency", SHARDS)
     events.create(topic)
     with connector(url, topic, folder):
         until(lambda: sum(tails.offsets(topic)[1].values()) > 0)
@@ -116,7 +118,7 @@ def latency(url: URL, kafka: Kafka, folder: Path) -> None:
         show(f"connect/{figure}", p50=round(cuts[49], 1), p99=round(cuts[98], 1), n=len(values))
 
 
-def paced(url: URL, topic: Topic) -> tuple[dict[int, float], dict[int, float]]:
+def paced(url: URL, topic: KafkaTopic) -> tuple[dict[int, float], dict[int, float]]:
     """Commits at an even pace; when each returned, and when its event was seen."""
     committed: dict[int, float] = {}
     seen: dict[int, float] = {}
@@ -138,7 +140,7 @@ def paced(url: URL, topic: Topic) -> tuple[dict[int, float], dict[int, float]]:
     return committed, seen
 
 
-def watch(topic: Topic, seen: dict[int, float], ended: threading.Event) -> None:
+def watch(topic: KafkaTopic, seen: dict[int, float], ended: threading.Event) -> None:
     consumer = topic.consumer()
     ends = tails.offsets(topic)[1]
     consumer.assign([TopicPartition(topic.name, shard, end) for shard, end in ends.items()])
@@ -163,7 +165,7 @@ def insert(cursor: psycopg.Cursor[Any], number: int) -> None:
 
 
 def raw_latency_ms(kafka: Kafka) -> list[float]:
-    topic = Topic(kafka.address, "raw_latency", 1)
+    topic = KafkaTopic(kafka.address, "raw_latency", 1)
     events.create(topic)
     producer, consumer = topic.producer(), topic.consumer()
     consumer.assign([TopicPartition(topic.name, 0, 0)])
@@ -198,7 +200,7 @@ def read_rows(url: URL) -> float:
 
 def produce_records(kafka: Kafka) -> float:
     """Records a second of a hundred bytes with headers as ours, to all shards in turn."""
-    topic = Topic(kafka.address, "raw_produce", SHARDS)
+    topic = KafkaTopic(kafka.address, "raw_produce", SHARDS)
     events.create(topic)
     producer = topic.producer()
     written = headers.write(
@@ -213,7 +215,7 @@ def produce_records(kafka: Kafka) -> float:
 
 
 @contextmanager
-def connector(url: URL, topic: Topic, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+def connector(url: URL, topic: KafkaTopic, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     environment = {
         **os.environ,
         "METATIDE_DATABASE_URL": url.render_as_string(hide_password=False),

@@ -26,14 +26,14 @@ from sqlalchemy import make_url
 
 from benchmarks.live import connector, percentile
 from hive.names import TableName, table_name
-from metatide.collecting import collect_seldom
 from metatide.demo import tables
 from metatide.demo.actor import Actor
-from metatide.demo.objects import Kind, Table
+from metatide.demo.objects import Table, TableKind
 from metatide.demo.options import Limits, Size
 from metatide.demo.pace import Pace
 from metatide.demo.store import Store
 from metatide.demo.workload import Style, Workload
+from metatide.garbage_collection import collect_seldom
 from query_api.database import Primary
 from query_api.database.objects import DatabaseObjects
 from query_api.reads import GetTable
@@ -121,7 +121,7 @@ def changing_table(store: Store) -> tuple[Actor, Table]:
     workload.prepare(Pace(Limits()))
     actor = workload.actor(1)
     database = workload.catalog.databases[0]
-    table = actor.make.table(database, "changing", Kind.EXTERNAL)
+    table = actor.make.table(database, "changing", TableKind.EXTERNAL)
     tables.create(actor, table)
     return actor, table
 

@@ -18,13 +18,13 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from connectors import topic_admin
-from connectors.kafka_clients import Topic
+from connectors.kafka_clients import KafkaTopic
 from connectors.loads.loader import WORKERS, Loader
-from metatide.collecting import collect_seldom
 from metatide.demo.bulk import fill
 from metatide.demo.options import Size
 from metatide.demo.store import Store
 from metatide.demo.workload import Style, Workload
+from metatide.garbage_collection import collect_seldom
 from metatide.stack.database import make_engine
 from metatide.stack.metastore import Metastore, Settings
 from metatide.stack.ports import Ports
@@ -98,7 +98,7 @@ def bare(url: str) -> int:
 
 def prewarm(url: str, broker: str, threads: int) -> Loader:
     """From the first look at the database until the broker has acknowledged everything."""
-    events = Topic(broker, f"prewarm-{uuid.uuid4().hex[:8]}", 16)
+    events = KafkaTopic(broker, f"prewarm-{uuid.uuid4().hex[:8]}", 16)
     topic_admin.create(events)
     loader = Loader(make_engine(url), events, workers=threads)
     loader.plan()

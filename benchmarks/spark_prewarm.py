@@ -21,7 +21,7 @@ import psutil
 
 from benchmarks.prewarm import LAYOUTS, PARTITIONS, TABLES, filled, prewarm
 from connectors import tails, topic_admin
-from connectors.kafka_clients import Topic
+from connectors.kafka_clients import KafkaTopic
 from connectors.loads.batch import find_database
 from connectors.loads.lists import Lists
 from connectors.loads.plan import everything
@@ -30,7 +30,7 @@ from connectors.loads.spark.task_messages import Reach
 from hive.reader.snapshot import open_snapshot
 from hive.schema import Version, create
 from metatide.config import Config
-from metatide.config.declared import Spark
+from metatide.config.schema import Spark
 from metatide.demo.options import Size
 from metatide.spark.session import session
 from metatide.stack.database import make_engine
@@ -84,7 +84,7 @@ def one_table(url: str, partitions: int) -> None:
 
 
 def spark_prewarm(url: str, broker: str, folder: Path, cores: int) -> None:
-    events = Topic(broker, f"prewarm-{uuid.uuid4().hex[:8]}", SHARDS)
+    events = KafkaTopic(broker, f"prewarm-{uuid.uuid4().hex[:8]}", SHARDS)
     topic_admin.create(events)
     described = TopicClient(broker, events.name).describe()
     database = find_database(make_engine(url))

@@ -12,7 +12,7 @@ from pathlib import Path
 from benchmarks.fold import Workload
 from benchmarks.spark_prewarm import measured, report
 from metatide.config import Config
-from metatide.config.declared import Spark
+from metatide.config.schema import Spark
 from metatide.spark.session import session
 from processors.spark.build import Place, build_images
 from processors.topic_client import Topic, TopicClient

@@ -9,7 +9,7 @@ import structlog
 from confluent_kafka import KafkaException
 
 from connectors import publisher, tails, topic_admin
-from connectors.kafka_clients import Topic, reason
+from connectors.kafka_clients import KafkaTopic, reason
 from connectors.metrics import Fault, Metrics
 from connectors.pacing import Pacing
 from connectors.sender import Stopped
@@ -38,7 +38,7 @@ class Connector:
     def __init__(
         self,
         source: Source,
-        events: Topic,
+        events: KafkaTopic,
         *,
         pace: Pace | None = None,
         metrics: Metrics | None = None,

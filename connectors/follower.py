@@ -4,7 +4,7 @@ from confluent_kafka import KafkaError, TopicPartition
 
 from connectors import headers
 from connectors.headers import RecordKind
-from connectors.kafka_clients import Topic
+from connectors.kafka_clients import KafkaTopic
 from connectors.published_history import PublishedEvent
 from connectors.tails import Tails
 from hive.errors import PublishError
@@ -16,7 +16,7 @@ _AT_ONCE = 1_000
 class Follower:
     """Reads what comes into a shard after its tail, as it comes."""
 
-    def __init__(self, topic: Topic, tails: Tails) -> None:
+    def __init__(self, topic: KafkaTopic, tails: Tails) -> None:
         self.epoch = tails.epoch
         """The latest epoch that anybody has begun."""
         self.furthest = tails.known

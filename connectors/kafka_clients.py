@@ -22,7 +22,7 @@ _LOG.propagate = False
 
 
 @dataclass(frozen=True)
-class Topic:
+class KafkaTopic:
     """The events topic, and how its brokers are reached."""
 
     servers: str

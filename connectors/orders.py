@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import structlog
 
 from connectors.headers import RecordHeaders, RecordKind
-from connectors.kafka_clients import Topic
+from connectors.kafka_clients import KafkaTopic
 from connectors.publisher import write_now
 from state.records import AnyRecord, Pause, ResetTable, SetLists
 from state.records.routing import table_shard
@@ -14,7 +14,9 @@ from state.records.signals import Choose, Forget, Order, Serve
 log = structlog.get_logger()
 
 
-def obey(topic: Topic, epoch: int, order: Order, offset: int, current: Callable[[], int]) -> None:
+def obey(
+    topic: KafkaTopic, epoch: int, order: Order, offset: int, current: Callable[[], int]
+) -> None:
     """Writes an order that came at this offset of the signals topic; `current` reads the event id.
 
     Decisions about the whole cache share a partition of the signals topic, so that their offsets

@@ -6,7 +6,7 @@ import msgspec
 
 from connectors import headers
 from connectors.headers import Headers, RecordHeaders, RecordKind
-from connectors.kafka_clients import RECORD_BYTES_MAX, Topic
+from connectors.kafka_clients import RECORD_BYTES_MAX, KafkaTopic
 from connectors.metrics import Metrics
 from connectors.sender import Sender
 from connectors.source import OpenTxns
@@ -33,7 +33,7 @@ class Publisher:
 
     def __init__(
         self,
-        topic: Topic,
+        topic: KafkaTopic,
         tails: Tails,
         metrics: Metrics,
         going_on: Callable[[], bool],
@@ -150,12 +150,14 @@ class Publisher:
         self._sent_bytes += len(value)
 
 
-def reset(topic: Topic, epoch: int, at: int, shards: Sequence[int]) -> None:
+def reset(topic: KafkaTopic, epoch: int, at: int, shards: Sequence[int]) -> None:
     """Begins an epoch in these shards, after event `at`."""
     write_now(topic, Reset(epoch, at), RecordHeaders(RecordKind.RESET, epoch, at), shards)
 
 
-def write_now(topic: Topic, record: AnyRecord, head: RecordHeaders, shards: Sequence[int]) -> None:
+def write_now(
+    topic: KafkaTopic, record: AnyRecord, head: RecordHeaders, shards: Sequence[int]
+) -> None:
     """Returns when the broker has a record of its own in each of these shards."""
     value, written = encode(record), headers.write(head)
     sender = Sender(topic)

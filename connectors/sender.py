@@ -6,7 +6,7 @@ from collections.abc import Callable
 from confluent_kafka import KafkaException, Message, Producer
 
 from connectors.headers import Headers
-from connectors.kafka_clients import WAITING_RECORDS_MAX, Topic, reason
+from connectors.kafka_clients import WAITING_RECORDS_MAX, KafkaTopic, reason
 from hive.errors import PublishError
 
 PATIENCE_S = 30.0
@@ -23,7 +23,7 @@ class Sender:
 
     def __init__(
         self,
-        topic: Topic,
+        topic: KafkaTopic,
         going_on: Callable[[], bool] = lambda: True,
         *,
         waiting_max: int = WAITING_RECORDS_MAX,

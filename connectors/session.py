@@ -8,7 +8,7 @@ import structlog
 
 from connectors import published_history
 from connectors.follower import Follower
-from connectors.kafka_clients import Topic
+from connectors.kafka_clients import KafkaTopic
 from connectors.listener import ListenerWatch
 from connectors.metrics import Fault, Metrics
 from connectors.published_history import Hole, OtherHistory, PublishedEvent
@@ -44,7 +44,7 @@ class PublishSession:
     def __init__(
         self,
         source: Source,
-        topic: Topic,
+        topic: KafkaTopic,
         tails: Tails,
         pace: Pace,
         metrics: Metrics,

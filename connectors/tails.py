@@ -10,7 +10,7 @@ from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
 
 from connectors import headers
 from connectors.headers import RecordHeaders, RecordKind
-from connectors.kafka_clients import TIMEOUT_S, Topic, reason
+from connectors.kafka_clients import TIMEOUT_S, KafkaTopic, reason
 from connectors.published_history import PublishedEvent
 from hive.errors import PublishError
 
@@ -75,7 +75,7 @@ class Tails:
         return tuple(shard for shard, upto in enumerate(self.upto) if upto is None)
 
 
-def find(topic: Topic) -> Tails:
+def find(topic: KafkaTopic) -> Tails:
     """Searches every partition backwards, in growing windows, for its last position."""
     first, ends = offsets(topic)
     tails = {shard: Tail() for shard in range(topic.shards)}
@@ -96,7 +96,7 @@ def find(topic: Topic) -> Tails:
     return _together(tails, ends)
 
 
-def offsets(topic: Topic) -> tuple[dict[int, int], dict[int, int]]:
+def offsets(topic: KafkaTopic) -> tuple[dict[int, int], dict[int, int]]:
     """The first offset of every partition, and the one behind the last."""
     admin = topic.admin()
     found = []

@@ -10,7 +10,7 @@ from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType  # t
 from confluent_kafka.cimpl import NewTopic
 
 from connectors import tails
-from connectors.kafka_clients import RECORD_BYTES_MAX, TIMEOUT_S, Topic, reason
+from connectors.kafka_clients import RECORD_BYTES_MAX, TIMEOUT_S, KafkaTopic, reason
 from hive.errors import InputError, MachineError, OtherTopicError, PublishError
 
 SETTINGS = {
@@ -42,7 +42,7 @@ class Description(NamedTuple):
     partitions: tuple[Partition, ...]
 
 
-def create(topic: Topic) -> bool:
+def create(topic: KafkaTopic) -> bool:
     """Makes the topic, and the one for rows that can't be read; False when it is there already.
 
     One with another number of partitions is refused: it would send a table to two shards.
@@ -61,7 +61,7 @@ def create(topic: Topic) -> bool:
     return created[0]
 
 
-def check(topic: Topic) -> None:
+def check(topic: KafkaTopic) -> None:
     """Refuses a topic with another number of partitions."""
     count = len(_partitions(topic.admin(), topic))
     if count != topic.shards:
@@ -71,7 +71,7 @@ def check(topic: Topic) -> None:
         )
 
 
-def describe(topic: Topic) -> Description:
+def describe(topic: KafkaTopic) -> Description:
     """What the broker says of the topic."""
     check(topic)
     admin = topic.admin()
@@ -91,7 +91,7 @@ def describe(topic: Topic) -> Description:
     return Description(topic.name, topic_id, settings, partitions)
 
 
-def trim(topic: Topic, keep_from: Mapping[int, int]) -> dict[int, int]:
+def trim(topic: KafkaTopic, keep_from: Mapping[int, int]) -> dict[int, int]:
     """Deletes what comes before these offsets; the first offset of each shard after that.
 
     A shard keeps its last records in any case: they say how far it has come.
@@ -109,7 +109,7 @@ def trim(topic: Topic, keep_from: Mapping[int, int]) -> dict[int, int]:
         raise MachineError(f"{topic.name} was not trimmed: {reason(error)}") from error
 
 
-def _await_leaders(topic: Topic) -> None:
+def _await_leaders(topic: KafkaTopic) -> None:
     """The broker says that a topic is made a little before its partitions can be used."""
     deadline = time.monotonic() + TIMEOUT_S
     while time.monotonic() < deadline:
@@ -121,7 +121,7 @@ def _await_leaders(topic: Topic) -> None:
             return
 
 
-def _made(topic: Topic, answer: "Future[Any]") -> bool:
+def _made(topic: KafkaTopic, answer: "Future[Any]") -> bool:
     try:
         answer.result()
     except KafkaException as error:
@@ -133,7 +133,7 @@ def _made(topic: Topic, answer: "Future[Any]") -> bool:
     return True
 
 
-def _partitions(admin: AdminClient, topic: Topic) -> Mapping[int, Any]:
+def _partitions(admin: AdminClient, topic: KafkaTopic) -> Mapping[int, Any]:
     try:
         known = admin.list_topics(topic.name, timeout=TIMEOUT_S).topics[topic.name]
     except KafkaException as error:

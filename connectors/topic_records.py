@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError, TopicPartition
 
 from connectors import headers, tails
 from connectors.headers import RecordHeaders
-from connectors.kafka_clients import Topic
+from connectors.kafka_clients import KafkaTopic
 from hive.errors import PublishError
 from hive.names import TableName
 from state.records import (
@@ -41,7 +41,7 @@ class TopicRecord(NamedTuple):
 
 
 def follow(
-    topic: Topic, *, from_event: int = 0, table: TableName | None = None, ever: bool = False
+    topic: KafkaTopic, *, from_event: int = 0, table: TableName | None = None, ever: bool = False
 ) -> Iterator[TopicRecord]:
     """The records of the topic, each shard's in order; of a table, those that touch it."""
     shards = range(topic.shards) if table is None else [table_shard(table, topic.shards)]
@@ -54,7 +54,7 @@ def follow(
             yield TopicRecord(message.partition(), message.offset(), head, record)
 
 
-def dead_letters(topic: Topic, *, from_event: int = 0, ever: bool = False) -> Iterator[bytes]:
+def dead_letters(topic: KafkaTopic, *, from_event: int = 0, ever: bool = False) -> Iterator[bytes]:
     """The rows of the log that were set aside, as JSON."""
     letters = replace(topic, name=topic.dead_letter, shards=1)
     for message in _messages(letters, [0], ever):
@@ -63,7 +63,7 @@ def dead_letters(topic: Topic, *, from_event: int = 0, ever: bool = False) -> It
             yield message.value()
 
 
-def _messages(topic: Topic, shards: Sequence[int], ever: bool) -> Iterator[Any]:
+def _messages(topic: KafkaTopic, shards: Sequence[int], ever: bool) -> Iterator[Any]:
     """What the topic holds now, or with `ever` also what comes."""
     first, ends = tails.offsets(topic)
     left = {shard for shard in shards if first[shard] < ends[shard]}

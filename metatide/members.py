@@ -6,12 +6,12 @@ from collections.abc import Iterator
 import httpx
 from confluent_kafka import KafkaException
 
-from connectors.kafka_clients import TIMEOUT_S, Topic, reason
+from connectors.kafka_clients import TIMEOUT_S, KafkaTopic, reason
 from hive.errors import InputError, MachineError
 from metatide.config import Config
 
 
-def members(topic: Topic, group: str) -> Iterator[tuple[str, str]]:
+def members(topic: KafkaTopic, group: str) -> Iterator[tuple[str, str]]:
     """Names and addresses, which the members have told the group in their client ids."""
     admin = topic.admin()
     try:
@@ -29,7 +29,7 @@ def scheme(config: Config) -> str:
     return "http" if config.reads.tls_certificate is None else "https"
 
 
-def worker_urls(config: Config, topic: Topic, group: str) -> list[str]:
+def worker_urls(config: Config, topic: KafkaTopic, group: str) -> list[str]:
     """Of all workers of a group, one at least."""
     found = [f"{scheme(config)}://{address}" for _, address in members(topic, group)]
     if not found:

@@ -1,11 +1,22 @@
-"""The topic as workers see it, where the configuration, or else a running stack, has it."""
+"""The events topic, where the configuration, or else a running stack, has it."""
 
+from connectors.kafka_clients import KafkaTopic
+from hive.errors import InputError
 from metatide.config import Config
-from metatide.kafka import events_topic
+from metatide.doctor import find_target
 from processors.topic_client import Topic, TopicClient
 
 
+def events_topic(config: Config) -> KafkaTopic:
+    """Where records go to and come from."""
+    servers = find_target(config).kafka
+    if servers is None:
+        raise InputError("no Kafka: start `metatide up`, or give one with --kafka HOST:PORT")
+    kafka = config.kafka
+    return KafkaTopic(servers, kafka.topic, kafka.partitions, kafka.security)
+
+
 def find_topic(config: Config) -> Topic:
-    """Asks the brokers for it."""
+    """Asks the brokers for it, as workers see it."""
     where = events_topic(config)
     return TopicClient(where.servers, where.name, where.security).describe()

@@ -8,7 +8,7 @@ from confluent_kafka import KafkaError, TopicPartition
 
 from connectors import headers, tails
 from connectors.headers import RecordKind
-from connectors.kafka_clients import Topic
+from connectors.kafka_clients import KafkaTopic
 from connectors.loads.kafka_sink import BEGIN, END
 from hive.errors import PublishError
 from state.records import LoadBegin, LoadEnd, Scope, ScopeKind, decode
@@ -18,7 +18,9 @@ _CONSUME_S = 1.0
 _SILENCE_S_MAX = 30.0
 
 
-def ended_scopes(topic: Topic, epoch: int, shards: Collection[int] | None = None) -> set[Scope]:
+def ended_scopes(
+    topic: KafkaTopic, epoch: int, shards: Collection[int] | None = None
+) -> set[Scope]:
     """The scopes of these shards, or of all, whose last begun load has ended, in one epoch.
 
     What has become doubtful since is no matter of a prewarm: workers ask for that. All of the
@@ -44,7 +46,7 @@ def ended_scopes(topic: Topic, epoch: int, shards: Collection[int] | None = None
     return ended
 
 
-def _messages(topic: Topic, shards: Collection[int] | None) -> Iterator[Any]:
+def _messages(topic: KafkaTopic, shards: Collection[int] | None) -> Iterator[Any]:
     """What the topic holds now, each shard in its order."""
     first, ends = tails.offsets(topic)
     wanted = ends if shards is None else shards

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from connectors import headers
 from connectors.headers import RecordHeaders, RecordKind
-from connectors.kafka_clients import Topic
+from connectors.kafka_clients import KafkaTopic
 from connectors.sender import Sender
 from state.records import AnyRecord, LoadBegin, LoadEnd, LoadRows, Reread, encode
 
@@ -21,7 +21,7 @@ class KafkaSink:
 
     def __init__(
         self,
-        topic: Topic,
+        topic: KafkaTopic,
         epoch: int,
         sent: Callable[[int], None],
         going_on: Callable[[], bool] = lambda: True,

@@ -8,7 +8,7 @@ import structlog
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from connectors.kafka_clients import Topic
+from connectors.kafka_clients import KafkaTopic
 from connectors.loads import batch, plan
 from connectors.loads.batch import Database
 from connectors.loads.kafka_sink import KafkaSink
@@ -71,7 +71,7 @@ class Loader:
     def __init__(
         self,
         engine: Engine,
-        topic: Topic,
+        topic: KafkaTopic,
         *,
         lists: Lists | None = None,
         workers: int = WORKERS,

@@ -6,7 +6,7 @@ import structlog
 from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka.cimpl import NewTopic
 
-from connectors.kafka_clients import TIMEOUT_S, Topic, reason
+from connectors.kafka_clients import TIMEOUT_S, KafkaTopic, reason
 from hive.errors import PublishError, RecordFormatError
 from state.records.signals import AnySignal, decode_signal, signals_topic
 
@@ -23,7 +23,7 @@ class SignalsConsumer:
     If it ends before it has done what it was asked for, whoever misses that asks again.
     """
 
-    def __init__(self, topic: Topic) -> None:
+    def __init__(self, topic: KafkaTopic) -> None:
         self._name = signals_topic(topic.name)
         create(topic)
         self._consumer: Consumer = topic.group_consumer(f"{topic.name}.loads", [self._name])
@@ -51,7 +51,7 @@ class SignalsConsumer:
         self._consumer.close()
 
 
-def create(topic: Topic) -> None:
+def create(topic: KafkaTopic) -> None:
     """Makes the signals topic where there is none."""
     wanted = NewTopic(signals_topic(topic.name), topic.shards, -1, config=_SETTINGS)
     # What it is asked ends with the client.

@@ -14,8 +14,8 @@ from rich.table import Table
 
 from hive.errors import MachineError
 from metatide.config import Config, Effective, configured
-from metatide.kafka import events_topic
 from metatide.members import json_of, worker_client, worker_urls
+from metatide.topic import events_topic
 from query_api.admin import PATH
 
 TIMEOUT_S = 30.0

@@ -15,8 +15,8 @@ from rich.progress import Progress
 from hive.errors import MachineError
 from hive.names import parse_table_name
 from metatide.config import Effective, configured
-from metatide.kafka import events_topic
 from metatide.members import json_of, worker_client, worker_urls
+from metatide.topic import events_topic
 from query_api.audit import Audited, Totals, totals
 from query_api.audit.routes import PATH, Drawn
 from query_api.audit.scopes import draw

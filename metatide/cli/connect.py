@@ -14,11 +14,11 @@ from connectors.settings import Pace
 from connectors.sql_source import SqlSource
 from hive.errors import InputError
 from metatide import logs
-from metatide.collecting import collect_seldom
 from metatide.config import Effective, configured
 from metatide.doctor import find_target
-from metatide.kafka import events_topic
+from metatide.garbage_collection import collect_seldom
 from metatide.stack.database import make_engine
+from metatide.topic import events_topic
 
 
 @click.command()

@@ -9,7 +9,7 @@ from connectors import topic_admin, topic_records
 from hive.errors import InputError
 from hive.names import parse_table_name
 from metatide.config import Effective, configured
-from metatide.kafka import events_topic
+from metatide.topic import events_topic
 
 
 @click.command()

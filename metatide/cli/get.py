@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from hive.errors import InputError
-from metatide.cli.asking import Rows, Show, asking, cell, not_empty, table_name
+from metatide.cli.get_options import Rows, Show, asking, cell, not_empty, table_name
 from metatide.client import Answer, Client, Need, Object, Which
 
 _TYPES = "MANAGED_TABLE", "EXTERNAL_TABLE", "VIRTUAL_VIEW", "MATERIALIZED_VIEW"

@@ -12,10 +12,9 @@ import orjson
 
 from hive.errors import InputError, MachineError
 from metatide.config import Config, Effective, configured
-from metatide.imaging import PATH
-from metatide.kafka import events_topic
 from metatide.members import json_of, members, scheme, worker_client
-from metatide.topic import find_topic
+from metatide.topic import events_topic, find_topic
+from metatide.worker.images import PATH
 from processors.directory import WorkerDirectory, worker_path
 from processors.topic_client import Topic, TopicClient
 from state.image import Images, Manifest

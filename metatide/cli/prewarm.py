@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from sqlalchemy.exc import SQLAlchemyError
 
 from connectors import tails, topic_admin
-from connectors.kafka_clients import Topic
+from connectors.kafka_clients import KafkaTopic
 from connectors.loads.batch import Database, find_database, unreadable
 from connectors.loads.finished_loads import ended_scopes
 from connectors.loads.lists import Lists
@@ -21,13 +21,13 @@ from connectors.loads.plan import Planned, everything
 from hive.errors import InputError, MachineError
 from hive.reader.snapshot import open_snapshot
 from hive.schema import Version
-from metatide.collecting import collect_seldom
 from metatide.config import Config, Effective, configured
 from metatide.demo.report import reporting
 from metatide.doctor import find_target
-from metatide.kafka import events_topic
+from metatide.garbage_collection import collect_seldom
 from metatide.spark.progress import ticking
 from metatide.stack.database import make_engine
+from metatide.topic import events_topic
 
 _LOOK_S = 0.05
 SPARK_PARTITIONS_MIN = 250_000
@@ -103,7 +103,7 @@ def _plan(database: Database, lists: Lists) -> list[Planned]:
         raise unreadable(error) from error
 
 
-def _load(loader: Loader, events: Topic, epoch: int) -> None:
+def _load(loader: Loader, events: KafkaTopic, epoch: int) -> None:
     collect_seldom()
     loader.start(epoch, asks=False)
     try:
@@ -119,7 +119,11 @@ def _load(loader: Loader, events: Topic, epoch: int) -> None:
 
 
 def _load_on_spark(
-    config: Config, reach: tuple[str, Version, Topic, int], planned: list[Planned], *, again: bool
+    config: Config,
+    reach: tuple[str, Version, KafkaTopic, int],
+    planned: list[Planned],
+    *,
+    again: bool,
 ) -> None:
     # Spark takes half a second to import, which loading here doesn't need.
     from connectors.loads.spark import prewarm

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from metatide.config import Effective, configured
-from metatide.report import page
+from metatide.report_page import page
 from metatide.topic import find_topic
 from processors.topic_client import TopicClient
 

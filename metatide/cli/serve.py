@@ -12,10 +12,10 @@ import uvloop
 from hive.errors import InputError
 from metatide import logs
 from metatide.config import Config, Effective, configured
-from metatide.imaged import ImagedShard, ImagedShards
-from metatide.serving import open_primary, read_settings, shard_of, tls
 from metatide.stack.machine import free_port
 from metatide.topic import find_topic
+from metatide.worker.from_images import ImagedShard, ImagedShards
+from metatide.worker.shards import open_primary, read_settings, shard_of, tls
 from processors.directory import WorkerDirectory
 from processors.fold import Signal
 from processors.metrics import Metrics

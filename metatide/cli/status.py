@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 
 from metatide.config import Effective, configured
-from metatide.kafka import events_topic
 from metatide.members import members, scheme, worker_client
+from metatide.topic import events_topic
 
 _TIMEOUT_S = 10.0
 

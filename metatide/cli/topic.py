@@ -6,8 +6,7 @@ import orjson
 from connectors import topic_admin
 from hive.errors import InputError
 from metatide.config import Effective, configured
-from metatide.kafka import events_topic
-from metatide.topic import find_topic
+from metatide.topic import events_topic, find_topic
 from state.image import Images
 from state.store import MemoryBudget
 

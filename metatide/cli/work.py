@@ -10,13 +10,13 @@ import uvloop
 
 from hive.errors import InputError, MetatideError
 from metatide import logs
-from metatide.application import worker_application
-from metatide.collecting import collect_seldom
 from metatide.config import Config, Effective, configured
-from metatide.endpoint import Endpoint
-from metatide.operating import Operating
-from metatide.serving import WorkerShards, open_primary, read_settings, tls
+from metatide.garbage_collection import collect_seldom
 from metatide.stack.machine import free_port, require_port
+from metatide.worker.application import worker_application
+from metatide.worker.operators import Operators
+from metatide.worker.shards import WorkerShards, open_primary, read_settings, tls
+from metatide.worker.thrift import Endpoint
 from processors.directory import worker_path
 from processors.limits import Allowed
 from processors.worker import Worker, WorkerSettings
@@ -93,7 +93,7 @@ async def _answer(config: Config, worker: Worker, port: int) -> None:
     endpoint = await _endpoint(config, shards, primary, settings)
     operating = None
     if primary is not None and settings is not None:
-        operating = Operating(config, worker, shards, primary, settings)
+        operating = Operators(config, worker, shards, primary, settings)
     application = worker_application(config, worker, shards, primary, settings, endpoint, operating)
     server = ReadServer(application, config.worker.host, port, certificate)
     collect_seldom(_COLLECT_AFTER)

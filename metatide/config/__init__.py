@@ -1,8 +1,8 @@
-"""What can be set: declared once in `declared`, read from file, environment and options."""
+"""What can be set: declared once in `schema`, read from file, environment and options."""
 
-from metatide.config.declared import Config
 from metatide.config.keys import KEYS, Key
 from metatide.config.load import Effective, Setting, load
 from metatide.config.options import configured
+from metatide.config.schema import Config
 
 __all__ = ["KEYS", "Config", "Effective", "Key", "Setting", "configured", "load"]

@@ -1,4 +1,4 @@
-"""The keys that `declared` declares, one by one."""
+"""The keys that `schema` declares, one by one."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from metatide.config.declared import Config, Section
+from metatide.config.schema import Config, Section
 from metatide.config.values import Secret
 
 PREFIX = "METATIDE_"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hive.errors import InputError
-from metatide.config.declared import Config
 from metatide.config.keys import FILE_SUFFIX, KEYS, PREFIX, Key, build, nearest
+from metatide.config.schema import Config
 from metatide.config.values import DatabaseUrl
 
 FILE_NAME = "metatide.toml"

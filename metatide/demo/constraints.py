@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from metatide.demo import notes
+from metatide.demo import notifications
 from metatide.demo.actor import Actor
 from metatide.demo.changes import Change, Delete, Insert, Update
 from metatide.demo.objects import Columns, Constraint, Table
@@ -74,7 +74,9 @@ def adding(actor: Actor, table: Table) -> tuple[list[Change], Notification | Non
         "ENABLE_VALIDATE_RELY": RELY,
         "DEFAULT_VALUE": form.default,
     }
-    return [Insert("KEY_CONSTRAINTS", [row])], notes.add_constraint(table, form.type, struct)
+    return [Insert("KEY_CONSTRAINTS", [row])], notifications.add_constraint(
+        table, form.type, struct
+    )
 
 
 def add_foreign_key(actor: Actor, child: Table, parent: Table) -> None:
@@ -114,7 +116,7 @@ def add_foreign_key(actor: Actor, child: Table, parent: Table) -> None:
         "DELETE_RULE": 0,
         "ENABLE_VALIDATE_RELY": RELY,
     }
-    event = notes.add_constraint(parent, FOREIGN_TYPE, struct)
+    event = notifications.add_constraint(parent, FOREIGN_TYPE, struct)
     actor.write([Insert("KEY_CONSTRAINTS", [row])], event)
 
 
@@ -125,7 +127,7 @@ def drop(actor: Actor, table: Table) -> None:
         name = actor.rng.choice(own)
         del table.constraints[name]
         row = {"PARENT_TBL_ID": table.id, "CONSTRAINT_NAME": name}
-        actor.write([Delete("KEY_CONSTRAINTS", [row])], notes.drop_constraint(table, name))
+        actor.write([Delete("KEY_CONSTRAINTS", [row])], notifications.drop_constraint(table, name))
 
 
 def delete_constraints(table: Table) -> list[Change]:

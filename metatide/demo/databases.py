@@ -2,7 +2,7 @@
 
 from itertools import chain
 
-from metatide.demo import notes
+from metatide.demo import notifications
 from metatide.demo.actor import Actor
 from metatide.demo.changes import Change, Delete, Insert
 from metatide.demo.objects import Database, Table
@@ -20,7 +20,7 @@ JAVA = 1
 def create(actor: Actor, name: str) -> Database:
     """CREATE DATABASE."""
     database = actor.make.database(name)
-    actor.write(insert_database(database), notes.create_database(database))
+    actor.write(insert_database(database), notifications.create_database(database))
     return database
 
 
@@ -32,19 +32,19 @@ def alter(actor: Actor, database: Database) -> None:
         "DATABASE_PARAMS", "DB_ID", database.id, database.parameters, parameters
     )
     database.parameters = parameters
-    actor.write(changes, notes.alter_database(before, database))
+    actor.write(changes, notifications.alter_database(before, database))
 
 
 def drop_cascade(actor: Actor, database: Database, tables: list[Table]) -> None:
     """DROP DATABASE CASCADE: events of its functions, of its tables, and its own, at once."""
-    functions = [notes.drop_function(database, name) for name in database.functions]
+    functions = [notifications.drop_function(database, name) for name in database.functions]
     drops = [dropping(actor, table) for table in tables]
     changes = [
         *(change for name in list(database.functions) for change in _delete(database, name)),
         *chain.from_iterable(change for change, _ in drops),
         *delete_database(database),
     ]
-    events = [*functions, *(event for _, event in drops), notes.drop_database(database)]
+    events = [*functions, *(event for _, event in drops), notifications.drop_database(database)]
     actor.write(changes, *events)
 
 
@@ -80,14 +80,14 @@ def create_function(actor: Actor, database: Database) -> None:
     }
     resource = {"FUNC_ID": id_, "INTEGER_IDX": 0, "RESOURCE_TYPE": JAVA, "RESOURCE_URI": uri}
     changes: list[Change] = [Insert("FUNCS", [row]), Insert("FUNC_RU", [resource])]
-    actor.write(changes, notes.create_function(function, database))
+    actor.write(changes, notifications.create_function(function, database))
 
 
 def drop_function(actor: Actor, database: Database) -> None:
     """DROP FUNCTION."""
     if database.functions:
         name = actor.rng.choice(list(database.functions))
-        event = notes.drop_function(database, name)
+        event = notifications.drop_function(database, name)
         actor.write(_delete(database, name), event)
 
 

@@ -1,9 +1,17 @@
 """What clients do to tables, partitions and databases, mostly outside of transactions."""
 
-from metatide.demo import constraints, databases, notes, partitions, statistics, tables, txns
+from metatide.demo import (
+    constraints,
+    databases,
+    notifications,
+    partitions,
+    statistics,
+    tables,
+    transaction_rows,
+)
 from metatide.demo.actor import Actor
 from metatide.demo.dml import Script, Statement, bulk
-from metatide.demo.objects import Kind, Table
+from metatide.demo.objects import Table, TableKind
 
 STAGED_MAX = 6
 """How many partitions a staging table has."""
@@ -17,12 +25,12 @@ PARTITIONS_PER_TABLE_MAX = 5_000
 
 def external(table: Table) -> bool:
     """Whether it has files, but takes no write ids."""
-    return table.kind is Kind.EXTERNAL
+    return table.kind is TableKind.EXTERNAL
 
 
 def has_files(table: Table) -> bool:
     """Whether it is no view."""
-    return table.kind is not Kind.VIEW
+    return table.kind is not TableKind.VIEW
 
 
 def create_table(actor: Actor) -> Script:
@@ -35,14 +43,14 @@ def create_table(actor: Actor) -> Script:
     name = catalog.take_name(actor.rng, database)
     table = actor.make.table(database, name, actor.make.kind())
     if table.kind.managed:
-        txn = txns.begin(actor)
+        txn = transaction_rows.begin(actor)
         yield
-        txns.allocate(actor, [txn], table)
+        transaction_rows.allocate(actor, [txn], table)
         yield
         tables.create(actor, table, txn.id)
         catalog.put(place, table)
         yield
-        txns.commit(actor, txn)
+        transaction_rows.commit(actor, txn)
     else:
         tables.create(actor, table, constrained=external(table) and actor.rng.random() < 0.3)
         catalog.put(place, table)
@@ -131,9 +139,9 @@ def fire(actor: Actor, table: Table, write_id: int | None) -> None:
     name = table.partition_names.choice(actor.rng) if table.partitions else None
     partition = table.partitions[name] if name else None
     if actor.rng.random() < 0.8:
-        actor.write([], notes.insert(table, partition))
+        actor.write([], notifications.insert(table, partition))
     else:
-        actor.write([], notes.reload(table, partition))
+        actor.write([], notifications.reload(table, partition))
 
 
 def exchange(actor: Actor) -> Script:
@@ -165,7 +173,7 @@ def come_and_go(actor: Actor) -> Script:
     yield
     made = []
     for number in range(actor.rng.randint(1, CREATED_MAX)):
-        table = actor.make.table(database, f"t{number}", Kind.EXTERNAL)
+        table = actor.make.table(database, f"t{number}", TableKind.EXTERNAL)
         tables.create(actor, table, constrained=True)
         made.append(table)
         yield

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from metatide.demo import notes, partitions, statistics, tables, txns
+from metatide.demo import notifications, partitions, statistics, tables, transaction_rows
 from metatide.demo.actor import Actor
 from metatide.demo.objects import Table
 from metatide.demo.transactions import Transaction
@@ -30,13 +30,13 @@ def managed(table: Table) -> bool:
 
 def write(actor: Actor, statement: Statement) -> Script:
     """A statement in a transaction of its own: open, allocate, write, end."""
-    txn = txns.begin(actor)
+    txn = transaction_rows.begin(actor)
     yield
     with actor.catalog.hold(actor.rng, managed) as table:
         if table is None:
-            txns.commit(actor, txn)
+            transaction_rows.commit(actor, txn)
             return
-        txns.allocate(actor, [txn], table)
+        transaction_rows.allocate(actor, [txn], table)
     yield
     for _ in range(actor.rng.choice((1, 1, 1, 2, 3))):
         yield from _step(actor, txn, table, statement)
@@ -55,13 +55,13 @@ def _step(actor: Actor, txn: Transaction, table: Table, statement: Statement) ->
 def _end(actor: Actor, txn: Transaction) -> None:
     chance = actor.rng.random()
     if chance < ABORTED:
-        txns.abort(actor, txn)
+        transaction_rows.abort(actor, txn)
     elif chance < ABORTED + CONFLICTING:
-        txns.abort_by_conflict(actor, txn)
+        transaction_rows.abort_by_conflict(actor, txn)
     elif chance < ABORTED + CONFLICTING + ABANDONED:
         actor.catalog.abandon(txn)
     else:
-        txns.commit(actor, txn)
+        transaction_rows.commit(actor, txn)
 
 
 def insert(actor: Actor, table: Table, write_id: int | None) -> None:
@@ -89,20 +89,20 @@ def bulk(actor: Actor) -> int:
 
 def idle(actor: Actor) -> Script:
     """A transaction that writes nothing, of a query for example."""
-    txn = txns.begin(actor)
+    txn = transaction_rows.begin(actor)
     yield
-    txns.commit(actor, txn)
+    transaction_rows.commit(actor, txn)
 
 
 def join(actor: Actor) -> Script:
     """A transaction over several tables: a MERGE, a multi-insert."""
-    txn = txns.begin(actor)
+    txn = transaction_rows.begin(actor)
     yield
     written: list[Table] = []
     for _ in range(actor.rng.randint(2, 3)):
         with actor.catalog.hold(actor.rng, lambda t: managed(t) and t not in written) as table:
             if table is not None:
-                txns.allocate(actor, [txn], table)
+                transaction_rows.allocate(actor, [txn], table)
                 written.append(table)
         yield
     for table in written:
@@ -112,11 +112,11 @@ def join(actor: Actor) -> Script:
 
 def stream(actor: Actor) -> Script:
     """A streaming client: transactions opened in a batch, their write ids allocated at once."""
-    batch = txns.begin_many(actor, actor.rng.randint(2, 5))
+    batch = transaction_rows.begin_many(actor, actor.rng.randint(2, 5))
     yield
     with actor.catalog.hold(actor.rng, managed) as table:
         if table is not None:
-            txns.allocate(actor, batch, table)
+            transaction_rows.allocate(actor, batch, table)
     for txn in batch:
         yield
         if table is not None:
@@ -126,22 +126,22 @@ def stream(actor: Actor) -> Script:
 
 def compact(actor: Actor) -> Script:
     """A compaction: its transaction commits, and says what it compacted."""
-    txn = txns.begin(actor)
+    txn = transaction_rows.begin(actor)
     yield
     with actor.catalog.hold(actor.rng, lambda t: managed(t) and bool(t.partitions)) as table:
         if table is None:
-            txns.commit(actor, txn)
+            transaction_rows.commit(actor, txn)
         else:
             partition = table.partition_names.choice(actor.rng)
-            event = notes.commit_compaction(
+            event = notifications.commit_compaction(
                 table, partition, txn.id, next(actor.catalog.compactions)
             )
-            txns.commit(actor, txn, event)
+            transaction_rows.commit(actor, txn, event)
 
 
 def reap(actor: Actor) -> Script:
     """The time-out of a transaction that its client left open."""
     txn = actor.catalog.take_abandoned(ABANDONED_MAX)
     if txn is not None:
-        txns.abort(actor, txn)
+        transaction_rows.abort(actor, txn)
     yield

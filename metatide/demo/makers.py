@@ -10,10 +10,10 @@ from metatide.demo.objects import (
     Database,
     Field,
     Format,
-    Kind,
     Partition,
     Storage,
     Table,
+    TableKind,
 )
 
 TEXT = Format(
@@ -31,7 +31,11 @@ PARQUET = Format(
     "org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat",
     "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe",
 )
-FORMATS = {Kind.ACID: [ORC], Kind.INSERT_ONLY: [TEXT], Kind.EXTERNAL: [TEXT, PARQUET]}
+FORMATS = {
+    TableKind.ACID: [ORC],
+    TableKind.INSERT_ONLY: [TEXT],
+    TableKind.EXTERNAL: [TEXT, PARQUET],
+}
 SERIALIZATION = {"serialization.format": "1"}
 TYPES = (
     *("string", "bigint", "int", "double", "boolean", "date", "timestamp", "decimal(10,2)"),
@@ -49,7 +53,7 @@ REGIONS = (
     "{z}",
     "__HIVE_DEFAULT_PARTITION__",
 )
-KINDS = {Kind.ACID: 5, Kind.INSERT_ONLY: 2, Kind.EXTERNAL: 5, Kind.VIEW: 1}
+KINDS = {TableKind.ACID: 5, TableKind.INSERT_ONLY: 2, TableKind.EXTERNAL: 5, TableKind.VIEW: 1}
 PARTITIONED = 0.75
 """The share of tables that have partitions."""
 
@@ -107,15 +111,15 @@ class Maker:
             create_time=self._now(),
         )
 
-    def kind(self) -> Kind:
+    def kind(self) -> TableKind:
         """What a new table is."""
         return self._rng.choices(list(KINDS), list(KINDS.values()))[0]
 
-    def table(self, database: Database, name: str, kind: Kind) -> Table:
+    def table(self, database: Database, name: str, kind: TableKind) -> Table:
         """A table of this kind, without partitions."""
         now = self._now()
         columns = Columns(self._ids.take("CDS"), self._rng.choice(self._layouts))
-        partitioned = kind is not Kind.VIEW and self._rng.random() < PARTITIONED
+        partitioned = kind is not TableKind.VIEW and self._rng.random() < PARTITIONED
         return Table(
             id=self._ids.take("TBLS"),
             database=database,
@@ -125,28 +129,28 @@ class Maker:
             keys=self._rng.choice(KEYS) if partitioned else (),
             parameters=_table_parameters(kind, now),
             create_time=now,
-            view_text="select 1" if kind is Kind.VIEW else None,
+            view_text="select 1" if kind is TableKind.VIEW else None,
         )
 
     def like(self, table: Table, name: str) -> Table:
         """An empty table with the columns and keys of another external one, in its database."""
         columns = Columns(self._ids.take("CDS"), table.storage.columns.fields)
-        made = self.table(table.database, name, Kind.EXTERNAL)
+        made = self.table(table.database, name, TableKind.EXTERNAL)
         made.storage.columns, made.keys = columns, table.keys
         made.steps = table.steps
         return made
 
     def _table_storage(
-        self, database: Database, name: str, kind: Kind, columns: Columns
+        self, database: Database, name: str, kind: TableKind, columns: Columns
     ) -> Storage:
         format_ = self._rng.choice(FORMATS.get(kind, [TEXT]))
-        bucketed = kind is Kind.ACID and self._rng.random() < 0.2
+        bucketed = kind is TableKind.ACID and self._rng.random() < 0.2
         return Storage(
             id=self._ids.take("SDS"),
             serde_id=self._ids.take("SERDES"),
             columns=columns,
             format=format_,
-            location=None if kind is Kind.VIEW else table_location(database, name, kind),
+            location=None if kind is TableKind.VIEW else table_location(database, name, kind),
             serde_parameters={} if format_ is ORC else dict(SERIALIZATION),
             buckets=8 if bucketed else -1,
             bucket_columns=("id",) if bucketed else (),
@@ -223,17 +227,17 @@ class Maker:
         }
 
 
-def table_location(database: Database, name: str, kind: Kind) -> str:
+def table_location(database: Database, name: str, kind: TableKind) -> str:
     """Where a table's directory is by default."""
     return f"{database.managed_location if kind.managed else database.location}/{name}"
 
 
-def _table_parameters(kind: Kind, now: int) -> dict[str, str]:
+def _table_parameters(kind: TableKind, now: int) -> dict[str, str]:
     parameters = {"transient_lastDdlTime": str(now)}
     if kind.managed:
-        properties = "default" if kind is Kind.ACID else "insert_only"
+        properties = "default" if kind is TableKind.ACID else "insert_only"
         parameters |= {"transactional": "true", "transactional_properties": properties}
-    elif kind is Kind.EXTERNAL:
+    elif kind is TableKind.EXTERNAL:
         parameters["EXTERNAL"] = "TRUE"
     return parameters
 

@@ -25,7 +25,7 @@ class Format(NamedTuple):
     serde: str
 
 
-class Kind(Enum):
+class TableKind(Enum):
     """What a table is."""
 
     ACID = "acid"
@@ -36,12 +36,12 @@ class Kind(Enum):
     @property
     def managed(self) -> bool:
         """Whether its writes take write ids."""
-        return self in (Kind.ACID, Kind.INSERT_ONLY)
+        return self in (TableKind.ACID, TableKind.INSERT_ONLY)
 
     @property
     def table_type(self) -> str:
         """As TBL_TYPE says it."""
-        if self is Kind.VIEW:
+        if self is TableKind.VIEW:
             return "VIRTUAL_VIEW"
         return "MANAGED_TABLE" if self.managed else "EXTERNAL_TABLE"
 
@@ -116,7 +116,7 @@ class Table:
     id: int
     database: Database
     name: str
-    kind: Kind
+    kind: TableKind
     storage: Storage
     keys: tuple[Field, ...]
     parameters: dict[str, str]

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from metatide.demo import notes
+from metatide.demo import notifications
 from metatide.demo.actor import Actor
 from metatide.demo.changes import Change, Delete, Update
 from metatide.demo.objects import Partition, Table
@@ -21,7 +21,7 @@ def add(actor: Actor, table: Table, count: int, write_id: int | None) -> None:
     made = actor.make.partitions(table, count)
     for partition in made:
         table.add_partition(partition)
-    event = notes.add_partitions(table, made, write_id)
+    event = notifications.add_partitions(table, made, write_id)
     actor.write(insert_partitions(table, made), event)
 
 
@@ -43,9 +43,9 @@ def set_parameters(actor: Actor, table: Table, count: int, write_id: int | None)
     changes += _advance(altered, write_id)
     if actor.release is Release.HIVE_4_0:
         pairs = zip(before, altered, strict=True)
-        events = [notes.alter_partition(table, old, new) for old, new in pairs]
+        events = [notifications.alter_partition(table, old, new) for old, new in pairs]
     else:
-        events = [notes.alter_partitions(table, altered)]
+        events = [notifications.alter_partitions(table, altered)]
     actor.write(changes, *events)
 
 
@@ -67,7 +67,7 @@ def rename(actor: Actor, table: Table, write_id: int | None) -> None:
         moved = {"SD_ID": partition.storage.id, "LOCATION": partition.storage.location}
         changes.append(Update("SDS", ("SD_ID",), [moved]))
     changes += _advance([partition], write_id)
-    actor.write(changes, notes.alter_partition(table, before, partition))
+    actor.write(changes, notifications.alter_partition(table, before, partition))
 
 
 def _rename_rows(partition: Partition) -> list[Change]:
@@ -87,7 +87,7 @@ def drop(actor: Actor, table: Table, count: int) -> list[Partition]:
     names = table.partition_names.sample(actor.rng, count)
     dropped = [table.partitions[name] for name in names]
     if dropped:
-        event = notes.drop_partitions(table, dropped)
+        event = notifications.drop_partitions(table, dropped)
         changes = delete_partitions(table, dropped)
         for partition in dropped:
             table.remove_partition(partition)
@@ -101,14 +101,14 @@ def exchange(actor: Actor, source: Table, target: Table) -> None:
     if not moving:
         return
     made = actor.make.partitions_at(target, [partition.values for partition in moving])
-    drops = [notes.drop_partitions(source, [partition]) for partition in moving]
+    drops = [notifications.drop_partitions(source, [partition]) for partition in moving]
     changes = delete_partitions(source, moving)
     for partition in moving:
         source.remove_partition(partition)
     for partition in made:
         target.add_partition(partition)
     changes += insert_partitions(target, made)
-    actor.write(changes, notes.add_partitions(target, made, None), *drops)
+    actor.write(changes, notifications.add_partitions(target, made, None), *drops)
 
 
 def _forget_statistics(partitions: Sequence[Partition]) -> list[Change]:

@@ -6,7 +6,7 @@ from sqlalchemy import Engine, MetaData, func, select
 
 from metatide.demo.changes import Change
 from metatide.demo.records import Record
-from metatide.demo.sessions import Session
+from metatide.demo.sessions import WriterSession
 
 RECORDS_AT_ONCE = 2_000
 
@@ -15,7 +15,7 @@ class LogOnly:
     """A sink that keeps records until there are many, and no changes at all."""
 
     def __init__(self, engine: Engine, metadata: MetaData) -> None:
-        self._session = Session(engine, metadata)
+        self._session = WriterSession(engine, metadata)
         self._waiting: list[Record] = []
         self._last_txn_id = _beyond_all_transactions(engine, metadata)
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from metatide.demo.changes import Change, Delete, Insert, Row, Update
-from metatide.demo.objects import Columns, Database, Kind, Partition, Storage, Table
+from metatide.demo.objects import Columns, Database, Partition, Storage, Table, TableKind
 from metatide.demo.structs import CATALOG, OWNER
 
 OWNER_TYPE = "USER"
@@ -253,6 +253,6 @@ def delete_table(table: Table) -> list[Change]:
 
 def set_write_id(table: Table) -> list[Change]:
     """The table's write id as it is now; only managed tables have one."""
-    if table.kind in (Kind.EXTERNAL, Kind.VIEW):
+    if table.kind in (TableKind.EXTERNAL, TableKind.VIEW):
         return []
     return [Update("TBLS", ("TBL_ID",), [{"TBL_ID": table.id, "WRITE_ID": table.write_id}])]

@@ -55,7 +55,7 @@ def reserve_ids(engine: Engine, metadata: MetaData, table: str, count: int) -> i
         return int(first)
 
 
-class Session:
+class WriterSession:
     """One connection, used as one of the metastore's threads uses its own."""
 
     def __init__(self, engine: Engine, metadata: MetaData) -> None:

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from hive.schema import Version
-from metatide.demo import notes
+from metatide.demo import notifications
 from metatide.demo.actor import Actor
 from metatide.demo.changes import Change, Delete, Insert, Update
 from metatide.demo.objects import Field, Partition, Table
@@ -92,7 +92,7 @@ def update_table(actor: Actor, table: Table, write_id: int | None) -> None:
         changes += set_write_id(table)
         # The message shows the table with its new write id and its old parameters.
         shown = before | {"writeId": write_id, "isStatsCompliant": False}
-    event = notes.update_table_statistics(table, described, shown, write_id)
+    event = notifications.update_table_statistics(table, described, shown, write_id)
     actor.write(changes, event)
 
 
@@ -113,7 +113,9 @@ def update_partitions(actor: Actor, table: Table, count: int, write_id: int | No
             partition.write_id = write_id
             row = {"PART_ID": partition.id, "WRITE_ID": write_id}
             changes.append(Update("PARTITIONS", ("PART_ID",), [row]))
-        events.append(notes.update_partition_statistics(table, partition, described, write_id))
+        events.append(
+            notifications.update_partition_statistics(table, partition, described, write_id)
+        )
     if events:
         actor.write(changes, *events)
 
@@ -122,7 +124,7 @@ def delete_from_table(actor: Actor, table: Table) -> None:
     """Statistics of one column of the table, or of all."""
     if table.statistics:
         column = _one_or_all(actor.rng, table.statistics)
-        event = notes.delete_table_statistics(table, column)
+        event = notifications.delete_table_statistics(table, column)
         actor.write(_forget(table, column), event)
 
 
@@ -133,7 +135,7 @@ def delete_from_partition(actor: Actor, table: Table) -> None:
     if described:
         partition = described[0]
         column = _one_or_all(actor.rng, partition.statistics)
-        event = notes.delete_partition_statistics(table, partition, column)
+        event = notifications.delete_partition_statistics(table, partition, column)
         actor.write(_forget(partition, column), event)
 
 

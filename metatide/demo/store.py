@@ -6,7 +6,7 @@ from hive.errors import InputError
 from hive.schema import Version, create, detect, metadata
 from metatide.demo.ids import Ids
 from metatide.demo.prefill import LogOnly
-from metatide.demo.sessions import Session, Sink, reserve_ids
+from metatide.demo.sessions import Sink, WriterSession, reserve_ids
 from metatide.stack.database import make_engine
 
 
@@ -21,7 +21,7 @@ class Store:
 
     def session(self) -> Sink:
         """A connection that writes rows and events."""
-        return Session(self.engine, self.metadata)
+        return WriterSession(self.engine, self.metadata)
 
     def log_only(self) -> Sink:
         """A connection that writes events alone, in bulk."""

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from metatide.demo.objects import Database, Field, Kind, Partition, Storage, Table
+from metatide.demo.objects import Database, Field, Partition, Storage, Table, TableKind
 
 CATALOG = "hive"
 OWNER = "hive"
@@ -82,7 +82,7 @@ def stored_table(table: Table) -> Struct:
         "writeId": table.write_id,
         "id": table.id,
     }
-    if table.kind is Kind.VIEW:
+    if table.kind is TableKind.VIEW:
         struct["viewOriginalText"] = struct["viewExpandedText"] = table.view_text
     return struct
 

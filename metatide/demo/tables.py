@@ -1,7 +1,7 @@
 """DDL of tables: create, alter, rename, truncate, drop."""
 
 from hive.schema import Version
-from metatide.demo import constraints, notes
+from metatide.demo import constraints, notifications
 from metatide.demo.actor import Actor
 from metatide.demo.changes import Change, Update
 from metatide.demo.makers import table_location
@@ -17,7 +17,7 @@ from metatide.demo.rows import (
 )
 from metatide.demo.statistics import forget_column, rename_statistics
 from metatide.demo.structs import stored_partition, stored_table
-from metatide.demo.txns import forget_write_ids, rename_write_ids
+from metatide.demo.transaction_rows import forget_write_ids, rename_write_ids
 
 RENAMED_PARTITIONS_MAX = 5_000
 """A table with more partitions isn't renamed, which would hold others up for long."""
@@ -30,7 +30,7 @@ def create(
     if txn_id is not None:
         table.write_id = table.write_ids[txn_id]
     changes = insert_table(table)
-    events = [notes.create_table(table, txn_id)]
+    events = [notifications.create_table(table, txn_id)]
     if constrained:
         more, event = constraints.adding(actor, table)
         changes += more
@@ -45,7 +45,7 @@ def set_parameter(actor: Actor, table: Table, write_id: int | None) -> None:
     if "k0" in parameters and actor.rng.random() < 0.3:
         del parameters["k0"]
     changes = _set_parameters(table, parameters) + _advance(table, write_id)
-    actor.write(changes, notes.alter_table(before, table))
+    actor.write(changes, notifications.alter_table(before, table))
 
 
 def change_columns(actor: Actor, table: Table, write_id: int | None, *, cascade: bool) -> None:
@@ -75,7 +75,7 @@ def change_columns(actor: Actor, table: Table, write_id: int | None, *, cascade:
         *_set_parameters(table, parameters),
         *_advance(table, write_id),
     ]
-    actor.write(changes, notes.alter_table(before, table))
+    actor.write(changes, notifications.alter_table(before, table))
 
 
 def rename(actor: Actor, table: Table, database: Database, name: str, write_id: int | None) -> None:
@@ -92,7 +92,7 @@ def rename(actor: Actor, table: Table, database: Database, name: str, write_id: 
     if table.kind.managed:
         changes += _move(table, table_location(database, name, table.kind))
     changes += _advance(table, write_id)
-    actor.write(changes, notes.alter_table(before, table))
+    actor.write(changes, notifications.alter_table(before, table))
 
 
 def _move(table: Table, location: str) -> list[Change]:
@@ -112,9 +112,9 @@ def truncate(actor: Actor, table: Table, write_id: int | None) -> None:
         before = stored_table(table)
         changes = _set_parameters(table, table.parameters | empty | accurate)
         changes += _advance(table, write_id)
-        truncated = notes.truncate_table(before, table, write_id)
+        truncated = notifications.truncate_table(before, table, write_id)
         # A managed table is altered once more, for its write id.
-        again = [notes.alter_table(stored_table(table), table)] if write_id else []
+        again = [notifications.alter_table(stored_table(table), table)] if write_id else []
         actor.write(changes, truncated, *again)
         return
     changes, events = [], []
@@ -129,7 +129,7 @@ def truncate(actor: Actor, table: Table, write_id: int | None) -> None:
         if write_id:
             partition.write_id = write_id
             changes += [_partition_write_id(partition)]
-        events.append(notes.alter_partition(table, old, partition, truncated=True))
+        events.append(notifications.alter_partition(table, old, partition, truncated=True))
     if events:
         actor.write(changes, *events)
 
@@ -147,7 +147,7 @@ def drop(actor: Actor, table: Table) -> None:
 
 def dropping(actor: Actor, table: Table) -> tuple[list[Change], Notification]:
     """What a drop changes and says, for who drops more with it."""
-    event = notes.drop_table(table)
+    event = notifications.drop_table(table)
     changes = [*constraints.delete_constraints(table), *delete_table(table)]
     if table.kind.managed:
         changes += forget_write_ids(table)

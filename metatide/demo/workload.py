@@ -8,7 +8,7 @@ from itertools import accumulate
 from random import Random
 
 from hive.schema import Version
-from metatide.demo import databases, mix, partitions, tables, txns
+from metatide.demo import databases, partitions, script_mix, tables, transaction_rows
 from metatide.demo.actor import Actor, Clock
 from metatide.demo.catalog import Catalog
 from metatide.demo.ids import Ids
@@ -130,7 +130,7 @@ class Workload:
 
         def write(actor: Actor) -> None:
             try:
-                for _ in mix.steps(actor):
+                for _ in script_mix.steps(actor):
                     if not pace.go_on(self.events):
                         break
             except BaseException as failure:
@@ -158,7 +158,7 @@ def _create(actor: Actor, table: Table) -> None:
     if not table.kind.managed:
         tables.create(actor, table)
         return
-    txn = txns.begin(actor)
-    txns.allocate(actor, [txn], table)
+    txn = transaction_rows.begin(actor)
+    transaction_rows.allocate(actor, [txn], table)
     tables.create(actor, table, txn.id)
-    txns.commit(actor, txn)
+    transaction_rows.commit(actor, txn)

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from metatide.monitoring.exported import CONNECTOR, Family, exported
-from metatide.monitoring.meaning import SECTIONS
+from metatide.monitoring.metric_families import CONNECTOR, Family, exported
 from metatide.monitoring.panels import INTERVAL, Panel, Query, Row, dashboard
+from metatide.monitoring.remedies import SECTIONS
 
 UNITS: Final = {"seconds": "s", "ms": "ms", "bytes": "bytes"}
 _RED: Final = (("red", 1.0),)

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from hive.errors import InputError, MachineError, TaskError
 from metatide import logs
 from metatide.config import Config
-from metatide.spark.shipped import archive
+from metatide.spark.package_archive import archive
 from metatide.stack import jars
 from metatide.stack.java import find_java
 from metatide.stack.logs import LogFile

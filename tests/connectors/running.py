@@ -14,7 +14,7 @@ from confluent_kafka import TopicPartition
 from connectors import headers, tails
 from connectors.connector import Connector, Status
 from connectors.headers import RecordHeaders, RecordKind
-from connectors.kafka_clients import Topic
+from connectors.kafka_clients import KafkaTopic
 from connectors.metrics import Metrics
 from connectors.settings import Pace
 from connectors.source import Source
@@ -36,11 +36,11 @@ class Message(NamedTuple):
     record: AnyRecord
 
 
-def new_topic(broker: str, shards: int = 4) -> Topic:
-    return Topic(broker, f"events_{os.getpid()}_{next(_numbers)}", shards)
+def new_topic(broker: str, shards: int = 4) -> KafkaTopic:
+    return KafkaTopic(broker, f"events_{os.getpid()}_{next(_numbers)}", shards)
 
 
-def read(topic: Topic) -> list[Message]:
+def read(topic: KafkaTopic) -> list[Message]:
     """The whole topic, shard by shard."""
     first, ends = tails.offsets(topic)
     messages: list[Message] = []
@@ -72,7 +72,7 @@ def changes(messages: list[Message], shard: int) -> list[Change]:
     return [one for one in found if isinstance(one, Change)]
 
 
-def assert_unbroken(messages: list[Message], topic: Topic, begin: int = 0) -> int:
+def assert_unbroken(messages: list[Message], topic: KafkaTopic, begin: int = 0) -> int:
     """Every shard's intervals join, from the beginning on; how far the least far one has come."""
     applied = dict.fromkeys(range(topic.shards), begin)
     for message in messages:
@@ -104,7 +104,7 @@ def fold(messages: list[Message], shard: int = 0) -> MemoryStore:
 class Running:
     """A connector in a thread."""
 
-    def __init__(self, source: Source, topic: Topic, pace: Pace | None = None) -> None:
+    def __init__(self, source: Source, topic: KafkaTopic, pace: Pace | None = None) -> None:
         self.metrics, self.status = Metrics(), Status()
         self.topic = topic
         self.connector = Connector(
@@ -130,7 +130,7 @@ class Running:
 
 
 @contextmanager
-def connecting(source: Source, topic: Topic, pace: Pace | None = None) -> Iterator[Running]:
+def connecting(source: Source, topic: KafkaTopic, pace: Pace | None = None) -> Iterator[Running]:
     running = Running(source, topic, pace)
     try:
         yield running

@@ -6,7 +6,7 @@ import pytest
 
 from connectors import tails
 from connectors.headers import RecordKind
-from connectors.kafka_clients import Topic
+from connectors.kafka_clients import KafkaTopic
 from connectors.settings import Pace
 from connectors.sql_source import SqlSource
 from hive.schema import Version, create
@@ -103,7 +103,7 @@ def test_what_is_open_is_told_to_every_shard(url: str, kafka_broker: str) -> Non
             positions[message.shard] = message.record.upto
 
 
-def _told(topic: Topic, txn: int, at: int) -> list[bool]:
+def _told(topic: KafkaTopic, txn: int, at: int) -> list[bool]:
     found: dict[int, bool] = {}
     for message in read(topic):
         if isinstance(message.record, OpenTransactions) and message.record.at == at:

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from connectors import tails
 from connectors import topic_admin as events
-from connectors.kafka_clients import Topic
+from connectors.kafka_clients import KafkaTopic
 from connectors.routing import route
 from connectors.translate import translate
 from hive.events.decode import decode
@@ -48,7 +48,7 @@ SIZE = Size(tables=40, partitions=300, storage_descriptors=8)
 class Process:
     """`metatide connect`, as a user runs it."""
 
-    def __init__(self, url: str, topic: Topic, folder: Path) -> None:
+    def __init__(self, url: str, topic: KafkaTopic, folder: Path) -> None:
         self._environment = {
             **os.environ,
             "METATIDE_DATABASE_URL": url,
@@ -88,7 +88,7 @@ class Process:
 
 
 @contextmanager
-def processes(count: int, url: str, topic: Topic, folder: Path) -> Iterator[list[Process]]:
+def processes(count: int, url: str, topic: KafkaTopic, folder: Path) -> Iterator[list[Process]]:
     started: list[Process] = []
     try:
         for number in range(count):
@@ -127,7 +127,7 @@ def writing(store: Store, events: int) -> AbstractContextManager[Writers]:
     return in_threads(write, 2)
 
 
-def expected(store: Store, topic: Topic) -> list[dict[int, tuple[AnyAction, ...]]]:
+def expected(store: Store, topic: KafkaTopic) -> list[dict[int, tuple[AnyAction, ...]]]:
     """For each shard, what each event does there."""
     shards: list[dict[int, tuple[AnyAction, ...]]] = [{} for _ in range(topic.shards)]
     log = store.metadata.tables["NOTIFICATION_LOG"]
@@ -140,7 +140,7 @@ def expected(store: Store, topic: Topic) -> list[dict[int, tuple[AnyAction, ...]
     return shards
 
 
-def published(messages: list[Message], topic: Topic) -> list[dict[int, tuple[AnyAction, ...]]]:
+def published(messages: list[Message], topic: KafkaTopic) -> list[dict[int, tuple[AnyAction, ...]]]:
     """The same from the topic; what is there twice must say the same twice."""
     shards: list[dict[int, tuple[AnyAction, ...]]] = []
     for shard in range(topic.shards):
@@ -160,11 +160,11 @@ def last_event(store: Store) -> int:
         return int(connection.scalar(sa.select(sequence)) or 0) - 1
 
 
-def position(topic: Topic) -> int:
+def position(topic: KafkaTopic) -> int:
     return min(upto or 0 for upto in tails.find(topic).upto)
 
 
-def assert_all_there(store: Store, topic: Topic) -> None:
+def assert_all_there(store: Store, topic: KafkaTopic) -> None:
     messages = read(topic)
     assert assert_unbroken(messages, topic) >= last_event(store)
     assert published(messages, topic) == expected(store, topic)
@@ -172,7 +172,7 @@ def assert_all_there(store: Store, topic: Topic) -> None:
 
 def kill_again_and_again(
     url: str,
-    topic: Topic,
+    topic: KafkaTopic,
     folder: Path,
     kills_min: int,
     writing: AbstractContextManager[Writers],

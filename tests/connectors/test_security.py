@@ -6,12 +6,12 @@ from pathlib import Path
 
 from connectors.sql_source import SqlSource
 from metatide.config import load
-from metatide.kafka import events_topic
 from metatide.stack.database import make_engine
 from metatide.stack.java import find_java
 from metatide.stack.kafka import Kafka, KafkaProbe
 from metatide.stack.machine import LOOPBACK
 from metatide.stack.ports import Ports
+from metatide.topic import events_topic
 from tests.connectors.running import Log, assert_unbroken, connecting, read
 from tests.support.processes import open_folder, running
 

@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import TopicPartition
 
 from connectors import topic_admin as events
-from connectors.kafka_clients import RECORD_BYTES_MAX, Topic
+from connectors.kafka_clients import RECORD_BYTES_MAX, KafkaTopic
 from connectors.sender import Sender, Stopped
 from connectors.settings import Pace
 from connectors.sql_source import SqlSource
@@ -19,7 +19,7 @@ from tests.support.kafka import MortalBroker, mortal_broker
 
 WAITING_MAX = 20
 RECORDS = 10 * WAITING_MAX
-AWAY = Topic("127.0.0.1:1", "away", 1)
+AWAY = KafkaTopic("127.0.0.1:1", "away", 1)
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def broker() -> Iterator[MortalBroker]:
 
 
 @contextmanager
-def sending(topic: Topic, going_on: Callable[[], bool] = lambda: True) -> Iterator[Sender]:
+def sending(topic: KafkaTopic, going_on: Callable[[], bool] = lambda: True) -> Iterator[Sender]:
     sender = Sender(topic, going_on, waiting_max=WAITING_MAX)
     try:
         yield sender
@@ -37,12 +37,12 @@ def sending(topic: Topic, going_on: Callable[[], bool] = lambda: True) -> Iterat
         sender.close()
 
 
-def send(sender: Sender, topic: Topic, numbers: range) -> None:
+def send(sender: Sender, topic: KafkaTopic, numbers: range) -> None:
     for number in numbers:
         sender.send(topic.name, 0, b"%d" % number, [])
 
 
-def values(topic: Topic, count: int) -> list[int]:
+def values(topic: KafkaTopic, count: int) -> list[int]:
     """The first records of a shard."""
     consumer = topic.consumer()
     try:

@@ -10,8 +10,8 @@ from connectors.sql_source import SqlSource
 from hive.errors import InputError
 from metatide.config import load as load_config
 from metatide.doctor import Status, Target, database
-from metatide.serving import open_primary, read_settings
 from metatide.stack.database import make_engine
+from metatide.worker.shards import open_primary, read_settings
 from tests.support import hms_objects as objects
 from tests.support import matrix
 from tests.support.metastore import Instances

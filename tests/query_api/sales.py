@@ -3,13 +3,20 @@
 from random import Random
 
 from hive.names import TableName
-from metatide.demo import constraints, databases, notes, statistics, tables, txns
+from metatide.demo import (
+    constraints,
+    databases,
+    notifications,
+    statistics,
+    tables,
+    transaction_rows,
+)
 from metatide.demo.actor import Actor
 from metatide.demo.catalog import Catalog
 from metatide.demo.changes import Change, Insert
 from metatide.demo.databases import JAVA
 from metatide.demo.makers import ORC, Maker
-from metatide.demo.objects import Columns, Database, Field, Kind, Storage, Table
+from metatide.demo.objects import Columns, Database, Field, Storage, Table, TableKind
 from metatide.demo.options import Release
 from metatide.demo.rows import insert_partitions
 from metatide.demo.store import Store
@@ -51,20 +58,20 @@ def _write(actor: Actor) -> None:
     database = databases.create(actor, ORDERS.db)
     _create_function(actor, database)
     table = _orders(actor, database)
-    txn = txns.begin(actor)
-    txns.allocate(actor, [txn], table)
+    txn = transaction_rows.begin(actor)
+    transaction_rows.allocate(actor, [txn], table)
     tables.create(actor, table, txn.id)
-    txns.commit(actor, txn)
+    transaction_rows.commit(actor, txn)
     constraints.add(actor, table)
-    txn = txns.begin(actor)
-    write_id = txns.allocate(actor, [txn], table)
+    txn = transaction_rows.begin(actor)
+    write_id = transaction_rows.allocate(actor, [txn], table)
     made = actor.make.partitions_at(table, [(day,) for day in DAYS])
     for partition in made:
         table.add_partition(partition)
-    actor.write(insert_partitions(table, made), notes.add_partitions(table, made, write_id))
+    actor.write(insert_partitions(table, made), notifications.add_partitions(table, made, write_id))
     statistics.update_partitions(actor, table, len(made), write_id)
     statistics.update_table(actor, table, write_id)
-    txns.commit(actor, txn)
+    transaction_rows.commit(actor, txn)
 
 
 def _orders(actor: Actor, database: Database) -> Table:
@@ -81,7 +88,7 @@ def _orders(actor: Actor, database: Database) -> Table:
         id=actor.ids.take("TBLS"),
         database=database,
         name=ORDERS.table,
-        kind=Kind.ACID,
+        kind=TableKind.ACID,
         storage=storage,
         keys=(Field("ds", "string"),),
         parameters={"transactional": "true", "transactional_properties": "default"},
@@ -114,4 +121,4 @@ def _create_function(actor: Actor, database: Database) -> None:
         "catName": CATALOG,
     }
     changes: list[Change] = [Insert("FUNCS", [row])]
-    actor.write(changes, notes.create_function(function, database))
+    actor.write(changes, notifications.create_function(function, database))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from metatide.config import Config
-from metatide.config.declared import Spark
+from metatide.config.schema import Spark
 from tests.support.processes import open_folder
 
 if TYPE_CHECKING:

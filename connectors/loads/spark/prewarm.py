@@ -16,7 +16,7 @@ from functools import partial
 import structlog
 from pyspark import SparkContext
 
-from connectors.kafka_clients import Topic
+from connectors.kafka_clients import KafkaTopic
 from connectors.loads.plan import Planned
 from connectors.loads.spark import tasks
 from connectors.loads.spark.task_messages import (
@@ -60,7 +60,7 @@ class Progress:
         return self._bytes.value
 
 
-def ended_on_spark(context: SparkContext, topic: Topic, epoch: int) -> set[Scope]:
+def ended_on_spark(context: SparkContext, topic: KafkaTopic, epoch: int) -> set[Scope]:
     """What the topic holds whole: each shard is looked through by a task."""
     context.setJobDescription(f"Metatide: find what {topic.name} holds")
     shards = context.parallelize(range(topic.shards), topic.shards)

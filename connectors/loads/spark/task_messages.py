@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Engine, func, select
 
-from connectors.kafka_clients import Topic
+from connectors.kafka_clients import KafkaTopic
 from connectors.loads.plan import BATCH_PARTITIONS_MAX, BATCH_SCOPES_MAX, Planned
 from hive.names import TableName, table_name
 from hive.reader.details import has_id
@@ -31,7 +31,7 @@ class Reach(NamedTuple):
     make_engine: Callable[[str], Engine]
     url: str
     version: Version
-    topic: Topic
+    topic: KafkaTopic
     epoch: int
     counts: Counts
     exported: str | None = None

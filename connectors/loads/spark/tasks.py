@@ -14,7 +14,7 @@ from pyspark import TaskContext
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from connectors.kafka_clients import Topic
+from connectors.kafka_clients import KafkaTopic
 from connectors.loads.batch import read, read_stretch, read_table_alone, unreadable
 from connectors.loads.chunks import Load
 from connectors.loads.finished_loads import ended_scopes
@@ -34,7 +34,7 @@ _COLLECT_AFTER = 100_000
 """Rows come and go by the thousand and none is in a circle: to look for those costs a fifth."""
 
 
-def find_ended(topic: Topic, epoch: int, shard: int) -> set[Scope]:
+def find_ended(topic: KafkaTopic, epoch: int, shard: int) -> set[Scope]:
     """What a shard holds whole."""
     return ended_scopes(topic, epoch, [shard])
 

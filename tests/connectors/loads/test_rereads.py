@@ -12,7 +12,7 @@ import pytest
 
 from connectors import topic_admin
 from connectors.connector import Connector
-from connectors.kafka_clients import Topic
+from connectors.kafka_clients import KafkaTopic
 from connectors.loads.images import partition_image
 from connectors.loads.loader import Loader
 from connectors.sql_source import SqlSource
@@ -42,7 +42,7 @@ TABLE = table_name(None, DB, "t")
 
 
 @contextmanager
-def connecting(url: str, events: Topic) -> Iterator[Loader]:
+def connecting(url: str, events: KafkaTopic) -> Iterator[Loader]:
     engine = make_engine(url)
     loader = Loader(engine, events)
     connector = Connector(SqlSource(engine), events, on_epoch=loader.begin_epoch)

@@ -10,7 +10,7 @@ from connectors.loads.lists import Lists
 from connectors.loads.plan import everything
 from hive.names import TableName
 from hive.reader.snapshot import open_snapshot
-from metatide.demo import mix
+from metatide.demo import script_mix
 from metatide.demo.options import Limits, Size
 from metatide.demo.pace import Pace
 from metatide.demo.store import Store
@@ -34,7 +34,7 @@ class Schedule:
         workload.prepare(pace)
         self._workload = workload
         self._actors = [workload.actor(number + 1) for number in range(2)]
-        self._writers = [mix.steps(actor) for actor in self._actors]
+        self._writers = [script_mix.steps(actor) for actor in self._actors]
         self._begun_at = self._log.position()
         self.topic = Topic(self._begun_at, self._meanwhile)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from connectors import topic_admin
 from connectors.connector import Connector
-from connectors.kafka_clients import Topic
+from connectors.kafka_clients import KafkaTopic
 from connectors.loads.batch import Database
 from connectors.loads.loader import Loader
 from connectors.sql_source import SqlSource
@@ -30,7 +30,7 @@ SHARDS = 2
 
 
 @contextmanager
-def connecting(store: Store, events: Topic) -> Iterator[Loader]:
+def connecting(store: Store, events: KafkaTopic) -> Iterator[Loader]:
     """A connector that loads what it is asked for."""
     loader = Loader(store.engine, events)
     connector = Connector(SqlSource(store.engine), events, on_epoch=loader.begin_epoch)

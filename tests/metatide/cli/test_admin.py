@@ -1,4 +1,4 @@
-"""What operators see of orders, without a stack; with one, see `tests.metatide.test_serving`."""
+"""What operators see of orders; with a stack, see `tests.metatide.worker.test_shards`."""
 
 from itertools import pairwise
 from typing import Any

@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from hive.errors import InputError, MachineError
 from metatide.cli import root
-from metatide.cli.asking import Show
+from metatide.cli.get_options import Show
 from metatide.client import Answer, Position
 from metatide.stack.machine import free_port
 from query_api.database.fallback import FromDatabase

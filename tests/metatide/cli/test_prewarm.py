@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
 
-from connectors.kafka_clients import Topic
+from connectors.kafka_clients import KafkaTopic
 from hive.errors import MachineError
 from metatide.cli import root
 from metatide.demo.bulk import fill
@@ -34,7 +34,7 @@ class Prewarm:
     """The command with a broker, a topic and a database."""
 
     def __init__(self, kafka: str, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.topic = Topic(kafka, f"prewarm-{uuid.uuid4().hex[:8]}", 4)
+        self.topic = KafkaTopic(kafka, f"prewarm-{uuid.uuid4().hex[:8]}", 4)
         parsed = sa.make_url(url)
         monkeypatch.setenv("METATIDE_KAFKA_TOPIC", self.topic.name)
         monkeypatch.setenv("METATIDE_KAFKA_PARTITIONS", "4")

@@ -13,7 +13,7 @@ import httpx
 from click.testing import CliRunner, Result
 
 from connectors import tails, topic_admin
-from connectors.kafka_clients import Topic
+from connectors.kafka_clients import KafkaTopic
 from connectors.sql_source import SqlSource
 from metatide.cli import root
 from metatide.config import load
@@ -26,7 +26,7 @@ from tests.metatide.demo import runs
 from tests.support.processes import die_with_parent
 
 
-def invoke(events: Topic, *arguments: str) -> Result:
+def invoke(events: KafkaTopic, *arguments: str) -> Result:
     environment = {
         "METATIDE_KAFKA_BOOTSTRAP_SERVERS": events.servers,
         "METATIDE_KAFKA_TOPIC": events.name,
@@ -47,7 +47,7 @@ def test_a_topic_is_made_once_and_keeps_everything(kafka_broker: str) -> None:
 def test_another_number_of_partitions_is_refused(kafka_broker: str) -> None:
     events = new_topic(kafka_broker, 3)
     topic_admin.create(events)
-    other = Topic(events.servers, events.name, 5)
+    other = KafkaTopic(events.servers, events.name, 5)
     for arguments in (["topic", "create"], ["topic", "show"], ["events"]):
         error = invoke(other, *arguments).exception
         assert "has 3 partitions, the configuration says 5" in str(error)
@@ -75,7 +75,7 @@ def test_events_are_shown(new_database: Callable[[], str], kafka_broker: str) ->
     assert all(table in line for line in ours)
 
 
-def image(url: str, events: Topic, shard: int, offset: int) -> None:
+def image(url: str, events: KafkaTopic, shard: int, offset: int) -> None:
     """An image of nothing but its position."""
     identity = TopicClient(events.servers, events.name).describe().identity(shard)
     position = Position(0, 1, offset)

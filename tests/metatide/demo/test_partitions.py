@@ -7,7 +7,7 @@ from hive.schema import Version
 from metatide.demo import partitions
 from metatide.demo.changes import Change
 from metatide.demo.ids import Ids
-from metatide.demo.objects import Kind
+from metatide.demo.objects import TableKind
 from metatide.demo.records import Record
 from metatide.demo.workload import Style, Workload
 from tests.metatide.demo import runs
@@ -31,9 +31,9 @@ def test_a_partition_is_renamed_to_another_name_even_if_its_own_comes_next() -> 
     ids = Ids(lambda *_: next(blocks))
     workload = Workload(ids, Nowhere, Version.V4_1, runs.SMALL, Style())
     actor = workload.actor(1)
-    table = actor.make.table(actor.make.database("d"), "t", Kind.EXTERNAL)
+    table = actor.make.table(actor.make.database("d"), "t", TableKind.EXTERNAL)
     while not table.keys:
-        table = actor.make.table(table.database, "t", Kind.EXTERNAL)
+        table = actor.make.table(table.database, "t", TableKind.EXTERNAL)
     partitions.add(actor, table, 1, None)
     (before,) = table.partitions
     # As it is in a table that got the partition by EXCHANGE.

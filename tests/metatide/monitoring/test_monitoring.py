@@ -11,9 +11,9 @@ import yaml
 from connectors.metrics import Fault
 from metatide.monitoring.alerts import ALERTS, RUNBOOK, Alert
 from metatide.monitoring.dashboards import dashboards
-from metatide.monitoring.exported import Family, exported
-from metatide.monitoring.meaning import SECTIONS
+from metatide.monitoring.metric_families import Family, exported
 from metatide.monitoring.panels import WIDTH
+from metatide.monitoring.remedies import SECTIONS
 from processors.phases import Phase
 from query_api.database.metrics import Result
 from query_api.reasons import Reason, Source

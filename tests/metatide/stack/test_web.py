@@ -6,7 +6,7 @@ import pytest
 from starlette.requests import Request
 
 from metatide.config import Config
-from metatide.config.declared import Worker
+from metatide.config.schema import Worker
 from metatide.stack.machine import ANY, LOOPBACK
 from metatide.stack.state import Phase, ProcessState, StackState, StateFile
 from metatide.stack.web import worker_page

@@ -14,7 +14,7 @@ import pyspark
 import pytest
 
 from metatide.cli.digest import _digests
-from metatide.spark.shipped import archive
+from metatide.spark.package_archive import archive
 from metatide.stack.machine import LOOPBACK, free_port, is_free
 from processors.replay import rebuild
 from processors.topic_client import Topic

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from connectors.headers import Headers
 from hive.names import TableName
 from metatide.cli import root
-from metatide.report import page
+from metatide.report_page import page
 from processors.spark import history_rows
 from processors.spark.history_rows import Fact, _tell
 from processors.spark.report import QUESTIONS, ReportResult

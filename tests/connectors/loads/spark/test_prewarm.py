@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from click.testing import CliRunner
 
 from connectors import topic_admin
-from connectors.kafka_clients import Topic
+from connectors.kafka_clients import KafkaTopic
 from connectors.loads.batch import Database, load
 from connectors.loads.kafka_sink import KafkaSink
 from connectors.loads.lists import Lists
@@ -22,7 +22,7 @@ from hive.errors import SourceError
 from hive.names import TableName
 from hive.reader.snapshot import DatabaseSnapshot, open_snapshot
 from metatide.cli import root
-from metatide.demo import mix
+from metatide.demo import script_mix
 from metatide.demo.bulk import fill
 from metatide.demo.options import Limits, Size
 from metatide.demo.pace import Pace
@@ -60,11 +60,11 @@ def filled(url: str) -> Store:
 
 
 @pytest.fixture
-def events(kafka_broker: str, monkeypatch: pytest.MonkeyPatch) -> Topic:
+def events(kafka_broker: str, monkeypatch: pytest.MonkeyPatch) -> KafkaTopic:
     from connectors.loads.spark import task_messages
 
     monkeypatch.setattr(task_messages, "BATCH_PARTITIONS_MAX", STRETCH)
-    made = Topic(kafka_broker, f"spark-{uuid.uuid4().hex[:8]}", SHARDS)
+    made = KafkaTopic(kafka_broker, f"spark-{uuid.uuid4().hex[:8]}", SHARDS)
     topic_admin.create(made)
     return made
 
@@ -75,7 +75,10 @@ def plan(store: Store) -> list[Planned]:
 
 
 def prewarm(
-    spark: "SparkSession", store: Store, events: Topic, count: Callable[[int], None] | None = None
+    spark: "SparkSession",
+    store: Store,
+    events: KafkaTopic,
+    count: Callable[[int], None] | None = None,
 ) -> list[Planned]:
     from connectors.loads.spark.prewarm import Progress
     from connectors.loads.spark.prewarm import prewarm as run
@@ -95,19 +98,19 @@ def prewarm(
     return planned
 
 
-def folded(events: Topic) -> Folded:
+def folded(events: KafkaTopic) -> Folded:
     found = Folded(0)
     for message in read(events):
         found.put(message.shard, message.record)
     return found
 
 
-def ends(events: Topic) -> list[LoadEnd]:
+def ends(events: KafkaTopic) -> list[LoadEnd]:
     return [one.record for one in read(events) if isinstance(one.record, LoadEnd)]
 
 
 def test_it_is_what_loads_here_are_and_no_row_passes_the_driver(
-    spark: "SparkSession", store: Store, events: Topic, monkeypatch: pytest.MonkeyPatch
+    spark: "SparkSession", store: Store, events: KafkaTopic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = Rows(monkeypatch)
     planned = prewarm(spark, store, events)
@@ -149,7 +152,7 @@ class Rows:
 
 
 def test_the_loads_of_a_lost_executor_begin_anew(
-    spark: "SparkSession", store: Store, events: Topic, tmp_path: Path
+    spark: "SparkSession", store: Store, events: KafkaTopic, tmp_path: Path
 ) -> None:
     died = tmp_path / "died"
 
@@ -170,7 +173,7 @@ def test_the_loads_of_a_lost_executor_begin_anew(
 
 
 def test_what_goes_wrong_is_said_with_the_table_and_the_event(
-    spark: "SparkSession", store: Store, events: Topic
+    spark: "SparkSession", store: Store, events: KafkaTopic
 ) -> None:
     def fails(_: int) -> None:
         raise SourceError("the database is gone")
@@ -181,7 +184,7 @@ def test_what_goes_wrong_is_said_with_the_table_and_the_event(
 
 
 def test_tables_that_change_meanwhile_end_as_the_database_has_them(
-    spark: "SparkSession", new_database: Callable[[], str], events: Topic
+    spark: "SparkSession", new_database: Callable[[], str], events: KafkaTopic
 ) -> None:
     changing(spark, filled(new_database()), events)
     assert all(end.lo == end.hi for end in ends(events))
@@ -189,14 +192,14 @@ def test_tables_that_change_meanwhile_end_as_the_database_has_them(
 
 @pytest.mark.mariadb
 def test_without_a_shared_snapshot_too(
-    spark: "SparkSession", new_mariadb_database: Callable[[], str], events: Topic
+    spark: "SparkSession", new_mariadb_database: Callable[[], str], events: KafkaTopic
 ) -> None:
     changing(spark, filled(new_mariadb_database()), events)
     found = ends(events)
     assert any(end.lo < end.hi for end in found)
 
 
-def changing(spark: "SparkSession", store: Store, events: Topic) -> None:
+def changing(spark: "SparkSession", store: Store, events: KafkaTopic) -> None:
     """Writers work all the time; the log comes among the loads wherever chance puts it."""
     log = Log(store.engine, store.schema)
     size = Size(TABLES, 40, storage_descriptors=4)
@@ -207,7 +210,7 @@ def changing(spark: "SparkSession", store: Store, events: Topic) -> None:
 
     def write() -> None:
         actor = workload.actor(1)
-        steps = mix.steps(actor)
+        steps = script_mix.steps(actor)
         while not ended.is_set():
             next(steps)
         actor.sink.close()
@@ -229,7 +232,12 @@ def changing(spark: "SparkSession", store: Store, events: Topic) -> None:
 
 
 def check(
-    store: Store, events: Topic, begun_at: int, rows: list[Any], position: int, rng: random.Random
+    store: Store,
+    events: KafkaTopic,
+    begun_at: int,
+    rows: list[Any],
+    position: int,
+    rng: random.Random,
 ) -> None:
     records = sorted(read(events), key=lambda one: not isinstance(one.record, LoadBegin))
     begins = sum(isinstance(one.record, LoadBegin) for one in records)
@@ -281,7 +289,7 @@ def label_of(scope: Scope) -> str:
 
 
 def test_the_command_goes_on_where_another_ended(
-    spark: "SparkSession", store: Store, events: Topic, monkeypatch: pytest.MonkeyPatch
+    spark: "SparkSession", store: Store, events: KafkaTopic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("METATIDE_KAFKA_TOPIC", events.name)
     monkeypatch.setenv("METATIDE_KAFKA_PARTITIONS", str(events.shards))

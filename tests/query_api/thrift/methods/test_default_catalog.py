@@ -11,9 +11,9 @@ from thriftpy2.utils import deserialize, serialize
 
 from hive.names import DEFAULT_CATALOG, set_default_catalog
 from metatide.config import Config
-from metatide.config.declared import Thrift, Upstream
+from metatide.config.schema import Thrift, Upstream
 from metatide.config.values import ThriftUrls
-from metatide.endpoint import Endpoint
+from metatide.worker.thrift import Endpoint
 from query_api.database import Primary
 from query_api.http import Settings, create_app
 from query_api.requirement import Consistency, Defaults

@@ -4,9 +4,9 @@ from typing import Final
 
 import msgspec
 
-from metatide.endpoint import DIFFERENCES_PATH, PORT_PATH
-from metatide.imaging import PATH as IMAGES_PATH
-from metatide.imaging import WantedImages
+from metatide.worker.images import PATH as IMAGES_PATH
+from metatide.worker.images import WantedImages
+from metatide.worker.thrift import DIFFERENCES_PATH, PORT_PATH
 from processors.phases import Phase
 from processors.shard_content import Objects, ShardContent
 from processors.status import ShardStatus, WorkerStatus

@@ -18,9 +18,9 @@ from hive.collation import UNKNOWN
 from hive.errors import InputError, MetatideError
 from hive.names import default_catalog
 from metatide.config import Config
-from metatide.config.declared import Thrift, Upstream
-from metatide.serving import WorkerShards
+from metatide.config.schema import Thrift, Upstream
 from metatide.stack.java import find_java
+from metatide.worker.shards import WorkerShards
 from query_api.database import Primary
 from query_api.http import Settings
 from query_api.http.routes import read_route

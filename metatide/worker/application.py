@@ -4,11 +4,11 @@ from starlette.applications import Starlette
 from starlette.routing import BaseRoute
 
 from metatide.config import Config
-from metatide.endpoint import Endpoint
-from metatide.imaging import images_route
-from metatide.operating import Operating
-from metatide.operations import THRIFT, WORKER
-from metatide.serving import WorkerShards, known_tokens
+from metatide.worker.images import images_route
+from metatide.worker.operations import THRIFT, WORKER
+from metatide.worker.operators import Operators
+from metatide.worker.shards import WorkerShards, known_tokens
+from metatide.worker.thrift import Endpoint
 from processors.status import worker_status
 from processors.web import metrics_route, routes
 from processors.worker import Worker
@@ -25,7 +25,7 @@ def worker_application(
     primary: Primary | None,
     settings: Settings | None,
     endpoint: Endpoint | None,
-    operating: Operating | None,
+    operating: Operators | None,
 ) -> Starlette:
     """Reads are answered where there is a database that answers what the cache can't."""
     own = [*routes(worker), images_route(worker, known_tokens(config))]

@@ -11,14 +11,14 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 
-from metatide.application import worker_application
 from metatide.cli.work import _settings
 from metatide.config import Config, load
-from metatide.endpoint import Endpoint
-from metatide.operating import Operating
-from metatide.operations import OPERATIONS, THRIFT
-from metatide.serving import WorkerShards, open_primary
 from metatide.stack.machine import LOOPBACK
+from metatide.worker.application import worker_application
+from metatide.worker.operations import OPERATIONS, THRIFT
+from metatide.worker.operators import Operators
+from metatide.worker.shards import WorkerShards, open_primary
+from metatide.worker.thrift import Endpoint
 from processors.worker import Worker
 from query_api.http import Settings
 from query_api.http.openapi import document
@@ -50,7 +50,7 @@ async def application(config: Config, *, thrift: bool = False) -> AsyncIterator[
     assert primary is not None
     shards = WorkerShards(worker)
     endpoint = Endpoint(config, shards, primary, settings) if thrift else None
-    operating = Operating(config, worker, shards, primary, settings)
+    operating = Operators(config, worker, shards, primary, settings)
     yield worker_application(config, worker, shards, primary, settings, endpoint, operating)
     if endpoint is not None:
         await endpoint.close()

@@ -8,7 +8,7 @@ import pytest
 from hive.errors import InputError
 from metatide.cli.work import _endpoint
 from metatide.config import Config, load
-from metatide.endpoint import thrift_settings, upstream_settings
+from metatide.worker.thrift import thrift_settings, upstream_settings
 
 
 def config(**environ: str) -> Config:

@@ -16,10 +16,10 @@ import sqlalchemy as sa
 from hive.schema import detect, metadata
 from metatide.config import Config
 from metatide.doctor import find_target
-from metatide.monitoring.exported import CONNECTOR, exported
-from metatide.operations import OPERATIONS, THRIFT, WORKER
+from metatide.monitoring.metric_families import CONNECTOR, exported
 from metatide.stack.database import make_engine
 from metatide.stack.machine import free_port
+from metatide.worker.operations import OPERATIONS, THRIFT, WORKER
 from query_api.http.openapi import document
 from tests.support.openapi import closed, validator
 from tests.support.processes import open_folder

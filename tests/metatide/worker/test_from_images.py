@@ -14,8 +14,8 @@ import httpx
 import sqlalchemy as sa
 
 from metatide.demo.store import Store as Database
-from metatide.imaged import ImagedShards
 from metatide.stack.machine import LOOPBACK, free_port
+from metatide.worker.from_images import ImagedShards
 from processors.replay import replay
 from processors.topic_reader import TopicReader
 from state.image import Images

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from sqlalchemy import select
 
 from hive.write_ids.lists import WriteIdList
+from metatide.demo.client_view import ClientView, client_view
 from metatide.demo.store import Store
-from metatide.demo.view import ClientView, client_view
 from tests.metatide.demo import runs
 from tests.metatide.demo.told import Told
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from metatide.demo import notes
+from metatide.demo import notifications
 from metatide.demo.actor import Actor
 from metatide.demo.changes import Change, Delete, Insert, Move, Update
 from metatide.demo.objects import Database, Table
@@ -21,7 +21,7 @@ def begin_many(actor: Actor, count: int) -> list[Transaction]:
     ids = actor.open_transactions(count)
     starts = [n for n in range(count) if n == 0 or ids[n] != ids[n - 1] + 1]
     ranges = zip(starts, [*starts[1:], count], strict=True)
-    actor.write([], *(notes.open_txn(ids[start], ids[end - 1]) for start, end in ranges))
+    actor.write([], *(notifications.open_txn(ids[start], ids[end - 1]) for start, end in ranges))
     return [Transaction(id_) for id_ in ids]
 
 
@@ -65,7 +65,7 @@ def allocate(actor: Actor, transactions: Sequence[Transaction], table: Table) ->
     for txn, (txn_id, write_id) in zip(transactions, pairs, strict=True):
         txn.tables.append(table)
         table.write_ids[txn_id] = write_id
-    actor.write(changes, notes.alloc_write_ids(table, pairs))
+    actor.write(changes, notifications.alloc_write_ids(table, pairs))
     return first
 
 
@@ -89,14 +89,14 @@ def commit(actor: Actor, txn: Transaction, *more: Notification) -> None:
             _state(txn, "c"),
         ]
         pairs = [(table.database.name, write_id) for write_id, table in writes]
-        actor.write(changes, notes.commit_txn(txn.id, pairs, actor.release), *more)
+        actor.write(changes, notifications.commit_txn(txn.id, pairs, actor.release), *more)
 
 
 def abort(actor: Actor, txn: Transaction) -> None:
     """The transaction's writes never happened, though what it altered stays altered."""
     with actor.catalog.hold_again(txn.tables):
         pairs = [(table.database.name, write_id) for write_id, table in txn.write_ids()]
-        actor.write([_state(txn, "a")], notes.abort_txn(txn.id, pairs, actor.release))
+        actor.write([_state(txn, "a")], notifications.abort_txn(txn.id, pairs, actor.release))
 
 
 def abort_by_conflict(actor: Actor, txn: Transaction) -> None:

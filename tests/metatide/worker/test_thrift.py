@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from metatide.monitoring.exported import WORKER, exported
+from metatide.monitoring.metric_families import WORKER, exported
 from metatide.stack.machine import LOOPBACK, free_port
 from tests.support import hms_client
 from tests.support import hms_objects as objects

@@ -11,9 +11,9 @@ from hive.errors import InputError
 from hive.names import table_name
 from hive.schema import Version, create, metadata
 from metatide.config import load
-from metatide.serving import open_primary, read_settings, tls
 from metatide.stack.database import make_engine
 from metatide.stack.machine import free_port
+from metatide.worker.shards import open_primary, read_settings, tls
 from query_api.http import Settings
 from query_api.requirement import Consistency
 

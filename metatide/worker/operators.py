@@ -5,7 +5,7 @@ import asyncio
 from starlette.routing import BaseRoute
 
 from metatide.config import Config
-from metatide.serving import WorkerShards
+from metatide.worker.shards import WorkerShards
 from processors.worker import Worker
 from query_api.admin import Administration
 from query_api.audit import Auditor, Rounds, audit_routes
@@ -14,7 +14,7 @@ from query_api.http import Settings
 from query_api.shards import Views
 
 
-class Operating:
+class Operators:
     """Of one worker that has a database."""
 
     def __init__(

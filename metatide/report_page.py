@@ -16,7 +16,7 @@ _STYLE = """
 """
 
 
-class Answer(Protocol):
+class ReportTable(Protocol):
     """The first column names, the second one is drawn."""
 
     @property
@@ -29,7 +29,7 @@ class Answer(Protocol):
     def rows(self) -> list[tuple[object, ...]]: ...
 
 
-def page(topic: str, made_s: float, answers: Sequence[Answer]) -> str:
+def page(topic: str, made_s: float, answers: Sequence[ReportTable]) -> str:
     """HTML, whole in itself."""
     title = f"Metatide: the history of {escape(topic)}"
     made = datetime.fromtimestamp(made_s, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
@@ -43,7 +43,7 @@ def page(topic: str, made_s: float, answers: Sequence[Answer]) -> str:
     return "\n".join([*parts, "</html>\n"])
 
 
-def _section(answer: Answer) -> Iterator[str]:
+def _section(answer: ReportTable) -> Iterator[str]:
     yield f"<h2>{escape(answer.title)}</h2>"
     if not answer.rows:
         yield "<p>None.</p>"

@@ -1,0 +1,1 @@
+"""One worker: what it serves over HTTP and Thrift, and what it offers to operators."""
