@@ -1,6 +1,6 @@
 """Random writers against real metastores: the endpoint says what they say, at every moment.
 
-A seed repeats a run: METATIDE_DIFFERENTIAL_SEED=SEED:NUMBER begins with that run of that seed.
+A seed repeats a run: DIFFERENTIAL_SEED=SEED:NUMBER begins with that run of that seed.
 """
 
 import os
@@ -20,11 +20,10 @@ from tests.support import matrix
 from tests.support.matrix import Row
 from tests.support.releases import NEWEST
 
-SEED = "METATIDE_DIFFERENTIAL_SEED"
+SEED = "DIFFERENTIAL_SEED"
 STORIES_MAX = 3
 DATABASE_ONLY = {"get_current_notificationEventId"}
-FRESH_SHARE = 0.1
-ASKED_LEAST = 10
+FRESH_SHARE = 0.3
 
 
 def check(world: World, *, seconds: float, seed: int, with_spark: bool) -> None:
@@ -46,9 +45,7 @@ def check(world: World, *, seconds: float, seed: int, with_spark: bool) -> None:
         found = audit(up)
         assert not found["disagreements"], found["disagreements"][:3]
         assert found["totals"]["objects"]["seen"] > 0
-        asked = {one for one, of in report.answers.items() if of.total() >= ASKED_LEAST}
-        seldom = report.seldom_fresh(asked & set(methods("")) - DATABASE_ONLY, FRESH_SHARE)
-        assert not seldom, seldom
+        assert report.fresh_share() >= FRESH_SHARE, "nothing is proved by what isn't cached"
         assert_builds_agree(up, with_spark=with_spark)
 
 
