@@ -6,6 +6,7 @@ the metastore knows tables by their ids. Its event has the old name.
 
 from collections import deque
 from collections.abc import Iterable
+from itertools import chain
 from typing import NamedTuple
 
 from connectors.translate import Addressed, misnamed, translate, undecodable
@@ -15,6 +16,14 @@ from hive.events.decode import decode
 from hive.events.row import NotificationRow
 from hive.names import TableName, table_name
 from state.records.actions import MISNAMED_EVENTS_MAX
+
+_HANGING = (
+    event_types.AddConstraints,
+    event_types.DropConstraint,
+    event_types.DeleteTableStatistics,
+    event_types.DeletePartitionStatistics,
+)
+"""They change nothing of the table itself."""
 
 
 class _Rename(NamedTuple):
@@ -70,7 +79,9 @@ class Renames:
         if is_of_renamed and not (isinstance(event, event_types.AlterTable) and event.renamed):
             # The table that has the old name now, if there is one, is another.
             addressed = []
-        return [*addressed, *(action for table in current for action in misnamed(table))]
+        hanging = isinstance(event, _HANGING)
+        late = (misnamed(table, hanging=hanging) for table in current)
+        return [*addressed, *chain.from_iterable(late)]
 
     def _current(self, name: TableName, id_: int) -> tuple[list[TableName], bool]:
         """What a table of this name and id may be called now, and whether it is sure that the

@@ -59,10 +59,11 @@ def translate(event: event_types.Event) -> list[Addressed]:
     return list(_TRANSLATORS[type(event)](event))
 
 
-def misnamed(table: TableName) -> list[Addressed]:
-    """What an event may have done to a table that it names as it was called before."""
-    action = a.Misnamed(table)
-    return [(table, action), (database_of(table), action)]
+def misnamed(table: TableName, *, hanging: bool = False) -> list[Addressed]:
+    """What an event may have done to a table that it names as it was called before, or only to
+    what hangs on it."""
+    action = a.Misnamed(table, hanging)
+    return [(table, action)] if hanging else [(table, action), (database_of(table), action)]
 
 
 def undecodable(row: NotificationRow) -> list[Addressed]:

@@ -14,6 +14,7 @@ from hive.thrift.constraints import (
     PRIMARY_KEY,
     UNIQUE_CONSTRAINT,
 )
+from hive.thrift.splice import without_mark
 from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
 from hive.thrift.structs import DATABASE, FUNCTION, PARTITION, TABLE
 from hive.write_ids import text
@@ -109,7 +110,7 @@ def _export_partitions(
     keys = [key["name"] for key in table["partitionKeys"]]
     if keys:
         exported["partitions"][name.in_catalog] = {
-            partition_name(keys, values): _fields(decode(PARTITION, entry.data))
+            partition_name(keys, values): _fields(decode(PARTITION, without_mark(entry.data)))
             for values, entry in reader.partitions(name)
         }
 

@@ -20,6 +20,7 @@ from hive.events.message_types import MESSAGE_TYPES, Message
 from hive.events.row import NotificationRow
 from hive.thrift.tjson import loads
 
+_encode = msgspec.msgpack.Encoder().encode
 Decoder = Callable[[NotificationRow, Any, dict[str, Any]], Event]
 
 _DECODERS: dict[str, Decoder] = {
@@ -110,7 +111,12 @@ def _known(row: NotificationRow, text: str | bytes, decoder: Decoder) -> Event:
     unknown = fields.keys() - _names(type_)
     if unknown:
         common["other"] = {name: fields[name] for name in unknown}
-    return decoder(row, message, common)
+    event = decoder(row, message, common)
+    escape = b"\\ud" if isinstance(text, bytes) else "\\ud"
+    if escape in text.lower():  # type: ignore[operator]
+        # Half of a surrogate pair is a text in JSON, and can't be written anywhere.
+        _encode(event)
+    return event
 
 
 @cache

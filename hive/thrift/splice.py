@@ -80,6 +80,13 @@ def lacking_serde_details(partition: bytes) -> bytes:
     return partition if lacks_serde_details(partition) else partition[:-1] + _MARK
 
 
+def without_mark(partition: bytes) -> bytes:
+    """A partition as reads of several tell it, marked or not."""
+    if not lacks_serde_details(partition):
+        return partition
+    return partition[: -len(_MARK)] + b"\0"
+
+
 def lacks_serde_details(partition: bytes) -> bool:
     """Whether a read of this partition alone would tell more of its serde."""
     return partition.endswith(_MARK)

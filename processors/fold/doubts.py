@@ -15,19 +15,25 @@ def undecodable(work: WorkingSet, event: int, action: Undecodable) -> None:
     if action.table is None:
         break_chain(work, event)
     else:
-        _doubt_all_of(work, event, action.table, Doubt.UNDECODABLE)
+        _doubt_all_of(work, event, action.table, Doubt.UNDECODABLE, Cold.LOST_EVENTS)
 
 
 def misnamed(work: WorkingSet, event: int, action: Misnamed) -> None:
     """The event may have changed anything of the table, or dropped it."""
-    _doubt_all_of(work, event, action.table, Doubt.CONFLICT)
+    table = action.table
+    if not action.hanging:
+        _doubt_all_of(work, event, table, Doubt.CONFLICT, Cold.RENAMED)
+    elif work.table(table) is not None:
+        work.doubt_table(table, work.touch_table(table), event, Doubt.CONFLICT)
 
 
-def _doubt_all_of(work: WorkingSet, event: int, table: TableName, doubt: Doubt) -> None:
+def _doubt_all_of(
+    work: WorkingSet, event: int, table: TableName, doubt: Doubt, reason: Cold
+) -> None:
     """What is known of a table ends, and at the home of its database what is known of its name."""
     if work.table(table) is not None:
         work.doubt_table(table, work.touch_table(table), event, doubt)
-        forget(work, table, event, Cold.LOST_EVENTS)
+        forget(work, table, event, reason)
     key = keys.NAMES_LOADS + keys.texts(table[:2])
     names = work.loads.get(key)
     if names is not None:

@@ -8,6 +8,7 @@ import msgspec
 
 from hive.aggregate import Aggregate
 from hive.thrift.binary import decode
+from hive.thrift.splice import without_mark
 from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
 from hive.thrift.structs import DATABASE, FUNCTION, PARTITION, TABLE
 from hive.write_ids.text import print_txn_list, print_write_id_list
@@ -41,7 +42,7 @@ def table(data: bytes) -> bytes:
 @lru_cache(maxsize=8192)
 def partition(data: bytes) -> bytes:
     """A Partition."""
-    return as_json(decode(PARTITION, data))
+    return as_json(decode(PARTITION, without_mark(data)))
 
 
 def database(data: bytes) -> bytes:

@@ -11,6 +11,7 @@ import msgspec
 from hive.errors import ThriftError
 from hive.thrift.binary import decode
 from hive.thrift.readers import Read, reader, struct_reader
+from hive.thrift.splice import without_mark
 from hive.thrift.structs import PARTITION, STORAGE_DESCRIPTOR
 from hive.thrift.types import Struct
 from hive.thrift.wire import packing_error
@@ -46,6 +47,7 @@ class PartitionWriter:
 
     def write(self, data: bytes) -> bytes:
         """A Partition."""
+        data = without_mark(data)
         found = None if self._form is None else _written(self._form, data)
         if found is None:
             self._form = _form_of(data)

@@ -49,10 +49,10 @@ class Unable(StrEnum):
     """A form of the request, a projection or an option, that only the metastore answers."""
     UNREADABLE = "unreadable"
     """The arguments aren't what this method takes."""
-    SHADOW = "shadow"
-    """The metastore answers, so that the cache's answer can be compared with it."""
     CATALOG = "catalog"
     """A metastore has another default catalog than was declared."""
+    SHADOW = "shadow"
+    """The metastore answers, so that the cache's answer can be compared with it."""
     FAILED = "failed"
     """Answering failed."""
 

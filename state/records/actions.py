@@ -245,6 +245,8 @@ class Misnamed(Action, frozen=True, tag="mn"):
     the table before that, and what it changed is unknown."""
 
     table: TableName
+    hanging: bool = False
+    """Only what hangs on the table can have changed, constraints or statistics."""
 
 
 AnyAction = (

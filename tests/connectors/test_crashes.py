@@ -17,8 +17,8 @@ import sqlalchemy as sa
 from connectors import tails
 from connectors import topic_admin as events
 from connectors.kafka_clients import KafkaTopic
+from connectors.renames import Renames
 from connectors.routing import route
-from connectors.translate import translate
 from hive.events.decode import decode
 from hive.events.row import row_from_mapping
 from metatide.demo.options import Limits, Size
@@ -133,9 +133,10 @@ def expected(store: Store, topic: KafkaTopic) -> list[dict[int, tuple[AnyAction,
     log = store.metadata.tables["NOTIFICATION_LOG"]
     with store.engine.connect() as connection:
         found = connection.execute(sa.select(log).order_by(log.c.EVENT_ID)).mappings().all()
+    renames = Renames()
     for columns in found:
         row = row_from_mapping({str(name): value for name, value in columns.items()})
-        for shard, actions in route(translate(decode(row)), topic.shards).items():
+        for shard, actions in route(renames.address(decode(row)), topic.shards).items():
             shards[shard][row.event_id] = actions
     return shards
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from typing import Final
 
 from query_api.reasons import Reason, Source
@@ -27,18 +27,15 @@ class Report:
         for method, reason, count in _RELAYED.findall(page):
             self._of(method)[f"metastore {reason}"] += int(float(count))
 
-    def fresh_share(self, method: str) -> float:
-        """Of the answers by a method, those that came from the cache."""
-        of = self._of(method)
-        return of[FRESH] / max(1, of.total())
-
-    def seldom_fresh(self, methods: Set[str], share: float) -> dict[str, Counter[str]]:
-        """Methods whose answers were the metastore's own nearly always."""
-        return {one: self._of(one) for one in sorted(methods) if self.fresh_share(one) < share}
+    def fresh_share(self) -> float:
+        """The share of all answers that came from the cache."""
+        answers = self.answers.values()
+        return sum(of[FRESH] for of in answers) / max(1, sum(of.total() for of in answers))
 
     def lines(self) -> Iterator[str]:
         counts = self.counts
         yield f"{counts.compared} answers compared in {counts.runs} runs"
+        yield f"{self.fresh_share():.0%} of the answers over Thrift came from the cache"
         yield f"{counts.moving.total()} questions while the metastore changed all the time"
         yield f"{counts.stuck} runs in which a metastore didn't answer its writers any more"
         for method, of in sorted(self.answers.items()):

@@ -25,7 +25,7 @@ from tests.query_api.thrift.methods import wire
 from tests.support import hms_client
 
 STEPS: Final = 50
-QUESTIONS: Final = 8
+QUESTIONS: Final = 48
 """After each step."""
 
 

@@ -1,6 +1,6 @@
 """Random writers against real metastores: the endpoint says what they say, at every moment.
 
-A seed repeats a run: METATIDE_DIFFERENTIAL_SEED=SEED:NUMBER begins with that run of that seed.
+A seed repeats a run: DIFFERENTIAL_SEED=SEED:NUMBER begins with that run of that seed.
 """
 
 import os
@@ -16,13 +16,14 @@ from tests.differential.report import Report
 from tests.differential.series import series
 from tests.differential.shrinking import Story
 from tests.differential.world import PROPERTIES, World, standing
-from tests.support.metastore import Instances, MetastoreFactory
+from tests.support import matrix
+from tests.support.matrix import Row
+from tests.support.releases import NEWEST
 
-SEED = "METATIDE_DIFFERENTIAL_SEED"
+SEED = "DIFFERENTIAL_SEED"
 STORIES_MAX = 3
 DATABASE_ONLY = {"get_current_notificationEventId"}
-FRESH_SHARE = 0.1
-ASKED_LEAST = 10
+FRESH_SHARE = 0.3
 
 
 def check(world: World, *, seconds: float, seed: int, with_spark: bool) -> None:
@@ -44,9 +45,7 @@ def check(world: World, *, seconds: float, seed: int, with_spark: bool) -> None:
         found = audit(up)
         assert not found["disagreements"], found["disagreements"][:3]
         assert found["totals"]["objects"]["seen"] > 0
-        asked = {one for one, of in report.answers.items() if of.total() >= ASKED_LEAST}
-        seldom = report.seldom_fresh(asked & set(methods("")) - DATABASE_ONLY, FRESH_SHARE)
-        assert not seldom, seldom
+        assert report.fresh_share() >= FRESH_SHARE, "nothing is proved by what isn't cached"
         assert_builds_agree(up, with_spark=with_spark)
 
 
@@ -55,24 +54,31 @@ def test_every_method_of_the_cache_is_asked() -> None:
     assert asked == {*methods(""), *DATABASE_ONLY}
 
 
-@pytest.mark.hive
+def instances_of(row: Row) -> int:
+    """The newest release runs twice on each database; of the others every other row does."""
+    return 2 if row.release == NEWEST else 1 + matrix.ROWS.index(row) % 2
+
+
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("instances", [1, 2])
-def test_nothing_differs(
-    metastore_factory: MetastoreFactory, kafka_broker: str, instances: int
-) -> None:
-    metastores = metastore_factory(instances, properties=PROPERTIES)
-    check(World(metastores, kafka_broker), seconds=90, seed=instances, with_spark=False)
+@pytest.mark.parametrize("row", matrix.parameters(matrix.FOLLOWED))
+def test_nothing_differs(request: pytest.FixtureRequest, kafka_broker: str, row: Row) -> None:
+    with matrix.running(request, row, instances_of(row), PROPERTIES) as metastores:
+        world = World(metastores, kafka_broker)
+        check(world, seconds=90, seed=matrix.ROWS.index(row), with_spark=False)
 
 
 @pytest.mark.hive
 @pytest.mark.spark
+@pytest.mark.stock
+@pytest.mark.mariadb
 @pytest.mark.torture
-@pytest.mark.timeout(5400)
-def test_nothing_differs_for_an_hour(
-    metastore_factory: MetastoreFactory, kafka_broker: str
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("instances", [1, 2])
+@pytest.mark.parametrize("row", matrix.FOLLOWED, ids=str)
+def test_nothing_differs_for_long(
+    request: pytest.FixtureRequest, kafka_broker: str, row: Row, instances: int
 ) -> None:
-    metastores: Instances = metastore_factory(2, properties=PROPERTIES)
     seed = Random().randrange(1 << 30)
-    world = World(metastores, kafka_broker, workers=2)
-    check(world, seconds=3600, seed=seed, with_spark=True)
+    with matrix.running(request, row, instances, PROPERTIES) as metastores:
+        world = World(metastores, kafka_broker, workers=2)
+        check(world, seconds=1800, seed=seed, with_spark=True)

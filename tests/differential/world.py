@@ -23,6 +23,8 @@ PROPERTIES: Final[Mapping[str, str]] = {
     "metastore.notification.sequence.lock.retry.sleep.interval": "1s",
     "metastore.hmshandler.retry.attempts": "2",
     "metastore.hmshandler.retry.interval": "100ms",
+    # One of its chores forgets aborted transactions, at any moment.
+    "metastore.housekeeping.threads.on": "false",
 }
 """What metastores of a world are to be started with."""
 

@@ -18,7 +18,9 @@ from query_api.http import create_app
 from query_api.positions import Position, parse_position
 from query_api.requirement import Consistency, Defaults
 from query_api.resolver.resolver import Resolver
+from query_api.resolver.shard_facts import look
 from query_api.shards import Views
+from query_api.targets import TargetKind, of_database
 from query_api.thrift.call import Call, CallAnswer, Client, Relay
 from query_api.thrift.methods import CachedMethods
 from state.records import Reset
@@ -252,11 +254,23 @@ def copied(made: World) -> str:
     return url.set(database=name).render_as_string(hide_password=False)
 
 
+def warm_database(shards: MemoryShards) -> str:
+    """One whose names are known."""
+    for shard in shards.shards:
+        assert shard is not None
+        reader = shard.reader()
+        for db in reader.database_names():
+            names = of_database(TargetKind.NAMES, db)
+            if look(reader, names, with_ids=False).refused is None:
+                return db.db
+    raise AssertionError("no names are known")
+
+
 def test_over_thrift_it_is_the_metastore_that_answers(place: Place) -> None:
     """A client's own writes say how far an answer must reach, also where it is handed on."""
     db, table = warm_tables(place.shards)[1]
     calls = {
-        "get_tables": arguments("get_tables", db, "*"),
+        "get_tables": arguments("get_tables", warm_database(place.shards), "*"),
         "get_partition_names": arguments("get_partition_names", db, table, -1),
         "get_current_notificationEventId": b"\0",
     }
