@@ -14,7 +14,7 @@ from metatide.demo.store import Store
 from metatide.stack.database import make_engine
 from state.records import Change, OpenTransactions
 from state.records.actions import CommitTxn
-from tests.connectors.running import (
+from tests.connectors.connector_runs import (
     Log,
     assert_unbroken,
     changes,
@@ -22,7 +22,7 @@ from tests.connectors.running import (
     new_topic,
     read,
 )
-from tests.metatide.demo import runs
+from tests.metatide.demo import workload_runs
 
 
 @pytest.fixture(
@@ -36,11 +36,11 @@ def url(request: pytest.FixtureRequest) -> str:
 
 def test_a_log_is_published_whole_and_in_order(url: str, kafka_broker: str) -> None:
     store, topic = Store(url), new_topic(kafka_broker)
-    runs.write(store, 300, writers=2)
+    workload_runs.write(store, 300, writers=2)
     with connecting(SqlSource(store.engine), topic) as connector:
-        connector.until_position(len(runs.rows(store)))
-        runs.write(store, 300, writers=2)
-        last = len(runs.rows(store))
+        connector.until_position(len(workload_runs.rows(store)))
+        workload_runs.write(store, 300, writers=2)
+        last = len(workload_runs.rows(store))
         connector.until_position(last)
     messages = read(topic)
     assert assert_unbroken(messages, topic) == last
@@ -90,8 +90,8 @@ def test_what_is_open_is_told_to_every_shard(url: str, kafka_broker: str) -> Non
     (txn,) = sink.open_transactions(1, 1_800_000_000_000)
     sink.write([], [])
     sink.close()
-    runs.write(store, 50)
-    last = len(runs.rows(store))
+    workload_runs.write(store, 50)
+    last = len(workload_runs.rows(store))
     with connecting(SqlSource(store.engine), topic, Pace(transactions_s=0.1)) as connector:
         connector.until_position(last)
         connector.until(lambda: sum(_told(topic, txn, last)) == topic.shards)

@@ -26,7 +26,7 @@ from metatide.demo.pace import Pace
 from metatide.demo.store import Store
 from metatide.demo.workload import Style, Workload
 from state.records.actions import AnyAction
-from tests.connectors.running import (
+from tests.connectors.connector_runs import (
     Message,
     assert_unbroken,
     changes,

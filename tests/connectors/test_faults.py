@@ -20,7 +20,7 @@ from metatide.stack.database import make_engine
 from processors.fold import Fold
 from state.records import Change, Reset
 from state.records.actions import CommitTxn, Undecodable
-from tests.connectors.running import (
+from tests.connectors.connector_runs import (
     Log,
     Message,
     assert_unbroken,
@@ -30,7 +30,7 @@ from tests.connectors.running import (
     new_topic,
     read,
 )
-from tests.metatide.demo import runs
+from tests.metatide.demo import workload_runs
 
 QUICK = Pace(hole_ms=100, transactions_s=0.1)
 
@@ -282,10 +282,10 @@ def test_a_listener_that_is_not_transactional_is_said(
     new_database: Callable[[], str], topic: KafkaTopic, said: LogCapture
 ) -> None:
     store = Store(new_database())
-    runs.write(store, 20)
+    workload_runs.write(store, 20)
     txns = store.metadata.tables["TXNS"]
     with connecting(SqlSource(store.engine), topic, QUICK) as connector:
-        connector.until_position(len(runs.rows(store)))
+        connector.until_position(len(workload_runs.rows(store)))
         assert connector.value("faults_total", kind="listener") == 0
         row = {
             "TXN_ID": 9_000,

@@ -11,7 +11,7 @@ from hive.write_ids.text import parse_write_id_list
 from metatide.stack.database import make_engine
 from state.export import export
 from state.shard_reader import ShardReader
-from tests.connectors.running import assert_unbroken, connecting, fold, new_topic, read
+from tests.connectors.connector_runs import assert_unbroken, connecting, fold, new_topic, read
 from tests.metatide.cli.test_fold import COLD_KEYS, WITHOUT_EVENTS, stored, unordered
 from tests.support import hms_objects as objects
 from tests.support.hms_client import HmsClient

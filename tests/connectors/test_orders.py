@@ -21,7 +21,7 @@ from state.records.signals import (
     encode_signal,
     signal_key,
 )
-from tests.connectors.running import new_topic, read
+from tests.connectors.connector_runs import new_topic, read
 
 TABLE = TableName("hive", "db", "t")
 NUMBERS = st.integers(0, 2**63 - 1)

@@ -12,7 +12,7 @@ from metatide.stack.kafka import Kafka, KafkaProbe
 from metatide.stack.machine import LOOPBACK
 from metatide.stack.ports import Ports
 from metatide.topic import events_topic
-from tests.connectors.running import Log, assert_unbroken, connecting, read
+from tests.connectors.connector_runs import Log, assert_unbroken, connecting, read
 from tests.support.processes import open_folder, running
 
 USER, PASSWORD, STORE_PASSWORD = "me", "hush", "hush-hush"

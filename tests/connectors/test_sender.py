@@ -14,7 +14,7 @@ from connectors.settings import Pace
 from connectors.sql_source import SqlSource
 from hive.errors import PublishError
 from metatide.stack.database import make_engine
-from tests.connectors.running import Log, assert_unbroken, connecting, new_topic, read, until
+from tests.connectors.connector_runs import Log, assert_unbroken, connecting, new_topic, read, until
 from tests.support.kafka import MortalBroker, mortal_broker
 
 WAITING_MAX = 20

@@ -11,11 +11,11 @@ from thriftpy2.utils import deserialize
 
 from query_api.thrift.call import Call, Client
 from query_api.thrift.methods.dropped_methods import substitute
-from tests.differential import over_http
+from tests.differential import http_questions
 from tests.differential.names import Names
 from tests.differential.sequence import Sequence
 from tests.differential.steps import Question
-from tests.query_api.thrift.methods.comparing import comparable
+from tests.query_api.thrift.methods.comparison import comparable
 from tests.query_api.thrift.methods.corpus import UNORDERED
 from tests.query_api.thrift.methods.test_metastore import decoded
 from tests.query_api.thrift.methods.wire import RawClient, result, struct_of
@@ -104,7 +104,7 @@ class Comparison:
     def _ours(self, question: Question) -> Any:
         if question.path is not None:
             unordered = question.method in UNORDERED
-            return comparable(over_http.answer(self._http, question), unordered)
+            return comparable(http_questions.answer(self._http, question), unordered)
         answer = self._endpoint.call(question.method, question.given)
         return _value(question.method, answer)
 
@@ -115,7 +115,9 @@ class Comparison:
         else:
             answer = other.translated(self._metastore.call(other.method, other.arguments))
         value = _value(question.method, answer)
-        return value if question.path is None else over_http.of_metastore(question.method, value)
+        return (
+            value if question.path is None else http_questions.of_metastore(question.method, value)
+        )
 
 
 def _value(method: str, answer: bytes) -> Any:

@@ -10,14 +10,14 @@ from typing import Final, NamedTuple
 
 import httpx
 
-from tests.differential import over_http
+from tests.differential import http_questions
 from tests.differential.comparison import Comparison, Difference
 from tests.differential.contents import Contents, Place
-from tests.differential.doing import Doing
 from tests.differential.names import Names
 from tests.differential.questions import Known, Questions
 from tests.differential.schedule import Schedule
 from tests.differential.sequence import Sequence
+from tests.differential.step_runner import StepRunner
 from tests.differential.steps import AnyStep, Held, Step
 from tests.differential.world import Standing
 from tests.differential.writers import writing
@@ -60,7 +60,7 @@ class Run:
     def __init__(
         self,
         names: Names,
-        doing: Doing,
+        doing: StepRunner,
         comparison: Comparison,
         contents: Contents,
     ) -> None:
@@ -125,7 +125,7 @@ class Run:
                     yield difference
                     return
             if of is not None:
-                [question] = random.sample([*over_http.questions(of)], 1)
+                [question] = random.sample([*http_questions.questions(of)], 1)
                 difference = self.comparison.ask(question, quiet=quiet)
                 if difference is not None:
                     yield difference
@@ -154,7 +154,7 @@ def running(standing: Standing, counts: Counts) -> Iterator[Run]:
         # Writers that wait for the sequence hold no connection of this one.
         metastore = stack.enter_context(wire.connect(addresses[-1]))
         client = stack.enter_context(hms_client.connect(addresses[0]))
-        doing = Doing(writers, sequence)
+        doing = StepRunner(writers, sequence)
         http = stack.enter_context(
             httpx.Client(base_url=standing.http, timeout=60, trust_env=False)
         )

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from query_api.thrift.methods.method_table import methods
-from tests.differential.ending import assert_builds_agree, audit
+from tests.differential.final_checks import assert_builds_agree, audit
 from tests.differential.names import Names
 from tests.differential.questions import Questions
 from tests.differential.report import Report

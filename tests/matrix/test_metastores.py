@@ -17,7 +17,7 @@ from query_api.requirement import Consistency
 from tests.hive.reader import script
 from tests.hive.reader.answers import expected, read_state
 from tests.query_api.thrift.methods import caches, contents, wire
-from tests.query_api.thrift.methods.comparing import Comparison
+from tests.query_api.thrift.methods.comparison import Comparison
 from tests.query_api.thrift.methods.corpus import corpus, sample
 from tests.query_api.thrift.methods.test_method_table import DROPPED
 from tests.support import hms_state, matrix

@@ -15,6 +15,7 @@ from state.records.objects import (
     NameImage,
     fingerprint,
 )
+from tests.model.choices import Choices
 from tests.model.content import (
     Content,
     DatabaseRow,
@@ -26,10 +27,9 @@ from tests.model.content import (
     with_parameter,
 )
 from tests.model.metastore import DBS, TABLES, Metastore
-from tests.model.picks import Picks
 
 
-def writer(store: Metastore, picks: Picks, table: TableName, *, managed: bool) -> tuple[int, int]:
+def writer(store: Metastore, picks: Choices, table: TableName, *, managed: bool) -> tuple[int, int]:
     """An open transaction that has a write id of the table, and the id; zeros for none."""
     open_txns = [txn for txn in store.now.open if txn not in store.now.read_only]
     txn = picks.of([0, *open_txns]) if managed else 0
@@ -71,7 +71,7 @@ def save(
         store.note_write(name, table.row.id, txn)
 
 
-def create_table(store: Metastore, picks: Picks) -> None:
+def create_table(store: Metastore, picks: Choices) -> None:
     content = store.now.content
     free = [n for n in TABLES if n not in content.tables and database_of(n) in content.databases]
     if not free:
@@ -92,7 +92,7 @@ def create_table(store: Metastore, picks: Picks) -> None:
         store.note_write(name, row.id, txn)
 
 
-def drop_table(store: Metastore, picks: Picks) -> None:
+def drop_table(store: Metastore, picks: Choices) -> None:
     if store.now.content.tables:
         _drop_table(store, picks.of(list(store.now.content.tables)))
 
@@ -124,7 +124,7 @@ def without_constraints(tables: dict[TableName, Table], names: set[str]) -> dict
     }
 
 
-def rename_table(store: Metastore, picks: Picks) -> None:
+def rename_table(store: Metastore, picks: Choices) -> None:
     """Everything moves; what becomes of statistics is nowhere said."""
     content = store.now.content
     free = [n for n in TABLES if n not in content.tables and database_of(n) in content.databases]
@@ -152,7 +152,7 @@ def rename_table(store: Metastore, picks: Picks) -> None:
     )
 
 
-def alter_table(store: Metastore, picks: Picks) -> None:
+def alter_table(store: Metastore, picks: Choices) -> None:
     """By a writer that had read the table, or an earlier state of it."""
     name = _table(store, picks)
     if name is None:
@@ -190,7 +190,9 @@ def earlier_rows(store: Metastore, table: Table) -> list[TableRow]:
     return rows
 
 
-def _table_changes(store: Metastore, picks: Picks, write_id: int, read: TableRow) -> dict[str, Any]:
+def _table_changes(
+    store: Metastore, picks: Choices, write_id: int, read: TableRow
+) -> dict[str, Any]:
     number = store.number()
     changes: dict[str, Any] = picks.of(
         [
@@ -204,7 +206,7 @@ def _table_changes(store: Metastore, picks: Picks, write_id: int, read: TableRow
     return {**changes, "write_id": write_id} if write_id else changes
 
 
-def _rewritten(store: Metastore, picks: Picks, table: Table) -> Table:
+def _rewritten(store: Metastore, picks: Choices, table: Table) -> Table:
     """The columns changed: with CASCADE the partitions too, and statistics go."""
     if picks.below(2):
         partitions = {v: p._replace(columns=table.row.columns) for v, p in table.partitions.items()}
@@ -216,7 +218,7 @@ def _rewritten(store: Metastore, picks: Picks, table: Table) -> Table:
     return replace(table, statistics=kept, constraints=constraints)
 
 
-def alter_renamed(store: Metastore, picks: Picks) -> None:
+def alter_renamed(store: Metastore, picks: Choices) -> None:
     """By a writer that had read a table before it was renamed: its event has the old name."""
     name = _table(store, picks)
     if name is None or not _former_names(store, name):
@@ -259,7 +261,7 @@ def _former_names(store: Metastore, name: TableName) -> set[TableName]:
     }
 
 
-def create_database(store: Metastore, picks: Picks) -> None:
+def create_database(store: Metastore, picks: Choices) -> None:
     free = [db for db in DBS if db not in store.now.content.databases]
     if free:
         db = picks.of(free)
@@ -268,7 +270,7 @@ def create_database(store: Metastore, picks: Picks) -> None:
         _put_database(store, "create", db, row, (EVERYWHERE, action), (db, a.CreateNames(db)))
 
 
-def alter_database(store: Metastore, picks: Picks) -> None:
+def alter_database(store: Metastore, picks: Choices) -> None:
     """By a writer that had read it, or an earlier state of it."""
     if not store.now.content.databases:
         return
@@ -303,7 +305,7 @@ def _put_database(
     )
 
 
-def drop_database(store: Metastore, picks: Picks) -> None:
+def drop_database(store: Metastore, picks: Choices) -> None:
     """With an event for each thing that is in it, or with none."""
     if not store.now.content.databases:
         return
@@ -329,7 +331,7 @@ def drop_database(store: Metastore, picks: Picks) -> None:
     )
 
 
-def create_function(store: Metastore, picks: Picks) -> None:
+def create_function(store: Metastore, picks: Choices) -> None:
     content = store.now.content
     free = [
         (db, name)
@@ -348,7 +350,7 @@ def create_function(store: Metastore, picks: Picks) -> None:
     )
 
 
-def drop_function(store: Metastore, picks: Picks) -> None:
+def drop_function(store: Metastore, picks: Choices) -> None:
     if store.now.content.functions:
         _drop_function(store, *picks.of(list(store.now.content.functions)))
 
@@ -362,7 +364,7 @@ def _drop_function(store: Metastore, db: DatabaseName, name: str) -> None:
     )
 
 
-def unreadable(store: Metastore, picks: Picks) -> None:
+def unreadable(store: Metastore, picks: Choices) -> None:
     """An event of which a connector can make nothing: something happened, who knows what."""
     name = _table(store, picks)
     if name is None:
@@ -381,7 +383,7 @@ def unreadable(store: Metastore, picks: Picks) -> None:
     )
 
 
-def _table(store: Metastore, picks: Picks) -> TableName | None:
+def _table(store: Metastore, picks: Choices) -> TableName | None:
     tables = list(store.now.content.tables)
     return picks.of(tables) if tables else None
 

@@ -11,6 +11,7 @@ from hive.names import TableName
 from state.records import actions as a
 from state.records.objects import ColumnStatisticsImage, ConstraintKind, fingerprint
 from tests.model.changes import earlier_rows, save, without_constraints, writer
+from tests.model.choices import Choices
 from tests.model.content import (
     ConstraintKey,
     Parameters,
@@ -26,14 +27,13 @@ from tests.model.content import (
     with_parameter,
 )
 from tests.model.metastore import TABLES, Metastore
-from tests.model.picks import Picks
 
 VALUES: tuple[Values, ...] = (("1", "x"), ("1", "y"), ("2", "x"))
 ENGINES = ("hive", "impala")
 COLUMNS = ("c", "d")
 
 
-def add_partitions(store: Metastore, picks: Picks) -> None:
+def add_partitions(store: Metastore, picks: Choices) -> None:
     table = _table(store, picks, partitioned=True)
     free = [values for values in VALUES if table and values not in table.partitions]
     if table is None or not free:
@@ -54,7 +54,7 @@ def add_partitions(store: Metastore, picks: Picks) -> None:
     save(store, txn, f"add {_texts(rows)} to", changed, action)
 
 
-def alter_partitions(store: Metastore, picks: Picks) -> None:
+def alter_partitions(store: Metastore, picks: Choices) -> None:
     """Several at once, without a word on what the writer had read: the rows, or an earlier state
     of them, but none from before the last writer that held them, as this one does."""
     table = _table(store, picks, partitioned=True)
@@ -82,7 +82,7 @@ def alter_partitions(store: Metastore, picks: Picks) -> None:
     save(store, txn, text, replace(table, partitions=partitions), action)
 
 
-def alter_partition(store: Metastore, picks: Picks) -> None:
+def alter_partition(store: Metastore, picks: Choices) -> None:
     """By a writer that had read it, or an earlier state of it; perhaps to other values."""
     table = _table(store, picks, partitioned=True)
     if table is None or not table.partitions:
@@ -110,7 +110,7 @@ def alter_partition(store: Metastore, picks: Picks) -> None:
     save(store, txn, text, replace(table, partitions=partitions, statistics=statistics), action)
 
 
-def _altered(store: Metastore, picks: Picks, row: PartitionRow, write_id: int) -> PartitionRow:
+def _altered(store: Metastore, picks: Choices, row: PartitionRow, write_id: int) -> PartitionRow:
     number = store.number()
     altered = picks.of(
         [
@@ -142,7 +142,7 @@ def _earlier(store: Metastore, table: Table, values: Values) -> list[PartitionRo
     return rows
 
 
-def drop_partitions(store: Metastore, picks: Picks) -> None:
+def drop_partitions(store: Metastore, picks: Choices) -> None:
     """The event never carries a write id."""
     table = _table(store, picks, partitioned=True)
     if table is None or not table.partitions:
@@ -155,7 +155,7 @@ def drop_partitions(store: Metastore, picks: Picks) -> None:
     save(store, txn, f"drop {_texts(dropped)} of", changed, action)
 
 
-def update_statistics(store: Metastore, picks: Picks) -> None:
+def update_statistics(store: Metastore, picks: Choices) -> None:
     """Of a table or of a partition, for one engine; the parameters change, too."""
     table = _table(store, picks)
     if table is None:
@@ -183,7 +183,7 @@ Columns = tuple[ColumnStatisticsImage, ...]
 
 def _of_table(
     store: Metastore,
-    picks: Picks,
+    picks: Choices,
     table: Table,
     columns: Columns,
     names: list[str],
@@ -214,7 +214,7 @@ def _of_table(
 
 def _of_partition(
     store: Metastore,
-    picks: Picks,
+    picks: Choices,
     table: Table,
     values: Values,
     columns: Columns,
@@ -255,7 +255,7 @@ def _accurate(parameters: Parameters, columns: list[str]) -> Parameters:
     return tuple(sorted({**dict(parameters), accuracy.NAME: text}.items()))
 
 
-def delete_statistics(store: Metastore, picks: Picks) -> None:
+def delete_statistics(store: Metastore, picks: Choices) -> None:
     """The event doesn't say those of which engine."""
     table = _table(store, picks)
     if table is None:
@@ -271,7 +271,7 @@ def delete_statistics(store: Metastore, picks: Picks) -> None:
     save(store, 0, "delete statistics of", replace(table, statistics=kept), action)
 
 
-def add_constraint(store: Metastore, picks: Picks) -> None:
+def add_constraint(store: Metastore, picks: Choices) -> None:
     table = _table(store, picks)
     if table is None:
         return
@@ -285,7 +285,7 @@ def add_constraint(store: Metastore, picks: Picks) -> None:
     save(store, 0, f"add constraint {key.name} to", changed, action)
 
 
-def drop_constraint(store: Metastore, picks: Picks) -> None:
+def drop_constraint(store: Metastore, picks: Choices) -> None:
     table = _table(store, picks)
     if table is None or not table.constraints:
         return
@@ -298,11 +298,11 @@ def drop_constraint(store: Metastore, picks: Picks) -> None:
     )
 
 
-def begin(store: Metastore, picks: Picks) -> None:
+def begin(store: Metastore, picks: Choices) -> None:
     store.begin(read_only=picks.below(4) == 3)
 
 
-def allocate(store: Metastore, picks: Picks) -> None:
+def allocate(store: Metastore, picks: Choices) -> None:
     """For transactions that have no id of the table yet; the table may come later."""
     table = picks.of(list(store.now.content.tables) or TABLES)
     held = store.now.ids.get(table, {})
@@ -310,7 +310,7 @@ def allocate(store: Metastore, picks: Picks) -> None:
     store.allocate(table, picks.some(free) if free else [store.begin()])
 
 
-def allocate_again(store: Metastore, picks: Picks) -> None:
+def allocate_again(store: Metastore, picks: Choices) -> None:
     """A statement is compiled again before it wrote: its transaction gets another id."""
     wrote = {(write.life, write.txn) for write in store.history.writes}
     candidates = [
@@ -324,7 +324,7 @@ def allocate_again(store: Metastore, picks: Picks) -> None:
         store.allocate(table, [txn])
 
 
-def end(store: Metastore, picks: Picks) -> None:
+def end(store: Metastore, picks: Choices) -> None:
     if not store.now.open:
         return
     txn = picks.of(store.now.open)
@@ -335,11 +335,11 @@ def end(store: Metastore, picks: Picks) -> None:
         store.abort(txn, silently=how == 5)
 
 
-def purge(store: Metastore, picks: Picks) -> None:
+def purge(store: Metastore, picks: Choices) -> None:
     store.purge()
 
 
-def restart_ids(store: Metastore, picks: Picks) -> None:
+def restart_ids(store: Metastore, picks: Choices) -> None:
     """A drop of the table was rolled back, but had cleared its write ids."""
     known = [table for table in store.now.next_ids if table in store.now.content.tables]
     if known:
@@ -348,7 +348,7 @@ def restart_ids(store: Metastore, picks: Picks) -> None:
         store.history.restarts.append(len(store.history.moments) - 1)
 
 
-def _table(store: Metastore, picks: Picks, *, partitioned: bool = False) -> Table | None:
+def _table(store: Metastore, picks: Choices, *, partitioned: bool = False) -> Table | None:
     tables: dict[TableName, Table] = store.now.content.tables
     found = [table for table in tables.values() if table.row.partitioned or not partitioned]
     return picks.of(found) if found else None

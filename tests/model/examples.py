@@ -4,7 +4,7 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-from tests.model.picks import NUMBERS
+from tests.model.choices import NUMBERS
 from tests.model.world import STEPS, Step
 
 WEIGHTS: Final = {

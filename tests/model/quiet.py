@@ -8,7 +8,7 @@ from state.shard_reader import ShardReader
 from tests.model import serving
 from tests.model.loads import NOWHERE, ids_scope, names_scope, table_scope
 from tests.model.metastore import DBS
-from tests.model.serving import Asked, ByWriteIds
+from tests.model.serving import ByWriteIds, ReadRequest
 from tests.model.topic import SHARDS
 from tests.model.world import Shard, World
 
@@ -129,7 +129,7 @@ def check_all_is_served(world: World) -> None:
         # a list without committed ids short: an id that was given up lies beyond its end then.
         cut_short = ids.hwm < now.next_ids.get(name, 1) - 1
         if not world.store.history.restarts and not cut_short:
-            all_asked.append(Asked(write_ids=ByWriteIds(ids, table.row.id)))
+            all_asked.append(ReadRequest(write_ids=ByWriteIds(ids, table.row.id)))
         for asked in all_asked:
             for rule in (serving.table, serving.statistics):
                 refused = rule(reader, name, asked)
@@ -140,5 +140,5 @@ def check_all_is_served(world: World) -> None:
         assert serving.databases(shard.reader, "hive", _everything(shard.reader)) is None
 
 
-def _everything(reader: ShardReader) -> Asked:
-    return Asked(at_least=serving.position(reader))
+def _everything(reader: ShardReader) -> ReadRequest:
+    return ReadRequest(at_least=serving.position(reader))

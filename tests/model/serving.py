@@ -35,7 +35,7 @@ class Refusal(StrEnum):
 Reason = Cold | Refusal
 
 
-class Position(NamedTuple):
+class HistoryPosition(NamedTuple):
     """How far a history of the metastore is told; epochs count first."""
 
     epoch: int
@@ -50,22 +50,22 @@ class ByWriteIds(NamedTuple):
     accept_newer: bool = False
 
 
-class Asked(NamedTuple):
+class ReadRequest(NamedTuple):
     """What a reader needs; all that is given must hold. Without anything: what is there."""
 
-    at_least: Position | None = None
+    at_least: HistoryPosition | None = None
     write_ids: ByWriteIds | None = None
 
 
-ANY = Asked()
+ANY = ReadRequest()
 
 
-def position(reader: ShardReader) -> Position:
+def position(reader: ShardReader) -> HistoryPosition:
     """What an answer of this view reflects."""
-    return Position(reader.head.epoch, reader.head.applied)
+    return HistoryPosition(reader.head.epoch, reader.head.applied)
 
 
-def table(reader: ShardReader, name: TableName, asked: Asked) -> Reason | None:
+def table(reader: ShardReader, name: TableName, asked: ReadRequest) -> Reason | None:
     """For all of a table but its statistics, for lists, and for what isn't there."""
     state = reader.state(name)
     if state is None:
@@ -74,7 +74,7 @@ def table(reader: ShardReader, name: TableName, asked: Asked) -> Reason | None:
     return _refusal(reader, asked) or cold or _writes(reader, name, asked)
 
 
-def statistics(reader: ShardReader, name: TableName, asked: Asked) -> Reason | None:
+def statistics(reader: ShardReader, name: TableName, asked: ReadRequest) -> Reason | None:
     """For the column statistics of a table and of its partitions."""
     state = reader.state(name)
     if state is None:
@@ -83,7 +83,7 @@ def statistics(reader: ShardReader, name: TableName, asked: Asked) -> Reason | N
     return _refusal(reader, asked) or cold or _writes(reader, name, asked)
 
 
-def entry(reader: ShardReader, name: TableName, event: int, asked: Asked) -> Reason | None:
+def entry(reader: ShardReader, name: TableName, event: int, asked: ReadRequest) -> Reason | None:
     """For a table's row or one partition as of this event: it may be known where others aren't."""
     state = reader.state(name)
     if state is None:
@@ -94,17 +94,17 @@ def entry(reader: ShardReader, name: TableName, event: int, asked: Asked) -> Rea
     return table(reader, name, asked)
 
 
-def names(reader: ShardReader, db: DatabaseName, asked: Asked) -> Reason | None:
+def names(reader: ShardReader, db: DatabaseName, asked: ReadRequest) -> Reason | None:
     """For a database's tables, those that don't exist included, and its functions."""
     return _refusal(reader, asked) or _cold(reader, reader.names_loads(db))
 
 
-def databases(reader: ShardReader, catalog: str, asked: Asked) -> Reason | None:
+def databases(reader: ShardReader, catalog: str, asked: ReadRequest) -> Reason | None:
     """For a catalog's databases."""
     return _refusal(reader, asked) or _cold(reader, reader.databases_loads(catalog))
 
 
-def _refusal(reader: ShardReader, asked: Asked) -> Refusal | None:
+def _refusal(reader: ShardReader, asked: ReadRequest) -> Refusal | None:
     if reader.head.paused:
         return Refusal.PAUSED
     if asked.at_least is not None and position(reader) < asked.at_least:
@@ -118,7 +118,7 @@ def _cold(reader: ShardReader, loads: Loads | None) -> Cold | None:
     return loads.cold(reader.head.applied, reader.head.floor)
 
 
-def _writes(reader: ShardReader, name: TableName, asked: Asked) -> Refusal | None:
+def _writes(reader: ShardReader, name: TableName, asked: ReadRequest) -> Refusal | None:
     """Whether our state of the table holds the writes of the reader's list, and no others."""
     if asked.write_ids is None:
         return None

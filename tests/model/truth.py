@@ -19,7 +19,7 @@ from tests.model.content import (
     statistics_image,
 )
 from tests.model.metastore import DBS, TABLES, History, Moment
-from tests.model.serving import Asked, ByWriteIds
+from tests.model.serving import ByWriteIds, ReadRequest
 from tests.model.topic import SHARDS
 from tests.model.world import World
 
@@ -34,7 +34,7 @@ class Truth:
         reader = world.shards[shard].reader
         history = world.history(reader.head.epoch)
         content = history.first[reader.head.applied].content
-        asked = Asked(at_least=serving.position(reader))
+        asked = ReadRequest(at_least=serving.position(reader))
         for name in TABLES:
             if table_shard(name, SHARDS) == shard and reader.state(name) is not None:
                 self._check_table(reader, content.tables.get(name), name, asked)
@@ -55,7 +55,7 @@ class Truth:
             assert {name: entry.data for name, entry in reader.databases("hive")} == truth
 
     def _check_table(
-        self, reader: ShardReader, truth: Table | None, name: TableName, asked: Asked
+        self, reader: ShardReader, truth: Table | None, name: TableName, asked: ReadRequest
     ) -> None:
         row = reader.table(name)
         if row is not None and serving.entry(reader, name, row.event, asked) is None:
@@ -89,7 +89,7 @@ class Truth:
             for reader_txn in (None, *moment.open[:1]):
                 ids = moment.valid_ids(name, reader_txn)
                 for newer in (False, True):
-                    asked = Asked(write_ids=ByWriteIds(ids, table.row.id, newer))
+                    asked = ReadRequest(write_ids=ByWriteIds(ids, table.row.id, newer))
                     if serving.table(reader, name, asked) is None:
                         self.served["newer write ids" if newer else "write ids"] += 1
                         check_writes(world, reader, history, moment, name, asked.write_ids)

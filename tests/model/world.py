@@ -23,10 +23,10 @@ from state.records import (
 from state.records.routing import table_shard
 from state.shard_reader import ShardReader
 from state.store import MemoryStore, Position
-from tests.model import changes, details, show
+from tests.model import changes, details, record_lines
+from tests.model.choices import Choices
 from tests.model.loads import Load, places, reread, table_scope
 from tests.model.metastore import TABLES, History, Metastore
-from tests.model.picks import Picks
 from tests.model.topic import SHARDS, Publisher, Topic
 
 PUBLISHERS: Final = 3
@@ -96,7 +96,7 @@ class World:
         """What goes wrong carries the whole story with it."""
         try:
             for name, numbers in steps:
-                STEPS[name](self, Picks(numbers))
+                STEPS[name](self, Choices(numbers))
         except Exception as error:
             error.add_note("\n".join(self.store.story))
             raise
@@ -106,7 +106,7 @@ class World:
         return self.store.histories[self.topic.histories[epoch]]
 
     def _deliver(self, shard: int, record: AnyRecord) -> None:
-        self.store.story.append(f"    shard {shard} ← {show.record(record)}")
+        self.store.story.append(f"    shard {shard} ← {record_lines.record(record)}")
         self.shards[shard].fold(record)
         self._check(self, shard)
 
@@ -119,20 +119,20 @@ class World:
         """Whether the newest epoch is of the database that is there now."""
         return self.topic.histories[-1] == self.store.epoch
 
-    def publish(self, picks: Picks) -> None:
+    def publish(self, picks: Choices) -> None:
         publisher = picks.of(self.publishers)
         count = picks.of([1, 2, 4, 100])
         killed = picks.below(8) == 7
         records_max = picks.below(4) if killed else 1000
         publisher.publish(count, blind=picks.below(8) == 7, records_max=records_max)
 
-    def resume(self, picks: Picks) -> None:
+    def resume(self, picks: Choices) -> None:
         picks.of(self.publishers).resume()
 
-    def progress(self, picks: Picks) -> None:
+    def progress(self, picks: Choices) -> None:
         picks.of(self.publishers).progress()
 
-    def begin_load(self, picks: Picks) -> Load | None:
+    def begin_load(self, picks: Choices) -> Load | None:
         """Often of a table that is there."""
         if not self._up_to_date:
             return None
@@ -147,7 +147,7 @@ class World:
     def new_load(self, shard: int, scope: Scope) -> Load:
         return Load(f"L{self.number()}", self.topic.epoch, self.store.epoch, shard, scope)
 
-    def load(self, picks: Picks) -> None:
+    def load(self, picks: Choices) -> None:
         """A whole load, from one moment."""
         load = self.begin_load(picks)
         if load is not None:
@@ -160,7 +160,7 @@ class World:
             load.send(self.topic, number)
         load.end(self.topic)
 
-    def go_on_load(self, picks: Picks) -> None:
+    def go_on_load(self, picks: Choices) -> None:
         """One that has begun reads more, or sends what it has, or ends, or is given up."""
         self.loads = [load for load in self.loads if load.history == self.store.epoch]
         if not self.loads:
@@ -181,7 +181,7 @@ class World:
             if picks.below(8) < 7:
                 load.end(self.topic)
 
-    def read_again(self, picks: Picks) -> None:
+    def read_again(self, picks: Choices) -> None:
         """A connector reads what a shard's fold has asked for; it publishes that later."""
         shard = picks.below(SHARDS)
         asked = self.shards[shard].doubtful()
@@ -190,7 +190,7 @@ class World:
             record = reread(self.store.now, self.topic.epoch, name, picks.some(objects))
             self._read_again.append((shard, record))
 
-    def tell_again(self, picks: Picks) -> None:
+    def tell_again(self, picks: Choices) -> None:
         if not self._read_again:
             self.read_again(picks)
         if self._read_again:
@@ -202,13 +202,13 @@ class World:
         objects = dict(self.shards[shard].doubtful()).get(name, ())
         self.topic.send(shard, reread(self.store.now, self.topic.epoch, name, objects))
 
-    def see_open(self, picks: Picks) -> None:
+    def see_open(self, picks: Choices) -> None:
         """A connector reads which transactions are open; it publishes that when it comes to it."""
         if self._up_to_date:
             now = self.store.now
             self._seen_open.append(OpenTransactions(self.topic.epoch, now.event, tuple(now.open)))
 
-    def tell_open(self, picks: Picks) -> None:
+    def tell_open(self, picks: Choices) -> None:
         if not self._seen_open:
             self.see_open(picks)
         if self._seen_open:
@@ -216,49 +216,49 @@ class World:
             for shard in range(SHARDS):
                 self.topic.send(shard, record)
 
-    def repeat(self, picks: Picks) -> None:
+    def repeat(self, picks: Choices) -> None:
         """An old record of events comes again."""
         shard = picks.below(SHARDS)
         old = [r for r in self.topic.shards[shard][-20:] if type(r).__name__ == "Change"]
         if old:
             self.topic.send(shard, picks.of(old))
 
-    def reset_table(self, picks: Picks) -> None:
+    def reset_table(self, picks: Choices) -> None:
         if self._up_to_date:
             table = picks.of(TABLES)
             record = ResetTable(self.topic.epoch, self.store.now.event, table)
             self.topic.send(table_shard(table, SHARDS), record)
 
-    def set_lists(self, picks: Picks) -> None:
+    def set_lists(self, picks: Choices) -> None:
         black = picks.of([(), ("a.s",), ("b.*",)])
         white = picks.of([(), (), ("a.*",)])
         record = SetLists(self.topic.epoch, self.number(), white, black)
         for shard in range(SHARDS):
             self.topic.send(shard, record)
 
-    def pause(self, picks: Picks) -> None:
+    def pause(self, picks: Choices) -> None:
         record = Pause(self.topic.epoch, self.number(), picks.of([False, True]))
         for shard in range(SHARDS):
             self.topic.send(shard, record)
 
-    def clean_log(self, picks: Picks) -> None:
+    def clean_log(self, picks: Choices) -> None:
         """The cleaner deletes the oldest events, read or not."""
         kept = picks.of([0, 1, 5])
         newest = max(self.store.retained_from, self.store.now.event + 1 - kept)
         self.store.retained_from = newest
 
-    def restore(self, picks: Picks) -> None:
+    def restore(self, picks: Choices) -> None:
         """The database is put back to an earlier event."""
         history = self.store.history
         lost = picks.of([0, 1, 2, 5, 10])
         self.store.restore(max(history.base, self.store.now.event - lost))
 
 
-def _in_store(change: Callable[[Metastore, Picks], None]) -> Callable[[World, Picks], None]:
+def _in_store(change: Callable[[Metastore, Choices], None]) -> Callable[[World, Choices], None]:
     return lambda world, picks: change(world.store, picks)
 
 
-STEPS: Final[dict[str, Callable[[World, Picks], object]]] = {
+STEPS: Final[dict[str, Callable[[World, Choices], object]]] = {
     "publish": World.publish,
     "progress": World.progress,
     "resume": World.resume,

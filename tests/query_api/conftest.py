@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.query_api.folded import World, world
+from tests.query_api.folded_world import World, world
 
 DATABASES = ["new_database", pytest.param("new_mariadb_database", marks=pytest.mark.mariadb)]
 

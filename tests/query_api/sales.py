@@ -21,7 +21,7 @@ from metatide.demo.options import Release
 from metatide.demo.rows import insert_partitions
 from metatide.demo.store import Store
 from metatide.demo.structs import CATALOG, OWNER, USER
-from tests.query_api.folded import World, folded
+from tests.query_api.folded_world import World, folded
 
 ORDERS = TableName(CATALOG, "sales", "orders")
 FUNCTION = "to_euro"

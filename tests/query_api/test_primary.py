@@ -11,7 +11,7 @@ from query_api.database import Primary
 from query_api.http import create_app
 from query_api.resolver.shard_facts import look
 from query_api.targets import Target, TargetKind
-from tests.query_api.folded import World, world
+from tests.query_api.folded_world import World, world
 from tests.query_api.http.read_client import grounds
 from tests.query_api.shards import MemoryShards
 

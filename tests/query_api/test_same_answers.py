@@ -37,7 +37,7 @@ from query_api.shards import Views
 from query_api.targets import Target
 from state.records.objects import DatabaseName
 from state.shard_reader import ShardReader
-from tests.query_api.folded import World
+from tests.query_api.folded_world import World
 
 
 class Both:

@@ -30,8 +30,8 @@ from query_api.shards import Moment, Views
 from query_api.targets import Target, TargetKind
 from state.records import Change, Pause
 from state.records.actions import DropDatabase
-from tests.metatide.demo import runs
-from tests.query_api.folded import World
+from tests.metatide.demo import workload_runs
+from tests.query_api.folded_world import World
 from tests.query_api.http.read_client import Nowhere
 from tests.query_api.shards import (
     ORDERS,
@@ -54,7 +54,7 @@ def test_as_long_as_a_moment_is_renewed_the_answer_is_what_would_be_answered_now
 ) -> None:
     rows = [
         row_from_mapping({str(name): value for name, value in row._mapping.items()})
-        for row in runs.rows(small_world.store)
+        for row in workload_runs.rows(small_world.store)
     ]
     reads, random = reads_of(small_world), Random(1)
     source = MemoryShards(MemoryShard(), MemoryShard())

@@ -11,7 +11,7 @@ from state.records.objects import NameImage
 SCOPE = Scope(ScopeKind.TABLE, table_name(None, "d", "t"))
 
 
-class Kept:
+class RecordList:
     shards = 1
 
     def __init__(self) -> None:
@@ -26,7 +26,7 @@ class Kept:
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=6))
 def test_places_fill_up_to_one_row_of_numbers(chunks: list[int]) -> None:
-    sink = Kept()
+    sink = RecordList()
     for place, count in enumerate(chunks):
         part = Load(sink, 0, "load", SCOPE, place, len(chunks))
         part.read_at(3)

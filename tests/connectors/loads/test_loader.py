@@ -25,9 +25,9 @@ from metatide.demo.workload import Style, Workload
 from metatide.stack.database import make_engine
 from state.records import LoadBegin, LoadEnd, LoadRows, Scope, ScopeKind
 from state.records.signals import Ask, encode_signal, signal_key, signals_topic
+from tests.connectors.connector_runs import read
 from tests.connectors.loads.load_topic import Topic as Folded
 from tests.connectors.loads.load_topic import contents
-from tests.connectors.running import read
 
 SHARDS = 3
 PATIENCE_S = 60

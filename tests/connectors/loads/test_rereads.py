@@ -28,8 +28,8 @@ from state.records import Scope, ScopeKind
 from state.records.routing import table_shard
 from state.shard_reader import ShardReader
 from state.tables import TableState
-from tests.connectors.running import new_topic
-from tests.processors.worker.inside import until, working
+from tests.connectors.connector_runs import new_topic
+from tests.processors.worker.in_process import until, working
 from tests.support import hms_objects as objects
 from tests.support.hms_client import HmsClient
 from tests.support.metastore import Instances

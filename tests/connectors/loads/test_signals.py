@@ -22,9 +22,9 @@ from processors.worker import Worker
 from state.records import Scope, ScopeKind
 from state.records.routing import table_shard
 from state.shard_reader import ShardReader
+from tests.connectors.connector_runs import new_topic
 from tests.connectors.loads.test_loader import scopes
-from tests.connectors.running import new_topic
-from tests.processors.worker.inside import until, working
+from tests.processors.worker.in_process import until, working
 
 SHARDS = 2
 

@@ -22,7 +22,7 @@ class Named(NamedTuple):
         return repr(tuple(self))
 
 
-class Kind(NamedTuple):
+class ConstraintForm(NamedTuple):
     """How the interface calls one."""
 
     field: str
@@ -86,34 +86,34 @@ def _foreign(names: Names, place: Place, one: Named) -> Any:
 
 # In the order in which create_table_with_constraints takes them.
 of_kind = {
-    "primary": Kind(
+    "primary": ConstraintForm(
         "primaryKeys", "add_primary_key", "AddPrimaryKeyRequest", "primaryKeyCols", _primary
     ),
-    "foreign": Kind(
+    "foreign": ConstraintForm(
         "foreignKeys", "add_foreign_key", "AddForeignKeyRequest", "foreignKeyCols", _foreign
     ),
-    "unique": Kind(
+    "unique": ConstraintForm(
         "uniqueConstraints",
         "add_unique_constraint",
         "AddUniqueConstraintRequest",
         "uniqueConstraintCols",
         _unique,
     ),
-    "not_null": Kind(
+    "not_null": ConstraintForm(
         "notNullConstraints",
         "add_not_null_constraint",
         "AddNotNullConstraintRequest",
         "notNullConstraintCols",
         _not_null,
     ),
-    "default": Kind(
+    "default": ConstraintForm(
         "defaultConstraints",
         "add_default_constraint",
         "AddDefaultConstraintRequest",
         "defaultConstraintCols",
         _default,
     ),
-    "check": Kind(
+    "check": ConstraintForm(
         "checkConstraints",
         "add_check_constraint",
         "AddCheckConstraintRequest",

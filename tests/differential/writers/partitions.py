@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tests.differential.writers.base import Base
-from tests.differential.writers.changing import Change, change
+from tests.differential.writers.struct_changes import Change, change
 
 Values = Sequence[str]
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tests.differential.writers.base import Base
-from tests.differential.writers.changing import Change, change
 from tests.differential.writers.statistics import Figure, figures
+from tests.differential.writers.struct_changes import Change, change
 
 
 class Transactions(Base):

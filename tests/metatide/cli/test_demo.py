@@ -7,8 +7,8 @@ from click.testing import CliRunner
 
 from metatide.cli import root
 from metatide.demo.store import Store
-from tests.metatide.demo import runs
-from tests.metatide.demo.kept import Kept
+from tests.metatide.demo import workload_runs
+from tests.metatide.demo.row_model import RowModel
 
 
 def demo(url: str, *arguments: str) -> list[dict[str, float]]:
@@ -23,20 +23,20 @@ def test_a_run_shows_its_rate_as_json_lines_and_ends(new_database: Callable[[], 
     size = ("--tables", "10", "--partitions", "20")
     lines = demo(url, "run", *size, "--events", "50", "--writers", "2")
     assert lines[-1].keys() == {"seconds", "events", "events_per_s", "events_per_s_mean"}
-    assert lines[-1]["events"] == len(runs.rows(Store(url))) > 50
+    assert lines[-1]["events"] == len(workload_runs.rows(Store(url))) > 50
 
 
 def test_a_fill_counts_partitions(new_database: Callable[[], str]) -> None:
     url = new_database()
     lines = demo(url, "fill", "--tables", "10", "--partitions", "70")
     assert lines[-1]["partitions"] == 70
-    assert len(Kept(Store(url)).tables) == 10
+    assert len(RowModel(Store(url)).tables) == 10
 
 
 def test_a_log_is_as_long_as_was_asked_for(new_database: Callable[[], str]) -> None:
     url = new_database()
     demo(url, "log", "--events", "300", "--hive-version", "4.0")
-    assert 300 <= len(runs.rows(Store(url))) < 350
+    assert 300 <= len(workload_runs.rows(Store(url))) < 350
 
 
 def test_without_a_database_it_says_where_one_comes_from(tmp_path: object) -> None:

@@ -23,13 +23,13 @@ from query_api.http import Settings
 from query_api.http.access import read_tokens
 from query_api.reads import ListFunctions, ListTables, Read, Slice
 from tests.metatide.client.serving import serving, serving_app
-from tests.metatide.client.test_client import DAYS, Told, warm
+from tests.metatide.client.test_client import DAYS, WriteIdDatabase, warm
 from tests.support.terminal import on_a_terminal
 
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with serving(warm(), Told()) as at:
+    with serving(warm(), WriteIdDatabase()) as at:
         yield at
 
 
@@ -119,7 +119,7 @@ def test_errors_are_one_line(
         get(url, *arguments)
 
 
-class Empty(Told):
+class Empty(WriteIdDatabase):
     """A database in whose databases nothing is."""
 
     async def answer(self, read: Read[Any]) -> FromDatabase[Any]:
@@ -160,7 +160,7 @@ def test_who_lacks_a_token_is_told_where_to_put_it(
 ) -> None:
     path = tmp_path / "tokens"
     path.write_text(f"read {sha256(b'known').hexdigest()}\n")
-    with serving(warm(), Told(), Settings(tokens=read_tokens(path))) as url:
+    with serving(warm(), WriteIdDatabase(), Settings(tokens=read_tokens(path))) as url:
         with pytest.raises(InputError, match="wants a token: set METATIDE_CLIENT_TOKEN"):
             get(url, "event")
         monkeypatch.setenv("METATIDE_CLIENT_TOKEN", "other")

@@ -16,7 +16,7 @@ from metatide.demo.options import Size
 from metatide.demo.store import Store
 from metatide.demo.workload import Style, Workload
 from state.records import LoadEnd, ScopeKind
-from tests.connectors.running import read
+from tests.connectors.connector_runs import read
 
 
 @pytest.fixture

@@ -21,8 +21,8 @@ from metatide.demo.store import Store
 from processors.topic_client import TopicClient
 from state.image.manifest import Manifest, encode
 from state.store import Position
-from tests.connectors.running import connecting, new_topic, until
-from tests.metatide.demo import runs
+from tests.connectors.connector_runs import connecting, new_topic, until
+from tests.metatide.demo import workload_runs
 from tests.support.processes import die_with_parent
 
 
@@ -59,8 +59,8 @@ def test_a_topic_that_is_not_there_is_said(kafka_broker: str) -> None:
 
 def test_events_are_shown(new_database: Callable[[], str], kafka_broker: str) -> None:
     store, events = Store(new_database()), new_topic(kafka_broker, 1)
-    runs.write(store, 400)
-    last = len(runs.rows(store))
+    workload_runs.write(store, 400)
+    last = len(workload_runs.rows(store))
     with connecting(SqlSource(store.engine), events) as connector:
         connector.until_position(last)
     lines = invoke(events, "events", "--from", str(last)).stdout.splitlines()
@@ -110,7 +110,7 @@ def test_the_connector_tells_how_it_does(
     new_database: Callable[[], str], kafka_broker: str, tmp_path: Path
 ) -> None:
     url, events = new_database(), new_topic(kafka_broker, 2)
-    runs.write(Store(url), 20)
+    workload_runs.write(Store(url), 20)
     environment = {
         **os.environ,
         "METATIDE_DATABASE_URL": url,

@@ -94,7 +94,7 @@ def warm() -> MemoryShards:
     )
 
 
-class Told(Nowhere):
+class WriteIdDatabase(Nowhere):
     """A database that tells write ids and the current event."""
 
     def __init__(self) -> None:
@@ -116,7 +116,7 @@ class Told(Nowhere):
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with serving(warm(), Told()) as at:
+    with serving(warm(), WriteIdDatabase()) as at:
         yield at
 
 

@@ -7,8 +7,8 @@ from sqlalchemy import select
 from hive.write_ids.lists import WriteIdList
 from metatide.demo.client_view import ClientView, client_view
 from metatide.demo.store import Store
-from tests.metatide.demo import runs
-from tests.metatide.demo.told import Told
+from tests.metatide.demo import workload_runs
+from tests.metatide.demo.event_model import EventModel
 
 
 def view(store: Store, database: str, table: str, txn_id: int | None = None) -> ClientView:
@@ -21,8 +21,8 @@ def committed(ids: WriteIdList, up_to: int) -> set[int]:
 
 def test_a_client_sees_the_write_ids_that_were_committed(new_database: Callable[[], str]) -> None:
     store = Store(new_database())
-    runs.write(store, 2_500)
-    told = Told(runs.log(store))
+    workload_runs.write(store, 2_500)
+    told = EventModel(workload_runs.log(store))
     seen = 0
     for (database, name), ids in told.write_ids.items():
         found = view(store, database, name)
@@ -38,8 +38,8 @@ def test_a_transaction_sees_its_own_writes_and_none_that_began_later(
     new_database: Callable[[], str],
 ) -> None:
     store = Store(new_database())
-    runs.write(store, 2_500)
-    told = Told(runs.log(store))
+    workload_runs.write(store, 2_500)
+    told = EventModel(workload_runs.log(store))
     checked = 0
     for (database, name), ids in told.write_ids.items():
         for txn, write_id in ids.items():

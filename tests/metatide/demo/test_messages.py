@@ -13,7 +13,7 @@ import pytest
 from hive.events.envelope import GZIP, PLAIN, open_message
 from metatide.demo.options import Release
 from metatide.demo.store import Store
-from tests.metatide.demo import runs
+from tests.metatide.demo import workload_runs
 
 REAL = Path(__file__).parents[2] / "data" / "hive-4.2.0"
 EVENTS = 5_000
@@ -97,20 +97,20 @@ def real() -> dict[str, Paths]:
 
 
 @pytest.fixture(scope="module")
-def events(new_database: Callable[[], str]) -> list[runs.Event]:
+def events(new_database: Callable[[], str]) -> list[workload_runs.Event]:
     store = Store(new_database())
-    runs.write(store, EVENTS)
-    return runs.log(store)
+    workload_runs.write(store, EVENTS)
+    return workload_runs.log(store)
 
 
 def test_every_type_of_the_real_logs_is_written_and_no_other(
-    real: dict[str, Paths], events: list[runs.Event]
+    real: dict[str, Paths], events: list[workload_runs.Event]
 ) -> None:
     assert {event.type for event in events} == set(real)
 
 
 def test_messages_have_the_keys_and_fields_of_the_real_ones(
-    real: dict[str, Paths], events: list[runs.Event]
+    real: dict[str, Paths], events: list[workload_runs.Event]
 ) -> None:
     differences = set()
     for type_, ours in collect((event.type, event.message) for event in events).items():
@@ -127,11 +127,11 @@ def test_messages_have_the_keys_and_fields_of_the_real_ones(
     assert set(DIFFERENCES) == set(explained.values())
 
 
-def test_both_formats_are_mixed(events: list[runs.Event]) -> None:
+def test_both_formats_are_mixed(events: list[workload_runs.Event]) -> None:
     assert {event.format for event in events} == {GZIP, PLAIN}
 
 
-def test_rows_name_what_the_real_ones_name(events: list[runs.Event]) -> None:
+def test_rows_name_what_the_real_ones_name(events: list[workload_runs.Event]) -> None:
     nameless = {"OPEN_TXN", "COMMIT_TXN", "ABORT_TXN"}
     of_databases = {"CREATE_DATABASE", "ALTER_DATABASE", "DROP_DATABASE"}
     of_databases |= {"CREATE_FUNCTION", "DROP_FUNCTION"}
@@ -145,8 +145,8 @@ def test_before_4_1_ends_of_transactions_name_no_write_ids(
     new_database: Callable[[], str],
 ) -> None:
     store = Store(new_database())
-    runs.write(store, 600, release=Release.HIVE_4_0)
-    events = runs.log(store)
+    workload_runs.write(store, 600, release=Release.HIVE_4_0)
+    events = workload_runs.log(store)
     assert "ALTER_PARTITIONS" not in {event.type for event in events}
     ends = [event for event in events if event.type in ("COMMIT_TXN", "ABORT_TXN")]
     assert {event.type for event in ends} == {"COMMIT_TXN", "ABORT_TXN"}

@@ -10,7 +10,7 @@ from metatide.demo.ids import Ids
 from metatide.demo.objects import TableKind
 from metatide.demo.records import Record
 from metatide.demo.workload import Style, Workload
-from tests.metatide.demo import runs
+from tests.metatide.demo import workload_runs
 
 
 class Nowhere:
@@ -29,7 +29,7 @@ class Nowhere:
 def test_a_partition_is_renamed_to_another_name_even_if_its_own_comes_next() -> None:
     blocks = count(1, 1_000_000)
     ids = Ids(lambda *_: next(blocks))
-    workload = Workload(ids, Nowhere, Version.V4_1, runs.SMALL, Style())
+    workload = Workload(ids, Nowhere, Version.V4_1, workload_runs.SMALL, Style())
     actor = workload.actor(1)
     table = actor.make.table(actor.make.database("d"), "t", TableKind.EXTERNAL)
     while not table.keys:

@@ -12,9 +12,9 @@ from metatide.demo.options import Release
 from metatide.demo.statistics import FIGURES
 from metatide.demo.store import Store
 from metatide.stack.database import make_engine
-from tests.metatide.demo import runs
-from tests.metatide.demo.kept import Kept
-from tests.metatide.demo.told import Name, Struct, Told
+from tests.metatide.demo import workload_runs
+from tests.metatide.demo.event_model import EventModel, Name, Struct
+from tests.metatide.demo.row_model import RowModel
 
 EVENTS = 2_500
 KINDS = {"1": "booleanStats", "2": "longStats", "3": "doubleStats", "4": "stringStats"}
@@ -27,7 +27,7 @@ FIELDS = {
 
 
 def check(store: Store) -> None:
-    told, kept = Told(runs.log(store)), Kept(store)
+    told, kept = EventModel(workload_runs.log(store)), RowModel(store)
     check_databases(told, kept)
     check_tables(told, kept)
     check_partitions(told, kept)
@@ -36,7 +36,7 @@ def check(store: Store) -> None:
     check_transactions(told, kept)
 
 
-def check_databases(told: Told, kept: Kept) -> None:
+def check_databases(told: EventModel, kept: RowModel) -> None:
     assert kept.databases.keys() == told.databases.keys()
     for name, database in told.databases.items():
         row = kept.databases[name]
@@ -50,13 +50,13 @@ def check_databases(told: Told, kept: Kept) -> None:
         assert row.CREATE_TIME == told.functions[function]["6"]
 
 
-def check_tables(told: Told, kept: Kept) -> None:
+def check_tables(told: EventModel, kept: RowModel) -> None:
     assert kept.tables.keys() == told.tables.keys()
     for name, table in told.tables.items():
         assert kept.tables[name] == {id_: table.struct[id_] for id_ in kept.tables[name]}
 
 
-def check_partitions(told: Told, kept: Kept) -> None:
+def check_partitions(told: EventModel, kept: RowModel) -> None:
     for name, table in told.tables.items():
         rows = kept.partitions[name]
         assert rows.keys() == table.partitions.keys()
@@ -72,7 +72,7 @@ def check_partitions(told: Told, kept: Kept) -> None:
             assert row["6"] == struct["6"]
 
 
-def check_statistics(told: Told, kept: Kept, schema: Version) -> None:
+def check_statistics(told: EventModel, kept: RowModel, schema: Version) -> None:
     of_tables: dict[tuple[Any, ...], Struct] = {
         (name, column): figures
         for name, table in told.tables.items()
@@ -111,7 +111,7 @@ def check_figures(row: Row[Any], figures: Struct) -> None:
     assert [getattr(row, column) for column in columns] == list(data.values())
 
 
-def check_repeated_names(kept: Kept) -> None:
+def check_repeated_names(kept: RowModel) -> None:
     for row in kept.table_statistics:
         assert (row.DB_NAME, row.TABLE_NAME) == kept.names[row.TBL_ID]
     for row in kept.partition_statistics:
@@ -119,7 +119,7 @@ def check_repeated_names(kept: Kept) -> None:
         assert row.PARTITION_NAME == kept.part_name[row.PART_ID]
 
 
-def check_constraints(told: Told, kept: Kept) -> None:
+def check_constraints(told: EventModel, kept: RowModel) -> None:
     expected = {
         (table.name, name)
         for table in told.tables.values()
@@ -133,7 +133,7 @@ def check_constraints(told: Told, kept: Kept) -> None:
     assert found == expected
 
 
-def check_transactions(told: Told, kept: Kept) -> None:
+def check_transactions(told: EventModel, kept: RowModel) -> None:
     assert kept.transactions.keys() == told.transactions.keys()
     for txn, state in kept.transactions.items():
         # A commit that lost against another is aborted without a word.
@@ -148,13 +148,13 @@ def test_rows_are_what_the_events_of_one_writer_tell(
     new_database: Callable[[], str], seed: int
 ) -> None:
     store = Store(new_database())
-    runs.write(store, EVENTS, seed=seed)
+    workload_runs.write(store, EVENTS, seed=seed)
     check(store)
 
 
 def test_rows_are_what_the_events_of_four_writers_tell(new_database: Callable[[], str]) -> None:
     store = Store(new_database())
-    runs.write(store, EVENTS, writers=4)
+    workload_runs.write(store, EVENTS, writers=4)
     check(store)
 
 
@@ -163,5 +163,5 @@ def test_rows_are_right_before_4_1_too(new_database: Callable[[], str]) -> None:
     create(make_engine(url), Version.V4_0)
     store = Store(url)
     assert store.schema is Version.V4_0
-    runs.write(store, EVENTS, writers=2, release=Release.HIVE_4_0)
+    workload_runs.write(store, EVENTS, writers=2, release=Release.HIVE_4_0)
     check(store)

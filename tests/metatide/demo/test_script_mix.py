@@ -7,21 +7,21 @@ from itertools import pairwise
 import pytest
 
 from metatide.demo.store import Store
-from tests.metatide.demo import runs
-from tests.metatide.demo.kept import Kept
-from tests.metatide.demo.runs import Event
+from tests.metatide.demo import workload_runs
+from tests.metatide.demo.row_model import RowModel
+from tests.metatide.demo.workload_runs import Event
 
 
 @pytest.fixture(scope="module")
 def store(new_database: Callable[[], str]) -> Store:
     store = Store(new_database())
-    runs.write(store, 4_000)
+    workload_runs.write(store, 4_000)
     return store
 
 
 @pytest.fixture(scope="module")
 def events(store: Store) -> list[Event]:
-    return runs.log(store)
+    return workload_runs.log(store)
 
 
 def of_type(events: Sequence[Event], type_: str) -> list[Event]:
@@ -73,7 +73,7 @@ def test_partitions_are_exchanged(events: list[Event]) -> None:
 
 
 def test_cascade_brings_new_columns_to_partitions_without_a_word(store: Store) -> None:
-    kept = Kept(store)
+    kept = RowModel(store)
     altered = [name for name, table in kept.tables.items() if len(columns_of(kept, name)) > 1]
     followed = [
         name
@@ -85,7 +85,7 @@ def test_cascade_brings_new_columns_to_partitions_without_a_word(store: Store) -
     assert followed
 
 
-def columns_of(kept: Kept, name: tuple[str, str]) -> set[str]:
+def columns_of(kept: RowModel, name: tuple[str, str]) -> set[str]:
     partitions = kept.partitions[name].values()
     own = str(kept.tables[name]["7"]["1"])
     return {str(each["6"]["1"]) for each in partitions} | ({own} if not partitions else set())

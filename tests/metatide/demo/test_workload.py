@@ -18,8 +18,8 @@ from metatide.demo.sessions import Sink
 from metatide.demo.store import Store
 from metatide.demo.workload import Style, Workload
 from metatide.stack.database import make_engine
-from tests.metatide.demo import deadlocks, runs
-from tests.metatide.demo.kept import Kept
+from tests.metatide.demo import deadlocks, workload_runs
+from tests.metatide.demo.row_model import RowModel
 
 
 def test_an_observer_of_four_writers_never_sees_a_hole(new_database: Callable[[], str]) -> None:
@@ -38,13 +38,13 @@ def test_an_observer_of_four_writers_never_sees_a_hole(new_database: Callable[[]
     observer = threading.Thread(target=observe)
     observer.start()
     try:
-        runs.write(store, 800, writers=4)
+        workload_runs.write(store, 800, writers=4)
     finally:
         ended.set()
         observer.join()
     assert len({count for count, _ in seen}) > 10
     assert all(count == last for count, last in seen)
-    ids = [row.EVENT_ID for row in runs.rows(store)]
+    ids = [row.EVENT_ID for row in workload_runs.rows(store)]
     assert ids == list(range(1, len(ids) + 1))
     with store.engine.connect() as connection:
         sequence = store.metadata.tables["NOTIFICATION_SEQUENCE"]
@@ -53,19 +53,19 @@ def test_an_observer_of_four_writers_never_sees_a_hole(new_database: Callable[[]
 
 def test_one_seed_gives_one_log(new_database: Callable[[], str]) -> None:
     first, again, other = (Store(new_database()) for _ in range(3))
-    runs.write(first, 500, seed=1)
-    runs.write(again, 500, seed=1)
-    runs.write(other, 500, seed=2)
-    assert runs.rows(first) == runs.rows(again)
-    assert runs.rows(first) != runs.rows(other)
+    workload_runs.write(first, 500, seed=1)
+    workload_runs.write(again, 500, seed=1)
+    workload_runs.write(other, 500, seed=2)
+    assert workload_runs.rows(first) == workload_runs.rows(again)
+    assert workload_runs.rows(first) != workload_runs.rows(other)
 
 
 def test_a_second_run_works_in_databases_of_its_own(new_database: Callable[[], str]) -> None:
     url = new_database()
-    runs.write(Store(url), 100)
-    between = len(runs.log(Store(url)))
-    runs.write(Store(url), 100)
-    events = runs.log(Store(url))
+    workload_runs.write(Store(url), 100)
+    between = len(workload_runs.log(Store(url)))
+    workload_runs.write(Store(url), 100)
+    events = workload_runs.log(Store(url))
     names = [{event.database for event in part} for part in (events[:between], events[between:])]
     assert names[0] & names[1] == {None}
 
@@ -77,28 +77,28 @@ def test_a_fill_writes_rows_of_the_size_asked_for_and_no_events(
     size = Size(tables=50, partitions=5_000, storage_descriptors=7)
     *_, written = fill(Workload(store.ids, store.session, store.schema, size, Style()))
     assert written == 5_000
-    kept = Kept(store)
+    kept = RowModel(store)
     assert len(kept.tables) == 50
     assert sum(map(len, kept.partitions.values())) == 5_000
     columns = {str(table["7"]["1"]) for table in kept.tables.values()}
     assert 1 < len(columns) <= 7
-    assert runs.rows(store) == []
+    assert workload_runs.rows(store) == []
 
 
 def test_a_log_alone_has_the_events_but_not_the_rows(new_database: Callable[[], str]) -> None:
     store = Store(new_database())
     for _ in range(2):
-        workload = Workload(store.ids, store.log_only, store.schema, runs.SMALL, Style())
+        workload = Workload(store.ids, store.log_only, store.schema, workload_runs.SMALL, Style())
         pace = Pace(Limits(events=500))
         pace.begin(0)
         workload.prepare(pace)
         workload.run(1, pace)
-    events = runs.log(store)
+    events = workload_runs.log(store)
     assert [event.id for event in events] == list(range(1, len(events) + 1))
     assert len(events) >= 1_000
     opened = [event.message["fromTxnId"] for event in events if event.type == "OPEN_TXN"]
     assert len(opened) == len(set(opened))
-    assert Kept(store).tables == {}
+    assert RowModel(store).tables == {}
 
 
 def test_a_writer_that_fails_ends_the_run_and_says_why(new_database: Callable[[], str]) -> None:
@@ -109,7 +109,7 @@ def test_a_writer_that_fails_ends_the_run_and_says_why(new_database: Callable[[]
         sinks.append(store.session())
         return sinks[-1]
 
-    workload = Workload(store.ids, session, store.schema, runs.SMALL, Style())
+    workload = Workload(store.ids, session, store.schema, workload_runs.SMALL, Style())
     pace = Pace(Limits())
     workload.prepare(pace)
     with store.engine.begin() as connection:

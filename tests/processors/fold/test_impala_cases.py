@@ -36,7 +36,7 @@ from state.records.actions import (
 )
 from state.records.objects import PartitionImage, TableImage, WriteIdsImage, fingerprint
 from tests.model import serving
-from tests.model.serving import Asked, ByWriteIds, Position, Refusal
+from tests.model.serving import ByWriteIds, HistoryPosition, ReadRequest, Refusal
 from tests.model.world import Shard
 from tests.processors.fold.test_shard import change
 
@@ -83,7 +83,7 @@ class Log:
 
     def refusal(self, ids: WriteIdList, name: TableName = TABLE, id_: int = 7) -> object:
         """Why a reader with this list isn't answered from the cache; None when it is."""
-        asked = Asked(write_ids=ByWriteIds(ids, id_))
+        asked = ReadRequest(write_ids=ByWriteIds(ids, id_))
         return serving.table(self.shard.reader, name, asked)
 
     def partitions(self) -> dict[str, bytes]:
@@ -128,7 +128,7 @@ def test_impala_12851_an_allocation_in_one_batch_with_its_table() -> None:
         change(2, CreateTable(image(write_id=1))),
         change(3, CommitTxn(1, None)),
     )
-    asked = Asked(write_ids=ByWriteIds(write_id_list(1), 7))
+    asked = ReadRequest(write_ids=ByWriteIds(write_id_list(1), 7))
     assert serving.table(shard.reader, TABLE, asked) is None
 
 
@@ -206,10 +206,10 @@ def test_impala_13593_many_partitions_altered_by_one_event(written: Log) -> None
 
 def test_impala_13801_a_position_counts_only_what_was_folded(written: Log) -> None:
     reader = written.shard.reader
-    here = Position(0, written.event)
-    assert serving.table(reader, TABLE, Asked(at_least=here)) is None
+    here = HistoryPosition(0, written.event)
+    assert serving.table(reader, TABLE, ReadRequest(at_least=here)) is None
     next_ = here._replace(event=here.event + 1)
-    assert serving.table(reader, TABLE, Asked(at_least=next_)) is Refusal.BEHIND
+    assert serving.table(reader, TABLE, ReadRequest(at_least=next_)) is Refusal.BEHIND
 
 
 def test_impala_10926_an_older_update_does_not_undo_a_newer_one(written: Log) -> None:
@@ -224,8 +224,8 @@ def test_impala_12399_an_opened_transaction_at_the_end_of_the_log_is_a_position(
     written: Log,
 ) -> None:
     written.happen()
-    here = Position(0, written.event)
-    assert serving.table(written.shard.reader, TABLE, Asked(at_least=here)) is None
+    here = HistoryPosition(0, written.event)
+    assert serving.table(written.shard.reader, TABLE, ReadRequest(at_least=here)) is None
 
 
 def test_impala_12463_interleaved_tables_fold_in_one_batch_as_one_by_one() -> None:

@@ -13,7 +13,7 @@ from state.records.routing import table_shard
 from tests.model import examples, quiet, serving
 from tests.model.loads import places
 from tests.model.metastore import TABLES
-from tests.model.serving import Asked
+from tests.model.serving import ReadRequest
 from tests.model.topic import SHARDS, Topic
 from tests.model.truth import Truth, check_all
 from tests.model.world import Shard, Step, World
@@ -152,14 +152,14 @@ def _with_a_load(
     return records
 
 
-class Session:
+class ReplicaReader:
     """A client that reads from two replicas, one behind the other, and writes now and then."""
 
     def __init__(self, lag: int) -> None:
         self._lag = lag
         self._folded = [0] * SHARDS
         self._behind = [Shard() for _ in range(SHARDS)]
-        self._token = serving.Position(0, 0)
+        self._token = serving.HistoryPosition(0, 0)
         self.served = 0
 
     def __call__(self, world: World, shard: int) -> None:
@@ -170,7 +170,7 @@ class Session:
         for replica in (self._behind[shard], world.shards[shard]):
             self._read(world, shard, replica)
         if len(records) % 8 == 0 and world.topic.histories[-1] == world.store.epoch:
-            self._token = serving.Position(world.topic.epoch, world.store.now.event)
+            self._token = serving.HistoryPosition(world.topic.epoch, world.store.now.event)
 
     def _read(self, world: World, shard: int, replica: Shard) -> None:
         reader = replica.reader
@@ -178,7 +178,7 @@ class Session:
         for name in TABLES:
             if table_shard(name, SHARDS) != shard:
                 continue
-            if serving.table(reader, name, Asked(at_least=self._token)) is None:
+            if serving.table(reader, name, ReadRequest(at_least=self._token)) is None:
                 assert position >= self._token, "it goes back, or lacks the client's own write"
                 truth = world.history(position.epoch).first[position.event].content
                 check_all(reader, name, truth.tables.get(name))
@@ -189,7 +189,7 @@ class Session:
 @given(examples.steps(60), st.integers(0, 5))
 @settings(max_examples=200, deadline=None)
 def test_sessions_read_their_writes_and_never_go_back(steps: list[Step], lag: int) -> None:
-    World(Session(lag)).run(steps)
+    World(ReplicaReader(lag)).run(steps)
 
 
 def test_the_cache_answers_often_enough_to_be_tested() -> None:
@@ -197,7 +197,7 @@ def test_the_cache_answers_often_enough_to_be_tested() -> None:
     served: Counter[str] = Counter()
     random = Random(1)
     for _ in range(220):
-        truth, session = Truth(), Session(2)
+        truth, session = Truth(), ReplicaReader(2)
         steps = random_steps(random)
         World(truth).run(steps)
         World(session).run(steps)

@@ -29,7 +29,7 @@ from state.records import (
 from state.records.actions import CreateTable, PutPartitions, Undecodable
 from state.records.objects import PartitionImage, TableImage
 from state.records.signals import Ask, decode_signal, signals_topic
-from tests.processors.worker.inside import PATIENCE_S, until, working
+from tests.processors.worker.in_process import PATIENCE_S, until, working
 from tests.support import topics
 from tests.support.topics import new_topic
 

@@ -20,7 +20,7 @@ from state.records import AnyRecord, Change
 from state.records.actions import CreateTable, PutPartitions
 from state.records.objects import PartitionImage, TableImage
 from state.store import MemoryBudget
-from tests.processors.worker.inside import until, working
+from tests.processors.worker.in_process import until, working
 from tests.support.topics import new_topic, write
 from tests.support.workers import WorkerProcess, workers
 

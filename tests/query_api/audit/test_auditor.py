@@ -23,8 +23,8 @@ from query_api.shards import Views
 from state import entries, keys
 from state.records import Pause, Scope, ScopeKind
 from state.records.routing import table_shard
-from tests.query_api.audit.auditing import audited, differences
-from tests.query_api.folded import World, world
+from tests.query_api.audit.shard_audits import audited, differences
+from tests.query_api.folded_world import World, world
 from tests.query_api.shards import MemoryShard
 
 

@@ -24,7 +24,7 @@ from state.records.routing import home_shard, table_shard
 from state.store import Identity, MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES, STORE_FORMAT
 from state.write_id_pages import PrefixPages
-from tests.query_api.audit.auditing import audited, differences
+from tests.query_api.audit.shard_audits import audited, differences
 from tests.query_api.thrift.methods import caches, contents
 from tests.query_api.thrift.methods.histories import History
 from tests.support.metastore import Instances

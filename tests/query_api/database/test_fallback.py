@@ -14,7 +14,7 @@ from query_api.database.breaker import FAILURES_MAX, PAUSE_S_MAX, PAUSE_S_MIN, B
 from query_api.database.reads import CurrentEvent, GetWriteIds, ListCatalogs
 from query_api.reads import GetTable, ListTables
 from state.records.objects import DatabaseName
-from tests.query_api.folded import World
+from tests.query_api.folded_world import World
 
 
 @asynccontextmanager

@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from sqlalchemy.exc import ProgrammingError
 
 from metatide.stack.database import make_engine
-from tests.query_api.audit.auditing import audited, differences
-from tests.query_api.folded import world
+from tests.query_api.audit.shard_audits import audited, differences
+from tests.query_api.folded_world import world
 from tests.query_api.thrift.methods.caches import following
 
 DOCS = Path(__file__).parents[3] / "docs" / "operate.md"

@@ -16,7 +16,7 @@ from query_api.http import create_app
 from query_api.http.access import OPEN
 from query_api.http.openapi import document
 from query_api.shards import Views
-from tests.query_api.folded import World
+from tests.query_api.folded_world import World
 from tests.query_api.http.read_client import get
 from tests.query_api.http.test_authorization import Connectors
 from tests.query_api.sales import sales

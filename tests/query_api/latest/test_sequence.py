@@ -9,7 +9,7 @@ from query_api.database import bounded_engine
 from query_api.latest.latest_log import ROWS_MAX
 from query_api.latest.row_effects import WITH_MESSAGE
 from query_api.latest.sequence import SequenceReader
-from tests.query_api.folded import World
+from tests.query_api.folded_world import World
 
 
 def reader_of(url: str) -> SequenceReader:

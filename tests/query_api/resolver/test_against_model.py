@@ -19,7 +19,7 @@ from state.records.routing import home_shard, table_shard
 from state.shard_reader import ShardReader
 from tests.model import examples, quiet, serving
 from tests.model.metastore import DBS, TABLES
-from tests.model.serving import ANY, Asked, ByWriteIds
+from tests.model.serving import ANY, ByWriteIds, ReadRequest
 from tests.model.topic import SHARDS
 from tests.model.world import STEPS, Step, World
 
@@ -51,7 +51,9 @@ class Agreement:
                 self._compare(
                     reader, of_database(TargetKind.NAMES, db), ANY, serving.names(reader, db, ANY)
                 )
-        at_least = Asked(at_least=serving.Position(reader.head.epoch, reader.head.applied + 1))
+        at_least = ReadRequest(
+            at_least=serving.HistoryPosition(reader.head.epoch, reader.head.applied + 1)
+        )
         databases = of_catalog(TargetKind.DATABASES, "hive")
         for asked in (ANY, at_least):
             self._compare(reader, databases, asked, serving.databases(reader, "hive", asked))
@@ -63,7 +65,7 @@ class Agreement:
         cached = reader.write_ids(name).snapshot()
         lists = [write_id_list(3), write_id_list(3, [2])] + ([cached] if cached else [])
         checks = [
-            Asked(write_ids=ByWriteIds(ids, table_id or 1, new))
+            ReadRequest(write_ids=ByWriteIds(ids, table_id or 1, new))
             for ids in lists
             for new in (False, True)
         ]
@@ -81,7 +83,11 @@ class Agreement:
                     self._compare(reader, Target(TargetKind.PARTITION, name, values), asked, told)
 
     def _compare(
-        self, reader: ShardReader, target: Target, asked: Asked, refusal: serving.Reason | None
+        self,
+        reader: ShardReader,
+        target: Target,
+        asked: ReadRequest,
+        refusal: serving.Reason | None,
     ) -> None:
         need = UNCHECKED
         if asked.at_least is not None:

@@ -30,9 +30,9 @@ from metatide.demo.store import Store
 from metatide.demo.workload import Style, Workload
 from metatide.stack.database import make_engine
 from state.records import LoadBegin, LoadEnd, LoadRows, Scope, ScopeKind
+from tests.connectors.connector_runs import read
 from tests.connectors.loads.load_topic import SHARDS, Log, contents, differences
 from tests.connectors.loads.load_topic import Topic as Folded
-from tests.connectors.running import read
 from tests.support.spark import USES_SPARK
 
 if TYPE_CHECKING:

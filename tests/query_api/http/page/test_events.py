@@ -7,8 +7,8 @@ import pytest
 from metatide.demo.store import Store
 from query_api.database import Primary
 from query_api.http.page.events import COUNT_MAX, RecentEvents
-from tests.metatide.demo import runs
-from tests.query_api.folded import World
+from tests.metatide.demo import workload_runs
+from tests.query_api.folded_world import World
 from tests.query_api.http.read_client import get
 from tests.query_api.http.test_answers import warm
 
@@ -22,7 +22,7 @@ def test_they_are_the_rows_of_the_log_and_the_newest_come_first(small_world: Wor
             assert [one.event for one in found] == list(
                 range(small_world.current, small_world.current - 7, -1)
             )
-            rows = {row.EVENT_ID: row for row in runs.rows(Store(small_world.url))}
+            rows = {row.EVENT_ID: row for row in workload_runs.rows(Store(small_world.url))}
             for one in found:
                 row = rows[one.event]
                 assert (one.time_s, one.type) == (row.EVENT_TIME, row.EVENT_TYPE)

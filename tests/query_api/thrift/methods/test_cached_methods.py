@@ -35,7 +35,7 @@ from tests.query_api.shards import (
     partition_image,
     table_image,
 )
-from tests.query_api.thrift.methods.comparing import whole
+from tests.query_api.thrift.methods.comparison import whole
 
 EVENT = 2_000
 PARTITIONS = 1_500

@@ -11,7 +11,7 @@ from query_api.database import Primary
 from query_api.requirement import Consistency
 from query_api.thrift.call import Relay, Unable
 from tests.query_api.thrift.methods import caches, corpus, wire
-from tests.query_api.thrift.methods.comparing import ask, comparable, whole
+from tests.query_api.thrift.methods.comparison import ask, comparable, whole
 from tests.query_api.thrift.methods.corpus import call, req
 from tests.query_api.thrift.methods.wire import result
 from tests.support import hms_objects as objects

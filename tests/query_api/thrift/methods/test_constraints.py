@@ -15,9 +15,9 @@ from query_api.resolver.resolver import Resolver
 from query_api.shards import Views
 from query_api.thrift.call import CallAnswer, Relay
 from state.records import Scope, ScopeKind
-from tests.query_api.audit.auditing import audited
+from tests.query_api.audit.shard_audits import audited
 from tests.query_api.thrift.methods import caches, wire
-from tests.query_api.thrift.methods.comparing import ask, whole
+from tests.query_api.thrift.methods.comparison import ask, whole
 from tests.query_api.thrift.methods.corpus import Call
 from tests.support import hms_objects as objects
 from tests.support.hms_client import HmsClient
@@ -40,7 +40,7 @@ LABELS = {"primary_key pk", "unique uk", "not_null nn", "default dc", "check cc"
 _OWN = {"catName": "hive", "enable_cstr": False, "validate_cstr": False, "rely_cstr": True}
 
 
-class Asked(NamedTuple):
+class ComparedPair(NamedTuple):
     """A metastore with tables in two databases, and a cache of it."""
 
     instances: Instances
@@ -111,7 +111,7 @@ def has_some(answer: Any) -> bool:
 
 
 @pytest.fixture(params=["events", "load"])
-def asked(metastore: Instances, request: pytest.FixtureRequest) -> Iterator[Asked]:
+def asked(metastore: Instances, request: pytest.FixtureRequest) -> Iterator[ComparedPair]:
     with (
         metastore.connect() as client,
         caches.following(metastore.database_url) as cache,
@@ -122,7 +122,7 @@ def asked(metastore: Instances, request: pytest.FixtureRequest) -> Iterator[Aske
         ours, theirs = (
             client.create_table(objects.table(db, "t", TYPES, transactional=False)) for db in names
         )
-        asked = Asked(metastore, client, cache, ours, theirs)
+        asked = ComparedPair(metastore, client, cache, ours, theirs)
         add_primary_key(client, theirs)
         for table in (ours, theirs):
             add_others(client, table)
@@ -187,7 +187,7 @@ def drop_table(client: HmsClient, table: Any) -> None:
 
 @pytest.mark.parametrize("drop", [drop_each, drop_table])
 def test_they_go_with_those_of_the_same_name_elsewhere(
-    asked: Asked, drop: Callable[[HmsClient, Any], None]
+    asked: ComparedPair, drop: Callable[[HmsClient, Any], None]
 ) -> None:
     assert asked.check() == {*REQUESTS}
     assert asked.unsaid() == set()
@@ -200,7 +200,7 @@ def test_they_go_with_those_of_the_same_name_elsewhere(
     assert asked.unsaid() == set()
 
 
-def test_a_foreign_key_comes_back_with_its_parents_key(asked: Asked) -> None:
+def test_a_foreign_key_comes_back_with_its_parents_key(asked: ComparedPair) -> None:
     asked.client.drop_constraint(asked.theirs, "pk")
     asked.cache.load()
     assert asked.check() == {*REQUESTS} - {"get_primary_keys", FOREIGN}
@@ -210,7 +210,7 @@ def test_a_foreign_key_comes_back_with_its_parents_key(asked: Asked) -> None:
     assert asked.unsaid() == {"foreign_key fk"}
 
 
-def test_what_never_had_any_is_answered_by_the_cache(asked: Asked) -> None:
+def test_what_never_had_any_is_answered_by_the_cache(asked: ComparedPair) -> None:
     table = objects.table(asked.ours.dbName, "bare", TYPES, transactional=False)
     bare = asked._replace(ours=asked.client.create_table(table))
     asked.cache.follow()

@@ -18,7 +18,7 @@ from query_api.database import Primary
 from query_api.http import Settings, create_app
 from query_api.requirement import Consistency, Defaults
 from tests.query_api.thrift.methods import caches, wire
-from tests.query_api.thrift.methods.comparing import Comparison
+from tests.query_api.thrift.methods.comparison import Comparison
 from tests.query_api.thrift.methods.corpus import Call, corpus, sample
 from tests.support import hms_client
 from tests.support import hms_objects as objects

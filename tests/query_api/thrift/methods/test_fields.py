@@ -16,7 +16,7 @@ from query_api.thrift.call import CallAnswer
 from query_api.thrift.methods import CachedMethods
 from query_api.thrift.values import differences
 from tests.query_api.thrift.methods import caches, wire
-from tests.query_api.thrift.methods.comparing import ask, whole
+from tests.query_api.thrift.methods.comparison import ask, whole
 from tests.query_api.thrift.methods.corpus import Call
 from tests.query_api.thrift.methods.fields import Path, walk
 from tests.support import hms_objects as objects

@@ -14,7 +14,7 @@ from query_api.requirement import Consistency
 from query_api.thrift.call import CallAnswer
 from query_api.thrift.methods import CachedMethods
 from tests.query_api.thrift.methods import caches, wire
-from tests.query_api.thrift.methods.comparing import ask, whole
+from tests.query_api.thrift.methods.comparison import ask, whole
 from tests.query_api.thrift.methods.corpus import Call
 from tests.support import hms_objects as objects
 from tests.support import idl

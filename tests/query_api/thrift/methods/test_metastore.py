@@ -16,7 +16,7 @@ from query_api.thrift.call import Call, CallAnswer, Client
 from query_api.thrift.methods import CachedMethods
 from tests.hive.reader import script
 from tests.query_api.thrift.methods import caches, contents, wire
-from tests.query_api.thrift.methods.comparing import Comparison, whole
+from tests.query_api.thrift.methods.comparison import Comparison, whole
 from tests.query_api.thrift.methods.corpus import corpus, sample
 from tests.query_api.thrift.methods.histories import History
 from tests.query_api.thrift.methods.test_method_table import DROPPED

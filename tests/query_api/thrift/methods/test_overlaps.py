@@ -12,7 +12,7 @@ import pytest
 from query_api.audit import Audited
 from query_api.audit.scopes import known_scopes
 from query_api.shards import Views
-from tests.query_api.audit.auditing import audited, differences
+from tests.query_api.audit.shard_audits import audited, differences
 from tests.query_api.thrift.methods import caches
 from tests.support import hms_objects as objects
 from tests.support.hms_client import HmsClient

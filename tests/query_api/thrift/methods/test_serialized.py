@@ -16,7 +16,7 @@ from query_api.shards import Views
 from query_api.thrift.expressions import Expressions, JavaSettings
 from query_api.thrift.methods import CachedMethods
 from tests.query_api.thrift.methods import caches, wire
-from tests.query_api.thrift.methods.comparing import Comparison
+from tests.query_api.thrift.methods.comparison import Comparison
 from tests.query_api.thrift.methods.corpus import Call, req
 from tests.support import hms_objects as objects
 from tests.support.hive_java import Serialized, hive_java

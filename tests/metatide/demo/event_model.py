@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.metatide.demo.runs import Event
+from tests.metatide.demo.workload_runs import Event
 
 Struct = dict[str, Any]
 Name = tuple[str, str]
@@ -53,7 +53,7 @@ class Table:
         return self.struct["2"], self.struct["1"]
 
 
-class Told:
+class EventModel:
     """The end of the log's story."""
 
     def __init__(self, events: Iterable[Event]) -> None:

@@ -12,7 +12,7 @@ from tests.differential.writers import Writer
 Meanwhile = Callable[[], None]
 
 
-class Doing:
+class StepRunner:
     """The writers of a run, and what became of what they did."""
 
     def __init__(self, writers: Mapping[str, Writer], sequence: Sequence) -> None:

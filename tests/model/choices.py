@@ -9,7 +9,7 @@ NUMBERS: Final = 8
 """Each choice takes a number below this; one of more options takes more numbers."""
 
 
-class Picks:
+class Choices:
     """Gives one choice after another; where the numbers end, the first option."""
 
     def __init__(self, numbers: Sequence[int]) -> None:

@@ -7,12 +7,12 @@ from typing import Any
 from sqlalchemy import Row, select
 
 from metatide.demo.store import Store
-from tests.metatide.demo.told import Name, Struct, Values
+from tests.metatide.demo.event_model import Name, Struct, Values
 
 Rows = list[Row[Any]]
 
 
-class Kept:
+class RowModel:
     """All rows that tell of objects."""
 
     def __init__(self, store: Store) -> None:

@@ -8,7 +8,7 @@ from hive.events.decode import decode
 from hive.events.row import row_from_mapping
 from metatide.demo.store import Store
 from state.records import Change
-from tests.metatide.demo import runs
+from tests.metatide.demo import workload_runs
 from tests.query_api.shards import MemoryShard, MemoryShards
 
 
@@ -24,7 +24,7 @@ class World(NamedTuple):
 def world(url: str, *, events: int, shards: int, seed: int = 7) -> World:
     """A run of the demo from the beginning of its log."""
     store = Store(url)
-    runs.write(store, events, seed=seed)
+    workload_runs.write(store, events, seed=seed)
     return folded(url, store, shards)
 
 
@@ -33,7 +33,7 @@ def folded(url: str, store: Store, shards: int) -> World:
     source = MemoryShards(*(MemoryShard() for _ in range(shards)))
     rows = [
         row_from_mapping({str(name): value for name, value in row._mapping.items()})
-        for row in runs.rows(store)
+        for row in workload_runs.rows(store)
     ]
     for row in rows:
         routed = route(translate(decode(row)), shards)
