@@ -39,7 +39,7 @@ from hive.thrift.structs import PARTITION, TABLE
 from metatide.stack.machine import free_port
 from processors.fold import Fold
 from query_api.database import Primary, bounded_engine
-from query_api.database.fallback import FromDatabase
+from query_api.database_answer import DatabaseAnswer
 from query_api.http import ReadServer, create_app
 from query_api.latest.latest_log import LatestLog
 from query_api.latest.log_history import LogHistory
@@ -109,7 +109,7 @@ class NoDatabase:
 
     history = LogHistory()
 
-    async def answer(self, read: Read[Any]) -> FromDatabase[Any]:
+    async def answer(self, read: Read[Any]) -> DatabaseAnswer[Any]:
         raise UnansweredError("there is none", 1.0)
 
     async def after_now(self, reached: Reached) -> LatestLog | None:

@@ -13,10 +13,10 @@ import orjson
 from hive.events.decode import decode
 from hive.events.envelope import GZIP, PLAIN, open_message
 from hive.events.event_types import AddPartitions
-from hive.events.messages import add_partition, alter_table, seal
 from hive.events.row import NotificationRow
 from hive.thrift.binary import encode
 from hive.thrift.structs import PARTITION
+from metatide.demo.messages import add_partition, alter_table, seal
 
 ROUNDS = 5
 SINGLE_MESSAGES = 4_000

@@ -25,6 +25,17 @@ PURE = [
     "hive/reader/rows",
     "processors/fold",
 ]
+FLOORS = {
+    "query_api/latest": ["resolver", "database", "http", "thrift", "audit"],
+    "query_api/database": ["resolver", "http", "thrift", "audit"],
+    "query_api/resolver": ["database", "http", "thrift", "audit"],
+    "query_api/http": ["thrift", "audit"],
+    "query_api/thrift": ["http", "audit"],
+    "metatide/config": ["stack", "doctor", "demo", "worker", "cli"],
+    "metatide/stack": ["doctor", "worker", "cli"],
+    "metatide/worker": ["cli", "demo"],
+}
+"""Rooms of a package, and the rooms above or beside that they import nothing from."""
 IMPURE = {
     "asyncio",
     "confluent_kafka",
@@ -68,6 +79,19 @@ def test_packages_import_only_what_the_architecture_allows(package: str) -> None
             own = module.replace(".", "/").startswith(package)
             if first in OURS and not own and first not in ALLOWED[package]:
                 wrong.append(f"{relative}:{line} imports {module}")
+    assert not wrong
+
+
+@pytest.mark.parametrize("room", FLOORS)
+def test_rooms_import_nothing_from_above(room: str) -> None:
+    package = room.partition("/")[0]
+    closed = tuple(f"{package}.{name}." for name in FLOORS[room])
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line} imports {module}"
+        for path in sorted((ROOT / room).rglob("*.py"))
+        for line, module in imports(path)
+        if f"{module}.".startswith(closed)
+    ]
     assert not wrong
 
 

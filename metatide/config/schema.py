@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 import msgspec
 
 from hive.names import DEFAULT_CATALOG
+from metatide.config.paths import default_cache_dir, default_data_dir
 from metatide.config.values import Consistencies, DatabaseUrl, Secret, Servers, ThriftUrls
-from metatide.stack.paths import default_cache_dir, default_data_dir
 
 
 def key(

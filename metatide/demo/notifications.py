@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from hive.events import messages
 from hive.events.message_types import Message
+from metatide.demo import messages
 from metatide.demo.objects import Database, Partition, Table
 from metatide.demo.options import Release
 from metatide.demo.records import Notification

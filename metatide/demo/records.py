@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from hive.events.envelope import GZIP, PLAIN
 from hive.events.message_types import Message
-from hive.events.messages import seal
+from metatide.demo.messages import seal
 
 
 class Notification(NamedTuple):

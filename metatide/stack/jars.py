@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Self
 
 from hive.errors import InputError, MachineError, MetatideError
+from metatide.config.paths import cache_dir
 from metatide.stack import ivy
 from metatide.stack.ivy import Coordinates
 from metatide.stack.machine import MIB, file_lock, make_folder, require_room
-from metatide.stack.paths import cache_dir
 
 SETS = Path(__file__).parent / "jarsets"
 

@@ -25,12 +25,12 @@ from query_api.audit.object_pairs import Pair, pairs
 from query_api.audit.scopes import targets_of
 from query_api.cached_objects import CachedObjects
 from query_api.database import DatabaseObjects
+from query_api.facts import Facts
 from query_api.latest import LatestLog, read_tail
 from query_api.latest.log_history import LogHistory
 from query_api.latest.row_effects import effects_of
 from query_api.positions import Position
 from query_api.reasons import Reason
-from query_api.resolver.facts import Facts
 from query_api.resolver.shard_facts import look
 from query_api.shards import Views
 from query_api.targets import Target, TargetKind

@@ -1,8 +1,8 @@
 """The metastore's own database, which answers what the cache doesn't."""
 
 from query_api.database.engine import bounded_engine
-from query_api.database.fallback import Fallback, FromDatabase
+from query_api.database.fallback import Fallback
 from query_api.database.objects import DatabaseObjects
 from query_api.database.primary import Primary
 
-__all__ = ["DatabaseObjects", "Fallback", "FromDatabase", "Primary", "bounded_engine"]
+__all__ = ["DatabaseObjects", "Fallback", "Primary", "bounded_engine"]

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 import structlog
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
@@ -15,6 +15,7 @@ from hive.reader.snapshot import DatabaseSnapshot
 from query_api.database.breaker import Breaker
 from query_api.database.metrics import Metrics, Result
 from query_api.database.objects import DatabaseObjects
+from query_api.database_answer import DatabaseAnswer
 from query_api.reads.read import Read
 
 A = TypeVar("A")
@@ -23,13 +24,6 @@ READ_TIMEOUT_S: Final = 30.0
 _DOWN: Final = (OperationalError, InterfaceError, PoolTimeoutError)
 
 log = structlog.get_logger(__name__)
-
-
-class FromDatabase(NamedTuple, Generic[A]):
-    """An answer and the last event that it reflects."""
-
-    value: A | NoSuchObjectError
-    event: int
 
 
 class Fallback:
@@ -51,13 +45,13 @@ class Fallback:
         self._dialect = dialect
         self._slots = asyncio.Semaphore(connections)
         self._threads = ThreadPoolExecutor(connections, "database")
-        self._unbegun: dict[Read[Any], asyncio.Task[FromDatabase[Any]]] = {}
+        self._unbegun: dict[Read[Any], asyncio.Task[DatabaseAnswer[Any]]] = {}
         self._breaker = Breaker()
         self._waiting = 0
         self.reads = 0
         self.metrics = Metrics()
 
-    async def answer(self, read: Read[A]) -> FromDatabase[A]:
+    async def answer(self, read: Read[A]) -> DatabaseAnswer[A]:
         """Raises UnansweredError when the database is down or too busy."""
         retry_after_s = self._breaker.retry_after_s()
         if retry_after_s:
@@ -82,7 +76,7 @@ class Fallback:
     def close(self) -> None:
         self._threads.shutdown(wait=True, cancel_futures=True)
 
-    async def _run(self, read: Read[A]) -> FromDatabase[A]:
+    async def _run(self, read: Read[A]) -> DatabaseAnswer[A]:
         try:
             async with self._slots:
                 del self._unbegun[read]
@@ -110,10 +104,10 @@ class Fallback:
         self._breaker.failed()
         self.metrics.ended(Result.DOWN)
 
-    def _read(self, read: Read[A]) -> FromDatabase[A]:
+    def _read(self, read: Read[A]) -> DatabaseAnswer[A]:
         with self._open() as snapshot:
             objects = DatabaseObjects(snapshot, self._dialect)
             try:
-                return FromDatabase(read.answer(objects), objects.event)
+                return DatabaseAnswer(read.answer(objects), objects.event)
             except NoSuchObjectError as missing:
-                return FromDatabase(missing, objects.event)
+                return DatabaseAnswer(missing, objects.event)

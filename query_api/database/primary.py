@@ -10,8 +10,9 @@ from hive.reader.collation import read_collation
 from hive.reader.snapshot import DatabaseSnapshot, open_snapshot
 from hive.schema import Version, detect_followed
 from query_api.database.engine import bounded_engine
-from query_api.database.fallback import Fallback, FromDatabase
+from query_api.database.fallback import Fallback
 from query_api.database.listener import has_unlogged_transactions
+from query_api.database_answer import DatabaseAnswer
 from query_api.latest.latest_index import LatestIndex
 from query_api.latest.latest_log import LatestLog
 from query_api.latest.log_history import LogHistory
@@ -44,7 +45,7 @@ class Primary:
         self.index = LatestIndex(self._sequence.read, self.history)
         self.fallback = Fallback(self.snapshot, self._engine.dialect.name, connections)
 
-    async def answer(self, read: Read[A]) -> FromDatabase[A]:
+    async def answer(self, read: Read[A]) -> DatabaseAnswer[A]:
         return await self.fallback.answer(read)
 
     async def after_now(self, reached: Position) -> LatestLog | None:

@@ -29,8 +29,8 @@ from uvicorn.server import ServerState
 from query_api.http.answer_cache import AnswerCache, RawResponse
 from query_api.http.messages import problem
 from query_api.latest.latest_log import LatestLog
-from query_api.latest.shared_reads import LatestReads
 from query_api.positions import Position
+from query_api.resolver.shared_reads import LatestReads
 
 CONNECTIONS_MAX: Final = 10_000
 HEAD_BYTES_MAX: Final = 64 * 1024

@@ -6,10 +6,10 @@ from typing import Final
 
 from hive.events.row import NotificationRow
 from hive.names import TableName
+from query_api.facts import Current
 from query_api.latest.row_effects import RowEffects
 from query_api.positions import Position
 from query_api.reasons import Reason
-from query_api.resolver.facts import Current
 from query_api.targets import Target
 
 ThinRow = NotificationRow

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Final
 
-from query_api.resolver.facts import Facts
+from query_api.facts import Facts
 from query_api.shards import ShardSource, scope_of
 from query_api.targets import Target
 from state.loads import Cold

@@ -17,7 +17,8 @@ from hive.errors import (
     UnansweredError,
 )
 from query_api.cached_objects import CachedObjects
-from query_api.database.fallback import FromDatabase
+from query_api.database_answer import DatabaseAnswer
+from query_api.facts import Facts
 from query_api.latest.latest_log import LatestLog
 from query_api.latest.log_history import LogHistory
 from query_api.positions import Position
@@ -25,7 +26,6 @@ from query_api.reads.read import Read
 from query_api.reasons import Reason, Source
 from query_api.requirement import Requirement
 from query_api.resolver.decision import Verdict, decide
-from query_api.resolver.facts import Facts
 from query_api.resolver.loads import Loads
 from query_api.resolver.rival import Rival
 from query_api.resolver.shard_facts import look
@@ -53,7 +53,7 @@ class Database(Protocol):
     @property
     def history(self) -> LogHistory: ...
 
-    async def answer(self, read: Read[A], /) -> FromDatabase[A]: ...
+    async def answer(self, read: Read[A], /) -> DatabaseAnswer[A]: ...
 
     async def after_now(self, reached: Position, /) -> LatestLog | None: ...
 

@@ -6,9 +6,9 @@ from typing import Final
 
 from hive.names import TableName
 from hive.patterns import compile_pattern
+from query_api.facts import Facts
 from query_api.positions import Position
 from query_api.reasons import Reason
-from query_api.resolver.facts import Facts
 from query_api.resolver.silent_changes import database_is_silent, is_replicated, table_is_silent
 from query_api.targets import Target, TargetKind
 from state import keys

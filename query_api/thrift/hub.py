@@ -2,8 +2,8 @@
 
 import msgspec
 
-from query_api.latest.shared_reads import LatestReads
 from query_api.resolver.resolver import Database
+from query_api.resolver.shared_reads import LatestReads
 from query_api.shards import Views
 from query_api.thrift.call import Methods
 from query_api.thrift.forward import Peers

@@ -10,9 +10,9 @@ from typing import Final
 
 import structlog
 
-from query_api.latest.shared_reads import LatestReads
 from query_api.reasons import Reason, Source
 from query_api.resolver.resolver import Database
+from query_api.resolver.shared_reads import LatestReads
 from query_api.shards import Views
 from query_api.thrift.call import Methods
 from query_api.thrift.calls import ClientCalls

@@ -10,13 +10,13 @@ import msgspec
 import structlog
 
 from hive.errors import MetatideError
+from hive.thrift.plain_values import Value, differences, parse, shown
 from query_api.background_tasks import Background
 from query_api.reasons import Reason
 from query_api.thrift.call import Call, CallAnswer, Methods
 from query_api.thrift.metrics import Metrics
 from query_api.thrift.results import whole
 from query_api.thrift.upstream import Collected, Upstreams
-from query_api.thrift.values import Value, differences, parse, shown
 from query_api.thrift.wire import MessageType, header
 
 AT_A_TIME: Final = 4

@@ -7,9 +7,9 @@ commit or abort can be made as 4.0 makes it: without write ids, so messages are 
 import zipfile
 from pathlib import Path
 
+from metatide.config.paths import cache_dir
 from metatide.stack import jars
 from metatide.stack.machine import file_lock, make_folder
-from metatide.stack.paths import cache_dir
 from tests.support.class_files import with_constructor
 
 _METASTORE = "org/apache/hadoop/hive/metastore"

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hive.schema import Version
+from metatide.config.paths import cache_dir
 from metatide.stack import jars
 from metatide.stack.jars import JarSet
 from metatide.stack.metastore import HIVE_4_2, Release, java_21
-from metatide.stack.paths import cache_dir
 from tests.support import listener
 from tests.support.java_11 import java_11
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hive.errors import EventError, InputError
-from hive.events import event_types, messages
+from hive.events import event_types
 from hive.events.decode import decode
 from hive.events.envelope import GZIP, PLAIN
 from hive.events.message_types import MESSAGE_TYPES, Message
@@ -20,6 +20,7 @@ from hive.events.row import NotificationRow, row_from_json, row_from_mapping
 from hive.names import TableName
 from hive.thrift.binary import decode as decode_object
 from hive.thrift.structs import FOREIGN_KEY, PARTITION
+from metatide.demo import messages
 from tests.hive.events.logs import DATA, LOGS, rows
 
 TABLE: dict[str, Any] = {

@@ -18,7 +18,7 @@ from metatide.cli import root
 from metatide.cli.get_options import Show
 from metatide.client import Answer, Position
 from metatide.stack.machine import free_port
-from query_api.database.fallback import FromDatabase
+from query_api.database_answer import DatabaseAnswer
 from query_api.http import Settings
 from query_api.http.access import read_tokens
 from query_api.reads import ListFunctions, ListTables, Read, Slice
@@ -122,9 +122,9 @@ def test_errors_are_one_line(
 class Empty(WriteIdDatabase):
     """A database in whose databases nothing is."""
 
-    async def answer(self, read: Read[Any]) -> FromDatabase[Any]:
+    async def answer(self, read: Read[Any]) -> DatabaseAnswer[Any]:
         if isinstance(read, ListTables | ListFunctions):
-            return FromDatabase(Slice([], None), 5)
+            return DatabaseAnswer(Slice([], None), 5)
         return await super().answer(read)
 
 

@@ -30,7 +30,6 @@ from metatide.client import (
     sync,
 )
 from metatide.client.snapshot import Snapshot, committed
-from query_api.database.fallback import FromDatabase
 from query_api.database.reads import (
     CurrentEvent,
     GetWriteIds,
@@ -38,6 +37,7 @@ from query_api.database.reads import (
     Snapshots,
     TableSnapshot,
 )
+from query_api.database_answer import DatabaseAnswer
 from query_api.http import Settings as ServerSettings
 from query_api.http.access import read_tokens
 from query_api.latest.latest_log import LatestLog
@@ -100,17 +100,17 @@ class WriteIdDatabase(Nowhere):
     def __init__(self) -> None:
         super().__init__(LatestLog(0, 5, []))
 
-    async def answer(self, read: Read[object]) -> FromDatabase[object]:
+    async def answer(self, read: Read[object]) -> DatabaseAnswer[object]:
         if isinstance(read, Rendered):
             found = await self.answer(read.read)
             return found._replace(value=read.write(found.value))
         if isinstance(read, GetWriteIds):
             tables = [TableSnapshot(ORDERS, ORDERS_ID, write_id_list(1, table="sales.orders"))]
-            return FromDatabase(Snapshots(write_id_list(60), tables), 5)
+            return DatabaseAnswer(Snapshots(write_id_list(60), tables), 5)
         if isinstance(read, CurrentEvent):
-            return FromDatabase(5, 5)
+            return DatabaseAnswer(5, 5)
         if isinstance(read, ListCatalogs):
-            return FromDatabase(["hive"], 5)
+            return DatabaseAnswer(["hive"], 5)
         return await super().answer(read)
 
 

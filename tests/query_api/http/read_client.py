@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 
 from hive.errors import NoSuchObjectError, UnansweredError
-from query_api.database.fallback import FromDatabase
+from query_api.database_answer import DatabaseAnswer
 from query_api.http import Settings, create_app
 from query_api.latest.latest_log import LatestLog
 from query_api.latest.log_history import LogHistory
@@ -24,7 +24,7 @@ class Nowhere:
         self.log = log
         self.asked: list[Read[Any]] = []
 
-    async def answer(self, read: Read[Any]) -> FromDatabase[Any]:
+    async def answer(self, read: Read[Any]) -> DatabaseAnswer[Any]:
         self.asked.append(read)
         raise UnansweredError("the metastore's database does not answer", 1.0)
 
@@ -39,9 +39,9 @@ class Knowing(Nowhere):
         super().__init__(log)
         self.event = log.current
 
-    async def answer(self, read: Read[Any]) -> FromDatabase[Any]:
+    async def answer(self, read: Read[Any]) -> DatabaseAnswer[Any]:
         self.asked.append(read)
-        return FromDatabase(NoSuchObjectError("there is nothing"), self.event)
+        return DatabaseAnswer(NoSuchObjectError("there is nothing"), self.event)
 
 
 Asking = Callable[[httpx.AsyncClient], Awaitable[None]]

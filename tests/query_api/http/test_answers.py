@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hive.errors import InputError
-from query_api.database.fallback import FromDatabase
+from query_api.database_answer import DatabaseAnswer
 from query_api.http import Settings
 from query_api.http.access import OPEN, Role, read_tokens
 from query_api.http.endpoints import ENDPOINTS, Endpoint
@@ -310,7 +310,7 @@ def test_what_is_not_served_is_a_problem_too() -> None:
 
 def test_a_fault_of_ours_is_one_line_for_the_caller() -> None:
     class Broken(Nowhere):
-        async def answer(self, read: Read[Any]) -> FromDatabase[Any]:
+        async def answer(self, read: Read[Any]) -> DatabaseAnswer[Any]:
             raise ZeroDivisionError
 
     [response] = get(MemoryShards(None), TABLE, database=Broken())

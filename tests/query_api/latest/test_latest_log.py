@@ -7,11 +7,11 @@ import pytest
 from hive.events.envelope import PLAIN
 from hive.events.row import NotificationRow, row_from_json
 from hive.names import DEFAULT_CATALOG, TableName, table_name
+from query_api.facts import Current
 from query_api.latest.latest_log import LatestLog
 from query_api.latest.log_history import LogHistory
 from query_api.latest.row_effects import EVERYTHING, NOTHING, RowEffects, effects_of
 from query_api.reasons import Reason
-from query_api.resolver.facts import Current
 from query_api.targets import Target, TargetKind
 from tests.query_api.shards import ORDERS, SALES
 

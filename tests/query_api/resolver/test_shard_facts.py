@@ -4,9 +4,9 @@ import pytest
 
 from hive.thrift.binary import encode
 from hive.thrift.constraints import PRIMARY_KEY
+from query_api.facts import Facts
 from query_api.positions import Position
 from query_api.reasons import Reason
-from query_api.resolver.facts import Facts
 from query_api.resolver.shard_facts import look
 from query_api.targets import Target, TargetKind, of_catalog, of_database
 from state.records import AnyRecord, LoadBegin, Pause, Scope, ScopeKind, SetLists

@@ -9,12 +9,12 @@ import pytest
 from thriftpy2.thrift import TException
 from thriftpy2.transport import TTransportException
 
+from hive.thrift.plain_values import differences
 from hive.thrift.structs import DATABASE, FUNCTION, PARTITION, TABLE
 from query_api.database import Primary
 from query_api.requirement import Consistency
 from query_api.thrift.call import CallAnswer
 from query_api.thrift.methods import CachedMethods
-from query_api.thrift.values import differences
 from tests.query_api.thrift.methods import caches, wire
 from tests.query_api.thrift.methods.comparison import ask, whole
 from tests.query_api.thrift.methods.corpus import Call

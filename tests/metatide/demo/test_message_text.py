@@ -7,7 +7,6 @@ import msgspec
 import pytest
 
 from hive.errors import ThriftError
-from hive.events import messages
 from hive.events.envelope import GZIP, PLAIN, open_message
 from hive.events.message_types import MESSAGE_TYPES, Message
 from hive.thrift.binary import decode
@@ -26,6 +25,7 @@ from hive.thrift.structs import (
 )
 from hive.thrift.tjson import loads, transcode
 from hive.thrift.types import Struct
+from metatide.demo import messages
 from tests.hive.events.logs import LOGS, rows
 
 

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from hive.errors import ThriftError
 from hive.thrift.binary import encode
+from hive.thrift.plain_values import differences, parse
 from hive.thrift.structs import TABLE
-from query_api.thrift.values import differences, parse
 from tests.query_api.thrift.structs import structs
 
 
