@@ -44,6 +44,13 @@ def test_a_target_that_no_row_touches_is_complete_up_to_now() -> None:
     assert log.about(TABLE, 20) == Current(12)
 
 
+def test_a_row_touches_a_table_by_the_name_that_it_had() -> None:
+    """A writer that had read it before its rename commits after that."""
+    log = LatestLog(0, 12, [of(11, OTHER), of(12)], {ORDERS: [OTHER]})
+    assert log.about(TABLE, 10) == Current(12, Reason.BEHIND)
+    assert log.about(TABLE, 11) == Current(12)
+
+
 @pytest.mark.parametrize("rows", [[], [of(12)], [of(10), of(12)], [of(11)]])
 def test_rows_that_are_missing_leave_a_doubt(rows: list[tuple[int, RowEffects]]) -> None:
     assert LatestLog(0, 12, rows).about(OTHER_TABLE, 10) == Current(12, Reason.GAP)

@@ -11,13 +11,17 @@ from query_api.resolver.shard_facts import look
 from query_api.targets import Target, TargetKind, of_catalog, of_database
 from state.records import AnyRecord, LoadBegin, Pause, Scope, ScopeKind, SetLists
 from state.records.actions import (
+    MISNAMED_EVENTS_MAX,
     AllocateWriteIds,
+    AlterPartition,
     AlterTable,
     CommitTxn,
     CreateTable,
     DropPartitions,
     PutConstraints,
     PutPartitions,
+    RenameTable,
+    Side,
 )
 from state.records.objects import (
     ConstraintImage,
@@ -196,3 +200,45 @@ def test_databases_are_known_once_they_were_loaded() -> None:
         assert facts(target, *records).refused is None
     opened = LoadBegin(0, "again", Scope(ScopeKind.DATABASES, ORDERS._replace(db="", table="")))
     assert facts(one, *records, opened).detail == "loading"
+
+
+STALE = AlterPartition(
+    ORDERS,
+    0,
+    ("a",),
+    fingerprint(b"another state"),
+    partition_image("a", write_id=5),
+    truncates=False,
+)
+"""By a writer that had not read what is held."""
+
+
+def test_a_partition_in_doubt_leaves_the_others_to_be_served() -> None:
+    records = [
+        change(1, CreateTable(table_image(managed=False))),
+        change(2, put("a")),
+        change(3, put("b")),
+        change(4, STALE),
+    ]
+    for target in (TABLE, partition("b"), partition("none")):
+        assert facts(target, *records).refused is None
+    for target in (PARTITIONS, partition("a")):
+        doubtful = facts(target, *records)
+        assert (doubtful.refused, doubtful.detail) == (Reason.COLD, "doubt: conflict")
+
+
+def test_a_table_whose_row_is_in_doubt_is_not_taken_for_a_missing_one() -> None:
+    image, altered = (table_image(managed=False, write_id=one) for one in (0, 5))
+    stale = AlterTable(altered, fingerprint(b"another state"), rewrites=False, truncates=False)
+    records = [change(1, CreateTable(image)), change(2, put("a")), change(3, stale)]
+    for target in (TABLE, PARTITIONS, partition("a")):
+        assert facts(target, *records).refused is Reason.COLD
+
+
+def test_a_renamed_table_knows_what_it_was_called() -> None:
+    old = ORDERS._replace(table="old")
+    renamed = RenameTable(old, table_image(managed=False), Side.NEW)
+    records = [change(1, renamed), *load_table(1, table=table_image(managed=False))]
+    assert facts(TABLE, *records).former_names == (old,)
+    later = change(MISNAMED_EVENTS_MAX + 2, after=1)
+    assert facts(TABLE, *records, later).former_names == ()
