@@ -1,4 +1,4 @@
-"""What is in a shard: told by looking at all of it."""
+"""Counts the objects of a shard by reading all of it."""
 
 from collections import Counter
 from pathlib import Path
@@ -25,25 +25,25 @@ OBJECTS: Final = {
 
 
 class Objects(Struct, frozen=True):
-    """How many entries there are of a kind, and how long they are with their keys."""
+    """The number of entries of a kind, and their bytes with their keys."""
 
     count: int
     mean_bytes: float
 
 
 class ShardContent(Struct, frozen=True):
-    """A shard's tables and objects."""
+    """The tables and objects of a shard."""
 
     shard: int
     store_bytes: int
     tables_warm: int
     tables_cold: dict[str, int]
-    """How many for each reason."""
+    """The number of cold tables for each reason."""
     objects: dict[str, Objects]
 
 
 def shard_content(shard: int, snapshot: Snapshot, path: Path) -> ShardContent:
-    """Takes its time: every entry is read."""
+    """Counts the objects of a shard; slow, because it reads every entry."""
     reader = ShardReader(snapshot)
     applied, floor = reader.head.applied, reader.head.floor
     warm, cold = 0, Counter[str]()

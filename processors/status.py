@@ -1,4 +1,4 @@
-"""What a worker says of itself."""
+"""The status of a worker."""
 
 import time
 
@@ -9,7 +9,7 @@ from processors.worker import Worker
 
 
 class ShardStatus(Struct, frozen=True):
-    """One shard, cheap to tell."""
+    """The status of one shard, which is cheap to gather."""
 
     shard: int
     phase: str
@@ -19,12 +19,12 @@ class ShardStatus(Struct, frozen=True):
     offset: int
     lag_records: int
     lag_ms: int
-    """How long the last record took until it was readable."""
+    """How long it took until the last record was readable."""
     image_age_s: float | None
 
 
 class WorkerStatus(Struct, frozen=True):
-    """One worker and its shards."""
+    """The status of one worker and its shards."""
 
     name: str
     group: str
@@ -39,7 +39,7 @@ class WorkerStatus(Struct, frozen=True):
 
 
 def worker_status(worker: Worker) -> WorkerStatus:
-    """What the worker knows without looking into its stores."""
+    """Gathers the status without reading the stores."""
     settings = worker.settings
     return WorkerStatus(
         settings.name,
