@@ -1,4 +1,4 @@
-"""What a store knows of itself: whose it is, and how far it is."""
+"""The identity of a store, and its position."""
 
 from typing import Final
 
@@ -12,7 +12,7 @@ POSITION_END: Final = POSITION_KEY + b"\0"
 
 
 class Identity(Struct, frozen=True, kw_only=True):
-    """Which shard of which topic a store holds; written once, when the store is made.
+    """The shard and topic that a store holds; written once, when the store is made.
 
     Encoded as a map, so that any version can read `format_version` of any other.
     """
@@ -24,7 +24,7 @@ class Identity(Struct, frozen=True, kw_only=True):
 
 
 class Position(Struct, frozen=True, array_like=True, order=True):
-    """How far a store is: the last event id applied, and the first offset that isn't folded yet."""
+    """The position of a store: the last event applied, and the first offset not yet folded."""
 
     epoch: int = 0
     applied: int = 0
@@ -42,13 +42,13 @@ encode = msgspec.msgpack.Encoder().encode
 
 
 def differences(stored: bytes, expected: Identity) -> str | None:
-    """What keeps a store from being the expected one, in words; None when nothing does.
+    """Describes why a store isn't the expected one; None when it is.
 
     Raises `msgspec.MsgspecError` when the stored bytes aren't an identity.
     """
     format_version = _decode_version(stored).format_version
     if format_version != expected.format_version:
-        return f"its format is {format_version}, this version reads {expected.format_version}"
+        return f"its format is {format_version}, but this version reads {expected.format_version}"
     identity = decode_identity(stored)
     if identity == expected:
         return None
