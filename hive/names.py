@@ -18,7 +18,7 @@ _ESCAPED = re.compile("%([0-9A-Fa-f]{2})")
 
 
 class TableName(NamedTuple):
-    """The full name of a table. `table_name` and `parse_table_name` fold its case."""
+    """A table's full name. Made by `table_name` or `parse_table_name`, which fold case."""
 
     catalog: str
     db: str

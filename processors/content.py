@@ -25,14 +25,14 @@ OBJECTS: Final = {
 
 
 class Objects(Struct, frozen=True):
-    """The number of entries of a kind, and their bytes with their keys."""
+    """How many entries there are of a kind, and how long they are with their keys."""
 
     count: int
     mean_bytes: float
 
 
 class ShardContent(Struct, frozen=True):
-    """The tables and objects of a shard."""
+    """A shard's tables and objects."""
 
     shard: int
     store_bytes: int

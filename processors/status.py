@@ -9,7 +9,7 @@ from processors.worker import Worker
 
 
 class ShardStatus(Struct, frozen=True):
-    """The status of one shard, which is cheap to gather."""
+    """One shard, cheap to tell."""
 
     shard: int
     phase: str
@@ -24,7 +24,7 @@ class ShardStatus(Struct, frozen=True):
 
 
 class WorkerStatus(Struct, frozen=True):
-    """The status of one worker and its shards."""
+    """One worker and its shards."""
 
     name: str
     group: str

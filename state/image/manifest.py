@@ -11,7 +11,7 @@ FORMAT: Final = 1
 
 
 class File(msgspec.Struct, frozen=True):
-    """A file of the store."""
+    """A file of a store."""
 
     name: str
     size: int
@@ -20,7 +20,7 @@ class File(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """An image of a shard at a position; without its manifest an image doesn't exist."""
+    """An image of a shard at a position; an image without a manifest is none."""
 
     format: int = FORMAT
     identity: Identity

@@ -40,7 +40,7 @@ class Change(Record, frozen=True, tag="c"):
 
 
 class ScopeKind(StrEnum):
-    """The kinds of scopes that a load can read."""
+    """What a load reads."""
 
     TABLE = "table"
     """One table with everything that belongs to it, write ids included."""
@@ -55,7 +55,7 @@ class ScopeKind(StrEnum):
 
 
 class Scope(msgspec.Struct, frozen=True, array_like=True):
-    """The scope of a load or of a request for one. Unused parts of the name are empty."""
+    """What a load reads, or what a signal asks for. Unused parts of the name are empty."""
 
     kind: ScopeKind
     name: TableName

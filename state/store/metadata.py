@@ -12,7 +12,7 @@ POSITION_END: Final = POSITION_KEY + b"\0"
 
 
 class Identity(Struct, frozen=True, kw_only=True):
-    """The shard and topic that a store holds; written once, when the store is made.
+    """Which shard of which topic a store holds; written once, when the store is made.
 
     Encoded as a map, so that any version can read `format_version` of any other.
     """
@@ -24,7 +24,7 @@ class Identity(Struct, frozen=True, kw_only=True):
 
 
 class Position(Struct, frozen=True, array_like=True, order=True):
-    """The position of a store: the last event applied, and the first offset not yet folded."""
+    """How far a store is: the last event id applied, and the first offset that isn't folded yet."""
 
     epoch: int = 0
     applied: int = 0
