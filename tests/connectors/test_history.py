@@ -14,7 +14,7 @@ def test_the_same_row_is_the_same_history() -> None:
 def test_another_row_is_another_history() -> None:
     other = check(Poll(250, b"else", []), KNOWN)
     assert other is not None
-    assert "event 100 is another one" in other.why
+    assert "event 100 differs from the one" in other.why
 
 
 def test_ids_that_went_back_are_another_history() -> None:
