@@ -1,4 +1,5 @@
-"""The process between the log and the topic. It remembers nothing that isn't in one of them."""
+"""The process that carries events from the log to the topic. It keeps no state of its own:
+what it needs after a restart is in the log or in the topic."""
 
 import threading
 import time
@@ -24,16 +25,16 @@ _RETRY_S_FIRST = 0.1
 
 @dataclass
 class Status:
-    """What a connector says of itself to others."""
+    """The state that a connector reports to others."""
 
     waits_for: str | None = "the first look at the log"
-    """Why it can't publish; None when it can."""
+    """Why it can't publish; None while it can."""
     turned_at: float = field(default_factory=time.monotonic)
-    """When it last came round."""
+    """When it last completed a step."""
 
 
 class Connector:
-    """Publishes until it is told to stop, whatever fails meanwhile."""
+    """Publishes events until it is stopped, and starts over after every fault that may pass."""
 
     def __init__(
         self,
@@ -45,7 +46,7 @@ class Connector:
         status: Status | None = None,
         on_epoch: Callable[[int], None] = lambda _: None,
     ) -> None:
-        """`on_epoch` hears of the epoch of what is published from then on."""
+        """`on_epoch` is called with the epoch of all that is published from then on."""
         self._on_epoch = on_epoch
         self._source = source
         self._topic = events
@@ -55,11 +56,11 @@ class Connector:
         self._stopped = threading.Event()
 
     def stop(self) -> None:
-        """Ends `run` soon; may be called from anywhere."""
+        """Makes `run` return soon; any thread may call it."""
         self._stopped.set()
 
     def run(self) -> None:
-        """Raises only what no waiting will mend."""
+        """Runs until `stop`; raises only the errors that no retry can mend."""
         wait_s = _RETRY_S_FIRST
         while self._going_on():
             began = time.monotonic()
@@ -76,34 +77,39 @@ class Connector:
         self._source.close()
 
     def _live(self) -> None:
-        """From the tails to a fault; a new epoch is none."""
+        """Publishes from the tails until a fault; a new epoch isn't a fault."""
         topic_admin.create(self._topic)
         while self._going_on():
-            found = self._resume()
+            resumed = self._resume()
             session = PublishSession(
-                self._source, self._topic, found, self._pace, self._metrics, self._going_on
+                self._source, self._topic, resumed, self._pace, self._metrics, self._going_on
             )
             try:
                 self._follow(session)
             except NewEpoch:
                 log.warning("another connector began an epoch")
             except HistoryEnded as ended:
-                self._begin_epoch(found.epoch + 1, ended)
+                self._begin_epoch(resumed.epoch + 1, ended)
             except Stopped:
                 return
             finally:
                 session.close()
 
     def _resume(self) -> tails.Tails:
-        found = tails.find(self._topic)
-        while found.behind:
-            # Somebody began this epoch and ended before all shards had it.
-            publisher.reset(self._topic, found.epoch, found.lowest, found.behind)
-            found = tails.find(self._topic)
-        log.info("resumed", epoch=found.epoch, event_id=found.lowest, furthest=found.known.event_id)
-        self._metrics.epoch.set(found.epoch)
-        self._on_epoch(found.epoch)
-        return found
+        positions = tails.find(self._topic)
+        while positions.behind:
+            # A connector began this epoch and ended before all shards had it.
+            publisher.reset(self._topic, positions.epoch, positions.lowest, positions.behind)
+            positions = tails.find(self._topic)
+        log.info(
+            "resumed",
+            epoch=positions.epoch,
+            event_id=positions.lowest,
+            furthest=positions.known.event_id,
+        )
+        self._metrics.epoch.set(positions.epoch)
+        self._on_epoch(positions.epoch)
+        return positions
 
     def _follow(self, session: PublishSession) -> None:
         rests = Pacing(self._pace.poll_interval_ms / 1000)

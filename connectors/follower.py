@@ -1,4 +1,4 @@
-"""What other connectors write, seen in one shard: a reset goes to all of them."""
+"""What other connectors write. One shard is enough to see it: a reset goes to every shard."""
 
 from confluent_kafka import KafkaError, TopicPartition
 
@@ -14,20 +14,20 @@ _AT_ONCE = 1_000
 
 
 class Follower:
-    """Reads what comes into a shard after its tail, as it comes."""
+    """Reads the new records of one shard behind its tail."""
 
     def __init__(self, topic: KafkaTopic, tails: Tails) -> None:
         self.epoch = tails.epoch
-        """The latest epoch that anybody has begun."""
+        """The latest epoch that any connector has begun."""
         self.furthest = tails.known
-        """The last event that anybody has published in our epoch."""
+        """The last event that any connector has published in our epoch."""
         self._name = topic.name
         self._ours = tails.epoch
         self._consumer = topic.consumer()
         self._consumer.assign([TopicPartition(topic.name, SHARD, tails.ends[SHARD])])
 
     def catch_up(self) -> None:
-        """Takes in what has come; never waits."""
+        """Reads the records that have arrived; never waits."""
         count = _AT_ONCE
         while count == _AT_ONCE:
             messages = self._consumer.consume(_AT_ONCE, 0)

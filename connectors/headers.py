@@ -1,4 +1,4 @@
-"""What the Kafka headers of a record say, so that a topic can be searched without decoding it."""
+"""The Kafka headers of a record, which let a topic be searched without decoding its records."""
 
 from enum import StrEnum
 from typing import NamedTuple
@@ -7,14 +7,14 @@ Headers = list[tuple[str, str | bytes | None]]
 
 
 class RecordKind(StrEnum):
-    """What a record is, by what it means for the position of its shard."""
+    """The kind of a record: how it moves the position of its shard."""
 
     CHANGE = "change"
-    """A whole change, or the last part of one: the shard is complete up to `upto`."""
+    """A whole change or the last part of one: the shard is complete up to `upto`."""
     PART = "part"
-    """A part of a change that others follow."""
+    """A part of a change, but not the last."""
     PROGRESS = "progress"
-    """A change without actions: as a change."""
+    """A change without actions; it moves the position too."""
     RESET = "reset"
     """A new epoch begins after `upto`."""
     TRANSACTIONS = "transactions"
@@ -31,16 +31,16 @@ class RecordHeaders(NamedTuple):
     event: str = ""
     """The type of the event in the log."""
     hash: bytes | None = None
-    """Tells the row of event `upto` from another with its id."""
+    """The hash of the row of event `upto`, which tells it from another row with its id."""
 
     @property
     def moves(self) -> bool:
-        """Whether the shard is complete up to `upto` with it."""
+        """Whether this record makes the shard complete up to `upto`."""
         return self.kind in (RecordKind.CHANGE, RecordKind.PROGRESS)
 
 
 def write(head: RecordHeaders) -> Headers:
-    """The headers of a record."""
+    """Encodes the headers of a record."""
     headers: Headers = [
         ("kind", head.kind.encode()),
         ("epoch", b"%d" % head.epoch),
@@ -54,7 +54,7 @@ def write(head: RecordHeaders) -> Headers:
 
 
 def read(headers: Headers | dict[str, str | bytes | None] | None) -> RecordHeaders | None:
-    """What headers say; None where they aren't those of a record of ours."""
+    """Decodes headers; None when they don't belong to a record of ours."""
     pairs = headers.items() if isinstance(headers, dict) else headers or ()
     fields = {name: value for name, value in pairs if isinstance(value, bytes)}
     try:

@@ -1,4 +1,4 @@
-"""How a connector does, over HTTP: /metrics for Prometheus, /healthz for whoever keeps it alive."""
+"""The state of a connector over HTTP: /metrics for Prometheus, /healthz for liveness probes."""
 
 import json
 import threading
@@ -14,14 +14,14 @@ from connectors.connector import Status
 from hive.errors import MachineError
 
 STUCK_S = 60.0
-"""After this long without coming round it hangs; reading and waiting take far less."""
+"""A connector without a step for this long hangs; reading and waiting take far less."""
 
 
 @contextmanager
 def serving(
     host: str, port: int, status: Status, registry: CollectorRegistry
 ) -> Iterator[tuple[str, int]]:
-    """Serves until the end of the block; the address, for port 0 takes a free one."""
+    """Serves until the block ends, and gives the address: port 0 takes a free one."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -43,7 +43,7 @@ def serving(
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            """Probes come every few seconds: nobody wants to read of them."""
+            """Logs nothing: probes come every few seconds."""
 
     try:
         server = ThreadingHTTPServer((host, port), Handler)
@@ -65,5 +65,5 @@ def serving(
 def _fault(status: Status) -> str | None:
     still_s = time.monotonic() - status.turned_at
     if still_s > STUCK_S and status.waits_for is None:
-        return f"it hasn't come round for {still_s:.0f} s"
+        return f"no step for {still_s:.0f} s"
     return status.waits_for

@@ -1,4 +1,4 @@
-"""Clients of the broker, set up for a topic that is all there is of the cache."""
+"""Kafka clients, set up for a topic that is the only copy of the cache's history."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ RECORD_BYTES_MAX = 16 * 1024 * 1024
 """What the topic takes as one record, and the most that a producer sends at once."""
 TIMEOUT_S = 10.0
 WAITING_RECORDS_MAX = 200_000
-"""How many records may wait for the brokers, unless something else is said."""
+"""How many records may wait for the brokers by default."""
 _WAITING_KIB_MAX = 256 * 1024
 
 # librdkafka writes connection errors to stderr otherwise.
@@ -23,7 +23,7 @@ _LOG.propagate = False
 
 @dataclass(frozen=True)
 class KafkaTopic:
-    """The events topic, and how its brokers are reached."""
+    """The events topic and its brokers."""
 
     servers: str
     name: str
@@ -33,13 +33,13 @@ class KafkaTopic:
 
     @property
     def dead_letter(self) -> str:
-        """Where rows go that can't be read."""
+        """The topic for rows that can't be read."""
         return f"{self.name}.dead-letter"
 
     def producer(self, on_error: Any = None, waiting_max: int = WAITING_RECORDS_MAX) -> Producer:
-        """Never leaves a hole: a record that isn't taken ends the producer.
+        """A producer that never leaves a hole: a record that the brokers refuse ends it.
 
-        By itself it waits for a broker that is away for as long as that takes.
+        It waits without limit for brokers that are away.
         """
         return Producer(
             {
@@ -51,9 +51,9 @@ class KafkaTopic:
                 "queue.buffering.max.messages": waiting_max,
                 "queue.buffering.max.kbytes": _WAITING_KIB_MAX,
                 "compression.type": "lz4",
-                # Large batches cost less when far behind; flushing, for who waits, doesn't linger.
+                # Large batches cost less when far behind; a flush doesn't linger.
                 "linger.ms": 50,
-                # A report of success would cost more than the rest of a record; flush() waits.
+                # A delivery report costs more than all else about a record; flush() waits for all.
                 "delivery.report.only.error": True,
                 **({} if on_error is None else {"on_delivery": on_error}),
             },
@@ -61,11 +61,11 @@ class KafkaTopic:
         )
 
     def consumer(self) -> Consumer:
-        """Reads partitions that it is told to; belongs to no group."""
+        """A consumer of assigned partitions, without a group."""
         return Consumer(
             {
                 **self._client(),
-                # Never joined, but the library wants one.
+                # The library requires a group; this one is never joined.
                 "group.id": f"{self.name}.none",
                 "enable.auto.commit": False,
                 "enable.auto.offset.store": False,
@@ -79,7 +79,7 @@ class KafkaTopic:
         )
 
     def group_consumer(self, group: str, topics: Sequence[str]) -> Consumer:
-        """Shares topics with the others of its group, from what these have taken on."""
+        """A member of a consumer group, which begins at the group's committed offsets."""
         consumer = Consumer(
             {
                 **self._client(),
@@ -106,5 +106,5 @@ class KafkaTopic:
 
 
 def reason(error: KafkaException) -> str:
-    """What went wrong, in words."""
+    """The error as a short text."""
     return str(error.args[0].str())

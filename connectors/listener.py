@@ -1,4 +1,4 @@
-"""Whether the metastore logs its events in the transactions that they tell of."""
+"""Checks that the metastore logs each event in the transaction that it describes."""
 
 from connectors.source import OpenTxns
 from hive.events import event_types
@@ -7,8 +7,9 @@ from hive.events import event_types
 class ListenerWatch:
     """Compares the open transactions with the OPEN_TXN events.
 
-    Only a transactional listener hears of transactions, and their event commits with them. So one
-    that opened while we were reading, and has no event, was opened beside such a listener.
+    Only a transactional listener logs OPEN_TXN, and the event commits with its transaction. So a
+    transaction that opened while the connector was reading and has no event proves that the
+    listener isn't transactional.
     """
 
     def __init__(self) -> None:
@@ -16,16 +17,17 @@ class ListenerWatch:
         self._seen_before: frozenset[int] | None = None
 
     def see(self, event: event_types.Event) -> None:
-        """Takes in an event, in the order of the log."""
+        """Takes note of an event; events come in the order of the log."""
         if isinstance(event, event_types.OpenTransactions):
             for first, last in event.ranges:
                 self._opened.update(range(first, last + 1))
         elif isinstance(event, event_types.CommitTransaction | event_types.AbortTransaction):
             self._opened.discard(event.txn)
 
-    def unlogged(self, found: OpenTxns) -> list[int]:
-        """Transactions without their event, all events up to `found.at` having been seen."""
-        before, self._seen_before = self._seen_before, frozenset(found.txns)
+    def unlogged(self, opened: OpenTxns) -> list[int]:
+        """The open transactions without an OPEN_TXN event; all events up to `opened.at` must have
+        been seen."""
+        before, self._seen_before = self._seen_before, frozenset(opened.txns)
         if before is None:
             return []
-        return sorted(found.logged - before - self._opened)
+        return sorted(opened.logged - before - self._opened)

@@ -1,4 +1,4 @@
-"""What a connector counts and measures, in Prometheus' words."""
+"""The Prometheus metrics of a connector."""
 
 from enum import StrEnum
 
@@ -8,24 +8,25 @@ _SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 
 
 class Fault(StrEnum):
-    """What can go wrong."""
+    """The kinds of faults."""
 
     SOURCE = "source"
     """The database couldn't be read."""
     PUBLISH = "publish"
     """The brokers didn't take a record."""
     UNDECODABLE = "undecodable"
-    """A row couldn't be read, and was set aside."""
+    """A row couldn't be decoded and was set aside."""
     HOLE = "hole"
-    """Events are missing in the log."""
+    """Events are missing from the log."""
     HISTORY = "history"
-    """The log tells another history."""
+    """The log's history isn't the published one."""
     LISTENER = "listener"
-    """The listener doesn't write events as it must."""
+    """The metastore's listener isn't transactional."""
 
 
 class Metrics:
-    """One registry for each connector, so that several may live in one process."""
+    """The metrics of one connector, in a registry of its own, so that several connectors can share
+    a process."""
 
     def __init__(self) -> None:
         registry = self.registry = CollectorRegistry()
@@ -65,7 +66,7 @@ class Metrics:
         faults = Counter(
             "metatide_connect_faults", "What went wrong, by kind.", ["kind"], registry=registry
         )
-        # All from the beginning: an increase from nothing is none to Prometheus.
+        # All labels exist from the start: Prometheus sees no increase in a new series.
         self._faults = {fault: faults.labels(fault) for fault in Fault}
 
     def failed(self, fault: Fault) -> None:

@@ -1,4 +1,4 @@
-"""Operators' decisions, written into the events topic: nothing else changes what workers hold."""
+"""Writes operators' decisions into the events topic: only its records change what workers hold."""
 
 from collections.abc import Callable, Sequence
 
@@ -17,11 +17,11 @@ log = structlog.get_logger()
 def obey(
     topic: KafkaTopic, epoch: int, order: Order, offset: int, current: Callable[[], int]
 ) -> None:
-    """Writes an order that came at this offset of the signals topic; `current` reads the event id.
+    """Writes the order found at this offset of the signals topic; `current` reads the event id.
 
-    Decisions about the whole cache share a partition of the signals topic, so that their offsets
-    number them: who hears one twice says the same twice. The version that the asker knows counts
-    where that topic was made anew and begins from 0.
+    Decisions about the whole cache share a partition of the signals topic, so their offsets number
+    them, and a decision that is delivered twice is written with the same version. If the signals
+    topic was made anew and counts from 0 again, the version that the sender knew decides.
     """
     record: AnyRecord
     shards: Sequence[int] = range(topic.shards)

@@ -1,4 +1,5 @@
-"""Whether the log still tells the history that was published, and where it has holes. Pure."""
+"""Checks that the log still tells the history that was published, and where rows are missing.
+Pure."""
 
 from typing import NamedTuple
 
@@ -6,7 +7,7 @@ from connectors.source import Bounds, Poll
 
 
 class PublishedEvent(NamedTuple):
-    """The last event that anybody published, as far as we know."""
+    """The last event that any connector is known to have published."""
 
     event_id: int
     hash: bytes | None
@@ -14,13 +15,13 @@ class PublishedEvent(NamedTuple):
 
 
 class OtherHistory(NamedTuple):
-    """The log isn't the one that was published from."""
+    """The log isn't the one that events were published from."""
 
     why: str
 
 
 class Hole(NamedTuple):
-    """Events that no row tells of any more, from the first to the last."""
+    """A range of events, first to last, whose rows are missing from the log."""
 
     first: int
     last: int
@@ -31,30 +32,33 @@ CLEANED = "the metastore's cleaner removed them before they were read"
 OUT_OF_ORDER = "rows around them are there; ids are not given in the order of commits"
 
 
-def check(poll: Poll, known: PublishedEvent) -> OtherHistory | None:
-    """What the poll's sequence and checked row alone tell."""
-    if poll.current < known.event_id:
+def check(poll: Poll, published: PublishedEvent) -> OtherHistory | None:
+    """Compares the sequence and the checked row of a poll with what was published."""
+    if poll.current < published.event_id:
         return OtherHistory(
-            f"the last event is {poll.current}, but {known.event_id} was published: ids went back"
+            f"the last event is {poll.current}, but {published.event_id} was published: "
+            "ids went back"
         )
-    if known.hash is not None and poll.checked not in (None, known.hash):
+    if published.hash is not None and poll.checked not in (None, published.hash):
         return OtherHistory(
-            f"event {known.event_id} is another one than was published, or its id occurs twice"
+            f"event {published.event_id} differs from the one that was published, "
+            "or its id occurs twice"
         )
     return None
 
 
-def check_missing(bounds: Bounds, known: PublishedEvent) -> OtherHistory | None:
-    """What a missing row means: the cleaner removes the oldest rows first."""
-    if bounds.oldest is not None and bounds.oldest < known.event_id:
+def check_missing(bounds: Bounds, published: PublishedEvent) -> OtherHistory | None:
+    """Judges a missing row: the cleaner removes the oldest rows first."""
+    if bounds.oldest is not None and bounds.oldest < published.event_id:
         return OtherHistory(
-            f"event {known.event_id} was published, but is missing among older ones"
+            f"event {published.event_id} was published, but is missing while older ones are there"
         )
     return None
 
 
 def hole(bounds: Bounds, position: int, *, waited: bool) -> Hole | None:
-    """What is missing right after the position; None if it may still become visible."""
+    """The events missing right after the position; None while their rows may still become
+    visible."""
     last = bounds.current if bounds.next is None else bounds.next - 1
     if last <= position:
         return None

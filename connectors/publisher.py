@@ -17,18 +17,19 @@ from state.records.actions import AnyAction, DropPartitions, PutPartitions
 from state.records.parts import split
 
 VALUE_BYTES_MAX = RECORD_BYTES_MAX - 64 * 1024
-"""What headers and framing leave of a record."""
+"""The largest value: headers and framing take the rest of a record."""
 LETTER_CHARS_MAX = 2 * 1024 * 1024
-"""Even if JSON needs six bytes for each, they fit."""
+"""They fit even if JSON needs six bytes for each."""
 _NEVER_CUT_ACTIONS_MAX = 16
 _CUT = (PutPartitions, DropPartitions)
 
 
 class Publisher:
-    """The records of one connector, from the positions that the topic was found at.
+    """Writes the records of one connector, beginning at the tails of the topic.
 
-    1. What is written for a shard is in its partition in this order, or an error is raised.
-    2. `after` is the `upto` of what this connector wrote or found before it in that partition.
+    1. Records of one shard reach its partition in order, or an error is raised.
+    2. `after` is the `upto` of the record that this connector wrote or found before it in that
+       partition.
     """
 
     def __init__(
@@ -38,7 +39,7 @@ class Publisher:
         metrics: Metrics,
         going_on: Callable[[], bool],
     ) -> None:
-        """What waits for the brokers ends by `Stopped` when it isn't to go on."""
+        """Waits for the brokers end with `Stopped` once `going_on` returns False."""
         assert not tails.behind, "every shard must be in the same epoch"
         self.epoch = tails.epoch
         self._topic = topic.name
@@ -59,13 +60,14 @@ class Publisher:
         row_hash: bytes,
         routed: Mapping[int, tuple[AnyAction, ...]],
     ) -> bool:
-        """What an event does to each shard that hasn't got it; False if that is too large."""
+        """Writes the effects of an event to each shard that lacks it; False if they are too
+        large."""
         parted: dict[int, list[bytes]] = {}
         encoded: dict[tuple[int, int], list[bytes]] = {}
         for shard, actions in routed.items():
             after = self._uptos[shard]
             if event_id > after:
-                # A transaction's end says the same to all shards that have come equally far.
+                # The end of a transaction is the same record for all shards at the same position.
                 same = (after, id(actions))
                 values = encoded.get(same)
                 if values is None:
@@ -90,7 +92,7 @@ class Publisher:
         return True
 
     def progress(self, position: int, row_hash: bytes | None) -> None:
-        """Tells the shards that are left behind that nothing concerned them."""
+        """Tells the shards that are behind that nothing in between concerned them."""
         head = headers.write(RecordHeaders(RecordKind.PROGRESS, self.epoch, position, "", row_hash))
         for shard, after in enumerate(self._uptos):
             if after < position:
@@ -98,9 +100,9 @@ class Publisher:
                 self._uptos[shard] = position
 
     def skip(self, last: int) -> None:
-        """Nobody can know what the events up to this one did: the next interval begins there.
+        """Begins the next interval after an event that can't be known.
 
-        That the interval before it isn't continued is what tells the fold.
+        The fold sees that the new interval doesn't continue the one before it.
         """
         head = headers.write(RecordHeaders(RecordKind.PROGRESS, self.epoch, last))
         for shard, upto in enumerate(self._uptos):
@@ -108,14 +110,14 @@ class Publisher:
                 self._send(shard, encode(Change(self.epoch, last, last)), head)
                 self._uptos[shard] = last
 
-    def open_transactions(self, found: OpenTxns) -> None:
-        """Tells every shard, which must be complete up to there, what is open."""
-        assert min(self._uptos) >= found.at
-        record = OpenTransactions(self.epoch, found.at, found.txns)
-        self._broadcast(record, RecordHeaders(RecordKind.TRANSACTIONS, self.epoch, found.at))
+    def open_transactions(self, opened: OpenTxns) -> None:
+        """Tells every shard which transactions are open; each must be complete up to that event."""
+        assert min(self._uptos) >= opened.at
+        record = OpenTransactions(self.epoch, opened.at, opened.txns)
+        self._broadcast(record, RecordHeaders(RecordKind.TRANSACTIONS, self.epoch, opened.at))
 
     def dead_letter(self, row: NotificationRow) -> None:
-        """Keeps a row that can't be read, its message cut if it is very long."""
+        """Keeps a row that can't be read; a very long message is cut."""
         cut = msgspec.structs.replace(row, message=row.message[:LETTER_CHARS_MAX])
         written: Headers = [
             ("event_id", b"%d" % row.event_id),
@@ -124,19 +126,19 @@ class Publisher:
         self._sender.send(self._dead_letter, 0, msgspec.json.encode(cut), written)
 
     def serve(self) -> None:
-        """Notices what went wrong so far, and counts; waits for nothing."""
+        """Raises errors of earlier sends and counts what was sent, without waiting."""
         self._sender.serve()
         self._metrics.records.inc(self._sent_records)
         self._metrics.bytes.inc(self._sent_bytes)
         self._sent_records = self._sent_bytes = 0
 
     def flush(self) -> None:
-        """Returns when the brokers have everything."""
+        """Returns when the brokers have acknowledged everything."""
         self.serve()
         self._sender.flush()
 
     def close(self) -> None:
-        """Forgets what the brokers haven't got: whoever goes on finds that in the topic."""
+        """Drops unacknowledged records: the next connector sees in the topic what is missing."""
         self._sender.close()
 
     def _broadcast(self, record: AnyRecord, head: RecordHeaders) -> None:
@@ -151,14 +153,14 @@ class Publisher:
 
 
 def reset(topic: KafkaTopic, epoch: int, at: int, shards: Sequence[int]) -> None:
-    """Begins an epoch in these shards, after event `at`."""
+    """Begins an epoch after event `at` in these shards."""
     write_now(topic, Reset(epoch, at), RecordHeaders(RecordKind.RESET, epoch, at), shards)
 
 
 def write_now(
     topic: KafkaTopic, record: AnyRecord, head: RecordHeaders, shards: Sequence[int]
 ) -> None:
-    """Returns when the broker has a record of its own in each of these shards."""
+    """Writes one record to each of these shards and returns when the brokers have them."""
     value, written = encode(record), headers.write(head)
     sender = Sender(topic)
     try:
@@ -170,7 +172,7 @@ def write_now(
 
 
 def _parts(change: Change) -> list[Change]:
-    """The change, cut where it is large; most are not, and to measure them costs."""
+    """Cuts a large change into parts. Most are small, and measuring them costs time."""
     actions = change.actions
     if len(actions) > _NEVER_CUT_ACTIONS_MAX:
         return split(change)

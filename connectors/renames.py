@@ -1,6 +1,6 @@
-"""Which tables were renamed lately, for events that still name them as they were called before.
+"""Recent renames of tables, for events that still name a table by its old name.
 
-A writer that had read a table before a rename, and commits after it, changes the renamed table:
+A writer that read a table before a rename and commits after it changes the renamed table, because
 the metastore knows tables by their ids. Its event has the old name.
 """
 
@@ -31,14 +31,14 @@ class _Rename(NamedTuple):
     old: TableName
     new: TableName
     id: int
-    """The table's; 0 where the event doesn't tell it."""
+    """The id of the table; 0 when the event lacks it."""
 
 
 class Renames:
     """The renames of the last `MISNAMED_EVENTS_MAX` events.
 
-    Every connector knows the same of them, wherever it began: one that starts is given the log's
-    rows from before its first event.
+    Every connector knows the same renames, wherever it began: at its start it reads the log's rows
+    from before its first event.
     """
 
     def __init__(self, rows: Iterable[NotificationRow] = ()) -> None:
@@ -51,7 +51,7 @@ class Renames:
             self._note(event)
 
     def address(self, event: event_types.Event) -> list[Addressed]:
-        """What an event does, to tables as they are called now."""
+        """The effects of an event, addressed to tables by their current names."""
         self._forget_before(event.event_id - MISNAMED_EVENTS_MAX)
         addressed = translate(event)
         if self._renames and isinstance(event, event_types.TableEvent) and addressed:
@@ -60,7 +60,7 @@ class Renames:
         return addressed
 
     def undecodable(self, row: NotificationRow) -> list[Addressed]:
-        """What a row may have touched that can't be read."""
+        """The effects that an undecodable row may have had."""
         self._forget_before(row.event_id - MISNAMED_EVENTS_MAX)
         addressed = undecodable(row)
         if row.db_name and row.tbl_name:
@@ -77,15 +77,15 @@ class Renames:
         id_ = _id_of(event)
         current, is_of_renamed = self._current(name, id_)
         if is_of_renamed and not (isinstance(event, event_types.AlterTable) and event.renamed):
-            # The table that has the old name now, if there is one, is another.
+            # If a table has the old name now, it is another one.
             addressed = []
         hanging = isinstance(event, _HANGING)
         late = (misnamed(table, hanging=hanging) for table in current)
         return [*addressed, *chain.from_iterable(late)]
 
     def _current(self, name: TableName, id_: int) -> tuple[list[TableName], bool]:
-        """What a table of this name and id may be called now, and whether it is sure that the
-        name isn't the table's any more."""
+        """The names that a table of this name and id may have now, and whether the old name is
+        certainly no longer its own."""
         names: list[TableName] = []
         is_sure = False
         followed = {name}
@@ -95,7 +95,7 @@ class Renames:
             followed.add(rename.new)
             names.append(rename.new)
             if rename.new == name:
-                # It was given back.
+                # The table has its old name again.
                 names, is_sure, followed = [], False, {name}
             elif id_ and rename.id == id_:
                 is_sure = True
@@ -111,7 +111,7 @@ class Renames:
 
 
 def _id_of(event: event_types.TableEvent) -> int:
-    """The id of the table that the writer meant; 0 where the event doesn't tell it."""
+    """The id of the table that the writer changed; 0 when the event lacks it."""
     match event:
         case event_types.AlterTable():
             return event.image.id

@@ -1,4 +1,4 @@
-"""The actions of an event, shard by shard."""
+"""Distributes the actions of an event to shards."""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,9 +10,9 @@ from state.records.routing import home_shard, table_shard
 
 
 def route(addressed: Sequence[Addressed], shards: int) -> dict[int, tuple[AnyAction, ...]]:
-    """For each shard that an event concerns, what it does there, in the order given."""
+    """The actions of an event for each shard that it concerns, in their order."""
     if len(addressed) == 1:
-        # Most events: one action, which shards may share.
+        # Most events have one action, and shards can share its list.
         [(address, action)] = addressed
         return dict.fromkeys(_shards_of(address, shards), (action,))
     routed: dict[int, list[AnyAction]] = {}
@@ -31,7 +31,7 @@ def _shards_of(address: Address, shards: int) -> Iterable[int]:
 
 
 def _append(actions: list[AnyAction], action: AnyAction) -> None:
-    """Adds an action; the two halves of a rename within one shard become one."""
+    """Adds an action; the two halves of a rename become one when they share a shard."""
     if action in actions:
         return
     if isinstance(action, RenameTable) and actions and isinstance(actions[-1], RenameTable):

@@ -1,4 +1,4 @@
-"""Records on their way to the brokers: in order and within limits, or with an error."""
+"""Sends records to the brokers in order and within limits, or raises an error."""
 
 import time
 from collections.abc import Callable
@@ -10,16 +10,16 @@ from connectors.kafka_clients import WAITING_RECORDS_MAX, KafkaTopic, reason
 from hive.errors import PublishError
 
 PATIENCE_S = 30.0
-"""How long the brokers may take nothing while something waits for them."""
+"""How long the brokers may acknowledge nothing while records wait."""
 _LOOK_S = 0.05
 
 
 class Stopped(Exception):  # noqa: N818
-    """Who sends isn't to go on; what the brokers haven't got will be forgotten."""
+    """The sender was stopped; unacknowledged records are dropped."""
 
 
 class Sender:
-    """For one thread. What is sent to a partition is there in this order, or an error is raised."""
+    """Sends from one thread. The records of a partition arrive in order, or an error is raised."""
 
     def __init__(
         self,
@@ -28,14 +28,14 @@ class Sender:
         *,
         waiting_max: int = WAITING_RECORDS_MAX,
     ) -> None:
-        """Waits end by `Stopped` when it isn't to go on."""
+        """Waits end with `Stopped` once `going_on` returns False."""
         self._servers = topic.servers
         self._going_on = going_on
         self._fault: str | None = None
         self._producer: Producer = topic.producer(self._failed, waiting_max)
 
     def send(self, topic: str, partition: int, value: bytes, written: Headers) -> None:
-        """Waits while too many are under way."""
+        """Sends a record; waits while too many are unacknowledged."""
         if self._took(topic, partition, value, written):
             return
 
@@ -46,16 +46,16 @@ class Sender:
         self._wait(look)
 
     def serve(self) -> None:
-        """Notices what went wrong so far; waits for nothing."""
+        """Raises errors of earlier sends, without waiting."""
         self._producer.poll(0)
         self._raise_fault()
 
     def flush(self) -> None:
-        """Returns when the brokers have everything."""
+        """Returns when the brokers have acknowledged everything."""
         self._wait(lambda: not self._producer.flush(_LOOK_S))
 
     def close(self) -> None:
-        """Ends threads and connections now, not when the garbage is collected."""
+        """Ends threads and connections now rather than at garbage collection."""
         self._producer.purge()
         self._producer.close()
 
@@ -69,7 +69,7 @@ class Sender:
         return True
 
     def _wait(self, look: Callable[[], bool]) -> None:
-        """Until a look, each of which takes a moment, finds it done."""
+        """Repeats `look`, which blocks for a moment, until it returns True."""
         waiting, moved_at = len(self._producer), time.monotonic()
         while not look():
             self._raise_fault()
@@ -80,8 +80,8 @@ class Sender:
                 moved_at = time.monotonic()
             elif time.monotonic() - moved_at > PATIENCE_S:
                 raise PublishError(
-                    f"the brokers at {self._servers} took nothing for {PATIENCE_S:g} s, while "
-                    f"{waiting} records wait: do they run, and can they be reached?"
+                    f"the brokers at {self._servers} took nothing for {PATIENCE_S:g} s while "
+                    f"{waiting} records wait: are they running, and can they be reached?"
                 )
         self._raise_fault()
 

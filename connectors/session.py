@@ -1,4 +1,4 @@
-"""A connector's work from the positions in the topic to the first fault."""
+"""The work of a connector from the positions in the topic to the first fault."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -27,11 +27,11 @@ log = structlog.get_logger()
 
 
 class NewEpoch(Exception):  # noqa: N818
-    """Somebody has begun an epoch: go on from what the topic holds."""
+    """Another connector has begun an epoch: resume from what the topic holds."""
 
 
 class HistoryEnded(Exception):  # noqa: N818
-    """The log tells another history than what was published: an epoch is to begin."""
+    """The log tells a history other than the published one: an epoch must begin."""
 
     def __init__(self, why: str, current: int) -> None:
         super().__init__(why)
@@ -39,7 +39,7 @@ class HistoryEnded(Exception):  # noqa: N818
 
 
 class PublishSession:
-    """Publishes what the log has beyond the tails, step by step."""
+    """Publishes the log's events after the tails, step by step."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class PublishSession:
         self._follower.close()
 
     def step(self) -> bool:
-        """Looks once and publishes what is new; whether there was anything."""
+        """Polls once and publishes what is new; returns whether there was anything."""
         looked_at, looked_before = time.monotonic(), self._complete_at
         self._follower.catch_up()
         if self._follower.epoch > self._publisher.epoch:
@@ -90,7 +90,7 @@ class PublishSession:
         self._report_progress()
         self._report_transactions()
         if self._position < poll.current and self._position > before:
-            # Far behind: the next rows are read while these are on their way.
+            # Far behind: the next rows are read while these are being sent.
             self._publisher.serve()
         else:
             self._publisher.flush()
@@ -112,7 +112,7 @@ class PublishSession:
         raise HistoryEnded(other.why, current)
 
     def _publish(self, poll: Poll) -> int:
-        """The rows up to the first one that is missing; how many events they are."""
+        """Publishes the rows up to the first gap; returns the number of events."""
         published = 0
         for event_id, rows in _by_id(poll.rows):
             if event_id != self._position + 1:
@@ -177,11 +177,11 @@ class PublishSession:
         now = time.monotonic()
         self._hole_since = self._hole_since or now
         waited = now - self._hole_since >= self._pace.hole_ms / 1000
-        found = published_history.hole(
+        hole = published_history.hole(
             self._source.bounds(self._position), self._position, waited=waited
         )
-        if found is not None:
-            self._skip(found)
+        if hole is not None:
+            self._skip(hole)
 
     def _skip(self, hole: Hole) -> None:
         if self._known.event_id:
@@ -211,16 +211,16 @@ class PublishSession:
 
     def _report_transactions(self) -> None:
         now = time.monotonic()
-        asked = self._open_asked_at
-        if self._open is None and (asked is None or now - asked >= self._pace.transactions_s):
+        asked_at = self._open_asked_at
+        if self._open is None and (asked_at is None or now - asked_at >= self._pace.transactions_s):
             self._open, self._open_asked_at = self._source.open_transactions(), now
-        found = self._open
-        if found is None or found.at > self._position:
+        opened = self._open
+        if opened is None or opened.at > self._position:
             return
         self._open = None
         self._publisher.progress(self._position, self._hash)
-        self._publisher.open_transactions(found)
-        unlogged = self._listener.unlogged(found)
+        self._publisher.open_transactions(opened)
+        unlogged = self._listener.unlogged(opened)
         if unlogged:
             self._metrics.failed(Fault.LISTENER)
             log.error(

@@ -1,4 +1,4 @@
-"""Where events come from, whatever holds them."""
+"""The source of events, whatever stores them."""
 
 from collections.abc import Iterable
 from hashlib import blake2b
@@ -7,26 +7,26 @@ from typing import NamedTuple, Protocol
 from hive.events.row import NotificationRow
 
 HASHED_CHARS_MAX = 8192
-"""How much of a message is hashed: a source reads that much of one row again and again."""
+"""How much of a message is hashed: each poll reads this much of one row again."""
 
 
 class Poll(NamedTuple):
-    """What one statement saw of the log."""
+    """The result of one statement over the log."""
 
     current: int
-    """The id of the last event that was written, still there or not."""
+    """The id of the last event that was written, whether its row is still there or not."""
     checked: bytes | None
-    """The hash of the row that was to be checked; None where it is gone."""
+    """The hash of the row to check; None when it is gone."""
     rows: list[NotificationRow]
-    """Rows after the position, in order; of one id there may be several."""
+    """The rows after the position, in order; several may share an id."""
 
 
 class Bounds(NamedTuple):
-    """Which events the log still has."""
+    """The first and last events that the log still has."""
 
     oldest: int | None
     next: int | None
-    """The first one after the position that was asked about."""
+    """The first event after the position that was asked about."""
     current: int
 
 
@@ -36,23 +36,23 @@ class OpenTxns(NamedTuple):
     at: int
     txns: tuple[int, ...]
     logged: frozenset[int]
-    """Those of them that a transactional listener logs: not the read-only ones."""
+    """The open transactions that a transactional listener logs: all but the read-only ones."""
 
 
 class Source(Protocol):
-    """A notification log. Each call sees one state of it, all that was committed before the call.
+    """A notification log. Each call sees one consistent state: everything committed before it.
 
-    A failure that may pass raises SourceError; the next call tries anew.
+    A failure that may pass raises SourceError; the next call tries again.
     """
 
     def poll(self, after: int, check: int) -> Poll:
-        """The next rows after an event, as many as are good to take at once; and row `check`."""
+        """The next rows after an event, as many as make a good batch, and row `check`."""
 
     def bounds(self, after: int) -> Bounds: ...
 
     def alters(self, upto: int) -> list[NotificationRow]:
-        """The last rows of ALTER_TABLE up to an event, in order: those among so many events as
-        may follow a rename and name the table as it was called before."""
+        """The last ALTER_TABLE rows up to an event, in order: those of the range of events in which
+        a rename can still be followed by events with the old name."""
 
     def open_transactions(self) -> OpenTxns: ...
 
@@ -60,13 +60,14 @@ class Source(Protocol):
 
 
 def rows_hash(rows: Iterable[NotificationRow]) -> bytes:
-    """Tells the row of an event id, or the several rows of one, from others."""
+    """A hash of the row, or rows, of one event id."""
     return fields_hash((row, len(row.message)) for row in rows)
 
 
 def fields_hash(rows: Iterable[tuple[NotificationRow, int]]) -> bytes:
-    """The same, of rows whose messages may be cut; beside each the length of its whole message."""
-    found = blake2b(digest_size=8)
+    """The same hash for rows whose messages may be cut; each comes with the length of its whole
+    message."""
+    digest = blake2b(digest_size=8)
     for row, message_chars in rows:
         fields = (
             row.event_id,
@@ -78,6 +79,6 @@ def fields_hash(rows: Iterable[tuple[NotificationRow, int]]) -> bytes:
             row.message_format,
             message_chars,
         )
-        found.update(repr(fields).encode("utf-8", "surrogatepass"))
-        found.update(row.message[:HASHED_CHARS_MAX].encode("utf-8", "surrogatepass"))
-    return found.digest()
+        digest.update(repr(fields).encode("utf-8", "surrogatepass"))
+        digest.update(row.message[:HASHED_CHARS_MAX].encode("utf-8", "surrogatepass"))
+    return digest.digest()

@@ -1,7 +1,7 @@
-"""The notification log as the metastore's database holds it.
+"""The notification log in the metastore's database.
 
-Every read is one statement on a connection without transactions, so it sees one state: what was
-committed before it, in the default isolation of PostgreSQL and MySQL alike.
+Every read is one statement in autocommit, so it sees one state: what was committed before it, at
+the default isolation level of PostgreSQL and MySQL alike.
 """
 
 from collections.abc import Sequence
@@ -19,14 +19,14 @@ from state.records.actions import MISNAMED_EVENTS_MAX
 
 ROWS_MAX = 2_000
 BYTES_MAX = 16 * 1024 * 1024
-"""About the most that one poll brings; a single event may be larger."""
+"""A poll brings about this much at most; a single event may be larger."""
 _NEW, _CHECKED, _CURRENT = 0, 1, 2
 _UNLOGGED_TYPES = frozenset([1, 2])
-"""Of TXNS.TXN_TYPE: transactions of replication and read-only ones, which write no events."""
+"""Values of TXNS.TXN_TYPE: replication and read-only transactions write no events."""
 
 
 class SqlSource:
-    """A `Source` on PostgreSQL, MySQL or MariaDB; connects when it is first asked."""
+    """A `Source` on PostgreSQL, MySQL or MariaDB; it connects on first use."""
 
     def __init__(
         self, engine: sa.Engine, *, rows_max: int = ROWS_MAX, bytes_max: int = BYTES_MAX
@@ -42,12 +42,12 @@ class SqlSource:
         connection, _ = self._connected()
         assert self._poll is not None
         parameters = {"after": after, "check": check, **self._limits}
-        found = self._run(connection, self._poll, parameters, seen=after)
+        rows = self._run(connection, self._poll, parameters, seen=after)
         kinds: tuple[list[Any], ...] = ([], [], [])
-        for row in found:
+        for row in rows:
             kinds[row[0]].append(row)
-        for rows in kinds[:2]:
-            rows.sort(key=lambda row: (row[1], row[2]))
+        for group in kinds[:2]:
+            group.sort(key=lambda row: (row[1], row[2]))
         checked = [(_row(row), row[10]) for row in kinds[_CHECKED]]
         return Poll(
             _current(kinds[_CURRENT][0][1]),
@@ -91,9 +91,9 @@ class SqlSource:
             ),
             _next_id(tables).add_columns(sa.null(), sa.literal_column("1")),
         )
-        found = self._run(connection, statement, {})
-        opened = sorted((row[0], row[1]) for row in found if not row[2])
-        [current] = [row[0] for row in found if row[2]]
+        rows = self._run(connection, statement, {})
+        opened = sorted((row[0], row[1]) for row in rows if not row[2])
+        [current] = [row[0] for row in rows if row[2]]
         return OpenTxns(
             _current(current),
             tuple(txn for txn, _ in opened),
@@ -101,7 +101,7 @@ class SqlSource:
         )
 
     def close(self) -> None:
-        """Ends the connection; the next call makes another."""
+        """Closes the connection; the next call opens another."""
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.invalidate()
@@ -140,7 +140,7 @@ class SqlSource:
         *,
         seen: int | None = None,
     ) -> Sequence[Any]:
-        """`seen` is an event up to which the log was read."""
+        """Runs a statement; `seen` is the event up to which the log was read."""
         assert self._plans is not None
         try:
             if seen is not None:
@@ -161,7 +161,8 @@ class SqlSource:
 
 
 def _poll_statement(tables: sa.MetaData) -> sa.CompoundSelect[Any]:
-    """New rows, the one to be checked, and the sequence, each marked with which it is."""
+    """One statement for new rows, the checked row and the sequence, each row marked with its
+    kind."""
     log = tables.tables["NOTIFICATION_LOG"].c
     after, check = (
         sa.bindparam("after", type_=sa.BigInteger),
@@ -195,7 +196,7 @@ def _poll_statement(tables: sa.MetaData) -> sa.CompoundSelect[Any]:
 def _last_of_batch(log: Any, after: sa.BindParameter[int]) -> sa.ScalarSelect[int]:
     """The last event that still fits into a batch; at least the next one.
 
-    Ids are dense, so a limit on them is one on rows, and rows of one id are never torn apart.
+    Ids are dense, so a limit on ids limits rows, and the rows of one id stay together.
     """
     rows, bytes_ = (
         sa.bindparam("rows", type_=sa.Integer),

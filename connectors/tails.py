@@ -23,7 +23,7 @@ _SILENCE_S_MAX = 30.0
 
 @dataclass
 class Tail:
-    """What the records of one shard, as many as were looked at, say of its position."""
+    """The position of one shard, as far as the records seen tell it."""
 
     epoch: int = -1
     upto: int = 0
@@ -35,11 +35,11 @@ class Tail:
         return self.epoch >= 0
 
     def see(self, head: RecordHeaders | None) -> None:
-        """Takes in a record, in the order of the topic.
+        """Takes note of a record; records come in the order of the topic.
 
-        The furthest change counts: all before it was written before it, and what a connector
-        repeats that was asleep says nothing new. Of resets to one epoch the first one counts, as
-        in the fold, and only as long as no change follows.
+        The change with the highest event counts: everything before it was written before it, and a
+        connector that wakes late only repeats older ones. Of several resets to one epoch the first
+        counts, as in the fold, until a change follows.
         """
         if head is None or head.epoch < self.epoch:
             return
@@ -55,23 +55,23 @@ class Tail:
 
 @dataclass(frozen=True)
 class Tails:
-    """The positions of all shards, in the latest epoch that any of them has seen."""
+    """The positions of all shards in the latest epoch of any of them."""
 
     epoch: int
     upto: tuple[int | None, ...]
-    """None for a shard that hasn't seen the epoch."""
+    """The position of each shard; None for one that hasn't reached the epoch."""
     known: PublishedEvent
     ends: tuple[int, ...]
-    """The offsets behind the last records."""
+    """The end offset of each shard."""
 
     @property
     def lowest(self) -> int:
-        """Where to go on from: every shard has all events up to here."""
+        """The event to resume from: every shard has all events up to it."""
         return min((upto for upto in self.upto if upto is not None), default=0)
 
     @property
     def behind(self) -> tuple[int, ...]:
-        """The shards that haven't seen the epoch."""
+        """The shards that haven't reached the epoch."""
         return tuple(shard for shard, upto in enumerate(self.upto) if upto is None)
 
 
@@ -97,18 +97,22 @@ def find(topic: KafkaTopic) -> Tails:
 
 
 def offsets(topic: KafkaTopic) -> tuple[dict[int, int], dict[int, int]]:
-    """The first offset of every partition, and the one behind the last."""
+    """The first offset of every partition, and its end offset."""
     admin = topic.admin()
-    found = []
+    offsets_of = []
     specs: list[Any] = [OffsetSpec.earliest(), OffsetSpec.latest()]  # type: ignore[no-untyped-call]
     for spec in specs:
-        asked = {TopicPartition(topic.name, shard): spec for shard in range(topic.shards)}
+        partitions = {TopicPartition(topic.name, shard): spec for shard in range(topic.shards)}
         try:
-            answers = admin.list_offsets(asked, request_timeout=TIMEOUT_S)
-            found.append({at.partition: one.result().offset for at, one in answers.items()})
+            answers = admin.list_offsets(partitions, request_timeout=TIMEOUT_S)
+            offsets_of.append(
+                {at.partition: answer.result().offset for at, answer in answers.items()}
+            )
         except KafkaException as error:
-            raise PublishError(f"the offsets of {topic.name}: {reason(error)}") from error
-    return found[0], found[1]
+            raise PublishError(
+                f"the offsets of {topic.name} can't be read: {reason(error)}"
+            ) from error
+    return offsets_of[0], offsets_of[1]
 
 
 def _look(
@@ -148,7 +152,7 @@ def _together(tails: Mapping[int, Tail], ends: Mapping[int, int]) -> Tails:
     epoch = max(0, *(tails[shard].epoch for shard in shards))
     current = [tail for tail in tails.values() if tail.epoch == epoch]
     furthest = max(current, key=lambda tail: (tail.upto, tail.hash or b""), default=Tail())
-    # An empty partition knows no epoch: it begins with the first one.
+    # An empty partition has no epoch yet: it begins with epoch 0.
     upto = [
         tails[shard].upto if tails[shard].epoch == epoch or epoch == 0 else None for shard in shards
     ]

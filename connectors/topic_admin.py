@@ -1,4 +1,4 @@
-"""The events topic itself: made with settings that lose nothing, examined, cut off at its start."""
+"""Manages the events topic: creates it with settings that lose nothing, describes and trims it."""
 
 import time
 from collections.abc import Mapping
@@ -20,13 +20,13 @@ SETTINGS = {
     "max.message.bytes": str(RECORD_BYTES_MAX),
     "compression.type": "producer",
 }
-"""The cache is rebuilt from all that was ever written, so nothing goes away by itself."""
+"""The cache is rebuilt from everything ever written, so no record expires."""
 
 _LEADERS_POLL_S = 0.05
 
 
 class Partition(NamedTuple):
-    """One shard's part of the topic."""
+    """One shard of the topic."""
 
     shard: int
     first: int
@@ -34,7 +34,7 @@ class Partition(NamedTuple):
 
 
 class Description(NamedTuple):
-    """The topic as the broker has it."""
+    """The topic as the brokers describe it."""
 
     name: str
     id: str
@@ -43,18 +43,20 @@ class Description(NamedTuple):
 
 
 def create(topic: KafkaTopic) -> bool:
-    """Makes the topic, and the one for rows that can't be read; False when it is there already.
+    """Creates the events topic and the dead-letter topic; False when they exist already.
 
-    One with another number of partitions is refused: it would send a table to two shards.
+    An existing topic with another number of partitions is refused: it would route tables to two
+    shards.
     """
     admin = topic.admin()
-    # -1: as many copies as the brokers make by default.
+    # -1 means the brokers' default replication factor.
     wanted = [
         NewTopic(topic.name, topic.shards, -1, config=SETTINGS),
         NewTopic(topic.dead_letter, 1, -1, config=SETTINGS),
     ]
     created = [
-        _made(topic, one) for one in admin.create_topics(wanted, request_timeout=TIMEOUT_S).values()
+        _made(topic, answer)
+        for answer in admin.create_topics(wanted, request_timeout=TIMEOUT_S).values()
     ]
     _await_leaders(topic)
     check(topic)
@@ -72,7 +74,7 @@ def check(topic: KafkaTopic) -> None:
 
 
 def describe(topic: KafkaTopic) -> Description:
-    """What the broker says of the topic."""
+    """Asks the brokers to describe the topic."""
     check(topic)
     admin = topic.admin()
     resource = ConfigResource(ResourceType.TOPIC, topic.name)
@@ -81,9 +83,9 @@ def describe(topic: KafkaTopic) -> Description:
         settings = {
             name: str(entry.value) for name, entry in answer.result().items() if name in SETTINGS
         }
-        asked = TopicCollection([topic.name])
-        [found] = admin.describe_topics(asked, request_timeout=TIMEOUT_S).values()
-        topic_id = str(found.result().topic_id)
+        names = TopicCollection([topic.name])
+        [descriptions] = admin.describe_topics(names, request_timeout=TIMEOUT_S).values()
+        topic_id = str(descriptions.result().topic_id)
     except KafkaException as error:
         raise MachineError(f"{topic.servers}: {reason(error)}") from error
     first, ends = tails.offsets(topic)
@@ -92,25 +94,25 @@ def describe(topic: KafkaTopic) -> Description:
 
 
 def trim(topic: KafkaTopic, keep_from: Mapping[int, int]) -> dict[int, int]:
-    """Deletes what comes before these offsets; the first offset of each shard after that.
+    """Deletes the records before these offsets and returns the new first offset of each shard.
 
-    A shard keeps its last records in any case: they say how far it has come.
+    The last records of each shard stay in any case: they hold its position.
     """
-    asked = []
+    cuts = []
     for shard, first, end in describe(topic).partitions:
         offset = min(keep_from.get(shard, first), end - tails.WINDOW_RECORDS)
-        asked.append(TopicPartition(topic.name, shard, max(first, offset)))
-    # An answer comes only as long as the client is held.
+        cuts.append(TopicPartition(topic.name, shard, max(first, offset)))
+    # The futures end with the client, so it is held.
     admin = topic.admin()
-    answers = admin.delete_records(asked, request_timeout=TIMEOUT_S)
+    answers = admin.delete_records(cuts, request_timeout=TIMEOUT_S)
     try:
-        return {at.partition: one.result().low_watermark for at, one in answers.items()}
+        return {at.partition: answer.result().low_watermark for at, answer in answers.items()}
     except KafkaException as error:
         raise MachineError(f"{topic.name} was not trimmed: {reason(error)}") from error
 
 
 def _await_leaders(topic: KafkaTopic) -> None:
-    """The broker says that a topic is made a little before its partitions can be used."""
+    """Waits for the partitions: brokers confirm a new topic before its leaders are elected."""
     deadline = time.monotonic() + TIMEOUT_S
     while time.monotonic() < deadline:
         try:
@@ -135,13 +137,13 @@ def _made(topic: KafkaTopic, answer: "Future[Any]") -> bool:
 
 def _partitions(admin: AdminClient, topic: KafkaTopic) -> Mapping[int, Any]:
     try:
-        known = admin.list_topics(topic.name, timeout=TIMEOUT_S).topics[topic.name]
+        metadata = admin.list_topics(topic.name, timeout=TIMEOUT_S).topics[topic.name]
     except KafkaException as error:
         raise MachineError(f"no Kafka answers at {topic.servers}: {reason(error)}") from error
-    if known.error is not None:
+    if metadata.error is not None:
         raise InputError(
-            f"there is no topic {topic.name} at {topic.servers}: {known.error.str()}; "
+            f"there is no topic {topic.name} at {topic.servers}: {metadata.error.str()}; "
             "make it with `metatide topic create`"
         )
-    partitions: Mapping[int, Any] = known.partitions
+    partitions: Mapping[int, Any] = metadata.partitions
     return partitions

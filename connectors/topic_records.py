@@ -1,4 +1,4 @@
-"""The records of a topic as a person, or a program, may read them."""
+"""Shows the records of a topic to people and programs."""
 
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ _SHOWN_MAX = 5
 
 
 class TopicRecord(NamedTuple):
-    """A record where it stands."""
+    """A record and its place in the topic."""
 
     shard: int
     offset: int
@@ -43,7 +43,7 @@ class TopicRecord(NamedTuple):
 def follow(
     topic: KafkaTopic, *, from_event: int = 0, table: TableName | None = None, ever: bool = False
 ) -> Iterator[TopicRecord]:
-    """The records of the topic, each shard's in order; of a table, those that touch it."""
+    """The records of the topic, each shard's in order; with a table, those that touch it."""
     shards = range(topic.shards) if table is None else [table_shard(table, topic.shards)]
     for message in _messages(topic, shards, ever):
         head, value = headers.read(message.headers()), message.value()
@@ -55,7 +55,7 @@ def follow(
 
 
 def dead_letters(topic: KafkaTopic, *, from_event: int = 0, ever: bool = False) -> Iterator[bytes]:
-    """The rows of the log that were set aside, as JSON."""
+    """The rows that were set aside, as JSON."""
     letters = replace(topic, name=topic.dead_letter, shards=1)
     for message in _messages(letters, [0], ever):
         event_id = dict(message.headers() or ()).get("event_id", b"0")
@@ -64,7 +64,7 @@ def dead_letters(topic: KafkaTopic, *, from_event: int = 0, ever: bool = False) 
 
 
 def _messages(topic: KafkaTopic, shards: Sequence[int], ever: bool) -> Iterator[Any]:
-    """What the topic holds now, or with `ever` also what comes."""
+    """The messages that the topic holds now; with `ever`, also those to come."""
     first, ends = tails.offsets(topic)
     left = {shard for shard in shards if first[shard] < ends[shard]}
     consumer = topic.consumer()
@@ -87,7 +87,7 @@ def _messages(topic: KafkaTopic, shards: Sequence[int], ever: bool) -> Iterator[
 
 
 def touches(record: AnyRecord, table: TableName) -> bool:
-    """Whether a record says anything of a table; of all tables it says nothing of this one."""
+    """Whether a record names this table; records that concern every table don't count."""
     if isinstance(record, LoadBegin | LoadRows | LoadEnd):
         return record.scope.name == table
     if isinstance(record, ResetTable | Reread):
@@ -98,7 +98,7 @@ def touches(record: AnyRecord, table: TableName) -> bool:
 
 
 def as_line(shown: TopicRecord) -> str:
-    """One line for a person."""
+    """The record as a line of text."""
     head, record = shown.head, shown.record
     where = f"{shown.shard}:{shown.offset}"
     if not isinstance(record, Change):
@@ -111,7 +111,7 @@ def as_line(shown: TopicRecord) -> str:
 
 
 def as_json(shown: TopicRecord) -> bytes:
-    """The same whole, as a JSON object in one line."""
+    """The whole record as one line of JSON."""
     head = shown.head
     return msgspec.json.encode(
         {
@@ -153,7 +153,7 @@ def _brief(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """The tags and arrays of the records' own format mean nothing to other programs."""
+    """Converts structs to plain JSON: the compact arrays and tags mean nothing outside Metatide."""
     if isinstance(value, TableName):
         return str(value)
     if isinstance(value, bytes):
@@ -162,5 +162,5 @@ def _plain(value: Any) -> Any:
         fields = {name: _plain(getattr(value, name)) for name in value.__struct_fields__}
         return {"type": type(value).__name__, **fields}
     if isinstance(value, tuple | list):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     return value

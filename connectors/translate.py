@@ -1,6 +1,6 @@
-"""What an event of the log means for the shards: actions, each with where it belongs.
+"""Translates events of the log into actions, each with the shards it goes to.
 
-Objects come from `hive.events` as canonical bytes; here they get what the fold needs beside them.
+Objects come from `hive.events` as canonical bytes; the fields that the fold needs are added here.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,11 +27,11 @@ from state.records.objects import (
 
 
 class Everywhere(NamedTuple):
-    """The address of what every shard must know."""
+    """The address of an action that goes to every shard."""
 
 
 Address = TableName | DatabaseName | Everywhere
-"""A table's shard, a database's home shard, or all."""
+"""The shard of a table, the home shard of a database, or every shard."""
 
 Addressed = tuple[Address, a.AnyAction]
 
@@ -47,27 +47,29 @@ _CONSTRAINT_KINDS = {
 }
 
 _NAME_ANOTHER_TABLE = frozenset(["ALTER_TABLE", "ADD_FOREIGNKEY"])
-"""A rename's row has the new name only, a foreign key's the parent's."""
+"""Rows of these types may name another table: a rename's row has only the new name, a foreign
+key's only the parent's."""
 
 
 def translate(event: event_types.Event) -> list[Addressed]:
-    """What an event does; nothing for those that change nothing which is cached.
+    """The actions of an event; none for events that change nothing cached.
 
-    OPEN_TXN is among these: the first ALLOC_WRITE_ID of a transaction says all that a shard needs.
-    So is INSERT: the object in it was read before its event and may be older than it.
+    OPEN_TXN has none: the first ALLOC_WRITE_ID of a transaction says all that a shard needs. Nor
+    has INSERT: its image was read before the event and may be older than it.
     """
     return list(_TRANSLATORS[type(event)](event))
 
 
 def misnamed(table: TableName, *, hanging: bool = False) -> list[Addressed]:
-    """What an event may have done to a table that it names as it was called before, or only to
-    what hangs on it."""
+    """The actions for a table that an event names by an old name; `hanging`: the event can only
+    have changed what hangs on the table."""
     action = a.Misnamed(table, hanging)
     return [(table, action)] if hanging else [(table, action), (database_of(table), action)]
 
 
 def undecodable(row: NotificationRow) -> list[Addressed]:
-    """What a row may have touched that can't be read: its table, unless it may be another's too."""
+    """The actions for a row that can't be read: its table, or all tables if the row may name
+    another."""
     if not row.db_name or not row.tbl_name or row.event_type in _NAME_ANOTHER_TABLE:
         return [(EVERYWHERE, a.Undecodable(None))]
     return _doubt(table_name(row.cat_name, row.db_name, row.tbl_name))
@@ -78,7 +80,7 @@ def database_of(table: TableName) -> DatabaseName:
 
 
 def columns_hash(columns: bytes | None) -> int:
-    """Tells whether a partition's columns, given as they are encoded, changed."""
+    """A hash of a partition's encoded columns that shows whether they changed."""
     return crc32(columns or b"")
 
 
@@ -187,7 +189,7 @@ def _add_constraints(event: event_types.AddConstraints) -> Iterator[Addressed]:
     columns: dict[str, list[bytes]] = {}
     for name, data in event.constraints:
         columns.setdefault(name.lower(), []).append(data)
-    images = tuple(ConstraintImage(kind, name, tuple(found)) for name, found in columns.items())
+    images = tuple(ConstraintImage(kind, name, tuple(structs)) for name, structs in columns.items())
     yield event.table, a.PutConstraints(event.table, images)
 
 
@@ -281,7 +283,8 @@ def _put_name(table: TableName, image: event_types.TableImage) -> Addressed:
 
 
 def _alter_name(event: event_types.AlterTable) -> Addressed:
-    """A table's line after an alter; its writer's was the one before in the same database."""
+    """A table's line in the list of names after an alter, with the line its writer had read if that
+    was in the same database."""
     new, image = database_of(event.table), event.image
     line = _line(event.table, image.table_type, image.owner, image.comment)
     before = _line(event.before, *event.listed_before) if database_of(event.before) == new else None

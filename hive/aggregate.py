@@ -14,12 +14,12 @@ Statistics = Mapping[str, Any]
 
 
 class Aggregate(NamedTuple):
-    """What is known of one column over all the partitions."""
+    """The statistics of one column over all partitions, as far as they are certain."""
 
     statistics: dict[str, Any] | None
-    """A ColumnStatisticsObj, or None where nothing can be told."""
+    """A ColumnStatisticsObj; None when nothing is certain."""
     missing: tuple[str, ...]
-    """Fields that the metastore would give and that can't be told here."""
+    """Fields that the metastore would return but that can't be computed here."""
 
 
 _SKETCHES: Final = ("numDVs", "bitVectors", "histogram")
@@ -35,14 +35,14 @@ _FIELDS: Final[dict[str, Callable[[list[Any]], Any]]] = {
 
 
 def aggregate(columns: Sequence[Mapping[str, Any]], partitions: int) -> Aggregate:
-    """One column's statistics (ColumnStatisticsObj) in each of `partitions` partitions.
+    """Merges one column's statistics (ColumnStatisticsObj) from `partitions` partitions.
 
-    Where a partition has none, the metastore extrapolates from the others: nothing is told then,
-    nor where the column's type differs between partitions.
+    If a partition has none, the metastore extrapolates from the others; then the result is empty,
+    as it is when the column's type differs between partitions.
     """
     everything = Aggregate(None, ("statsData",))
-    told = all(column.get("statsData") for column in columns)
-    if not columns or len(columns) != partitions or not told:
+    complete = all(column.get("statsData") for column in columns)
+    if not columns or len(columns) != partitions or not complete:
         return everything
     kinds = {kind for column in columns for kind in column["statsData"]}
     names = {(column["colName"], column["colType"]) for column in columns}
@@ -66,7 +66,7 @@ def aggregate(columns: Sequence[Mapping[str, Any]], partitions: int) -> Aggregat
 
 
 def _comparable(value: Any) -> Any:
-    """A low or high value as something that has an order."""
+    """A low or high value in a form that has an order."""
     match value:
         case {"unscaled": bytes(unscaled), "scale": int(scale)}:
             return _decimal(unscaled, scale)
@@ -78,5 +78,5 @@ def _comparable(value: Any) -> Any:
 
 
 def _decimal(unscaled: bytes, scale: int) -> Fraction:
-    """Java's BigDecimal: a big-endian two's complement number, and where its point is."""
+    """Decodes Java's BigDecimal: a big-endian two's complement number and its scale."""
     return Fraction(int.from_bytes(unscaled, signed=True)) / Fraction(10) ** scale

@@ -16,30 +16,31 @@ LATIN: Final = ASCII | frozenset(map(chr, range(0xA0, 0x100)))
 class Collation(msgspec.Struct, frozen=True):
     """The order of texts in one database.
 
-    Languages differ in what they do with punctuation, capitals, accents and pairs of letters. But
-    where two texts first differ in digits, all of them go by these, and most by small letters.
+    Languages differ in their treatment of punctuation, capitals, accents and pairs of letters. But
+    where two texts first differ in digits, all of them order by these, and most by small letters
+    too.
     """
 
     name: str
     by_bytes: bool = False
     """Texts are sorted as the bytes of UTF-8."""
     sure: frozenset[str] = frozenset()
-    """Else: of two texts that first differ in two of these, the order is that of the bytes."""
+    """Otherwise: two texts that first differ in two of these characters order by their bytes."""
     is_exact: bool = True
-    """Texts are equal only where they are the same."""
+    """Texts are equal only if they are identical."""
 
-    def is_sure(self, one: str, other: str) -> bool:
-        """Whether the order of these two is that of their bytes."""
-        if self.by_bytes or one == other:
+    def is_sure(self, text: str, other: str) -> bool:
+        """Whether these two are certainly ordered by their bytes."""
+        if self.by_bytes or text == other:
             return True
-        for here, there in zip(one, other, strict=False):
+        for here, there in zip(text, other, strict=False):
             if here != there:
                 return here in self.sure and there in self.sure
-        # One begins with the other.
+        # One text is a prefix of the other.
         return bool(self.sure)
 
     def keeps(self, texts: Sequence[str]) -> bool:
-        """Whether texts that are sorted by their bytes are in the database's order, too."""
+        """Whether texts sorted by their bytes are in the database's order too."""
         return self.by_bytes or all(self.is_sure(*pair) for pair in pairwise(texts))
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 
 class Figures(NamedTuple):
-    """What a row holds; a column of a type uses some of it."""
+    """The figures in a row; which of them a column uses depends on its type."""
 
     long_low: int | None = None
     long_high: int | None = None
@@ -33,7 +33,7 @@ class Figures(NamedTuple):
 
 
 def stored_figures(data: Mapping[str, Mapping[str, Any]]) -> Figures:
-    """What the metastore stores of a ColumnStatisticsData that a client sent."""
+    """The figures that the metastore stores of a client's ColumnStatisticsData."""
     ((kind, values),) = data.items()
     get = values.get
     match kind:
@@ -42,7 +42,7 @@ def stored_figures(data: Mapping[str, Mapping[str, Any]]) -> Figures:
         case "binaryStats":
             lengths = {"length_avg": get("avgColLen"), "length_max": get("maxColLen")}
             return Figures(nulls=get("numNulls"), **lengths)
-    found = Figures(
+    figures = Figures(
         nulls=get("numNulls"),
         distinct=get("numDVs"),
         bit_vector=get("bitVectors"),
@@ -51,25 +51,26 @@ def stored_figures(data: Mapping[str, Mapping[str, Any]]) -> Figures:
     low, high = get("lowValue"), get("highValue")
     match kind:
         case "stringStats":
-            return found._replace(length_avg=get("avgColLen"), length_max=get("maxColLen"))
+            return figures._replace(length_avg=get("avgColLen"), length_max=get("maxColLen"))
         case "doubleStats":
-            return found._replace(double_low=low, double_high=high)
+            return figures._replace(double_low=low, double_high=high)
         case "decimalStats":
-            return found._replace(decimal_low=_decimal(low), decimal_high=_decimal(high))
-    low, high = (None if one is None else _whole(one) for one in (low, high))
-    return found._replace(long_low=low, long_high=high)
+            return figures._replace(decimal_low=_decimal(low), decimal_high=_decimal(high))
+    low, high = (None if bound is None else _whole(bound) for bound in (low, high))
+    return figures._replace(long_low=low, long_high=high)
 
 
 def told_figures(type_: str, figures: Figures) -> dict[str, dict[str, Any]] | None:
-    """The ColumnStatisticsData that the metastore tells of a column of this type, if it can."""
-    found = _kind(type_)
-    if found is None:
+    """The ColumnStatisticsData that the metastore returns for a column of this type; None if it
+    can't."""
+    type_figures = _kind(type_)
+    if type_figures is None:
         return None
-    kind, tell = found
-    told = tell(figures)
-    if any(value is None for name, value in told.items() if name not in _OPTIONAL):
+    kind, tell = type_figures
+    figures_told = tell(figures)
+    if any(value is None for name, value in figures_told.items() if name not in _OPTIONAL):
         return None
-    return {kind: {name: value for name, value in told.items() if value is not None}}
+    return {kind: {name: value for name, value in figures_told.items() if value is not None}}
 
 
 def has_figures(type_: str) -> bool:
@@ -101,7 +102,7 @@ def _ranged(figures: Figures, low: Any, high: Any) -> dict[str, Any]:
 
 
 def _bit_vector(stored: bytes | None) -> bytes | None:
-    """The metastore stores a header alone where there is none."""
+    """The bit vector; without one the metastore stores only a header."""
     return None if stored is None or bytes(stored) == b"HL" else bytes(stored)
 
 
@@ -154,7 +155,7 @@ def _boolean(figures: Figures) -> dict[str, Any]:
 
 
 def _number(stored: str | Decimal | None) -> dict[str, Any] | None:
-    """A decimal number as Java has it: all digits as one integer, and the places of the point."""
+    """A decimal as Java has it: the unscaled integer and the scale."""
     if stored is None:
         return None
     sign, digits, exponent = Decimal(stored).as_tuple()
@@ -173,7 +174,7 @@ def _decimal(sent: Mapping[str, Any] | None) -> Decimal | None:
 
 
 def _whole(sent: int | Mapping[str, int]) -> int:
-    """A number, a date or a time."""
+    """A number, a date or a time as an integer."""
     return sent if isinstance(sent, int) else next(iter(sent.values()))
 
 

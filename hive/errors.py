@@ -1,16 +1,16 @@
-"""Every error that Metatide raises on purpose. The message says what, where, and what to do."""
+"""All errors that Metatide raises on purpose. A message says what, where, and what to do."""
 
 import re
 
 
 class MetatideError(Exception):
-    """A failure with a message for a person; the command line prints it in one line."""
+    """A failure with a message for people; the command line prints it in one line."""
 
     exit_status = 1
 
 
 class InputError(MetatideError):
-    """Something that a person or a client gave us is wrong."""
+    """A person or a client has given wrong input."""
 
     exit_status = 2
 
@@ -20,18 +20,18 @@ class MachineError(MetatideError):
 
 
 class DeadlockError(MachineError):
-    """The database undid a whole transaction, for it and others waited for each other."""
+    """The database rolled back a transaction to resolve a deadlock."""
 
 
 class NameFormatError(InputError):
-    """The name of a table or of a partition that no metastore could have written."""
+    """A name of a table or a partition that no metastore could have written."""
 
     def __init__(self, text: str, advice: str) -> None:
         super().__init__(f"bad name {text!r}: {advice}")
 
 
 class ThriftError(InputError):
-    """Thrift bytes, TJSON or a mapping that are not what the struct's description says."""
+    """Thrift bytes, TJSON or a mapping that don't match the description of the struct."""
 
 
 class ColdShardError(MachineError):
@@ -39,7 +39,7 @@ class ColdShardError(MachineError):
 
 
 class LockedStoreError(MachineError):
-    """Somebody else has this store open."""
+    """Another process, or this one, has the store open already."""
 
 
 class ClosedStoreError(MetatideError):
@@ -47,48 +47,48 @@ class ClosedStoreError(MetatideError):
 
 
 class ImageError(InputError):
-    """An image that is torn, tampered with or lost, or a place where none can be kept."""
+    """An image is torn, tampered with or lost, or its place can't be used."""
 
 
 class OtherStoreError(InputError):
-    """A sound store, but not the one asked for: of another format, topic or shard."""
+    """A sound store, but not the expected one: its format, topic or shard differs."""
 
 
 class WriteIdListError(InputError):
-    """A text that is no write-id list, with the place where it stops being one."""
+    """A text that isn't a write-id list, with the place of the first fault."""
 
     def __init__(self, text: str, place: int, advice: str) -> None:
         super().__init__(f"bad write-id list {_where(text, place)}: {advice}")
 
 
 class PatternError(InputError):
-    """A pattern of names that is refused."""
+    """A pattern of names is refused."""
 
     def __init__(self, pattern: str, why: str) -> None:
         super().__init__(f"bad pattern {pattern[:30]!r}{'…' if len(pattern) > 30 else ''}: {why}")
 
 
 class FilterError(InputError):
-    """A text that is no filter of partitions, with the place where it stops being one."""
+    """A text that isn't a filter of partitions, with the place of the first fault."""
 
     def __init__(self, text: str, place: int, advice: str) -> None:
         super().__init__(f"bad filter {_where(text, place)}: {advice}")
 
 
 class FilterNotSupportedError(InputError):
-    """A filter, sound by its grammar, of which the metastore's own answer can't be told."""
+    """A grammatical filter whose answer by the metastore is uncertain."""
 
 
 class UncertainOrderError(InputError):
-    """Only the database knows which of two texts it sorts before the other."""
+    """Only the database knows the order of two texts."""
 
 
 class RecordFormatError(InputError):
-    """A message of the topic that this release can't read."""
+    """A message of the topic can't be read by this release."""
 
 
 class EventError(InputError):
-    """A row of the notification log that can't be read. Its table must be loaded again."""
+    """A row of the notification log can't be read. Its table must be loaded again."""
 
     def __init__(self, event_id: int, event_type: str, why: str) -> None:
         short = why if len(why) <= 300 else f"{why[:300]}…"
@@ -98,21 +98,21 @@ class EventError(InputError):
 
 
 class SourceError(MachineError):
-    """The metastore's database doesn't give what a connector must read; it may do so later."""
+    """The metastore's database can't be read as a connector must; it may work later."""
 
 
 class PublishError(MachineError):
-    """The topic didn't take what a connector wrote; it goes on from what the topic holds."""
+    """The brokers refused a connector's record; it resumes from what the topic holds."""
 
 
 class TopicError(MachineError):
-    """The events topic can't be read now; it may be later."""
+    """The events topic can't be read now; it may work later."""
 
 
 class TaskError(MachineError):
-    """What went wrong in a Spark task.
+    """An error in a Spark task.
 
-    Spark hands on no errors but the text of a traceback, so ours are marked in it.
+    Spark passes on only the text of a traceback, so our messages are marked in it.
     """
 
     def __init__(self, what: str) -> None:
@@ -120,25 +120,25 @@ class TaskError(MachineError):
 
     @staticmethod
     def find(text: str) -> str | None:
-        """The message of the first one in a text."""
-        found = re.search(r"TaskError: «(.*?)»", text, re.DOTALL)
-        return None if found is None else " ".join(found[1].split())
+        """The first marked message in a text."""
+        match = re.search(r"TaskError: «(.*?)»", text, re.DOTALL)
+        return None if match is None else " ".join(match[1].split())
 
 
 class OtherTopicError(InputError):
-    """A topic that can't be the one that is configured: of another partition count."""
+    """The topic isn't the configured one: its number of partitions differs."""
 
 
 class NoSuchObjectError(InputError):
-    """What was asked for isn't in the metastore: an answer, not a failure."""
+    """The metastore has no such object: an answer, not a failure."""
 
 
 class TooLargeError(InputError):
-    """A request or an answer beyond a limit."""
+    """A request or an answer exceeds a limit."""
 
 
 class ForbiddenError(InputError):
-    """Who asks may not do this."""
+    """The caller may not do this."""
 
 
 class UnansweredError(MachineError):
@@ -150,11 +150,11 @@ class UnansweredError(MachineError):
 
 
 class UpstreamError(MachineError):
-    """No metastore behind the Thrift server answers, or one answers what can't be understood."""
+    """No metastore behind the Thrift server answers, or its answer can't be understood."""
 
 
 class JavaError(MachineError):
-    """The process of Java beside a worker doesn't run, or doesn't answer in time."""
+    """The Java process beside a worker isn't running, or doesn't answer in time."""
 
 
 def _where(text: str, place: int) -> str:

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from hive.errors import InputError, NameFormatError
 
 DEFAULT_CATALOG = "hive"
-"""What metastores have as their default catalog, unless they are told another."""
+"""The default catalog of metastores that aren't configured otherwise."""
 DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
-"""What stands for a null or empty partition value."""
+"""The name of a null or empty partition value."""
 
 _UNSAFE = re.compile(r"""[\x00-\x1f\x7f"#%'*/:=?\\{\[\]^]""")
 _SAFE = bytes(code for code in range(256) if code > 127 or not _UNSAFE.match(chr(code)))
@@ -34,18 +34,18 @@ class TableName(NamedTuple):
 
 
 class _Names:
-    """What names mean in this process."""
+    """The process-wide settings of names."""
 
     default_catalog = DEFAULT_CATALOG
 
 
 def default_catalog() -> str:
-    """The catalog of what names none."""
+    """The catalog of names that have none."""
     return _Names.default_catalog
 
 
 def set_default_catalog(catalog: str) -> None:
-    """For this process, before it reads any name: the metastores' own default."""
+    """Sets the metastores' default catalog for this process, before it reads any name."""
     if not catalog or catalog != catalog.strip() or {".", "#", "@"}.intersection(catalog):
         raise InputError(f"{catalog[:80]!r} can't be the default catalog: it names none")
     _Names.default_catalog = catalog.lower()
@@ -66,7 +66,7 @@ def parse_table_name(text: str) -> TableName:
 
 
 def escape_path_part(part: str | None) -> str:
-    """One key or value as it stands in a partition's name."""
+    """One key or value as it is escaped in a partition's name."""
     if not part:
         return DEFAULT_PARTITION
     return _UNSAFE.sub(lambda match: f"%{ord(match[0]):02X}", part)
@@ -78,7 +78,7 @@ def unescape_path_part(part: str) -> str:
 
 
 def partition_name(keys: Sequence[str], values: Sequence[str | None]) -> str:
-    """`k=v/k2=v2`, keys in lower case."""
+    """The name `k=v/k2=v2`, with keys in lower case."""
     if len(keys) != len(values):
         what = ", ".join(map(str, values))
         raise NameFormatError(what, f"give one value for each of the keys {', '.join(keys)}")
@@ -89,22 +89,22 @@ def partition_name(keys: Sequence[str], values: Sequence[str | None]) -> str:
 
 
 def partition_names(keys: Sequence[str], many: Sequence[Sequence[str]]) -> list[str]:
-    """`partition_name` of each, far faster than one by one where nothing needs an escape."""
+    """`partition_name` of each, far faster than one call each when nothing needs escaping."""
     if not {len(keys)}.issuperset(map(len, many)):
         return [partition_name(keys, values) for values in many]
     return partition_names_of(keys, list(chain.from_iterable(many))) if keys else [""] * len(many)
 
 
 def partition_names_of(keys: Sequence[str], values: Sequence[str]) -> list[str]:
-    """The same of the values of many, one after the other."""
+    """The same for flat values: those of each partition follow one another."""
     if not values:
         return []
     if "" in values or ",".join(values).encode().translate(None, _SAFE):
         each = zip(*[iter(values)] * len(keys), strict=True)
-        return [partition_name(keys, one) for one in each]
+        return [partition_name(keys, own) for own in each]
     stems = (escape_path_part(key.lower()).replace("%", "%%") for key in keys)
     form = "/".join(f"{stem}=%s" for stem in stems)
-    # A line break is escaped, so none is in a name.
+    # Line breaks are escaped, so no name contains one.
     forms = "\n".join([form] * (len(values) // len(keys)))
     return (forms % tuple(values)).split("\n")
 

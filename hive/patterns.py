@@ -1,4 +1,4 @@
-"""Patterns over names and values, matched in a time that none of them can blow up."""
+"""Patterns over names and values, matched in bounded time."""
 
 import re
 from collections.abc import Sequence
@@ -12,27 +12,28 @@ MAX_CHARACTERS: Final = 4_096
 def compile_pattern(pattern: str) -> re.Pattern[str]:
     """Hive's pattern of names: `*` for any characters, `|` between alternatives, case ignored.
 
-    To be used with `fullmatch` on names in lower case. Everything but `*` and `|` stands for
-    itself: the metastore would take the rest as a regular expression, which lets one request stop
-    a server.
+    Use it with `fullmatch` on names in lower case. Everything but `*` and `|` stands for itself:
+    the metastore would take the rest as a regular expression, which lets one request stop a server.
     """
     if len(pattern) > MAX_CHARACTERS:
         raise PatternError(pattern, f"it has more than {MAX_CHARACTERS} characters")
     alternatives = (
-        stretches([re.escape(part) for part in one.strip().lower().split("*")])
-        for one in pattern.split("|")
+        stretches([re.escape(part) for part in alternative.strip().lower().split("*")])
+        for alternative in pattern.split("|")
     )
-    return re.compile("|".join(f"(?:{one})" for one in alternatives), re.DOTALL)
+    return re.compile("|".join(f"(?:{alternative})" for alternative in alternatives), re.DOTALL)
 
 
 def stretches(expressions: Sequence[str]) -> str:
-    """The regular expression, for DOTALL, of some that follow each other with anything between.
+    """A regular expression (DOTALL) of expressions that follow each other with anything between.
 
-    Each in the middle is taken where it is first found, and never given back: where a later place
-    would do, so does the first. So no text makes the search try twice.
+    Each middle one matches at the first place it can and never backtracks: if a later place leads
+    to a match, the first one does too. So no text is searched twice.
     """
     first, *others = expressions
     if not others:
         return first
     *middle, last = others
-    return first + "".join(f"(?>.*?{one})" for one in middle if one) + f".*{last}"
+    return (
+        first + "".join(f"(?>.*?{expression})" for expression in middle if expression) + f".*{last}"
+    )

@@ -1,4 +1,4 @@
-"""Folding records into a store, batch by batch."""
+"""Folds records into a store, batch by batch."""
 
 from typing import Final, Protocol
 
@@ -24,9 +24,9 @@ class Committed(Protocol):
 class Applier:
     """The one writer of a store.
 
-    1. Takes records in the order of their offsets and skips those that it has.
-    2. What it took becomes visible with `commit`, together with the position.
-    3. After an error nothing of the batch is left: it goes on from the last commit.
+    1. Takes records in the order of their offsets and skips those that it has folded.
+    2. `commit` makes the batch visible together with its position.
+    3. An error discards the whole batch: the applier continues from the last commit.
     """
 
     def __init__(self, store: Committed) -> None:
@@ -38,7 +38,7 @@ class Applier:
 
     @property
     def next_offset(self) -> int:
-        """The record that it waits for."""
+        """The offset of the next record to fold."""
         return self._next
 
     @property
@@ -52,12 +52,12 @@ class Applier:
         return self.pending >= RECORDS_MAX or self._bytes >= BYTES_MAX
 
     def resume(self) -> None:
-        """Somebody else has written to the store: it goes on from there."""
+        """Continues from the store's position after another writer has moved it."""
         assert self.pending <= 0, "a batch was under way"
         self._reset()
 
     def skip_to(self, offset: int) -> None:
-        """The topic has nothing before this offset any more."""
+        """Skips to this offset: the topic has no record before it any more."""
         assert self.pending == 0, "a batch spans offsets that the topic lacks"
         assert offset >= self._next
         self._next = offset
@@ -66,7 +66,7 @@ class Applier:
         """Folds the next record."""
         if offset < self._next:
             return
-        assert offset == self._next, f"offset {offset} where {self._next} was to come"
+        assert offset == self._next, f"offset {offset} came, {self._next} was expected"
         try:
             if self._fold is None:
                 self._txn = self._store.transaction()
@@ -79,7 +79,7 @@ class Applier:
         self._bytes += len(value)
 
     def commit(self) -> list[Signal]:
-        """Makes the batch visible, and says what its events ask for."""
+        """Makes the batch visible and returns the signals of its events."""
         if self._fold is None:
             return []
         assert self._txn is not None

@@ -1,4 +1,4 @@
-"""Catching up beside the event loop: a few threads that replay stretches of the topic."""
+"""Catches up beside the event loop: a few threads replay stretches of the topic."""
 
 import asyncio
 from collections.abc import Callable
@@ -15,12 +15,12 @@ from state.store import Store
 T = TypeVar("T")
 
 THREADS: Final = 2
-# A shard that is far behind gives way to the others after so many records.
+# A shard that is far behind yields to the others after so many records.
 STRETCH_RECORDS: Final = 50_000
 
 
 class Bulk:
-    """Threads with a reader of the topic each."""
+    """A few threads, each with its own reader of the topic."""
 
     def __init__(self, topic: Topic) -> None:
         self._topic = topic
@@ -29,7 +29,7 @@ class Bulk:
         self._readers: list[TopicReader] = []
 
     async def catch_up(self, store: Store, stop: Event, report: Callable[[], None]) -> bool:
-        """Folds a stretch into a store; whether it reached the end of the topic.
+        """Folds a stretch into a store; returns whether it reached the end of the topic.
 
         `report` is called in the event loop after each batch.
         """
@@ -53,7 +53,8 @@ class Bulk:
         return await self.run(work, stop)
 
     async def run(self, work: Callable[[], T], stop: Event) -> T:
-        """Runs this in a thread. When the caller is cancelled, it is told to stop and awaited."""
+        """Runs a function in a thread. When the caller is cancelled, the thread is stopped and
+        awaited."""
         future = asyncio.get_running_loop().run_in_executor(self._pool, work)
         try:
             return await asyncio.shield(future)
@@ -63,7 +64,7 @@ class Bulk:
             raise
 
     def close(self) -> None:
-        """Waits for the threads; those who started work in them have ended it."""
+        """Waits for the threads; their callers must have ended the work by now."""
         self._pool.shutdown()
         for reader in self._readers:
             reader.close()

@@ -1,4 +1,4 @@
-"""How Faust shows itself to the brokers."""
+"""The credentials that Faust presents to the brokers."""
 
 import ssl
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from faust.auth import SASLCredentials, SSLCredentials
 
 
 def credentials(security: Mapping[str, str]) -> Any:
-    """TLS and SASL in Faust's words, from librdkafka's; None for plain text."""
+    """Translates librdkafka's TLS and SASL settings into Faust's; None for plain text."""
     protocol = security.get("security.protocol", "plaintext").lower()
     context = _context(security) if protocol.endswith("ssl") else None
     if protocol.startswith("sasl"):

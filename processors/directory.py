@@ -1,4 +1,4 @@
-"""The directory of a worker: the stores of its shards, and the lock that makes them its own."""
+"""The directory of a worker: the stores of its shards, and the lock that keeps others out."""
 
 import fcntl
 import os
@@ -11,30 +11,30 @@ from hive.errors import MachineError
 
 
 def worker_path(data_dir: Path, name: str) -> Path:
-    """Where a worker of this name keeps its shards."""
+    """The path where a worker of this name keeps its shards."""
     return data_dir / "workers" / name
 
 
 class WorkerDirectory:
-    """Where one worker keeps its shards; no other process writes there."""
+    """The directory of one worker; no other process writes there."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def store(self, shard: int) -> Path:
-        """Where the store of a shard stands."""
+        """The path of a shard's store."""
         return self.path / "shards" / str(shard)
 
     def shards(self) -> list[int]:
-        """The shards of which there is a store."""
-        found = self.path / "shards"
-        if not found.exists():
+        """The shards that have a store."""
+        folder = self.path / "shards"
+        if not folder.exists():
             return []
-        return sorted(int(one.name) for one in found.iterdir() if one.name.isdecimal())
+        return sorted(int(store.name) for store in folder.iterdir() if store.name.isdecimal())
 
     @contextmanager
     def owned(self) -> Iterator[None]:
-        """Makes the directory ours until the end; refused while another process has it."""
+        """Locks the directory until the block ends; refuses while another process has it."""
         self.store(0).parent.mkdir(parents=True, exist_ok=True)
         path = self.path / "lock"
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -54,19 +54,19 @@ class WorkerDirectory:
             os.close(handle)
 
     def new(self, shard: int) -> Path:
-        """A place beside the store to build another one; what a crash left there is deleted."""
+        """A path beside the store to build another one; leftovers of a crash are deleted."""
         path = self.store(shard).with_suffix(".new")
         shutil.rmtree(path, ignore_errors=True)
         return path
 
     def scratch(self, shard: int) -> Path:
-        """A place for a copy of the store that is soon sent away."""
+        """A path for a copy of the store that is about to be uploaded."""
         path = self.store(shard).with_suffix(".image")
         shutil.rmtree(path, ignore_errors=True)
         return path
 
     def swap_in(self, shard: int) -> None:
-        """Puts the store that was built anew in the place of the old one, which is deleted.
+        """Replaces the old store by the newly built one.
 
         A crash in between leaves no store, never a half one.
         """

@@ -18,15 +18,15 @@ COMMIT_TIMEOUT_S: Final = 1.0
 
 class _Thread(aiokafka.AIOKafkaConsumerThread):
     async def on_start(self) -> None:
-        """Faust subscribes later, and by that it joins the group."""
+        """Does nothing: Faust subscribes later, and thereby joins the group."""
         await super().on_start()
         transport: Any = self.transport
         self._coordinator.member_id = transport.member_id
 
     @property
     def member_id(self) -> str:
-        found: str = self._coordinator.member_id
-        return found
+        member_id: str = self._coordinator.member_id
+        return member_id
 
     @property
     def _coordinator(self) -> Any:
@@ -38,7 +38,7 @@ class _Thread(aiokafka.AIOKafkaConsumerThread):
             async with asyncio.timeout(COMMIT_TIMEOUT_S):
                 return await super()._commit(offsets)
         except TimeoutError:
-            # They are for lag tools; the next commit tells more.
+            # Commits serve lag tools only; the next one supersedes this one.
             return False
 
 
@@ -48,10 +48,10 @@ class _Consumer(aiokafka.Consumer):
 
     @property
     def member_id(self) -> str:
-        """As whom the group knows it."""
+        """The id under which the group knows this member."""
         thread: Any = self._thread
-        found: str = thread.member_id
-        return found
+        member_id: str = thread.member_id
+        return member_id
 
     async def _getmany(
         self, active_partitions: set[TP] | None, timeout: float
@@ -65,10 +65,10 @@ class _Consumer(aiokafka.Consumer):
         return message
 
     async def _add_gap(self, where: TP, offset_from: int, offset_to: int) -> None:
-        """The other records of a fetch are no gap in the topic."""
+        """Does nothing: the other records of a fetch are no gap in the topic."""
 
     def _new_offset(self, where: TP) -> int | None:
-        # One agent acknowledges one message after the other, so the last one stands for all.
+        # One agent acknowledges messages in order, so the last one stands for all.
         acknowledged = self._acked[where]
         if not acknowledged:
             return None
@@ -79,8 +79,8 @@ class _Consumer(aiokafka.Consumer):
 
 
 class Transport(aiokafka.Transport):
-    """Its messages have a list of aiokafka's records for a value."""
+    """A transport whose messages carry a list of aiokafka's records as their value."""
 
     Consumer = _Consumer
     member_id = ""
-    """As whom to join; a group that doesn't know it takes it for a new member."""
+    """The member id to join with; a group that doesn't know it takes it for a new member."""

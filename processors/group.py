@@ -1,4 +1,4 @@
-"""The live consumer: a Faust app, member of the group that shares the shards out."""
+"""The live consumer: a Faust app, a member of the group that shares out the shards."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ from processors.shard import Record
 from processors.topic_client import Topic
 
 FETCH_RECORDS_MAX: Final = 500
-# By a heartbeat members learn that they have to join again: the group waits for the last of them.
+# A heartbeat tells members that they must rejoin, and the group waits for the last of them.
 HEARTBEAT_S: Final = 0.5
 BACK_OFF_FIRST_S: Final = 0.25
 BACK_OFF_MAX_S: Final = 10.0
@@ -32,18 +32,18 @@ log = structlog.get_logger(__name__)
 
 
 class Membership(Struct, frozen=True):
-    """As what a worker joins which group."""
+    """The name and address with which a worker joins a group."""
 
     group: str
     name: str
     address: str
-    """Where this worker answers, HOST:PORT; the others learn it from the group."""
+    """The HOST:PORT at which this worker answers; the others learn it from the group."""
     session_timeout_s: int
     folder: Path
 
 
 class _NoTables(TableManager):
-    """Faust waits a second for tables to be declared; there are none here."""
+    """A stub: Faust waits a second for tables to be declared, and there are none."""
 
     async def sleep(self, n: Seconds, **_: Any) -> None:
         await super().sleep(0)
@@ -78,11 +78,12 @@ class Group:
 
     @property
     def _client_id(self) -> str:
-        """The group's ids of members begin with it, so that tools show who is where."""
+        """The prefix of the member's id in the group, so that tools show which member runs
+        where."""
         return f"{self._membership.name}@{self._membership.address}"
 
     async def run(self) -> None:
-        """Until it is cancelled."""
+        """Runs until it is cancelled."""
         back_off_s = BACK_OFF_FIRST_S
         loop = asyncio.get_running_loop()
         while True:
@@ -92,9 +93,9 @@ class Group:
                 await app.start()
                 self._app = app
                 await app.wait_until_stopped()
-                log.error("the live consumer crashed; another begins", why=str(app.crash_reason))
+                log.error("the live consumer crashed; starting another", why=str(app.crash_reason))
             except Exception as error:
-                log.error("the live consumer didn't start; another begins", why=str(error))
+                log.error("the live consumer didn't start; starting another", why=str(error))
             finally:
                 self._app = None
                 self._unsettled()
@@ -105,7 +106,7 @@ class Group:
             back_off_s = min(2 * back_off_s, BACK_OFF_MAX_S)
 
     async def follow(self, shard: int, offset: int) -> bool:
-        """Sends the consumer of a shard to an offset; False while it can't go there."""
+        """Moves the consumer of a shard to an offset; False when that isn't possible now."""
         app = self._app
         if app is None or app.rebalancing:
             return False
@@ -116,12 +117,12 @@ class Group:
                 return False
             await consumer.seek_wait({where: offset})
         except (KafkaError, TimeoutError, faust.exceptions.ConsumerNotStarted) as error:
-            log.info("the live consumer can't go there now", shard=shard, why=str(error))
+            log.info("the live consumer can't be moved now", shard=shard, why=str(error))
             return False
         return not app.rebalancing
 
     def owners(self) -> Mapping[int, str]:
-        """Where each shard is answered, as of the last time that shards were shared out."""
+        """The address of each shard's owner as of the last rebalance."""
         if self._app is None:
             return {}
         assignor: Any = self._app.assignor
@@ -147,7 +148,7 @@ class Group:
             broker_max_poll_interval=3600,
             broker_commit_interval=COMMIT_EVERY_S,
             broker_max_poll_records=FETCH_RECORDS_MAX,
-            # Where nothing is committed yet, bulk replay reads what there is.
+            # Without a committed offset, bulk replay reads what there is.
             consumer_auto_offset_reset="latest",
             consumer_max_fetch_size=16 << 20,
             datadir=str(membership.folder),
@@ -174,9 +175,12 @@ class Group:
 
     async def _pass_on(self, events: AsyncIterator[Any]) -> None:
         async for event in events:
-            found = [Record(one.offset, one.value or b"", one.timestamp) for one in event.value]
-            self._offer(event.message.partition, found)
-            # A full buffer is iterated without ever letting others run.
+            records = [
+                Record(message.offset, message.value or b"", message.timestamp)
+                for message in event.value
+            ]
+            self._offer(event.message.partition, records)
+            # Iterating over a full buffer never yields to other tasks.
             await asyncio.sleep(0)
 
     async def _revoked(self, *_: Any, **__: Any) -> None:
@@ -185,13 +189,11 @@ class Group:
     async def _shared_out(self, app: faust.App, assigned: Iterable[TP], **__: Any) -> None:
         consumer: Any = app.consumer
         self._member.keep(consumer.member_id)
-        self._assigned(
-            frozenset(one.partition for one in assigned if one.topic == self._topic.name)
-        )
+        self._assigned(frozenset(tp.partition for tp in assigned if tp.topic == self._topic.name))
 
     async def _stop(self, app: faust.App) -> None:
         try:
             async with asyncio.timeout(STOP_TIMEOUT_S):
                 await app.stop()
         except Exception as error:
-            log.warning("the live consumer didn't stop well", why=repr(error))
+            log.warning("the live consumer failed to stop", why=repr(error))

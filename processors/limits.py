@@ -1,4 +1,4 @@
-"""The room that a worker may take: above it shards stop applying until there is some again."""
+"""The limits of a worker: above them its shards stop applying until there is room again."""
 
 import asyncio
 import os
@@ -11,13 +11,13 @@ from typing import Final
 import psutil
 
 CHECK_EVERY_S: Final = 1.0
-# Once over a limit, a worker waits for more room than would just do, or it would go to and fro.
+# Above a limit, a worker waits for some room to spare, or it would stop and start all the time.
 SLACK: Final = 0.95
 
 
 @dataclass(frozen=True)
 class Allowed:
-    """What a worker may take; None is no limit."""
+    """The limits; None means no limit."""
 
     disk_bytes_max: int | None = None
     disk_free_bytes_min: int = 256 << 20
@@ -25,7 +25,7 @@ class Allowed:
 
 
 class Limits:
-    """Looks at the disk and at the process's memory every so often."""
+    """Watches the disk and the memory of the process."""
 
     def __init__(self, path: Path, allowed: Allowed) -> None:
         self.fault: str | None = None
@@ -38,11 +38,11 @@ class Limits:
         self._process = psutil.Process()
 
     async def room(self) -> None:
-        """Returns when nothing is over its limit."""
+        """Returns once nothing exceeds its limit."""
         await self._room.wait()
 
     async def check(self) -> None:
-        """Looks once."""
+        """Measures once."""
         await asyncio.to_thread(self._look)
         self.fault = self._over()
         if self.fault is None:
@@ -60,10 +60,10 @@ class Limits:
         share = 1.0 if self.fault is None else SLACK
         if free * share < self.allowed.disk_free_bytes_min:
             return f"only {free >> 20} MiB are free on the disk of {self._path}: make room there"
-        one = self.allowed
+        allowed = self.allowed
         for what, used, most, key in (
-            ("its stores take", self.disk_bytes, one.disk_bytes_max, "worker.disk_max_mib"),
-            ("it takes", self.memory_bytes, one.memory_bytes_max, "worker.memory_max_mib"),
+            ("its stores take", self.disk_bytes, allowed.disk_bytes_max, "worker.disk_max_mib"),
+            ("it takes", self.memory_bytes, allowed.memory_bytes_max, "worker.memory_max_mib"),
         ):
             if most is not None and used > most * share:
                 return f"{what} {used >> 20} MiB, {key} is {most >> 20}: raise it or add a worker"
@@ -71,7 +71,7 @@ class Limits:
 
 
 def bytes_below(path: Path) -> int:
-    """What the files of a directory take; those that vanish meanwhile count as nothing."""
+    """The bytes of the files in a directory; files that vanish meanwhile count as nothing."""
     total = 0
     for folder, _, names in os.walk(path):
         for name in names:

@@ -1,7 +1,7 @@
-"""As whom a worker joined its group, kept for when it is killed and started again.
+"""The id with which a worker joined its group, kept for a restart after a kill.
 
-The group waits for a member that doesn't answer until its session has run out. A worker knows that
-its former self is gone, for its directory is its own; so it says that it is that one.
+The group waits for a silent member until its session times out. A restarted worker knows that its
+predecessor is gone, because it holds the lock of their directory; so it rejoins under the same id.
 """
 
 from contextlib import suppress
@@ -17,15 +17,16 @@ class Member:
 
     @property
     def id(self) -> str:
-        """Empty where there is none, or where it is another worker's, as in a copied directory."""
+        """The id; empty if there is none, or it is another worker's, as in a copied directory."""
         try:
-            found = self._path.read_text(errors="replace")
+            member_id = self._path.read_text(errors="replace")
         except OSError:
             return ""
-        return found if found.rpartition(":")[0] == self._client_id.rpartition(":")[0] else ""
+        is_own = member_id.rpartition(":")[0] == self._client_id.rpartition(":")[0]
+        return member_id if is_own else ""
 
     def keep(self, member_id: str) -> None:
-        # Without it only a start after a crash takes longer.
+        # Without the file a start after a crash only takes longer.
         with suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._path.write_text(member_id)

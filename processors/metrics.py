@@ -1,4 +1,4 @@
-"""What a worker counts, for Prometheus."""
+"""The Prometheus metrics of a worker."""
 
 from collections import Counter as Counts
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ _RECORDS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
 class Metrics:
-    """One worker's; each has a registry of its own."""
+    """The metrics of one worker, in a registry of its own."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -65,11 +65,11 @@ class Metrics:
         self.memory_bytes = gauge("metatide_memory_bytes", "What the process takes in memory.")
 
     def are_in(self, phases: Iterable[Phase]) -> None:
-        """What all shards are doing, one phase each."""
+        """Sets the phase of each shard."""
         counts = Counts(phases)
         for phase in Phase:
             self._shards.labels(phase).set(counts[phase])
 
     def page(self) -> bytes:
-        """As Prometheus reads it."""
+        """The metrics in Prometheus' text format."""
         return generate_latest(self.registry)

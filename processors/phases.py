@@ -1,10 +1,11 @@
-"""What a shard of a worker is doing."""
+"""The phases of a worker's shard."""
 
 from enum import StrEnum
 
 
 class Phase(StrEnum):
-    """Only a live shard follows the topic as it grows; reads are right in every phase."""
+    """What a shard is doing. Only a live one follows the topic as it grows; reads are right in
+    every phase."""
 
     OPENING = "opening"
     RESTORING = "restoring"
@@ -12,7 +13,7 @@ class Phase(StrEnum):
     CATCHING_UP = "catching_up"
     LIVE = "live"
     OVER_LIMIT = "over_limit"
-    """The worker has no room: nothing is applied until there is some."""
+    """The worker has no room: nothing is applied until there is room again."""
     FAILED = "failed"
-    """It will be tried again, see the fault."""
+    """The shard failed and will be tried again; see its fault."""
     CLOSED = "closed"

@@ -1,4 +1,4 @@
-"""Building stores anew from the topic, several at a time, while their worker is stopped."""
+"""Rebuilds stores from the topic, several at a time, while their worker is stopped."""
 
 import multiprocessing
 import os
@@ -20,7 +20,7 @@ Report = Callable[[Progress], None]
 
 
 class Rebuilt(NamedTuple):
-    """A shard that was built anew, and how far it came."""
+    """A shard that was rebuilt, and its position."""
 
     shard: int
     position: Position
@@ -29,7 +29,7 @@ class Rebuilt(NamedTuple):
 def rebuild_shards(
     topic: Topic, shards: Sequence[int], path: Path, memory_bytes: int, report: Report
 ) -> list[Rebuilt]:
-    """Builds these shards in the directory of a worker, as many at a time as there are cores."""
+    """Rebuilds these shards in the directory of a worker, one process a core."""
     directory = WorkerDirectory(path)
     with directory.owned():
         processes = min(len(shards), os.cpu_count() or 1)
@@ -65,24 +65,24 @@ def _in_processes(
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-        return [one.result() for one in futures]
+        return [future.result() for future in futures]
 
 
 def _watch(futures: list[Future[Rebuilt]], reports: "Queue[Progress]", report: Report) -> None:
     while True:
-        done = all(one.done() for one in futures)
+        done = all(future.done() for future in futures)
         try:
             while True:
                 report(reports.get(timeout=0 if done else _POLL_S))
         except Empty:
             pass
-        if done or any(one.done() and one.exception() for one in futures):
+        if done or any(future.done() and future.exception() for future in futures):
             wait(futures)
             return
 
 
 class _Process(NamedTuple):
-    """What a child process was set up with."""
+    """The setup of a child process."""
 
     directory: WorkerDirectory
     budget: MemoryBudget

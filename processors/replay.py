@@ -1,4 +1,4 @@
-"""Bulk replay: folding a stretch of the topic into a store, as fast as one core can."""
+"""Bulk replay: folds a stretch of the topic into a store as fast as one core can."""
 
 import time
 from collections.abc import Callable
@@ -16,7 +16,7 @@ FLUSH_EVERY_S: Final = 15.0
 
 
 class Progress(NamedTuple):
-    """How far the replay of a shard is, in offsets."""
+    """The progress of a shard's replay, in offsets."""
 
     shard: int
     first: int
@@ -32,10 +32,10 @@ def replay(
     stop: Event | None = None,
     report: Callable[[Progress], None] | None = None,
 ) -> Position:
-    """Folds what the topic holds behind the store's position, up to `end` or to where it ends now.
+    """Folds the records after the store's position, up to `end` or to the present end of the topic.
 
-    Signals are dropped: what was asked for then has been answered, or is asked for again by those
-    who still miss it. Returns early when `stop` is set; what was folded until then is kept.
+    Signals are dropped: they have been answered, or whoever still misses the load asks again.
+    Returns early when `stop` is set, and keeps what was folded until then.
     """
     shard = store.identity.shard
     if end is None:
@@ -70,7 +70,7 @@ def rebuild(
     *,
     report: Callable[[Progress], None] | None = None,
 ) -> Position:
-    """Builds the store of a shard from the topic alone, at a path where nothing is yet."""
+    """Builds the store of a shard from the topic alone; the path must not exist."""
     assert not path.exists(), f"{path} is there already"
     store = Store(path, topic.identity(shard), families=SHARD_FAMILIES, budget=budget)
     with store, TopicReader(topic) as reader:

@@ -1,9 +1,9 @@
-"""How a shard tells the live consumer where to go on."""
+"""The call with which a shard moves the live consumer."""
 
 from typing import Protocol
 
 
 class Seek(Protocol):
-    """Sends the live consumer of a shard to an offset; False when it can't go there now."""
+    """Moves the live consumer of a shard to an offset; False when that isn't possible now."""
 
     async def __call__(self, shard: int, offset: int) -> bool: ...

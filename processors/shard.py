@@ -47,12 +47,12 @@ class Record(NamedTuple):
     offset: int
     value: bytes
     written_ms: int
-    """When the broker got it, as Unix time."""
+    """When the broker received it, as Unix time."""
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What all shards of a worker share."""
+    """The parts that all shards of a worker share."""
 
     topic: Topic
     directory: WorkerDirectory
@@ -68,10 +68,10 @@ class Surroundings:
 class Shard:
     """Owns a store from opening to closing.
 
-    1. Catches up in bulk; then it takes what the live consumer offers, from exactly there on.
-    2. What doesn't follow on what it has is not taken: it catches up again from the topic.
-    3. Folds in slices, so that whoever shares the event loop isn't kept waiting.
-    4. After a fault it closes the store, waits and starts over from what is stored.
+    1. Catches up in bulk, then takes the live consumer's records from exactly there on.
+    2. Refuses records that don't follow on the last one, and catches up again from the topic.
+    3. Folds in slices, so that others in the event loop don't wait.
+    4. After a fault it closes the store, waits, and starts over from what is stored.
     """
 
     def __init__(self, number: int, around: Surroundings) -> None:
@@ -79,9 +79,9 @@ class Shard:
         self.phase = Phase.OPENING
         self.fault: str | None = None
         self.end = 0
-        """Where the topic was last seen to end."""
+        """The end offset of the topic when it was last seen."""
         self.lag_s = 0.0
-        """How long the oldest record of the last live batch took until it was readable."""
+        """How long it took until the oldest record of the last live batch was readable."""
         self.image_made_s: float | None = None
         self._around = around
         self._store: Store | None = None
@@ -98,12 +98,12 @@ class Shard:
 
     @property
     def position(self) -> Position:
-        """How far reads are; zeros while there is no store."""
+        """The position that reads see; zeros while there is no store."""
         return Position() if self._store is None else self._store.position
 
     @property
     def commits(self) -> Commits | None:
-        """Of the store that is open now; None while there is none."""
+        """The commits of the open store; None while none is open."""
         return None if self._store is None else self._store.commits
 
     @property
@@ -111,7 +111,7 @@ class Shard:
         return self.phase is Phase.LIVE
 
     def snapshot(self) -> StoreSnapshot | None:
-        """What is there now, with its position, for one request; None while nothing can be read."""
+        """The present state with its position, for one request; None while nothing can be read."""
         try:
             return None if self._store is None else self._store.snapshot()
         except (ColdShardError, ClosedStoreError):
@@ -125,14 +125,14 @@ class Shard:
         return await self._waiters.wait(epoch, event, timeout_s)
 
     def offer(self, records: Sequence[Record]) -> None:
-        """Takes the live records that come next."""
+        """Takes the next live records."""
         for record in records:
             if self._tail is None:
                 break
             if record.offset < self._tail:
                 continue
             if record.offset > self._tail:
-                # Before the consumer has gone where it was sent, it is expected to be elsewhere.
+                # Until the consumer has moved to the new offset, it brings records from elsewhere.
                 if not self._seeking:
                     self.unfollow()
                 break
@@ -149,7 +149,7 @@ class Shard:
         return len(self._arrived) >= ARRIVED_RECORDS_MAX or self._arrived_bytes >= ARRIVED_BYTES_MAX
 
     def unfollow(self) -> None:
-        """What comes next can't be told from the live consumer: it is read from the topic."""
+        """Stops trusting the live consumer: the next records are read from the topic."""
         self._tail = None
         self._wake.set()
 
@@ -159,7 +159,7 @@ class Shard:
         return self._tail if self.live and not self._arrived else None
 
     async def run(self) -> None:
-        """Until it is cancelled; the store is closed then."""
+        """Runs until it is cancelled, then closes the store."""
         back_off_s = BACK_OFF_FIRST_S
         while True:
             began = time.monotonic()
@@ -181,7 +181,7 @@ class Shard:
             back_off_s = min(2 * back_off_s, BACK_OFF_MAX_S)
 
     async def flush(self) -> None:
-        """Makes what was committed last. A store that can't is opened again, as after any fault."""
+        """Makes the last commit durable. A store that fails is opened again, as after any fault."""
         async with self._lifecycle:
             store = self._store
             if store is None or store.position == self._flushed:
@@ -193,29 +193,29 @@ class Shard:
                 self._wake.set()
 
     async def make_image(self) -> Manifest | None:
-        """An image of what is there now; None where nothing is."""
+        """Makes an image of the present state; None when there is no store."""
         images, store = self._around.images, self._store
         if images is None or store is None:
             return None
         async with self._lifecycle:
-            # Closing waits until it is made, or the copy would be of a closed store.
+            # Closing waits for the image, or the copy would be of a closed store.
             scratch = self._around.directory.scratch(self.number)
             manifest = await asyncio.shield(asyncio.to_thread(images.create, store, scratch))
         self.image_made_s = manifest.made_s
         return manifest
 
     def _restore(self, images: Images | None) -> None:
-        """Begins from the newest image; without a good one, from the start of the topic."""
+        """Begins from the newest good image, or else from the start of the topic."""
         assert images is not None
         directory = self._around.directory
         try:
-            found = images.restore_newest(
+            restored = images.restore_newest(
                 self._around.topic.identity(self.number), directory.new(self.number)
             )
         except OSError as error:
-            log.warning("images can't be had now", shard=self.number, error=str(error))
+            log.warning("images can't be read now", shard=self.number, error=str(error))
             return
-        if found is not None:
+        if restored is not None:
             directory.swap_in(self.number)
 
     async def _open(self) -> None:
@@ -245,13 +245,15 @@ class Shard:
                 try:
                     await asyncio.shield(asyncio.to_thread(store.close))
                 except Exception as error:
-                    log.warning("a store didn't close well", shard=self.number, error=str(error))
+                    log.warning("a store failed to close", shard=self.number, error=str(error))
 
     def _set_aside(self) -> None:
         path = self._around.directory.store(self.number)
         if path.exists():
             aside = set_aside(path)
-            log.warning("a store was set aside; it is built again", shard=self.number, aside=aside)
+            log.warning(
+                "a damaged store was set aside; building it again", shard=self.number, aside=aside
+            )
 
     def _fail(self, error: Exception) -> None:
         self.phase = Phase.FAILED
@@ -271,7 +273,7 @@ class Shard:
             await self._live(applier)
 
     async def _catch_up(self, store: Store, applier: Applier) -> None:
-        """Returns when the live consumer brings what comes next."""
+        """Returns once the live consumer brings the next record."""
         while True:
             self._arrived.clear()
             self._arrived_bytes = 0
@@ -292,7 +294,7 @@ class Shard:
             await asyncio.sleep(RETRY_S if at_end else 0)
 
     async def _follow(self, offset: int) -> bool:
-        """Sends the live consumer to an offset; what it brings from now on may count."""
+        """Moves the live consumer to an offset; its records count from now on."""
         self._tail, self._seeking = offset, True
         try:
             return await self._around.follow(self.number, offset)
@@ -300,12 +302,12 @@ class Shard:
             self._seeking = False
 
     async def refollow(self) -> None:
-        """Sends the live consumer again to where it should be: it brings nothing."""
+        """Moves the live consumer again to where it should be, because it brings nothing."""
         if self.awaits is not None:
             await self._around.follow(self.number, self.awaits)
 
     async def _live(self, applier: Applier) -> None:
-        """Returns when it can't follow any more."""
+        """Returns when the shard can't follow the live consumer any more."""
         self.phase = Phase.LIVE
         limits = self._around.limits
         while self._tail is not None and limits.fault is None:

@@ -1,4 +1,4 @@
-"""What is in a shard: told by looking at all of it."""
+"""Counts the objects of a shard by reading all of it."""
 
 from collections import Counter
 from pathlib import Path
@@ -38,12 +38,12 @@ class ShardContent(Struct, frozen=True):
     store_bytes: int
     tables_warm: int
     tables_cold: dict[str, int]
-    """How many for each reason."""
+    """The number of cold tables for each reason."""
     objects: dict[str, Objects]
 
 
 def shard_content(shard: int, snapshot: StoreSnapshot, path: Path) -> ShardContent:
-    """Takes its time: every entry is read."""
+    """Counts the objects of a shard; slow, because it reads every entry."""
     reader = ShardReader(snapshot)
     applied, floor = reader.head.applied, reader.head.floor
     warm, cold = 0, Counter[str]()

@@ -1,4 +1,4 @@
-"""Asking the connectors for what the fold found to be missing, and for what operators want."""
+"""Asks the connectors for loads that the fold found missing, and for what operators order."""
 
 import asyncio
 import time
@@ -28,24 +28,24 @@ AGAIN_FIRST_S: Final = 10.0
 AGAIN_MAX_S: Final = 600.0
 WAITING_MAX: Final = 100_000
 AT_ONCE_MAX: Final = 200
-"""How many asks go out in a tick: a broken chain makes a whole shard cold."""
+"""How many requests are sent in a tick: a broken chain makes a whole shard cold at once."""
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass
 class _Waiting:
-    """An ask, and when it is due again."""
+    """A request, and when it is due again."""
 
     ask: Ask
     unknown: Cold | None
-    """What it means that nothing is known of the scope; None when it is gone then."""
+    """The reason to report when nothing is known of the scope; None if it is gone then."""
     due_s: float
     again_s: float = AGAIN_FIRST_S
 
 
 class Signals:
-    """Sends asks, and again as long as what they are about is cold and isn't being loaded."""
+    """Sends requests for loads, and repeats them while their scope is cold and not being loaded."""
 
     def __init__(
         self, topic: Topic, snapshot: Callable[[int], StoreSnapshot | None], metrics: Metrics
@@ -67,47 +67,47 @@ class Signals:
 
     @property
     def waiting(self) -> int:
-        """How many asks aren't answered yet."""
+        """How many requests are unanswered."""
         return len(self._waiting)
 
     def ask(self, shard: int, epoch: int, signals: Iterable[Signal]) -> None:
-        """Takes what a live batch asks for, once it is committed."""
+        """Takes the requests of a live batch once it is committed."""
         for signal in signals:
             self._take(shard, Ask(epoch, signal.scope, signal.floor), None)
 
     def ask_for_reader(self, shard: int, ask: Ask) -> None:
-        """Somebody misses what may never have been heard of here: it was there before the log."""
+        """Takes a reader's request; its scope may be older than the log and unknown here."""
         self._take(shard, ask, Cold.NEVER_LOADED)
 
     async def order(self, signal: AnySignal) -> None:
-        """Returns when the signals topic has it."""
+        """Sends an order and returns when the signals topic has it."""
         loop = asyncio.get_running_loop()
-        told: asyncio.Future[None] = loop.create_future()
+        acknowledged: asyncio.Future[None] = loop.create_future()
 
         def tell(error: object, _: object) -> None:
-            if told.done():
+            if acknowledged.done():
                 return
             if error is None:
-                told.set_result(None)
+                acknowledged.set_result(None)
             else:
-                told.set_exception(TopicError(f"{self._name} didn't take it: {error}"))
+                acknowledged.set_exception(TopicError(f"{self._name} didn't take it: {error}"))
 
         try:
             self._producer.produce(
                 self._name, encode_signal(signal), signal_key(signal), on_delivery=tell
             )
         except BufferError:
-            raise TopicError(f"{self._name} takes nothing more now") from None
-        # The task that sends asks polls for what became of them, in this loop.
-        await told
+            raise TopicError(f"too many messages wait for {self._name}; try again") from None
+        # The task that sends requests polls for acknowledgements in this event loop.
+        await acknowledged
 
     def forget(self, shard: int) -> None:
-        """The shard is another worker's now."""
+        """Drops the requests of a shard that another worker owns now."""
         for key in [key for key in self._waiting if key[0] == shard]:
             del self._waiting[key]
 
     async def run(self) -> None:
-        """Until it is cancelled."""
+        """Sends requests until it is cancelled."""
         while not await asyncio.to_thread(self._make_topic):
             await asyncio.sleep(MAKE_AGAIN_S)
         while True:
@@ -116,7 +116,7 @@ class Signals:
             self._producer.poll(0)
 
     def close(self) -> None:
-        """What can't be sent at once is asked for by those who miss it."""
+        """Sends what can be sent at once; the rest is asked for again by whoever misses it."""
         self._producer.flush(1.0)
 
     def _take(self, shard: int, ask: Ask, unknown: Cold | None) -> None:
@@ -126,7 +126,7 @@ class Signals:
 
     def _send_due(self) -> None:
         now = time.monotonic()
-        due = [(key, one) for key, one in self._waiting.items() if one.due_s <= now]
+        due = [(key, waiting) for key, waiting in self._waiting.items() if waiting.due_s <= now]
         readers: dict[int, ShardReader | None] = {}
         for key, waiting in due[:AT_ONCE_MAX]:
             shard, scope = key
@@ -153,7 +153,8 @@ class Signals:
         self._metrics.asks.inc()
 
     def _make_topic(self) -> bool:
-        """Whether it is there. Asks are worth nothing after a while, so it may lose them."""
+        """Creates the signals topic; returns whether it exists. Old requests are worthless, so it
+        may lose records."""
         admin = AdminClient(self._topic.client, logger=QUIET)
         topic = NewTopic(self._name, 1, -1, config={"retention.ms": str(24 * 3600 * 1000)})
         try:
@@ -162,14 +163,14 @@ class Signals:
         except KafkaException as error:
             why = error.args[0]
             if why.code() != KafkaError.TOPIC_ALREADY_EXISTS:
-                log.info("the signals topic wasn't made", why=why.str())
+                log.info("the signals topic wasn't created", why=why.str())
                 return False
         return True
 
 
 def why_cold(reader: ShardReader, scope: Scope, unknown: Cold | None) -> Cold | None:
-    """Why what is asked for can't be answered from the shard, None when it can; `unknown` where
-    nothing is known of it."""
+    """Why the shard can't answer for a scope, None when it can; `unknown` when it holds nothing of
+    the scope."""
     name, head = scope.name, reader.head
     match scope.kind:
         case ScopeKind.TABLE:
@@ -190,7 +191,7 @@ def why_cold(reader: ShardReader, scope: Scope, unknown: Cold | None) -> Cold | 
 
 
 def _named(ask: Ask, reader: ShardReader) -> Ask:
-    """An ask for objects of a table names those that are in doubt now."""
+    """A request for objects of a table, with the objects that are in doubt now."""
     if ask.scope.kind is not ScopeKind.OBJECTS:
         return ask
     state = reader.state(ask.scope.name)
@@ -202,4 +203,4 @@ def _named(ask: Ask, reader: ShardReader) -> Ask:
 
 def _told(error: object, _: object) -> None:
     if error is not None:
-        log.warning("an ask for a load wasn't sent", why=str(error))
+        log.warning("a request for a load wasn't sent", why=str(error))

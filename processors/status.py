@@ -1,4 +1,4 @@
-"""What a worker says of itself."""
+"""The status of a worker."""
 
 import time
 
@@ -19,7 +19,7 @@ class ShardStatus(Struct, frozen=True):
     offset: int
     lag_records: int
     lag_ms: int
-    """How long the last record took until it was readable."""
+    """How long it took until the last record was readable."""
     image_age_s: float | None
 
 
@@ -39,7 +39,7 @@ class WorkerStatus(Struct, frozen=True):
 
 
 def worker_status(worker: Worker) -> WorkerStatus:
-    """What the worker knows without looking into its stores."""
+    """Gathers the status without reading the stores."""
     settings = worker.settings
     return WorkerStatus(
         settings.name,

@@ -1,4 +1,4 @@
-"""The events topic as its readers see it: which one it is, and from where to where it reaches."""
+"""The events topic as its readers see it: its identity and the offsets that it holds."""
 
 import logging
 from collections.abc import Iterable, Mapping
@@ -25,7 +25,7 @@ QUIET.propagate = False
 
 
 class Topic(Struct, frozen=True):
-    """A topic, told by its id from one that was made anew under its name."""
+    """A topic; its id tells it from one that was created anew under the same name."""
 
     servers: str
     name: str
@@ -36,18 +36,18 @@ class Topic(Struct, frozen=True):
 
     @property
     def client(self) -> dict[str, Any]:
-        """What every client of its brokers is set up with."""
+        """The settings of every client of its brokers."""
         return client_settings(self.servers, self.security)
 
     def identity(self, shard: int) -> Identity:
-        """What the store of a shard is known by."""
+        """The identity of a shard's store."""
         return Identity(
             format_version=STORE_FORMAT, topic_id=self.id, partitions=self.partitions, shard=shard
         )
 
 
 def client_settings(servers: str, security: Mapping[str, str]) -> dict[str, Any]:
-    """How brokers are reached, in librdkafka's words."""
+    """The settings that reach the brokers, in librdkafka's terms."""
     return {"bootstrap.servers": servers, "reconnect.backoff.max.ms": "1000", **security}
 
 
@@ -59,7 +59,7 @@ class Bounds(NamedTuple):
 
 
 class TopicClient:
-    """Asks the brokers about a topic. Its calls block: in an event loop they belong in a thread."""
+    """Asks the brokers about a topic. Its calls block, so an event loop runs them in a thread."""
 
     def __init__(self, servers: str, name: str, security: Mapping[str, str] | None = None) -> None:
         self._servers = servers
@@ -68,11 +68,11 @@ class TopicClient:
         self._admin = AdminClient(client_settings(servers, self._security), logger=QUIET)
 
     def describe(self) -> Topic:
-        """Finds the topic, or says that it isn't there."""
+        """Describes the topic, or raises if it doesn't exist."""
         request = TopicCollection([self._name])
-        found = self._admin.describe_topics(request, request_timeout=REQUEST_TIMEOUT_S)
+        descriptions = self._admin.describe_topics(request, request_timeout=REQUEST_TIMEOUT_S)
         try:
-            description = found[self._name].result()
+            description = descriptions[self._name].result()
         except KafkaException as error:
             raise self._error(error) from error
         return Topic(
@@ -84,14 +84,14 @@ class TopicClient:
         )
 
     def bounds(self, shards: Iterable[int]) -> Mapping[int, Bounds]:
-        """From where to where these partitions reach now."""
+        """The offsets that these partitions hold now."""
         shards = list(shards)
         firsts = self._offsets(shards, _FIRST)
         ends = self._offsets(shards, _END)
         return {shard: Bounds(firsts[shard], ends[shard]) for shard in shards}
 
     def ends(self, shards: Iterable[int]) -> Mapping[int, int]:
-        """Where these partitions end now."""
+        """The end offsets of these partitions now."""
         return self._offsets(list(shards), _END)
 
     def _offsets(self, shards: list[int], at: OffsetSpec) -> Mapping[int, int]:
@@ -100,9 +100,9 @@ class TopicClient:
         }
         if not request:
             return {}
-        found = self._admin.list_offsets(request, request_timeout=REQUEST_TIMEOUT_S)
+        futures = self._admin.list_offsets(request, request_timeout=REQUEST_TIMEOUT_S)
         try:
-            return {one.partition: future.result().offset for one, future in found.items()}
+            return {tp.partition: future.result().offset for tp, future in futures.items()}
         except KafkaException as error:
             raise self._error(error) from error
 
@@ -111,6 +111,6 @@ class TopicClient:
         if why.code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
             return TopicError(
                 f"there is no topic {self._name} at {self._servers}: "
-                "start a connector, which makes it, or name another one (kafka.topic)"
+                "start a connector, which creates it, or correct kafka.topic"
             )
         return TopicError(f"Kafka at {self._servers} doesn't answer: {why.str()}")

@@ -1,4 +1,4 @@
-"""Reading a shard's records from the topic, in order and without gaps."""
+"""Reads a shard's records from the topic, in order and without gaps."""
 
 import time
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ log = structlog.get_logger(__name__)
 
 
 class StoredRecord(NamedTuple):
-    """A record's bytes and where in its partition they stand."""
+    """The bytes of a record and its offset in the partition."""
 
     offset: int
     value: bytes
@@ -32,9 +32,9 @@ class StoredRecord(NamedTuple):
 class TopicReader:
     """A consumer outside of any group, for one thread.
 
-    1. Offsets of a partition are contiguous. Where they seem not to be, it reads again.
-    2. Where the topic really lacks some, it goes on behind them: the intervals that changes carry
-       show the fold what it missed.
+    1. Offsets of a partition are contiguous. If some seem to be missing, the reader reads again.
+    2. If the topic really lacks some, it continues after them: the intervals of the changes show
+       the fold what is missing.
     """
 
     def __init__(self, topic: Topic) -> None:
@@ -54,7 +54,7 @@ class TopicReader:
         )
 
     def bounds(self, shard: int) -> Bounds:
-        """From where to where the shard's partition reaches now."""
+        """The offsets that the shard's partition holds now."""
         where = TopicPartition(self._topic.name, shard)
         try:
             return Bounds(*self._consumer.get_watermark_offsets(where, timeout=REQUEST_TIMEOUT_S))
@@ -62,7 +62,8 @@ class TopicReader:
             raise self._error(shard, error.args[0]) from error
 
     def read(self, shard: int, start: int, end: int) -> Iterator[list[StoredRecord]]:
-        """The records from `start` up to `end`, in batches; empty ones while the brokers tarry."""
+        """The records from `start` up to `end`, in batches, which are empty while the brokers are
+        slow."""
         expected, retries, size = start, 0, RECORDS_MAX
         heard = time.monotonic()
         self._seek(shard, expected)
@@ -72,19 +73,19 @@ class TopicReader:
                 heard = time.monotonic()
                 expected = batch[-1].offset + 1
                 retries = 0
-                mean = sum(len(one.value) for one in batch) // len(batch)
+                mean = sum(len(record.value) for record in batch) // len(batch)
                 size = max(1, min(RECORDS_MAX, BYTES_MAX // (mean + 1)))
-            yield [one for one in batch if one.offset < end]
+            yield [record for record in batch if record.offset < end]
             if fault is not None:
                 retries += 1
                 expected = self._recover(shard, expected, fault, retries)
             if time.monotonic() - heard >= SILENCE_S_MAX:
-                raise self._error(shard, f"it sent nothing for {SILENCE_S_MAX:g} s")
+                raise self._error(shard, f"nothing came for {SILENCE_S_MAX:g} s")
 
     def _take(
         self, messages: list[Message], expected: int
     ) -> tuple[list[StoredRecord], KafkaError | int | None]:
-        """What of these messages comes next, and what keeps the others from it."""
+        """The messages that come next, and what keeps the others from following."""
         batch: list[StoredRecord] = []
         for message in messages:
             if (error := message.error()) is not None:
@@ -101,20 +102,22 @@ class TopicReader:
         return batch, None
 
     def _recover(self, shard: int, expected: int, fault: KafkaError | int, retries: int) -> int:
-        """Reads again from `expected`, or from where the topic begins if it has lost that."""
+        """Reads again from `expected`, or from the start of the topic if that is lost."""
         if isinstance(fault, KafkaError) and fault.code() != _OUT_OF_RANGE:
             if fault.fatal():
                 raise self._error(shard, fault.str())
-            # librdkafka goes on trying by itself.
+            # librdkafka retries by itself.
             return expected
         first, end = self.bounds(shard)
         if expected < first or (isinstance(fault, int) and retries > _RETRIES_MAX):
-            found = first if expected < first else fault
-            assert isinstance(found, int)
-            log.warning("the topic lacks records", shard=shard, expected=expected, found=found)
-            expected = found
+            next_offset = first if expected < first else fault
+            assert isinstance(next_offset, int)
+            log.warning(
+                "the topic lacks records", shard=shard, expected=expected, found=next_offset
+            )
+            expected = next_offset
         elif expected > end:
-            raise self._error(shard, f"it ends at {end}, and {expected} was read before")
+            raise self._error(shard, f"it ends at {end}, but offset {expected} was read before")
         self._seek(shard, expected)
         return expected
 

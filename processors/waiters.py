@@ -1,4 +1,4 @@
-"""Those who wait for a shard to be complete up to an event."""
+"""Waits for a shard to be complete up to an event."""
 
 import asyncio
 from heapq import heappop, heappush
@@ -8,14 +8,14 @@ from state.store import Position
 
 
 class Waiters:
-    """Woken by the fold; nobody polls. Belongs to one event loop."""
+    """The waiting readers of one event loop; the fold wakes them, so nobody polls."""
 
     def __init__(self) -> None:
         self._heap: list[tuple[int, int, int, asyncio.Future[bool]]] = []
         self._numbers = count()
 
     async def wait(self, epoch: int, event: int, timeout_s: float) -> bool:
-        """Whether that event was applied in time; never, when another epoch began meanwhile."""
+        """Whether that event is applied in time; False if another epoch begins meanwhile."""
         future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         heappush(self._heap, (epoch, event, next(self._numbers), future))
         try:
@@ -25,7 +25,7 @@ class Waiters:
             return False
 
     def wake(self, position: Position) -> None:
-        """The shard is complete up to here now."""
+        """Wakes those for whom the shard is complete now."""
         heap = self._heap
         while heap and (heap[0][3].done() or heap[0][:2] <= (position.epoch, position.applied)):
             epoch, _, _, future = heappop(heap)

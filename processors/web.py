@@ -1,4 +1,4 @@
-"""The routes by which a worker tells of itself, and a server that shares its event loop."""
+"""The HTTP routes of a worker's status, and a server that shares its event loop."""
 
 import asyncio
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ CONTENT_PATH: Final = "/v1/status/shards/{shard:int}"
 
 
 def routes(worker: Worker) -> list[BaseRoute]:
-    """Health and status of a worker."""
+    """The routes of a worker's health and status."""
 
     async def alive(_: Request) -> Response:
         return PlainTextResponse("ok\n")
@@ -53,7 +53,7 @@ def routes(worker: Worker) -> list[BaseRoute]:
 
 
 def metrics_route(worker: Worker) -> BaseRoute:
-    """The worker's own metrics, where no server of reads adds its own."""
+    """The worker's own metrics, for workers without a server of reads that adds its own."""
 
     async def metrics(_: Request) -> Response:
         return Response(worker.metrics.page(), media_type=CONTENT_TYPE_LATEST)
@@ -62,7 +62,7 @@ def metrics_route(worker: Worker) -> BaseRoute:
 
 
 class Server(uvicorn.Server):
-    """Serves an application in the running event loop; who runs the loop handles signals."""
+    """Serves an application in the running event loop and leaves signals to the caller."""
 
     def __init__(self, app: ASGIApp, host: str, port: int) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""A worker: a member of the group, with the shards that it was given."""
+"""A worker: a member of the group, with its assigned shards."""
 
 import asyncio
 import time
@@ -32,12 +32,12 @@ log = structlog.get_logger(__name__)
 
 
 class WorkerSettings(Struct, frozen=True, kw_only=True):
-    """All that a worker must know."""
+    """The settings of a worker."""
 
     servers: str
     topic: str
     path: Path
-    """Its directory, which no other worker has."""
+    """The directory of this worker alone."""
     security: Mapping[str, str] = {}
     """TLS and SASL in librdkafka's words."""
     name: str = "worker-1"
@@ -55,9 +55,9 @@ class WorkerSettings(Struct, frozen=True, kw_only=True):
 class Worker:
     """Runs the shards of one member of the group.
 
-    1. Opens what it is given, closes what it loses, keeps what stays open through a rebalance.
-    2. Flushes stores, watches its limits, and that what the topic holds arrives.
-    3. Gives readers its shards. One that it no longer owns is a replica that falls behind.
+    1. Opens assigned shards, closes lost ones, and keeps the rest open through a rebalance.
+    2. Flushes stores, and watches the limits and whether the topic's records arrive.
+    3. Serves its shards to readers. A shard that it no longer owns is a replica that falls behind.
     """
 
     def __init__(self, settings: WorkerSettings) -> None:
@@ -90,43 +90,45 @@ class Worker:
         return 0 if self._signals is None else self._signals.waiting
 
     def owners(self) -> dict[int, str]:
-        """Where each shard is answered, this worker's included."""
+        """The address of each shard's owner, this worker included."""
         return {} if self._group is None else dict(self._group.owners())
 
     def snapshot(self, shard: int) -> StoreSnapshot | None:
-        """What a shard holds now; None where this worker can't tell."""
-        found = self.shards.get(shard)
-        return None if found is None else found.snapshot()
+        """The present state of a shard; None when this worker doesn't have it."""
+        held = self.shards.get(shard)
+        return None if held is None else held.snapshot()
 
     def ask(self, shard: int, scope: Scope, floor: int) -> None:
-        """Somebody reads what is cold in a shard of this worker."""
-        found = self.shards.get(shard)
-        if found is not None and self._signals is not None:
-            self._signals.ask_for_reader(shard, Ask(found.position.epoch, scope, floor))
+        """Asks for a load of a scope that is cold for a reader."""
+        held = self.shards.get(shard)
+        if held is not None and self._signals is not None:
+            self._signals.ask_for_reader(shard, Ask(held.position.epoch, scope, floor))
 
     async def order(self, signal: AnySignal) -> None:
-        """An operator wants something of the connectors; returns when the signals topic has it."""
+        """Sends an operator's order to the connectors; returns when the signals topic has it."""
         if self._signals is None:
             raise TopicError(f"the topic {self.settings.topic} isn't there yet: start a connector")
         await self._signals.order(signal)
 
     async def make_images(self, wanted: int | None = None) -> list[Manifest]:
-        """Now, of all shards here that follow the topic, or of this one."""
+        """Makes images of all live shards, or of one, now."""
         if self.settings.images_url is None:
-            raise InputError("this worker was told no place for images: set images.url")
-        shards = {number: one for number, one in self.shards.items() if one.live}
+            raise InputError("this worker has no place for images: set images.url")
+        shards = {number: shard for number, shard in self.shards.items() if shard.live}
         if wanted is not None:
-            shards = {number: one for number, one in shards.items() if number == wanted}
+            shards = {number: shard for number, shard in shards.items() if number == wanted}
         if not shards:
-            raise MachineError("no such shard follows the topic here now: see metatide status")
+            raise MachineError("no such shard is live on this worker now: see metatide status")
         try:
-            made = [await self._make_image(number, one) for number, one in sorted(shards.items())]
+            made = [
+                await self._make_image(number, shard) for number, shard in sorted(shards.items())
+            ]
         except OSError as error:
-            raise ImageError(f"an image wasn't made: {error}") from error
-        return [one for one in made if one is not None]
+            raise ImageError(f"the image wasn't made: {error}") from error
+        return [manifest for manifest in made if manifest is not None]
 
     async def run(self) -> None:
-        """Until it is cancelled; all is flushed and closed then."""
+        """Runs until it is cancelled, then flushes and closes everything."""
         topic = self.topic = await self._find_topic()
         settings = self.settings
         self.metrics.topic_shards.set(topic.partitions)
@@ -179,7 +181,7 @@ class Worker:
                 await asyncio.to_thread(signals.close)
 
     async def _find_topic(self) -> Topic:
-        """Waits for it: connectors make it, and they may start later."""
+        """Waits for the topic: a connector creates it, and may start later."""
         said = ""
         while True:
             try:
@@ -191,12 +193,12 @@ class Worker:
                 await asyncio.sleep(TOPIC_POLL_S)
 
     def _offer(self, shard: int, records: Sequence[Record]) -> None:
-        found = self.shards.get(shard)
-        if found is not None:
-            found.offer(records)
+        held = self.shards.get(shard)
+        if held is not None:
+            held.offer(records)
 
     def _unsettle(self) -> None:
-        """Until the group is settled, shards read the topic by themselves."""
+        """Makes shards read the topic by themselves until the group is settled."""
         self.metrics.rebalances.inc()
         for shard in self.shards.values():
             shard.unfollow()
@@ -227,7 +229,8 @@ class Worker:
         await shard.run()
 
     async def _hold_shards(self) -> None:
-        """Until it is cancelled: they close while the group is left, which may take longer."""
+        """Keeps shards open until it is cancelled; they close while the worker leaves the group,
+        which may take longer."""
         try:
             await asyncio.Event().wait()
         finally:
@@ -263,7 +266,7 @@ class Worker:
                 await shard.flush()
 
     async def _keep_making_images(self) -> None:
-        """One after the other, in turns: it is no hurry, and each takes room on the disk."""
+        """Makes images of the shards in turn: there is time, and each takes room on the disk."""
         while self.settings.images_url is not None:
             await asyncio.sleep(self.settings.images_every_s)
             for number, shard in dict(self.shards).items():
@@ -275,7 +278,7 @@ class Worker:
                     log.error("an image wasn't made", shard=number, error=str(error))
 
     async def _make_image(self, number: int, shard: Shard) -> Manifest | None:
-        """None where it was lost meanwhile."""
+        """Makes an image of a shard; None if the shard was lost meanwhile."""
         around, keep = self._around, self.settings.images_keep
         assert around is not None
         assert around.images is not None
@@ -286,9 +289,9 @@ class Worker:
         return manifest
 
     async def _watch_arrival(self) -> None:
-        """Sends the live consumer to where it should be if it brings nothing for a while.
+        """Moves the live consumer to where it should be when it brings nothing for a while.
 
-        It may lose what it had fetched when it was sent elsewhere in the middle of that.
+        It may lose what it had fetched when it is moved in the middle of a fetch.
         """
         since: dict[int, tuple[int, float]] = {}
         while True:
@@ -315,14 +318,12 @@ class Worker:
                     await shard.refollow()
 
     async def _watch_topic(self, topic: Topic) -> None:
-        """Ends the worker when the topic is another: it begins anew then."""
+        """Raises when the topic was created anew; a restarted worker begins from its start."""
         while True:
             await asyncio.sleep(SAME_TOPIC_S)
             try:
-                found = await asyncio.to_thread(self._client.describe)
+                current = await asyncio.to_thread(self._client.describe)
             except TopicError:
                 continue
-            if found != topic:
-                raise MachineError(
-                    f"the topic {topic.name} was made anew: this worker must be started again"
-                )
+            if current != topic:
+                raise MachineError(f"the topic {topic.name} was created anew: restart this worker")

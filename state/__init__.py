@@ -1,1 +1,1 @@
-"""One RocksDB a shard: records of the topic, keys, store, images, digests."""
+"""The state of a shard: records of the topic, keys, the RocksDB store, images and digests."""

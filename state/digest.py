@@ -1,10 +1,10 @@
 """Two digests of a shard: of its bytes, and of what its readers can see.
 
-The exact one is equal where the same records were folded. The content one is equal for states that
-came about in different ways (live, replayed, loaded): it leaves out event ids, floors, tombstones,
-write-id maps, and constraints, and is compared where both sides are warm. Constraints go with
-others of their name without an event in the log: only a load can tell, and they are read under
-`any` alone.
+The exact digest is equal where the same records were folded. The content digest is equal for states
+that came about in different ways (live, replayed, loaded): it leaves out event ids, floors,
+tombstones, write-id maps and constraints, and is compared where both sides are warm. A constraint
+can disappear without an event when one of its name is dropped elsewhere: only a load can tell, so
+constraints are read under `any` alone.
 """
 
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ _SIZE_BYTES = 16
 
 
 def exact(view: View) -> str:
-    """Of every key and value."""
+    """The digest of every key and value."""
     digest = blake2b(digest_size=_SIZE_BYTES)
     for kind in KINDS:
         for key, value in kv.scan_prefix(view, kind):
@@ -32,22 +32,22 @@ def exact(view: View) -> str:
 
 
 def content(view: View) -> dict[str, str | None]:
-    """One digest for each table, each database's names and each catalog's databases; None where
-    the shard can't tell."""
+    """The digests of each table, each database's names and each catalog's databases; None for what
+    is cold."""
     reader = ShardReader(view)
-    found: dict[str, str | None] = {}
+    digests: dict[str, str | None] = {}
     for catalog in reader.catalogs():
         loads = reader.databases_loads(catalog)
-        found[f"databases {catalog}"] = _if_warm(reader, loads, _databases(reader, catalog))
+        digests[f"databases {catalog}"] = _if_warm(reader, loads, _databases(reader, catalog))
     for db in reader.database_names():
         loads = reader.names_loads(db)
-        found[f"names {db.catalog}.{db.db}"] = _if_warm(reader, loads, _names(reader, db))
+        digests[f"names {db.catalog}.{db.db}"] = _if_warm(reader, loads, _names(reader, db))
     for table in reader.table_names():
         state = reader.state(table)
         assert state is not None
         cold = state.cold(reader.head.applied, reader.head.floor)
-        found[f"table {table}"] = None if cold else _digest(_table(reader, table, state))
-    return found
+        digests[f"table {table}"] = None if cold else _digest(_table(reader, table, state))
+    return digests
 
 
 def _if_warm(reader: ShardReader, loads: Loads | None, parts: Iterable[bytes]) -> str | None:

@@ -9,14 +9,14 @@ HEADER_SIZE = _HEADER.size
 
 
 class Mark(IntEnum):
-    """What an entry says of its object."""
+    """The kind of an entry."""
 
     LIVE = 0
     TOMBSTONE = 1
-    """It is gone; kept while a load is open that may still bring an older state of it."""
+    """The object is gone; kept while an open load may still bring an older state of it."""
     ORDERED = 2
-    """It is there, and its last writer held its row in the database: another one that takes the
-    row's lock before it reads has seen this state."""
+    """The object is there, and its last writer held its row in the database: another writer that
+    locks the row before it reads has seen this state."""
 
 
 _TOMBSTONE: Final = Mark.TOMBSTONE.value
@@ -28,7 +28,7 @@ class Entry(NamedTuple):
     event: int
     data: bytes
     write_id: int = 0
-    """The write id that it was written at, or that statistics were computed at; 0: none."""
+    """The write id of the write, or of the computation of statistics; 0 for none."""
     hash: int = 0
     """Of a partition's columns."""
     mark: Mark = Mark.LIVE
@@ -37,22 +37,22 @@ class Entry(NamedTuple):
 def encode(
     event: int, data: bytes, write_id: int = 0, columns_hash: int = 0, mark: Mark = Mark.LIVE
 ) -> bytes:
-    """A live entry's value."""
+    """The value of a live entry."""
     return _HEADER.pack(mark, event, write_id, columns_hash) + data
 
 
 def marked(value: bytes, mark: Mark) -> bytes:
-    """The same value under another mark."""
+    """The same value with another mark."""
     return bytes((mark,)) + value[1:]
 
 
 def tombstone(event: int) -> bytes:
-    """The value of an entry that was deleted."""
+    """The value of a deleted entry."""
     return _HEADER.pack(Mark.TOMBSTONE, event, 0, 0)
 
 
 def decode(value: bytes) -> Entry:
-    """Reads an entry's value."""
+    """Decodes the value of an entry."""
     mark, event, write_id, columns_hash = _HEADER.unpack_from(value)
     return Entry(event, value[HEADER_SIZE:], write_id, columns_hash, Mark(mark))
 
@@ -80,5 +80,5 @@ def is_ordered(value: bytes) -> bool:
 
 
 def data_of(value: bytes) -> bytes:
-    """The object's bytes."""
+    """The bytes of the object."""
     return value[HEADER_SIZE:]

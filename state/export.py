@@ -1,4 +1,4 @@
-"""A shard as plain objects with the field names of Hive's IDL, and what it can't tell."""
+"""A shard as plain objects with the field names of Hive's IDL, and what of it is unknown."""
 
 import json
 from base64 import b64encode
@@ -36,7 +36,7 @@ Exported = dict[str, Any]
 
 
 def export(reader: ShardReader) -> Exported:
-    """All that the shard knows for sure; `cold` names the rest, with the reasons."""
+    """Exports everything that the shard knows for sure; `cold` names the rest, with the reasons."""
     exported: Exported = {
         "event_id": reader.head.applied,
         "databases": {},
@@ -139,11 +139,11 @@ def _export_constraints(reader: ShardReader, name: TableName, exported: Exported
 
 def _export_write_ids(reader: ShardReader, name: TableName, exported: Exported) -> None:
     ids = reader.write_ids(name)
-    known = ids.snapshot(name.in_catalog)
-    if known is None:
+    valid = ids.snapshot(name.in_catalog)
+    if valid is None:
         _mark_cold(exported, "write_ids", name.in_catalog, str(ids.cold))
     else:
-        exported["valid_write_ids"][name.in_catalog] = text.print_write_id_list(known)
+        exported["valid_write_ids"][name.in_catalog] = text.print_write_id_list(valid)
 
 
 def _column(column: ColumnStatistics) -> Exported:
@@ -156,16 +156,16 @@ def _mark_cold(exported: Exported, kind: str, label: str, why: str) -> None:
 
 
 def _fields(value: Any) -> Any:
-    """Bytes as texts that JSON can hold."""
+    """Converts bytes to text that JSON can hold."""
     if isinstance(value, bytes):
         return "base64:" + b64encode(value).decode()
     if isinstance(value, dict):
-        return {_text(key): _fields(one) for key, one in value.items()}
+        return {_text(key): _fields(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_fields(one) for one in value]
+        return [_fields(item) for item in value]
     return value
 
 
 def _text(key: Any) -> Any:
-    """The values of skewed columns, which are a list."""
+    """A key as text; a tuple, the values of skewed columns, becomes a JSON list."""
     return json.dumps(key, ensure_ascii=False) if isinstance(key, tuple) else key

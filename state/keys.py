@@ -85,7 +85,7 @@ def _text(text: str) -> bytes:
 
 
 def texts(parts: tuple[str, ...]) -> bytes:
-    """Several texts, each ended."""
+    """Encodes several texts, each with its end."""
     data = _END_TEXT.join((*parts, "")).encode()
     if data.count(b"\x00") > len(parts):
         return b"".join(map(_text, parts))
@@ -107,13 +107,13 @@ def _split(data: bytes) -> Iterator[str]:
 
 
 def split_texts(data: bytes) -> tuple[str, ...]:
-    """The inverse of `texts`; the end of a list is passed over."""
+    """The inverse of `texts`; the end of a list is skipped."""
     return tuple(_split(data))
 
 
 def flat_texts(many: Sequence[bytes]) -> list[str] | None:
-    """The texts of all, one after the other; None where they can't be told apart so fast, or some
-    have more texts than others."""
+    """The texts of all keys, one after the other; None if the keys have unequal numbers of texts,
+    or can't be split this fast."""
     joined = b"".join(many)
     if b"\x00\xff" in joined or _LIST_END in joined:
         return None
@@ -123,36 +123,36 @@ def flat_texts(many: Sequence[bytes]) -> list[str] | None:
 
 
 def split_many(many: Sequence[bytes]) -> list[tuple[str, ...]]:
-    """`split_texts` of each, at least one text in each; far faster than one by one."""
+    """`split_texts` of each key, with at least one text in each; far faster than one call each."""
     flat = flat_texts(many)
     if flat is None:
-        return [split_texts(one) for one in many]
+        return [split_texts(key) for key in many]
     return list(zip(*[iter(flat)] * (len(flat) // max(1, len(many))), strict=True))
 
 
 @lru_cache(maxsize=65_536)
 def table_suffix(table: TableName) -> bytes:
-    """What the keys of a table have after their kind."""
+    """The part of a table's keys after their kind."""
     return texts(table)
 
 
 def of_table(kind: bytes, table: TableName) -> bytes:
-    """The key of a table, or the prefix of all entries of this kind that hang on it."""
+    """The key of a table, or the prefix of all entries of this kind that belong to it."""
     return kind + table_suffix(table)
 
 
 def of_database(kind: bytes, db: DatabaseName) -> bytes:
-    """The key of a database, or the prefix of all keys of this kind that are in it."""
+    """The key of a database, or the prefix of all keys of this kind in it."""
     return kind + texts((db.catalog, db.db))
 
 
 def of_catalog(kind: bytes, catalog: str) -> bytes:
-    """The key of a catalog, or the prefix of all keys of this kind that are in it."""
+    """The key of a catalog, or the prefix of all keys of this kind in it."""
     return kind + _text(catalog)
 
 
 def table_of(key: bytes) -> TableName:
-    """The table that a key of a table's entry begins with."""
+    """The table at the beginning of an entry's key."""
     parts = _split(key[1:])
     return TableName(next(parts), next(parts), next(parts))
 
@@ -166,22 +166,22 @@ def function(db: DatabaseName, function_name: str) -> bytes:
 
 
 def _of_name(values: tuple[str, ...]) -> bytes:
-    """A metastore knows partitions by their names, in which an empty value is the default one's."""
+    """Encodes values as they stand in the name of the partition, by which a metastore knows it."""
     return texts(named_values(values))
 
 
 def partition(table: TableName, values: tuple[str, ...]) -> bytes:
-    """A partition's key; with the first few values, the prefix of all that share them."""
+    """The key of a partition; with only the first values, the prefix of all that share them."""
     return PARTITION + table_suffix(table) + _of_name(values)
 
 
 def named_values(values: tuple[str, ...]) -> tuple[str, ...]:
-    """A partition's values as its name tells them."""
+    """The values of a partition as they stand in its name."""
     return tuple(value or DEFAULT_PARTITION for value in values) if "" in values else values
 
 
 def partition_values(key: bytes) -> tuple[str, ...]:
-    """As its name tells them."""
+    """The values in a partition's key, as they stand in its name."""
     return split_texts(key[1:])[3:]
 
 
@@ -190,7 +190,7 @@ def table_statistics(table: TableName, engine: str, column: str) -> bytes:
 
 
 def statistics_of_partition(table: TableName, values: tuple[str, ...]) -> bytes:
-    """The prefix of the statistics of one partition."""
+    """The prefix of a partition's statistics."""
     return PARTITION_STATISTICS + table_suffix(table) + _of_name(values) + _LIST_END
 
 
@@ -205,7 +205,7 @@ def constraint(table: TableName, constraint_name: str, kind: ConstraintKind) -> 
 
 
 def constraint_named(table: TableName, constraint_name: str) -> bytes:
-    """The prefix of the constraints with this name, of whichever kind."""
+    """The prefix of the constraints with this name, of any kind."""
     return of_table(CONSTRAINT, table) + _text(constraint_name)
 
 
@@ -230,7 +230,7 @@ def txn_of(key: bytes) -> int:
 
 
 def event_parts(upto: int) -> bytes:
-    """The prefix of the parts of one event."""
+    """The prefix of an event's parts."""
     return PART + upto.to_bytes(8)
 
 

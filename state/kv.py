@@ -1,7 +1,7 @@
-"""The ordered key-value space that the fold and the readers see, whatever holds it.
+"""The ordered key-value space that the fold and the readers see, whatever stores it.
 
 Keys and values are bytes, keys are never empty and are ordered as bytes; the first byte of a key
-says what kind of entry it is (`state.keys`), and no range crosses kinds.
+gives the kind of its entry (`state.keys`), and no range crosses kinds.
 """
 
 from collections.abc import Iterator
@@ -9,36 +9,36 @@ from typing import Protocol
 
 
 class View(Protocol):
-    """What can be read, all of it from one moment."""
+    """A readable state, all of it from one moment."""
 
     def get(self, key: bytes) -> bytes | None: ...
 
     def scan(self, start: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """Entries with `start <= key < end`, in order, as they are when this is called.
+        """Entries with `start <= key < end`, in order, as they are at the time of the call.
 
-        Writing while a scan goes on is allowed and doesn't change what the scan gives.
+        Writing during a scan is allowed and doesn't change its result.
         """
         ...
 
     def keys(self, start: bytes, end: bytes, most: int) -> list[bytes]:
-        """The first keys of that scan, in half of its time."""
+        """The first keys of that scan, in half the time."""
         ...
 
 
 class Transaction(View, Protocol):
-    """Changes that become visible to others together, or never; its reads see them at once."""
+    """Changes that become visible to others together, or never; its own reads see them at once."""
 
     def put(self, key: bytes, value: bytes) -> None: ...
 
     def delete(self, key: bytes) -> None: ...
 
     def delete_range(self, start: bytes, end: bytes) -> None:
-        """Deletes what `scan(start, end)` would give."""
+        """Deletes what `scan(start, end)` would return."""
         ...
 
 
 def after(prefix: bytes) -> bytes:
-    """The least key that is greater than every key beginning with `prefix`."""
+    """The least key greater than every key that begins with `prefix`."""
     stripped = prefix.rstrip(b"\xff")
     assert stripped, "no key is greater than every key of this prefix"
     return stripped[:-1] + bytes((stripped[-1] + 1,))
@@ -50,5 +50,5 @@ def in_one_kind(start: bytes, end: bytes) -> bool:
 
 
 def scan_prefix(view: View, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Entries whose key begins with `prefix`, in order."""
+    """The entries whose keys begin with `prefix`, in order."""
     return view.scan(prefix, after(prefix))

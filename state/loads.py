@@ -1,4 +1,4 @@
-"""How far the loads of a table, or of a list of names, have come, and what casts doubt on them."""
+"""The loads of a table or of a list of names, and the doubts about what they brought."""
 
 from enum import StrEnum
 
@@ -8,7 +8,7 @@ from state.records.objects import WriteIdsImage
 
 
 class Doubt(StrEnum):
-    """Why what was known stopped being enough."""
+    """Why a scope that was known stopped being so."""
 
     NONE = ""
     DROPPED = "dropped"
@@ -17,27 +17,27 @@ class Doubt(StrEnum):
     RENAMED = "renamed"
     TRUNCATED = "truncated"
     ENGINE_UNSAID = "engine_unsaid"
-    """Statistics were deleted, and the log doesn't say those of which engine."""
+    """Statistics were deleted, and the log doesn't say of which engine."""
     MERGED = "merged"
-    """Statistics were written over some of which more was set, or of which nothing is known."""
+    """Statistics replaced others that had more fields set, or that weren't known."""
     CONFLICT = "conflict"
-    """Two writers changed an object at the same time: an event tells only what one of them saw."""
+    """Two writers changed an object at the same time: each event shows what one of them saw."""
     UNDECODABLE = "undecodable"
     RESET = "reset"
     VOID_LOAD = "void_load"
-    """A load ended of which a chunk was missing, or which too many events had overtaken."""
+    """A load ended with a chunk missing, or was overtaken by too many events."""
 
 
 class Cold(StrEnum):
-    """Why something can't be answered from here."""
+    """Why a scope can't be answered from the cache."""
 
     NEVER_LOADED = "never_loaded"
     LOADING = "loading"
     AHEAD = "ahead"
-    """Its load is newer than what was applied: it will be warm when that is folded."""
+    """Its load is newer than the applied position: it will be warm once the events are folded."""
     DOUBT = "doubt"
     BROKEN_CHAIN = "broken_chain"
-    """Events are missing in the whole shard."""
+    """The whole shard misses events."""
 
 
 class OpenLoad(msgspec.Struct, array_like=True):
@@ -47,14 +47,14 @@ class OpenLoad(msgspec.Struct, array_like=True):
     next: int = 0
     """All chunks below this one came."""
     early: list[int] = []
-    """Chunks that came before one below them, sorted."""
+    """The chunks that came before a lower one, sorted."""
     write_ids: WriteIdsImage | None = None
-    """Kept for the End, which knows between which events they were read."""
+    """Write ids, kept for the End, which says between which events they were read."""
     deferred: int = 0
-    """Events that wait for its rows, those that waited for an earlier load included."""
+    """The number of events that wait for its rows, including those kept for an earlier load."""
 
     def take(self, number: int) -> bool:
-        """Notes a chunk; False when it came before."""
+        """Notes a chunk; False when it has come before."""
         if number < self.next or number in self.early:
             return False
         self.early.append(number)
@@ -66,7 +66,7 @@ class OpenLoad(msgspec.Struct, array_like=True):
 
 
 class EndedLoad(msgspec.Struct, frozen=True, array_like=True):
-    """A load that brought everything, read between two events. A creation counts as one."""
+    """A load that brought everything, read between two events. A creation counts as one too."""
 
     id: str
     lo: int
@@ -85,11 +85,11 @@ class Loads(msgspec.Struct, array_like=True):
     floor: int = 0
     """The last event whose effects can't be known."""
     doubt: Doubt = Doubt.NONE
-    """Why the floor is where it is."""
+    """The reason for the floor."""
     open: OpenLoad | None = None
     ended: EndedLoad | None = None
     newest_row: int = 0
-    """The greatest `lo` of rows that were stored."""
+    """The greatest `lo` of all stored rows."""
 
     def cold(self, applied: int, shard_floor: int) -> Cold | None:
         """Why the scope as a whole can't be answered; None when it is warm."""
@@ -110,30 +110,30 @@ class Loads(msgspec.Struct, array_like=True):
 
     @property
     def begun(self) -> bool:
-        """Whether there is anything to lose, or to come, by an event that can't be believed."""
+        """Whether a load has begun or ended: only then does an unreliable event matter."""
         return self.open is not None or self.ended is not None
 
     def complete(self, shard_floor: int) -> bool:
-        """Whether a load has brought the whole scope since what last cast doubt on it."""
+        """Whether a load has brought the whole scope since the last event that cast doubt on it."""
         if self.open is not None or self.ended is None:
             return False
         return self.ended.lo >= max(self.floor, shard_floor)
 
     def created(self, event: int) -> None:
-        """The object came to be: all of it is known, as if a load had read it at this event."""
+        """Notes a creation: the scope is known as if a load had read it at this event."""
         ended = self.ended is None or self.ended.hi < event
         if self.open is None and ended and not self.may_include(event):
             self.ended = EndedLoad("", event, event)
 
     def include(self, at: int) -> None:
-        """Some objects were read at an event of their own, which the rest has yet to reach."""
+        """Notes that some objects were read at a later event, which the rest has yet to reach."""
         assert self.ended is not None
         self.newest_row = max(self.newest_row, at)
         if at > self.ended.hi:
             self.ended = msgspec.structs.replace(self.ended, hi=at)
 
     def raise_floor(self, event: int, doubt: Doubt) -> bool:
-        """What happened at this event can't be known. False when a greater one was raised."""
+        """Makes everything up to this event unknown; False when the floor was higher already."""
         if event < self.floor:
             return False
         self.floor = event
@@ -141,15 +141,16 @@ class Loads(msgspec.Struct, array_like=True):
         return True
 
     def tells_alone(self, event: int, shard_floor: int) -> bool:
-        """Whether an entry of this event is known though the scope may be cold: an event wrote all
-        of it, and no later one is in doubt."""
-        known = event > self.newest_row and event >= max(self.floor, shard_floor)
-        return self.open is None and known
+        """Whether an entry of this event can be served even from a cold scope: an event wrote all
+        of it, and none since has put it in doubt."""
+        certain = event > self.newest_row and event >= max(self.floor, shard_floor)
+        return self.open is None and certain
 
     def knows(self, event: int) -> bool:
-        """Whether a load has read the whole scope after this event: it tells nothing new then."""
+        """Whether a load has read the whole scope after this event, so that the event brings no
+        news."""
         return self.ended is not None and self.ended.lo >= max(self.floor, event)
 
     def may_include(self, event: int) -> bool:
-        """Whether rows of a load can reflect this event already."""
+        """Whether rows of a load may already reflect this event."""
         return self.newest_row >= event

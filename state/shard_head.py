@@ -1,4 +1,4 @@
-"""What a shard knows of itself."""
+"""The head of a shard: its state as a whole."""
 
 import msgspec
 
@@ -8,20 +8,20 @@ class ShardHead(msgspec.Struct, array_like=True):
 
     epoch: int = 0
     applied: int = 0
-    """Every event up to this one is folded."""
+    """The event up to which everything is folded."""
     floor: int = 0
-    """The last event of which nothing is known in the whole shard."""
+    """The last event whose effects on the whole shard are unknown."""
     lists_floor: int = 0
-    """Where the lists last changed: a table that they let in is unknown up to here."""
+    """The event at which the lists last changed: a table that they let in is unknown up to it."""
     lists_version: int = 0
     whitelist: tuple[str, ...] = ()
     blacklist: tuple[str, ...] = ()
     pause_version: int = 0
     paused: bool = False
     loads_open: int = 0
-    """Loads of tables and of write ids that are between their Begin and their End."""
+    """The number of loads of tables and of write ids between their Begin and their End."""
     ended_count: int = 0
-    """Transactions whose end is kept for these loads."""
+    """The number of transactions whose end is kept for these loads."""
 
 
 _decoder = msgspec.msgpack.Decoder(ShardHead)
@@ -33,5 +33,5 @@ def encode(head: ShardHead) -> bytes:
 
 
 def decode(value: bytes | None) -> ShardHead:
-    """The head of a shard; of a new one when there is none."""
+    """Decodes the head of a shard; a new shard has an empty one."""
     return ShardHead() if value is None else _decoder.decode(value)

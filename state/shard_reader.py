@@ -1,4 +1,4 @@
-"""Typed reads of a shard: what the bytes of its key space hold, in words."""
+"""Typed reads of a shard: decodes what its key space holds."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -23,7 +23,7 @@ _decode_name = msgspec.msgpack.Decoder(tuple[str, str, str | None]).decode
 
 
 class ColumnStatistics(NamedTuple):
-    """The statistics of one column as one engine computed them."""
+    """The statistics of one column, as one engine computed them."""
 
     engine: str
     column: str
@@ -44,7 +44,7 @@ class Constraint(NamedTuple):
 
 
 class NameLine(NamedTuple):
-    """What a list of tables shows of one."""
+    """One line in a list of tables."""
 
     table: str
     event: int
@@ -54,24 +54,24 @@ class NameLine(NamedTuple):
 
 
 class ShardReader:
-    """Reads one view of a shard; tombstones are not seen."""
+    """Reads one view of a shard and skips tombstones."""
 
     def __init__(self, view: View) -> None:
         self.view = view
         self.head: ShardHead = shard_head.decode(view.get(keys.HEAD))
 
     def table_names(self) -> Iterator[TableName]:
-        """The tables of which something is known, in order."""
+        """The tables that the shard has a state of, in order."""
         for key, _ in kv.scan_prefix(self.view, keys.TABLE_STATE):
             yield keys.table_of(key)
 
     def database_names(self) -> Iterator[DatabaseName]:
-        """The databases of which names are known, in order."""
+        """The databases whose names the shard has a state of, in order."""
         for key, _ in kv.scan_prefix(self.view, keys.NAMES_LOADS):
             yield DatabaseName(*keys.split_texts(key[1:]))
 
     def catalogs(self) -> Iterator[str]:
-        """The catalogs of which databases are known, in order."""
+        """The catalogs whose databases the shard has a state of, in order."""
         for key, _ in kv.scan_prefix(self.view, keys.CATALOG_LOADS):
             yield keys.split_texts(key[1:])[0]
 
@@ -97,7 +97,7 @@ class ShardReader:
     def partitions(
         self, table: TableName, prefix: tuple[str, ...] = ()
     ) -> Iterator[tuple[tuple[str, ...], Entry]]:
-        """The partitions whose first values are these, in the order of their values."""
+        """The partitions with these first values, in the order of their values."""
         for key, entry in self._live(keys.partition(table, prefix)):
             yield keys.partition_values(key), entry
 
@@ -144,8 +144,8 @@ class ShardReader:
 
     def live_keys(self, start: bytes, end: bytes, most: int) -> list[bytes]:
         """The first keys of a range, without tombstones."""
-        found = self.view.scan(start, end)
-        return list(islice((key for key, value in found if entries.is_live(value)), most))
+        scanned = self.view.scan(start, end)
+        return list(islice((key for key, value in scanned if entries.is_live(value)), most))
 
     def _entry(self, key: bytes) -> Entry | None:
         value = self.view.get(key)

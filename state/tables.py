@@ -1,4 +1,4 @@
-"""What a shard knows of a table beside its objects."""
+"""The state of a table beside its objects."""
 
 from bisect import bisect_left
 from typing import Final
@@ -11,11 +11,11 @@ from state.loads import Cold, Doubt, Loads
 from state.records.objects import TableImage
 
 UNKNOWN_IDS: Final = 1 << 62
-"""Above every write id: a write was folded while it wasn't known which ids were open."""
+"""Above every write id: a write was folded while the open ids were unknown."""
 
 
 DOUBTFUL_MAX: Final = 256
-"""With more objects in doubt the whole table is loaded anew."""
+"""With more objects in doubt the whole table is loaded again."""
 FORMER_NAMES_MAX: Final = 8
 
 TABLE_ROW: Final = ()
@@ -23,7 +23,7 @@ TABLE_ROW: Final = ()
 
 
 class Doubtful(msgspec.Struct, frozen=True, array_like=True):
-    """An object of which nothing is known since an event."""
+    """An object that has been unknown since an event."""
 
     event: int
     ordered: bool
@@ -31,7 +31,7 @@ class Doubtful(msgspec.Struct, frozen=True, array_like=True):
 
 
 class FormerName(msgspec.Struct, frozen=True, array_like=True):
-    """What a table was called before a rename."""
+    """The name of a table before a rename."""
 
     name: TableName
     event: int
@@ -39,31 +39,31 @@ class FormerName(msgspec.Struct, frozen=True, array_like=True):
 
 
 class TableState(msgspec.Struct, array_like=True):
-    """One table of a shard."""
+    """The state of one table of a shard."""
 
     loads: Loads
-    """Of everything but the write ids."""
+    """The loads of everything but the write ids."""
     ids_loads: Loads
-    """Of the write ids alone: a load of the table brings them too."""
+    """The loads of write ids alone; a load of the table brings them too."""
     id: int = 0
-    """0 where it isn't known."""
+    """The id of the table; 0 when unknown."""
     managed: bool = False
     partitioned: bool = True
     detailed: bool = False
-    """It has had statistics or constraints."""
+    """Whether it has ever had statistics or constraints."""
     statistics_floor: int = 0
     """The last event whose effects on statistics can't be known."""
     statistics_doubt: Doubt = Doubt.NONE
     pending: list[int] = []
-    """Write ids, sorted, of writes that were folded; they are pending while the id is open."""
+    """The write ids of folded writes, sorted; a write is pending while its id is open."""
     pending_upto: int = 0
-    """A write without an id was folded when this was the highest one: it is pending while an id
-    that is not above this is open."""
+    """The highest id when a write without one was folded: that write is pending while an id up to
+    this one is open."""
     doubtful: dict[tuple[str, ...], Doubtful] = {}
-    """Objects of which nothing is known while the rest of the table is: `TABLE_ROW`, or partitions
-    by the values in their names. They have no entries. A reread brings them back."""
+    """The unknown objects of a known table: `TABLE_ROW`, or partitions by the values in their
+    names. They have no entries. A reread brings them back."""
     former_names: list[FormerName] = []
-    """Events may go on naming the table as their writers knew it, after the rename's."""
+    """The former names of the table: events after the rename may still use them."""
 
     def cold(self, applied: int, shard_floor: int) -> Cold | None:
         """Why the table as a whole can't be answered; None when it is warm."""
@@ -86,24 +86,24 @@ class TableState(msgspec.Struct, array_like=True):
         return Cold.DOUBT if ended and ended.lo < self.statistics_floor else None
 
     def describe(self, image: TableImage) -> None:
-        """Takes over what the newest image says of the table."""
+        """Takes over fields of the table's newest image."""
         self.id = image.id or self.id
         self.managed = image.managed
         self.partitioned = image.partitioned
 
     def note_former_name(self, former: FormerName) -> None:
-        """The table was renamed."""
-        names = [one for one in self.former_names if one.name != former.name]
+        """Notes a rename of the table."""
+        names = [other for other in self.former_names if other.name != former.name]
         self.former_names = [*names, former][-FORMER_NAMES_MAX:]
 
     def await_id(self, write_id: int) -> None:
-        """A write with this id was folded."""
+        """Notes a write with this id."""
         at = bisect_left(self.pending, write_id)
         if at == len(self.pending) or self.pending[at] != write_id:
             self.pending.insert(at, write_id)
 
     def is_pending(self, ids: WriteIdView) -> bool:
-        """Whether a write was folded of which it isn't known how it ends."""
+        """Whether a folded write has yet to commit or abort."""
         if not ids.open_count:
             return False
         least = ids.min_open()

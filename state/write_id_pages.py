@@ -9,7 +9,7 @@ from state.kv import Transaction, View
 
 
 class PrefixReader:
-    """The pages below a prefix, to be read."""
+    """Reads the pages below a prefix."""
 
     def __init__(self, view: View, prefix: bytes) -> None:
         self._view = view
@@ -25,7 +25,7 @@ class PrefixReader:
 
 
 class PrefixPages(PrefixReader):
-    """The pages below a prefix, to be changed."""
+    """Reads and changes the pages below a prefix."""
 
     def __init__(self, txn: Transaction, prefix: bytes) -> None:
         super().__init__(txn, prefix)
@@ -43,5 +43,5 @@ class PrefixPages(PrefixReader):
 
 
 def known_write_ids(view: View, table: TableName) -> WriteIdView:
-    """What is known of a table's write ids in this view."""
+    """The write ids of a table in this view."""
     return WriteIdView(PrefixReader(view, keys.of_table(keys.WRITE_IDS, table)))

@@ -1,1 +1,1 @@
-"""Loads: what no event tells whole is read from the metastore's database, into the topic."""
+"""Loads: they read objects from the metastore's database and write them into the topic."""

@@ -1,7 +1,7 @@
-"""Several loads in one snapshot: their statements are shared, each table is a load of its own.
+"""Several loads in one snapshot: they share statements, but each scope is a load of its own.
 
-Begin of every load is acknowledged, then the snapshot is opened, so what the fold deletes between
-the two is known there. The snapshot holds exactly the effects of the events up to its position.
+Every Begin is acknowledged before the snapshot is opened, so the fold keeps what is deleted between
+the two. The snapshot holds exactly the effects of the events up to its position.
 """
 
 import uuid
@@ -29,32 +29,34 @@ from state.records import Scope, ScopeKind
 
 
 class Database(NamedTuple):
-    """Where loads read."""
+    """The database that loads read."""
 
     engine: Engine
     version: Version
 
 
 def find_database(engine: Engine) -> Database:
-    """The metastore's database with the shape of its schema."""
+    """Reads the version of the database's schema and describes the database by it."""
     try:
         with engine.connect() as connection:
             version = detect_followed(connection)
     except SQLAlchemyError as error:
         raise unreadable(error) from error
     if version is None:
-        raise SourceError(f"{engine.url.render_as_string()} holds no metastore: give another one")
+        raise SourceError(
+            f"{engine.url.render_as_string()} has no metastore's tables; correct the URL"
+        )
     return Database(engine, version)
 
 
 def unreadable(error: SQLAlchemyError) -> SourceError:
-    """What a driver says, in one line."""
+    """The error of a driver as an error of ours, in one line."""
     cause = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
     return SourceError(f"the metastore's database can't be read: {cause}")
 
 
 class Read(NamedTuple):
-    """What a batch came to."""
+    """The outcome of a batch."""
 
     position: int
     loads: tuple[Load, ...]
@@ -67,20 +69,22 @@ def load(
     scopes: Sequence[Scope],
     loaded: Callable[[int], None] = lambda _: None,
 ) -> Read:
-    """Loads scopes, which are all different; `loaded` hears how many partitions came, page by page.
+    """Loads scopes, all of them different; `loaded` is called with the number of partitions of each
+    page.
 
-    When it fails, the loads that it began never end: what they are of stays cold until the next.
+    When it fails, the loads that it began never end, and their scopes stay cold until the next
+    load.
     """
     assert len(set(scopes)) == len(scopes)
     loads = {scope: Load(sink, epoch, uuid.uuid4().hex[:16], scope) for scope in scopes}
-    for one in loads.values():
-        one.begin()
+    for load in loads.values():
+        load.begin()
     sink.flush()
     with open_snapshot(database.engine, database.version) as snapshot:
         here = read(snapshot, loads, loaded)
         position = snapshot.position
-    for one in here.values():
-        one.end()
+    for load in here.values():
+        load.end()
     sink.flush()
     return Read(position, tuple(here.values()))
 
@@ -90,96 +94,96 @@ def read(
     loads: dict[Scope, Load],
     loaded: Callable[[int], None] = lambda _: None,
 ) -> dict[Scope, Load]:
-    """Brings what the scopes hold; gives the loads that may end."""
-    for one in loads.values():
-        one.read_at(snapshot.position)
+    """Reads the scopes and returns the loads that may end."""
+    for load in loads.values():
+        load.read_at(snapshot.position)
     elsewhere = _remote(snapshot, loads)
     here = {
-        scope: one
-        for scope, one in loads.items()
+        scope: load
+        for scope, load in loads.items()
         if (scope.name.catalog, scope.name.db) not in elsewhere
     }
     _read(snapshot, here, loaded)
     return here
 
 
-def read_table_alone(snapshot: DatabaseSnapshot, one: Load) -> None:
-    """Brings a table with all that hangs on it but its partitions."""
-    name = one.scope.name
-    _read_write_ids(snapshot, [(name, one)])
-    _read_tables(snapshot, {name: one})
-    one.flush()
+def read_table_alone(snapshot: DatabaseSnapshot, load: Load) -> None:
+    """Reads a table with everything that belongs to it except its partitions."""
+    name = load.scope.name
+    _read_write_ids(snapshot, [(name, load)])
+    _read_tables(snapshot, {name: load})
+    load.flush()
 
 
 def read_stretch(
     snapshot: DatabaseSnapshot,
-    one: Load,
+    load: Load,
     table: int,
     first: int,
     last: int,
     loaded: Callable[[int], None],
 ) -> None:
-    """Brings the partitions of a table between two ids."""
+    """Reads the partitions of a table whose ids are in a range."""
     ids = snapshot.tables["PARTITIONS"].c.PART_ID
-    name = {table: one.scope.name}
-    _read_partitions(snapshot, name, {table: one}, loaded, ids.between(first, last))
-    one.flush()
+    name = {table: load.scope.name}
+    _read_partitions(snapshot, name, {table: load}, loaded, ids.between(first, last))
+    load.flush()
 
 
 def _remote(snapshot: DatabaseSnapshot, scopes: Iterable[Scope]) -> set[tuple[str, str]]:
-    """Databases whose tables are elsewhere: nothing can be said of these, so no load ends."""
+    """The remote databases: their tables are in another metastore, so their loads never end."""
     names = {(scope.name.catalog, scope.name.db) for scope in scopes if scope.name.db}
     if not names:
         return set()
     dbs = snapshot.tables["DBS"].c
     if "TYPE" not in dbs:
         return set()
-    found = read_databases(
+    databases = read_databases(
         snapshot, dbs.TYPE != "NATIVE", tuple_(dbs.CTLG_NAME, dbs.NAME).in_(sorted(names))
     )
-    return {(one.catalog, one.name) for one in found if one.remote}
+    return {(database.catalog, database.name) for database in databases if database.remote}
 
 
 def _read(
     snapshot: DatabaseSnapshot, loads: dict[Scope, Load], loaded: Callable[[int], None]
 ) -> None:
     of: dict[ScopeKind, dict[TableName, Load]] = {kind: {} for kind in ScopeKind}
-    for scope, one in loads.items():
-        of[scope.kind][scope.name] = one
-    for name, one in of[ScopeKind.DATABASES].items():
-        found = read_databases(snapshot, snapshot.tables["DBS"].c.CTLG_NAME == name.catalog)
-        one.add("databases", map(images.database_image, found))
-        one.flush()
-    for name, one in of[ScopeKind.NAMES].items():
-        _read_names(snapshot, name, one)
+    for scope, load in loads.items():
+        of[scope.kind][scope.name] = load
+    for name, load in of[ScopeKind.DATABASES].items():
+        databases = read_databases(snapshot, snapshot.tables["DBS"].c.CTLG_NAME == name.catalog)
+        load.add("databases", map(images.database_image, databases))
+        load.flush()
+    for name, load in of[ScopeKind.NAMES].items():
+        _read_names(snapshot, name, load)
     _read_write_ids(snapshot, [*of[ScopeKind.WRITE_IDS].items(), *of[ScopeKind.TABLE].items()])
-    for one in of[ScopeKind.WRITE_IDS].values():
-        one.flush()
+    for load in of[ScopeKind.WRITE_IDS].values():
+        load.flush()
     if of[ScopeKind.TABLE]:
         names, by_id = _read_tables(snapshot, of[ScopeKind.TABLE])
         _read_partitions(snapshot, names, by_id, loaded)
-        for one in of[ScopeKind.TABLE].values():
-            one.flush()
+        for load in of[ScopeKind.TABLE].values():
+            load.flush()
 
 
-def _read_names(snapshot: DatabaseSnapshot, db: TableName, one: Load) -> None:
+def _read_names(snapshot: DatabaseSnapshot, db: TableName, load: Load) -> None:
     where = named(snapshot, db.catalog, db.db)
     for names in stream_names(snapshot, *where):
-        one.add("names", map(images.name_image, names))
-    one.add("functions", map(images.function_image, read_functions(snapshot, *where)))
-    one.flush()
+        load.add("names", map(images.name_image, names))
+    load.add("functions", map(images.function_image, read_functions(snapshot, *where)))
+    load.flush()
 
 
 def _read_write_ids(snapshot: DatabaseSnapshot, loads: Sequence[tuple[TableName, Load]]) -> None:
     rows = read_write_ids(snapshot, [name for name, _ in loads])
-    for name, one in loads:
-        one.add("write_ids", [images.write_ids_image(rows[name], snapshot.position)])
+    for name, load in loads:
+        load.add("write_ids", [images.write_ids_image(rows[name], snapshot.position)])
 
 
 def _read_tables(
     snapshot: DatabaseSnapshot, loads: dict[TableName, Load]
 ) -> tuple[dict[int, TableName], dict[int, Load]]:
-    """Gives the partitioned ones, and the loads of all."""
+    """Reads tables; returns the names of the partitioned ones and the loads of all, by table id."""
     tbls, dbs = snapshot.tables["TBLS"].c, snapshot.tables["DBS"].c
     wanted = [(name.catalog, name.db, name.table) for name in loads]
     columns = tuple_(dbs.CTLG_NAME, dbs.NAME, tbls.TBL_NAME)
@@ -210,10 +214,10 @@ def _read_partitions(
             owners |= {partition.id: (loads[id_], partition) for partition in partitions}
         for columns in stream_statistics(snapshot, OF_PARTITIONS, owners):
             for column in columns:
-                one, of = owners[column.owner]
-                image = images.statistics_image(column, of.values, of.write_id)
-                one.add("statistics", [image])
-        # Only the last table of a page goes on in the next.
+                owner, partition = owners[column.owner]
+                image = images.statistics_image(column, partition.values, partition.write_id)
+                owner.add("statistics", [image])
+        # Only the last table of a page continues in the next one.
         for id_ in list(page)[:-1]:
             loads[id_].flush()
         loaded(len(owners))

@@ -1,4 +1,4 @@
-"""One load as records: a Begin, numbered chunks of bounded size, an End."""
+"""The records of one load: a Begin, numbered chunks of bounded size, an End."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -9,17 +9,17 @@ from connectors.loads.sink import Sink, shards_of
 from state.records import LoadBegin, LoadEnd, LoadRows, Rows, Scope
 
 CHUNK_BYTES_MAX = 512 * 1024
-"""About: what one chunk may carry before a further object opens the next."""
+"""A chunk of about this size is full: the next object opens another."""
 ITEM_BYTES = 64
-"""About what an object takes beside its bytes."""
+"""The approximate overhead of an object beside its bytes."""
 
 
 class Load:
-    """The load of one scope, on its way.
+    """One load of one scope while it is written.
 
-    Begin must be acknowledged before the snapshot is opened: `begin` only sends it. Where several
-    read one load at the same time, each has a place among `places`, and the numbers of its chunks
-    from there on in steps of that: none needs to know how many the others have.
+    `begin` only sends the Begin; it must be acknowledged before the snapshot is opened. When
+    several tasks read one load, each has a place among `places` and numbers its chunks from that
+    place in steps of `places`, so that none needs to know how many chunks the others write.
     """
 
     def __init__(
@@ -37,15 +37,15 @@ class Load:
         self._kept_bytes = 0
 
     def begin(self) -> None:
-        """From here on the fold keeps in mind what is deleted."""
+        """Sends the Begin: from here on the fold keeps tombstones of what is deleted."""
         self._send(LoadBegin(self._epoch, self._id, self.scope))
 
     def read_at(self, position: int) -> None:
-        """What is added from here on is the state as of this event."""
+        """Sets the event as of which all further objects are read."""
         self._position = position
 
     def add(self, kind: str, images: Iterable[Any]) -> None:
-        """More objects, for a field of `Rows`."""
+        """Adds objects to a field of `Rows`."""
         kept = self._kept.setdefault(kind, [])
         for image in images:
             size = _size(image)
@@ -56,7 +56,7 @@ class Load:
             self._kept_bytes += size
 
     def flush(self) -> None:
-        """Sends what is kept."""
+        """Sends the objects that are buffered."""
         if not self._kept_bytes:
             return
         assert self._position is not None
@@ -68,7 +68,7 @@ class Load:
         self._kept, self._kept_bytes = {}, 0
 
     def fill(self, chunks: int) -> None:
-        """Sends empty chunks until there are so many: of all places, the one with the most."""
+        """Sends empty chunks up to the number of chunks of the place that has the most."""
         assert self._position is not None
         for number in range(self.chunks, chunks):
             place = self._place + number * self._places
@@ -76,7 +76,7 @@ class Load:
         self.chunks = max(self.chunks, chunks)
 
     def end(self, hi: int | None = None) -> None:
-        """It has brought everything, as of one position, or of those from there to `hi`."""
+        """Sends the End. All was read as of one position, or of positions from there to `hi`."""
         self.flush()
         assert self._position is not None
         at = self._position
@@ -89,9 +89,11 @@ class Load:
 
 
 def _size(image: Any) -> int:
-    """About; to encode it only for that would cost as much as all the rest."""
+    """Estimates the size of an object: to encode it just for this would double the work."""
     data = getattr(image, "data", None)
     if data is not None:
         return ITEM_BYTES + len(data)
     fields = msgspec.structs.astuple(image)
-    return ITEM_BYTES + sum(len(one) for one in fields if isinstance(one, str | bytes | tuple))
+    return ITEM_BYTES + sum(
+        len(field) for field in fields if isinstance(field, str | bytes | tuple)
+    )

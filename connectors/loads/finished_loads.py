@@ -1,4 +1,4 @@
-"""Which loads a topic holds whole, so that an interrupted prewarm goes on where it ended."""
+"""The loads that a topic holds whole, so that an interrupted prewarm can continue."""
 
 import time
 from collections.abc import Collection, Iterator
@@ -21,10 +21,10 @@ _SILENCE_S_MAX = 30.0
 def ended_scopes(
     topic: KafkaTopic, epoch: int, shards: Collection[int] | None = None
 ) -> set[Scope]:
-    """The scopes of these shards, or of all, whose last begun load has ended, in one epoch.
+    """The scopes of these shards, or of all, whose last begun load has ended in this epoch.
 
-    What has become doubtful since is no matter of a prewarm: workers ask for that. All of the
-    topic is read, but nothing is decoded besides Begin and End.
+    Doubts that arose after a load are left to the workers, which ask for new loads. The whole topic
+    is read, but only Begin and End are decoded.
     """
     begun: dict[Scope, str] = {}
     ended: set[Scope] = set()
@@ -47,12 +47,12 @@ def ended_scopes(
 
 
 def _messages(topic: KafkaTopic, shards: Collection[int] | None) -> Iterator[Any]:
-    """What the topic holds now, each shard in its order."""
+    """The messages that the topic holds at the time of the call, each shard in its order."""
     first, ends = tails.offsets(topic)
     wanted = ends if shards is None else shards
     reading = {shard for shard in wanted if first[shard] < ends[shard]}
     consumer = topic.consumer()
-    consumer.assign([TopicPartition(topic.name, one, first[one]) for one in sorted(reading)])
+    consumer.assign([TopicPartition(topic.name, shard, first[shard]) for shard in sorted(reading)])
     heard_at = time.monotonic()
     try:
         while reading:

@@ -1,4 +1,4 @@
-"""What was read from the database, as records carry it."""
+"""Converts rows of the database into the objects that records carry."""
 
 from connectors.translate import columns_hash
 from hive.reader.rows.constraints import StoredConstraint
@@ -42,7 +42,8 @@ def partition_image(partition: StoredPartition) -> PartitionImage:
 def statistics_image(
     column: StoredStatistics, values: tuple[str, ...] | None, write_id: int
 ) -> ColumnStatisticsImage:
-    """They are as good as the write id of what they are of, which each update of them moves."""
+    """The image of column statistics; they carry the write id of their table or partition, which
+    each update of them moves."""
     return ColumnStatisticsImage(
         values,
         column.engine,
@@ -59,8 +60,8 @@ def constraint_image(constraint: StoredConstraint) -> ConstraintImage:
 
 
 def write_ids_image(rows: WriteIdRows, position: int) -> WriteIdsImage:
-    found = loaded(rows, position)
-    return WriteIdsImage(found.hwm, found.open, found.aborted)
+    ids = loaded(rows, position)
+    return WriteIdsImage(ids.hwm, ids.open, ids.aborted)
 
 
 def name_image(name: StoredName) -> NameImage:

@@ -1,4 +1,4 @@
-"""Records of loads in the events topic."""
+"""A sink that writes the records of loads to the events topic."""
 
 from collections.abc import Callable
 
@@ -9,15 +9,16 @@ from connectors.sender import Sender
 from state.records import AnyRecord, LoadBegin, LoadEnd, LoadRows, Reread, encode
 
 BEGIN, ROWS, END, REREAD = "begin", "rows", "end", "reread"
-"""What a record of a load says in its headers, so that loads can be found without decoding."""
+"""The headers of a record of a load, which let loads be found without decoding."""
 
 _WAITING_RECORDS_MAX = 64
-"""Chunks are large, and memory is bounded by this."""
+"""Chunks are large; this bounds the memory that they take."""
 _NAMES: dict[type, str] = {LoadBegin: BEGIN, LoadRows: ROWS, LoadEnd: END, Reread: REREAD}
 
 
 class KafkaSink:
-    """A producer of its own for each thread that loads; `sent` hears of the bytes of records."""
+    """The sink of one thread, with its own producer; `sent` is called with the bytes of each
+    record."""
 
     def __init__(
         self,
@@ -36,7 +37,7 @@ class KafkaSink:
         return self._topic.shards
 
     def send(self, shard: int, record: AnyRecord) -> None:
-        """Waits while too many records are under way."""
+        """Sends a record; waits while too many are unacknowledged."""
         value = encode(record)
         written = headers.write(
             RecordHeaders(RecordKind.LOAD, self._epoch, 0, _NAMES[type(record)])
@@ -46,9 +47,9 @@ class KafkaSink:
         self._sent(len(value))
 
     def flush(self) -> None:
-        """Returns when the broker has everything."""
+        """Returns when the brokers have acknowledged every record."""
         self._sender.flush()
 
     def close(self) -> None:
-        """Forgets what the broker hasn't got: its load never ends."""
+        """Drops unacknowledged records: their load never ends."""
         self._sender.close()

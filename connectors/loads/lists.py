@@ -1,4 +1,4 @@
-"""Which tables are loaded."""
+"""The whitelist and the blacklist of the tables that are loaded."""
 
 from collections.abc import Sequence
 
@@ -8,8 +8,8 @@ from hive.patterns import compile_pattern
 
 
 class Lists:
-    """Hive's patterns over `db.table`: what the white ones match, all if there are none, but for
-    what the black ones match."""
+    """Hive's patterns over `db.table`. A table is loaded when a white pattern matches it, or there
+    is none, and no black pattern does."""
 
     def __init__(self, whitelist: Sequence[str] = (), blacklist: Sequence[str] = ()) -> None:
         for pattern in (*whitelist, *blacklist):
@@ -21,5 +21,5 @@ class Lists:
     def allow(self, table: TableName) -> bool:
         """Whether a table is loaded."""
         text = table.in_catalog
-        white = not self._white or any(one.fullmatch(text) for one in self._white)
-        return white and not any(one.fullmatch(text) for one in self._black)
+        white = not self._white or any(pattern.fullmatch(text) for pattern in self._white)
+        return white and not any(pattern.fullmatch(text) for pattern in self._black)

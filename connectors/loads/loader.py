@@ -1,4 +1,4 @@
-"""Loads what is due and what is asked for, in threads, until it is told to stop."""
+"""Loads planned and requested scopes in threads until it is stopped."""
 
 import threading
 import time
@@ -32,7 +32,7 @@ _RETRY_S_FIRST, _RETRY_S_MAX = 0.2, 10.0
 
 
 class Progress:
-    """How much was loaded since the start."""
+    """Counts what was loaded since the start."""
 
     def __init__(self, metrics: LoadMetrics) -> None:
         self.scopes = 0
@@ -42,19 +42,19 @@ class Progress:
         self._lock = threading.Lock()
 
     def read(self, partitions: int) -> None:
-        """A page came."""
+        """Counts the partitions of a page."""
         with self._lock:
             self.partitions += partitions
             self._metrics.partitions.inc(partitions)
 
     def sent(self, size: int) -> None:
-        """A record of a load is under way."""
+        """Counts the bytes of a record."""
         with self._lock:
             self.bytes += size
             self._metrics.bytes.inc(size)
 
     def ended(self, scopes: Sequence[Scope]) -> None:
-        """Loads ended."""
+        """Counts loads that ended."""
         with self._lock:
             self.scopes += len(scopes)
             for scope in scopes:
@@ -62,10 +62,10 @@ class Progress:
 
 
 class Loader:
-    """The local engine.
+    """Loads on threads of this process.
 
-    A batch that fails is loaded again, later and with new ids: what the first try began never
-    ends, so nothing of it counts.
+    A batch that fails is loaded again later under new ids: the loads of the failed attempt never
+    end, so none of their rows count.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Loader:
         self._fault: MachineError | None = None
 
     def begin_epoch(self, epoch: int) -> None:
-        """From here on loads are of this history; the first time, it starts."""
+        """Sets the epoch of all further loads; the first call starts the loader."""
         if not self._threads:
             self.start(epoch)
         elif epoch != self._epoch:
@@ -100,7 +100,7 @@ class Loader:
             self._queue.forget()
 
     def start(self, epoch: int, *, asks: bool = True) -> None:
-        """Begins to load; with `asks`, what others ask for too."""
+        """Starts the threads; with `asks`, also the one that reads the signals topic."""
         assert not self._threads
         self._epoch = epoch
         work: list[Callable[[], None]] = [self._load_batches] * self._workers
@@ -112,7 +112,7 @@ class Loader:
             self._threads.append(thread)
 
     def stop(self) -> None:
-        """Ends all threads; what isn't loaded is left to the next."""
+        """Ends all threads; whatever isn't loaded is left to the next run."""
         self._stopped.set()
         self._queue.close()
         for thread in self._threads:
@@ -120,26 +120,26 @@ class Loader:
         self._threads.clear()
 
     def plan(self, skip: Callable[[Scope], bool] = lambda _: False) -> list[Planned]:
-        """Makes everything due that there is; gives what that is."""
+        """Queues everything that the database holds, and returns it."""
         try:
             with open_snapshot(*self._database()) as snapshot:
                 planned = plan.everything(snapshot, self._lists)
         except SQLAlchemyError as error:
             raise batch.unreadable(error) from error
-        due = [one for one in planned if not skip(one.scope)]
+        due = [item for item in planned if not skip(item.scope)]
         self.add(due)
         return due
 
     def add(self, planned: Iterable[Planned]) -> None:
-        """Makes something due."""
+        """Queues scopes."""
         self._queue.plan(planned)
         self.metrics.waiting.set(len(self._queue))
 
     def ask(self, ask: Ask) -> None:
-        """Somebody misses something: it comes before what is due.
+        """Queues a requested scope before the planned ones.
 
-        Whatever it is: shards know what the lists leave out, a connector that missed the last order
-        doesn't.
+        The lists aren't checked here: shards know which tables the lists leave out, while a
+        connector may have missed the last order.
         """
         if ask.objects:
             self._wanted.add(ask.scope.name, ask.objects)
@@ -149,12 +149,12 @@ class Loader:
 
     @property
     def idle(self) -> bool:
-        """Whether all that was due and asked for is loaded."""
+        """Whether everything queued is loaded."""
         return self._queue.empty()
 
     @property
     def fault(self) -> MachineError | None:
-        """What stands in the way at present."""
+        """The error that keeps loads from running at present."""
         return self._fault
 
     def _load_batches(self) -> None:
@@ -232,7 +232,7 @@ class Loader:
     def _obey(self, order: Order, offset: int) -> None:
         obey(self._topic, self._epoch, order, offset, self._current)
         if isinstance(order, Choose):
-            # What is let in again was deleted meanwhile, whenever it had been loaded.
+            # A table that is let in again was deleted meanwhile, whenever it was loaded.
             self._queue.forget()
         elif isinstance(order, Forget):
             scope = Scope(ScopeKind.TABLE, order.table)

@@ -1,4 +1,4 @@
-"""What loads count and measure, in Prometheus' words."""
+"""The Prometheus metrics of loads."""
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
@@ -8,7 +8,7 @@ _SECONDS = (0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300)
 
 
 class LoadMetrics:
-    """Of one loader."""
+    """The metrics of one loader."""
 
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
         registry = self.registry = registry or CollectorRegistry()
@@ -46,7 +46,7 @@ class LoadMetrics:
             buckets=_SECONDS,
             registry=registry,
         )
-        # All from the beginning: an increase from nothing is none to Prometheus.
+        # All labels exist from the start: Prometheus sees no increase in a new series.
         for counter, values in (
             (self.loads, ScopeKind),
             (self.faults, ("source", "publish")),

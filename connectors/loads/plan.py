@@ -1,4 +1,4 @@
-"""What there is to load in a database, and how much of it goes into one snapshot."""
+"""Plans the loads of a database, and says how much of it goes into one snapshot."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -13,24 +13,25 @@ from state.records import Scope, ScopeKind
 
 BATCH_SCOPES_MAX = 200
 BATCH_PARTITIONS_MAX = 5_000
-"""A table with more is a batch of its own: its pages are read one after the other all the same."""
+"""A larger table is a batch of its own: its pages are read one after the other in any case."""
 
 
 class Planned(NamedTuple):
-    """Something to load, and how many partitions it has."""
+    """A scope to load, and its number of partitions."""
 
     scope: Scope
     partitions: int = 0
 
 
 def everything(snapshot: DatabaseSnapshot, lists: Lists) -> list[Planned]:
-    """All scopes: databases first, since every shard needs them, then names, then tables."""
+    """All scopes: first databases, which every shard needs, then names, then tables."""
     catalogs = read_catalogs(snapshot)
-    databases = [one for one in read_databases(snapshot) if not one.remote]
-    here = {(one.catalog, one.name) for one in databases}
+    databases = [database for database in read_databases(snapshot) if not database.remote]
+    here = {(database.catalog, database.name) for database in databases}
     planned = [Planned(Scope(ScopeKind.DATABASES, TableName(name, "", ""))) for name in catalogs]
     planned += [
-        Planned(Scope(ScopeKind.NAMES, TableName(one.catalog, one.name, ""))) for one in databases
+        Planned(Scope(ScopeKind.NAMES, TableName(database.catalog, database.name, "")))
+        for database in databases
     ]
     planned += [
         Planned(Scope(ScopeKind.TABLE, name), partitions)

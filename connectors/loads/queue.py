@@ -1,4 +1,4 @@
-"""What is still to be loaded: what was asked for before what is due anyway."""
+"""The queue of scopes to load: requested ones come before planned ones."""
 
 import threading
 from collections import OrderedDict
@@ -9,18 +9,18 @@ from connectors.loads.plan import BATCH_PARTITIONS_MAX, BATCH_SCOPES_MAX, Planne
 from state.records import Scope, ScopeKind
 
 ASKED_AT_ONCE = 20
-"""How many asked-for scopes share a snapshot: few, for somebody waits for them."""
+"""How many requested scopes share a snapshot: few, because somebody waits for them."""
 ASKED_MAX = 100_000
-"""How many asks wait at most; who still misses something asks again."""
+"""The most requests that are queued; whoever still misses a load asks again."""
 ANSWERS_S = 30.0
-"""After this long a load answers no ask any more: who still asks has lost what it brought, or heard
-from an operator, by way of another connector, to forget it."""
+"""A load older than this answers no request: whoever still asks has lost what it brought, or was
+told by an operator, through another connector, to forget it."""
 REMEMBERED_MAX = 200_000
-"""Of how many scopes it is known what was loaded last."""
+"""For how many scopes the last load is remembered."""
 
 
 class Queue:
-    """Scopes for several threads; a scope is never loaded by two of them at a time."""
+    """A queue for several threads; no scope is loaded by two of them at a time."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
@@ -32,15 +32,16 @@ class Queue:
         self._closed = False
 
     def plan(self, planned: Iterable[Planned]) -> None:
-        """These are due, in this order, with their numbers of partitions."""
+        """Queues planned scopes in this order."""
         with self._changed:
             self._due.update(planned)
             self._changed.notify_all()
 
     def ask(self, scope: Scope, floor: int) -> bool:
-        """Somebody misses a scope as of an event; False when a load since then answers that.
+        """Queues a scope that is missing as of an event; False when a later load has answered that.
 
-        A load that runs may have read before the event: the ask waits until it has ended.
+        A load that is running may have read before the event, so the request waits until it has
+        ended.
         """
         with self._changed:
             loaded, at_s = self._loaded.get(scope, (-1, 0.0))
@@ -52,17 +53,18 @@ class Queue:
             return True
 
     def take(self, wait_s: float) -> list[Scope]:
-        """What to load next in one snapshot; empty when nothing came in this time."""
+        """The scopes to load next in one snapshot; empty when none came within this time."""
         with self._changed:
-            found = self._pick()
-            if not found and not self._closed:
+            scopes = self._pick()
+            if not scopes and not self._closed:
                 self._changed.wait(wait_s)
-                found = self._pick()
-            self._running.update(found)
-            return found
+                scopes = self._pick()
+            self._running.update(scopes)
+            return scopes
 
     def done(self, scopes: Iterable[Scope], position: int | None) -> None:
-        """Scopes were loaded as of an event, or (None) weren't and are due again."""
+        """Notes that scopes were loaded as of an event; without one the load failed, and they are
+        queued again."""
         with self._changed:
             for scope in scopes:
                 self._running.discard(scope)
@@ -70,7 +72,7 @@ class Queue:
                     self._due.setdefault(scope, 0)
                     continue
                 if scope.kind is ScopeKind.OBJECTS:
-                    # An ask names other objects than the one before, and isn't answered by that.
+                    # Each request names other objects, so an earlier reread doesn't answer it.
                     continue
                 self._loaded[scope] = position, self._clock()
                 self._loaded.move_to_end(scope)
@@ -81,23 +83,23 @@ class Queue:
             self._changed.notify_all()
 
     def forget_scope(self, scope: Scope) -> None:
-        """What was loaded of it is gone: the next ask isn't answered by that."""
+        """Forgets when this scope was loaded: the next request for it is not answered already."""
         with self._changed:
             self._loaded.pop(scope, None)
 
     def forget(self) -> None:
-        """What was loaded says nothing any more: another epoch, or other lists."""
+        """Forgets all that was loaded: the epoch or the lists have changed."""
         with self._changed:
             self._loaded.clear()
 
     def close(self) -> None:
-        """Nobody waits any more."""
+        """Wakes all threads that wait, and gives out nothing any more."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
 
     def empty(self) -> bool:
-        """Whether nothing waits and nothing runs."""
+        """Whether no scope is queued or being loaded."""
         with self._changed:
             return not (self._asked or self._due or self._running)
 
@@ -108,22 +110,22 @@ class Queue:
     def _pick(self) -> list[Scope]:
         if self._closed:
             return []
-        asked = [one for one in self._asked if one not in self._running][:ASKED_AT_ONCE]
-        for scope in asked:
+        scopes = [scope for scope in self._asked if scope not in self._running][:ASKED_AT_ONCE]
+        for scope in scopes:
             del self._asked[scope]
             self._due.pop(scope, None)
-        return asked or self._pick_due()
+        return scopes or self._pick_due()
 
     def _pick_due(self) -> list[Scope]:
-        found: list[Scope] = []
+        scopes: list[Scope] = []
         partitions = 0
         for scope, count in self._due.items():
-            full = partitions + count > BATCH_PARTITIONS_MAX or len(found) == BATCH_SCOPES_MAX
-            if found and full:
+            full = partitions + count > BATCH_PARTITIONS_MAX or len(scopes) == BATCH_SCOPES_MAX
+            if scopes and full:
                 break
             if scope not in self._running:
-                found.append(scope)
+                scopes.append(scope)
                 partitions += count
-        for scope in found:
+        for scope in scopes:
             del self._due[scope]
-        return found
+        return scopes

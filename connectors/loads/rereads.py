@@ -1,4 +1,4 @@
-"""Single objects of tables, read again after events that left them in doubt."""
+"""Reads single objects of tables again after events that left them in doubt."""
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ Values = tuple[str, ...]
 
 
 class Wanted:
-    """The objects that were asked for, by tables; several threads may use it."""
+    """The requested objects by table; several threads may use it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -31,7 +31,7 @@ class Wanted:
             self._objects.setdefault(table, set()).update(objects)
 
     def take(self, table: TableName) -> list[Values]:
-        """What was asked for since the last time, in order."""
+        """Removes and returns the objects requested since the last call, sorted."""
         with self._lock:
             return sorted(self._objects.pop(table, ()))
 
@@ -39,7 +39,7 @@ class Wanted:
 def reread(
     database: Database, sink: Sink, epoch: int, wanted: Mapping[TableName, Sequence[Values]]
 ) -> int:
-    """Reads objects of several tables in one snapshot; returns the event that it is of."""
+    """Reads objects of several tables in one snapshot and returns its position."""
     with open_snapshot(database.engine, database.version) as snapshot:
         records = [
             record
@@ -63,10 +63,10 @@ def _read(
         rows = Rows(tables=tuple(map(images.table_image, tables)))
         yield Reread(epoch, name, at, table_id, ((),), rows)
     values = [values for values in objects if values]
-    found = {} if table is None else _partitions(snapshot, table, values)
-    for some in _chunks(values, found):
-        partitions = tuple(found[one] for one in some if one in found)
-        yield Reread(epoch, name, at, table_id, some, Rows(partitions=partitions))
+    stored = {} if table is None else _partitions(snapshot, table, values)
+    for chunk in _chunks(values, stored):
+        partitions = tuple(stored[key] for key in chunk if key in stored)
+        yield Reread(epoch, name, at, table_id, chunk, Rows(partitions=partitions))
 
 
 def _partitions(
@@ -82,15 +82,15 @@ def _partitions(
     of_names = snapshot.tables["PARTITIONS"].c.PART_NAME.in_(list(names))
     stored = read_partitions(snapshot, table.name, table.id, of_names)
     return {
-        names[partition_name(table.partition_keys, one.values)]: images.partition_image(one)
-        for one in stored
+        names[partition_name(table.partition_keys, row.values)]: images.partition_image(row)
+        for row in stored
     }
 
 
 def _chunks(
     values: Sequence[Values], partitions: dict[Values, PartitionImage]
 ) -> Iterator[tuple[Values, ...]]:
-    """The values of partitions that fit into one record together."""
+    """Groups the values of partitions so that the rows of each group fit into one record."""
     chunk: list[Values] = []
     size = 0
     for each in values:

@@ -12,15 +12,16 @@ from state.records.signals import AnySignal, decode_signal, signals_topic
 
 log = structlog.get_logger()
 _SETTINGS = {"cleanup.policy": "delete", "retention.ms": str(24 * 3600 * 1000)}
-"""Who still misses something asks again, so old asks are worth nothing."""
+"""Old signals are worthless: whoever still misses a load asks again."""
 _AT_ONCE = 500
 _WAIT_S = 0.2
 
 
 class SignalsConsumer:
-    """This connector's share of the signals; what it took isn't brought to another.
+    """One connector's share of the signals; the consumer group delivers each signal once.
 
-    If it ends before it has done what it was asked for, whoever misses that asks again.
+    A connector that ends before it has answered a signal loses it: whoever still misses the load
+    asks again.
     """
 
     def __init__(self, topic: KafkaTopic) -> None:
@@ -29,7 +30,7 @@ class SignalsConsumer:
         self._consumer: Consumer = topic.group_consumer(f"{topic.name}.loads", [self._name])
 
     def read(self, take: Callable[[AnySignal, int], None], unreadable: Callable[[], None]) -> None:
-        """Hands on what came with its offset, and waits a little if there is nothing."""
+        """Hands on each new signal with its offset; waits briefly when there is none."""
         try:
             messages = self._consumer.consume(_AT_ONCE, _WAIT_S)
         except KafkaException as error:
@@ -47,14 +48,14 @@ class SignalsConsumer:
                 log.warning("a signal can't be read", why=str(error), offset=message.offset())
 
     def close(self) -> None:
-        """Lets the others have the rest."""
+        """Leaves the group, so that the other connectors take over."""
         self._consumer.close()
 
 
 def create(topic: KafkaTopic) -> None:
-    """Makes the signals topic where there is none."""
+    """Creates the signals topic unless it exists."""
     wanted = NewTopic(signals_topic(topic.name), topic.shards, -1, config=_SETTINGS)
-    # What it is asked ends with the client.
+    # The futures end with the client, so it is held.
     admin = topic.admin()
     for answer in admin.create_topics([wanted], request_timeout=TIMEOUT_S).values():
         try:

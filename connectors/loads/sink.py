@@ -15,14 +15,14 @@ class Sink(Protocol):
     def shards(self) -> int: ...
 
     def send(self, shard: int, record: AnyRecord) -> None:
-        """Records of one shard keep their order."""
+        """Sends a record; the records of one shard keep their order."""
 
     def flush(self) -> None:
-        """Returns when all that was sent is acknowledged, and raises if it never will be."""
+        """Returns when all records are acknowledged; raises if that will never be."""
 
 
 def shards_of(scope: Scope, shards: int) -> Iterable[int]:
-    """Where a scope's records belong."""
+    """The shards that the records of a scope go to."""
     name = scope.name
     match scope.kind:
         case ScopeKind.TABLE | ScopeKind.WRITE_IDS | ScopeKind.OBJECTS:

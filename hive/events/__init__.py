@@ -1,1 +1,1 @@
-"""Rows of NOTIFICATION_LOG as typed events, and the way back."""
+"""Typed events from rows of NOTIFICATION_LOG, and rows from events."""

@@ -24,34 +24,34 @@ _decoder = msgspec.json.Decoder(_Accuracy)
 
 
 def is_decided(parameters: Mapping[str, str]) -> bool:
-    """Whether an alter that sent these parameters stores them as they are."""
+    """Whether an alter that sends these parameters stores them unchanged."""
     return NAME not in parameters or not is_transactional(parameters)
 
 
-def is_of_many(told: Mapping[str, str] | None) -> bool:
-    """Whether an event is one of many that tell of statistics which were written at once: then the
-    rows of the partitions were held, and only this parameter is told."""
-    return told is not None and told.keys() == {NAME}
+def is_of_many(parameters: Mapping[str, str] | None) -> bool:
+    """Whether an event is one of many about statistics that were written at once: its writer held
+    the rows of the partitions, and the event has only this parameter."""
+    return parameters is not None and parameters.keys() == {NAME}
 
 
 def after_statistics(
     before: Mapping[str, str],
-    told: Mapping[str, str],
+    parameters: Mapping[str, str],
     columns: Collection[str],
     *,
     transactional: bool,
 ) -> dict[str, str] | None:
-    """The parameters of a partition of which statistics of some columns were written.
+    """The parameters of a partition after statistics of some columns were written.
 
-    None where it can't have been made from the parameters `before`, or doesn't tell what
-    was stored.
+    None when they can't follow from the parameters `before`, or when the event doesn't say what was
+    stored.
     """
     rest = {key: value for key, value in before.items() if key != NAME}
-    flag = told.get(NAME)
-    if is_of_many(told):
+    flag = parameters.get(NAME)
+    if is_of_many(parameters):
         if transactional:
             return None
-    elif {key: value for key, value in told.items() if key != NAME} != rest:
+    elif {key: value for key, value in parameters.items() if key != NAME} != rest:
         return None
     if flag is None:
         return rest if transactional else None
@@ -61,7 +61,7 @@ def after_statistics(
 
 
 def _extends(before: str | None, after: str, columns: Collection[str]) -> bool:
-    """Whether a flag is what became of another when statistics of some columns were written."""
+    """Whether a flag follows from another by writing statistics of some columns."""
     try:
         old = None if before is None else _decoder.decode(before)
         new = _decoder.decode(after)

@@ -69,7 +69,7 @@ HARMLESS = frozenset(
         *(f"{verb}_DATACONNECTOR" for verb in ("CREATE", "ALTER", "DROP")),
     ]
 )
-"""Types of Hive 4.0 to 4.2 that touch nothing which is cached."""
+"""The types of Hive 4.0 to 4.2 that touch nothing that is cached."""
 
 _FAILURES = (
     ThriftError,
@@ -87,7 +87,7 @@ _FAILURES = (
 
 
 def decode(row: NotificationRow, message_bytes_max: int = MESSAGE_BYTES_MAX) -> Event:
-    """The event that a row tells of."""
+    """The typed event of a row."""
     try:
         text = open_message(row.message, row.message_format, message_bytes_max)
         decoder = _DECODERS.get(row.event_type)
@@ -122,7 +122,7 @@ def _known(row: NotificationRow, text: str | bytes, decoder: Decoder) -> Event:
 @cache
 def _names(type_: type[Message]) -> frozenset[str]:
     return frozenset(field.encode_name for field in msgspec.structs.fields(type_)) | {
-        # Derived from the objects, which we read.
+        # These fields derive from the objects, which are read themselves.
         "tableType",
     }
 

@@ -1,4 +1,4 @@
-"""Messages about databases, functions, transactions and catalogs → events."""
+"""Decodes the messages about databases, functions, transactions and catalogs."""
 
 from hive.errors import ThriftError
 from hive.events import message_types as m
@@ -31,7 +31,7 @@ def _catalog(row: NotificationRow, of_object: str | None = None) -> str:
 def create_database(
     row: NotificationRow, message: m.DatabaseMessage, common: Common
 ) -> CreateDatabase:
-    """CREATE_DATABASE."""
+    """Decodes CREATE_DATABASE."""
     value = loads(message.db_json)
     return CreateDatabase(
         **common,
@@ -44,7 +44,7 @@ def create_database(
 def alter_database(
     row: NotificationRow, message: m.AlterDatabaseMessage, common: Common
 ) -> AlterDatabase:
-    """ALTER_DATABASE."""
+    """Decodes ALTER_DATABASE."""
     before, after = loads(message.db_obj_before_json), loads(message.db_obj_after_json)
     return AlterDatabase(
         **common,
@@ -56,14 +56,14 @@ def alter_database(
 
 
 def drop_database(row: NotificationRow, message: m.DatabaseMessage, common: Common) -> DropDatabase:
-    """DROP_DATABASE."""
+    """Decodes DROP_DATABASE."""
     return DropDatabase(**common, catalog=_catalog(row), db=message.db.lower())
 
 
 def create_function(
     row: NotificationRow, message: m.CreateFunctionMessage, common: Common
 ) -> CreateFunction:
-    """CREATE_FUNCTION."""
+    """Decodes CREATE_FUNCTION."""
     value = loads(message.function_obj_json)
     catalog = _catalog(row, objects.text_of(value, "9"))
     # The object has none.
@@ -80,7 +80,7 @@ def create_function(
 def drop_function(
     row: NotificationRow, message: m.DropFunctionMessage, common: Common
 ) -> DropFunction:
-    """DROP_FUNCTION."""
+    """Decodes DROP_FUNCTION."""
     name = message.function_name.strip().lower()
     return DropFunction(**common, catalog=_catalog(row), db=message.db.lower(), function=name)
 
@@ -88,7 +88,7 @@ def drop_function(
 def open_transactions(
     _row: NotificationRow, message: m.OpenTxnMessage, common: Common
 ) -> OpenTransactions:
-    """OPEN_TXN."""
+    """Decodes OPEN_TXN."""
     if message.from_txn_id is not None and message.to_txn_id is not None:
         if message.from_txn_id > message.to_txn_id:
             raise ThriftError(f"transactions {message.from_txn_id} to {message.to_txn_id}")
@@ -103,7 +103,7 @@ def open_transactions(
 def commit_transaction(
     _row: NotificationRow, message: m.CommitTxnMessage, common: Common
 ) -> CommitTransaction:
-    """COMMIT_TXN."""
+    """Decodes COMMIT_TXN."""
     pairs = None
     if message.write_ids is not None and message.databases is not None:
         databases = (db.lower() for db in message.databases)
@@ -114,7 +114,7 @@ def commit_transaction(
 def abort_transaction(
     _row: NotificationRow, message: m.AbortTxnMessage, common: Common
 ) -> AbortTransaction:
-    """ABORT_TXN."""
+    """Decodes ABORT_TXN."""
     return AbortTransaction(
         **common,
         txn=message.txnid,
@@ -126,7 +126,7 @@ def abort_transaction(
 def allocate_write_ids(
     row: NotificationRow, message: m.AllocWriteIdMessage, common: Common
 ) -> AllocateWriteIds:
-    """ALLOC_WRITE_ID_EVENT."""
+    """Decodes ALLOC_WRITE_ID_EVENT."""
     pairs = zip(message.txn_id_list, message.write_id_list, strict=True)
     table = named(row, message.db_name, message.table_name)
     return AllocateWriteIds(**common, table=table, pairs=tuple(pairs))
@@ -135,7 +135,7 @@ def allocate_write_ids(
 def commit_compaction(
     row: NotificationRow, message: m.CommitCompactionMessage, common: Common
 ) -> CommitCompaction:
-    """COMMIT_COMPACTION_EVENT."""
+    """Decodes COMMIT_COMPACTION_EVENT."""
     return CommitCompaction(
         **common,
         table=named(row, message.dbname, message.table_name),
@@ -146,7 +146,7 @@ def commit_compaction(
 
 
 def acid_write(row: NotificationRow, message: m.AcidWriteMessage, common: Common) -> AcidWrite:
-    """ACID_WRITE_EVENT."""
+    """Decodes ACID_WRITE_EVENT."""
     return AcidWrite(
         **common,
         table=named(row, message.database, message.table),
@@ -157,14 +157,14 @@ def acid_write(row: NotificationRow, message: m.AcidWriteMessage, common: Common
 
 
 def catalog(_row: NotificationRow, message: m.CatalogMessage, common: Common) -> CatalogEvent:
-    """CREATE_CATALOG, DROP_CATALOG."""
+    """Decodes CREATE_CATALOG and DROP_CATALOG."""
     return CatalogEvent(**common, catalog=message.catalog.lower(), data=None)
 
 
 def alter_catalog(
     _row: NotificationRow, message: m.AlterCatalogMessage, common: Common
 ) -> CatalogEvent:
-    """ALTER_CATALOG."""
+    """Decodes ALTER_CATALOG."""
     before = loads(message.cat_obj_before_json)
     data = transcode(CATALOG, message.cat_obj_after_json)
     return CatalogEvent(**common, catalog=str(before["1"]["str"]).lower(), data=data)

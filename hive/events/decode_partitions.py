@@ -1,4 +1,4 @@
-"""Messages about partitions and their statistics → events."""
+"""Decodes the messages about partitions and their statistics."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ from hive.thrift.tjson import loads
 def add_partitions(
     row: NotificationRow, message: m.AddPartitionMessage, common: Common
 ) -> AddPartitions:
-    """ADD_PARTITION."""
+    """Decodes ADD_PARTITION."""
     return AddPartitions(
         **common,
         table=named(row, message.db, message.table),
@@ -46,7 +46,7 @@ def _write_id(value: stored_objects.Value) -> int:
 def alter_partitions(
     row: NotificationRow, message: m.AlterPartitionsMessage, common: Common
 ) -> AlterPartitions:
-    """ALTER_PARTITIONS."""
+    """Decodes ALTER_PARTITIONS."""
     return AlterPartitions(
         **common,
         table=named(row, message.db, message.table),
@@ -65,7 +65,7 @@ def _altered(text: str) -> PartitionImage:
 def alter_partition(
     row: NotificationRow, message: m.AlterPartitionMessage, common: Common
 ) -> AlterPartition:
-    """ALTER_PARTITION."""
+    """Decodes ALTER_PARTITION."""
     before = loads(message.partition_obj_before_json)
     after = loads(message.partition_obj_after_json)
     facts = objects.table_facts(message.table_obj_json)
@@ -91,7 +91,7 @@ def alter_partition(
 def drop_partitions(
     row: NotificationRow, message: m.DropPartitionMessage, common: Common
 ) -> DropPartitions:
-    """DROP_PARTITION."""
+    """Decodes DROP_PARTITION."""
     facts = objects.table_facts(message.table_obj_json)
     return DropPartitions(
         **common,
@@ -102,7 +102,7 @@ def drop_partitions(
 
 
 def _ordered(facts: TableFacts | None, values: dict[str, str | None]) -> tuple[str, ...]:
-    """The values in the order of the partition columns: that of the map, where they are unknown."""
+    """The values in the order of the partition columns; in the map's order if these are unknown."""
     folded = {key.lower(): value or DEFAULT_PARTITION for key, value in values.items()}
     if facts is not None and set(facts.partition_keys) == folded.keys():
         return tuple(folded[key] for key in facts.partition_keys)
@@ -110,7 +110,7 @@ def _ordered(facts: TableFacts | None, values: dict[str, str | None]) -> tuple[s
 
 
 def insert(row: NotificationRow, message: m.InsertMessage, common: Common) -> Insert:
-    """INSERT."""
+    """Decodes INSERT."""
     text = message.ptn_obj_json
     return Insert(
         **common,
@@ -122,7 +122,7 @@ def insert(row: NotificationRow, message: m.InsertMessage, common: Common) -> In
 
 
 def reload(row: NotificationRow, message: m.ReloadMessage, common: Common) -> Reload:
-    """RELOAD."""
+    """Decodes RELOAD."""
     texts = list(message.partition_list_json or [])
     if message.ptn_obj_json is not None:
         texts.append(message.ptn_obj_json)
@@ -138,7 +138,7 @@ def reload(row: NotificationRow, message: m.ReloadMessage, common: Common) -> Re
 def update_statistics(
     row: NotificationRow, message: m.UpdatePartitionStatsMessage, common: Common
 ) -> UpdatePartitionStatistics:
-    """UPDATE_PART_COL_STAT_EVENT."""
+    """Decodes UPDATE_PART_COL_STAT_EVENT."""
     engine, last_analyzed, columns = objects.statistics(message.col_stats_json)
     return UpdatePartitionStatistics(
         **common,
@@ -156,7 +156,7 @@ def update_statistics(
 def delete_statistics(
     row: NotificationRow, message: m.DeletePartitionStatsMessage, common: Common
 ) -> DeletePartitionStatistics:
-    """DELETE_PART_COL_STAT_EVENT."""
+    """Decodes DELETE_PART_COL_STAT_EVENT."""
     column: Any = message.col_name
     return DeletePartitionStatistics(
         **common,

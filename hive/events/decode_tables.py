@@ -1,4 +1,4 @@
-"""Messages about tables, their statistics and constraints → events."""
+"""Decodes the messages about tables, their statistics and constraints."""
 
 from typing import Any
 
@@ -62,7 +62,7 @@ _CONSTRAINTS: dict[str, tuple[str, str, Struct, str]] = {
 
 
 def named(row: NotificationRow, db: str | None = None, table: str | None = None) -> TableName:
-    """The table of a row; the message's names stand in for what the row lacks."""
+    """The table that a row names; the message's names fill in what the row lacks."""
     db, table = row.db_name or db, row.tbl_name or table
     if not db or not table:
         raise ThriftError("neither row nor message name a table")
@@ -72,7 +72,7 @@ def named(row: NotificationRow, db: str | None = None, table: str | None = None)
 def create_table(
     row: NotificationRow, message: m.CreateTableMessage, common: Common
 ) -> CreateTable:
-    """CREATE_TABLE."""
+    """Decodes CREATE_TABLE."""
     value = loads(message.table_obj_json)
     return CreateTable(
         **common,
@@ -83,7 +83,7 @@ def create_table(
 
 
 def drop_table(row: NotificationRow, message: m.DropTableMessage, common: Common) -> DropTable:
-    """DROP_TABLE."""
+    """Decodes DROP_TABLE."""
     facts = objects.table_facts(message.table_obj_json)
     return DropTable(
         **common,
@@ -94,10 +94,10 @@ def drop_table(row: NotificationRow, message: m.DropTableMessage, common: Common
 
 
 def alter_table(row: NotificationRow, message: m.AlterTableMessage, common: Common) -> AlterTable:
-    """ALTER_TABLE: the row names the table as it is now, the message as it was."""
+    """Decodes ALTER_TABLE: the row has the table's new name, the message its old one."""
     before, after = loads(message.table_obj_before_json), loads(message.table_obj_after_json)
     old, new = objects.name_of(before, row.cat_name), objects.name_of(after, row.cat_name)
-    image, known = stored_objects.altered_table(before, after, renamed=old != new)
+    image, is_known = stored_objects.altered_table(before, after, renamed=old != new)
     return AlterTable(
         **common,
         table=new,
@@ -112,14 +112,14 @@ def alter_table(row: NotificationRow, message: m.AlterTableMessage, common: Comm
         != stored_objects.partition_keys(after),
         listed_before=objects.listed(before),
         listed_changed=objects.listed(before) != objects.listed(after),
-        known=known,
+        known=is_known,
     )
 
 
 def update_statistics(
     row: NotificationRow, message: m.UpdateTableStatsMessage, common: Common
 ) -> UpdateTableStatistics:
-    """UPDATE_TBL_COL_STAT_EVENT."""
+    """Decodes UPDATE_TBL_COL_STAT_EVENT."""
     engine, last_analyzed, columns = objects.statistics(message.col_stats_json)
     write_id = stored_objects.given_write_id(message.write_id)
     image = before_data = None
@@ -147,13 +147,13 @@ def update_statistics(
 def delete_statistics(
     row: NotificationRow, message: m.DeleteTableStatsMessage, common: Common
 ) -> DeleteTableStatistics:
-    """DELETE_TBL_COL_STAT_EVENT."""
+    """Decodes DELETE_TBL_COL_STAT_EVENT."""
     return DeleteTableStatistics(**common, table=named(row), column=_folded(message.col_name))
 
 
 def add_constraints(row: NotificationRow, message: m.Message, common: Common) -> AddConstraints:
-    """ADD_PRIMARYKEY and the like: foreign keys belong to the child, while the row names the
-    parent."""
+    """Decodes ADD_PRIMARYKEY and the like; a foreign key belongs to the child, while the row names
+    the parent."""
     kind, field, struct, name_field = _CONSTRAINTS[row.event_type]
     values = [loads(text) for text in getattr(message, field)]
     table = named(row) if struct is not FOREIGN_KEY else _child(row, values)
@@ -179,7 +179,7 @@ def _child(row: NotificationRow, foreign_keys: list[dict[str, Any]]) -> TableNam
 def drop_constraint(
     row: NotificationRow, message: m.DropConstraintMessage, common: Common
 ) -> DropConstraint:
-    """DROP_CONSTRAINT."""
+    """Decodes DROP_CONSTRAINT."""
     table = named(row, message.db_name, message.table_name)
     return DropConstraint(**common, table=table, constraint=message.constraint_name)
 

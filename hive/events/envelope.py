@@ -16,7 +16,7 @@ _GZIP_HEADER = 16 + zlib.MAX_WBITS
 def open_message(
     message: str, message_format: str | None, bytes_max: int = MESSAGE_BYTES_MAX
 ) -> str | bytes:
-    """The JSON text of a message; no format means the plain one, as in old rows."""
+    """The JSON text of a message; without a format it is plain, as in old rows."""
     if message_format in (None, "", PLAIN):
         return message
     if message_format not in (GZIP, "gzip"):
@@ -38,7 +38,7 @@ def _unzip(message: str, bytes_max: int) -> bytes:
 
 
 def seal_message(text: bytes, message_format: str = GZIP) -> str:
-    """What MESSAGE holds for a JSON text."""
+    """The MESSAGE column for a JSON text."""
     if message_format == PLAIN:
         return text.decode()
     if message_format != GZIP:

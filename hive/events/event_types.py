@@ -1,8 +1,8 @@
-"""What a notification event says, typed: one struct a kind.
+"""Typed notification events, one struct for each type.
 
-Objects are canonical Thrift bytes; beside them stands what the fold needs. `write_id` is the
-event's, which decides when the write is visible, and -1 where there is none; what is stored with
-the object is in its bytes.
+Objects are canonical Thrift bytes, with the fields that the fold needs beside them. `write_id` is
+the event's, which decides when the write becomes visible, or -1; the id stored with the object is
+in its bytes.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from hive.names import TableName
 
 
 class Event(msgspec.Struct, frozen=True, tag=True, kw_only=True):
-    """What all events have; `other` holds the fields of the message that we don't know."""
+    """The base of all events; `other` holds unknown fields of the message."""
 
     event_id: int
     event_time: int
@@ -22,7 +22,7 @@ class Event(msgspec.Struct, frozen=True, tag=True, kw_only=True):
 
 
 class TableImage(msgspec.Struct, frozen=True):
-    """A table and what is asked of it most."""
+    """A table's bytes, and its fields that are needed most."""
 
     data: bytes
     id: int
@@ -40,11 +40,11 @@ class PartitionImage(msgspec.Struct, frozen=True):
     data: bytes
     write_id: int
     columns: bytes | None
-    """The list of columns as it is in the bytes, to compare it with another."""
+    """The encoded list of columns, to compare it with another."""
 
 
 class TableFacts(msgspec.Struct, frozen=True):
-    """What an event about partitions says of their table, as it was read before the event."""
+    """The table of an event about partitions, as it was read before the event."""
 
     id: int
     transactional: bool
@@ -52,33 +52,33 @@ class TableFacts(msgspec.Struct, frozen=True):
 
 
 class TableEvent(Event, frozen=True, tag=True, kw_only=True):
-    """An event about one table."""
+    """The base of events about one table."""
 
     table: TableName
 
 
 class CreateTable(TableEvent, frozen=True, tag=True, kw_only=True):
-    """CREATE_TABLE."""
+    """The event CREATE_TABLE."""
 
     image: TableImage
     write_id: int
 
 
 class DropTable(TableEvent, frozen=True, tag=True, kw_only=True):
-    """DROP_TABLE; 0 is an unknown id."""
+    """The event DROP_TABLE; an id of 0 is unknown."""
 
     id: int
     transactional: bool
 
 
 class AlterTable(TableEvent, frozen=True, tag=True, kw_only=True):
-    """ALTER_TABLE: `table` is the new name.
+    """The event ALTER_TABLE: `table` is the new name.
 
-    `columns_changed` and `location_changed` tell that partitions and statistics may have been
-    rewritten without events. Unless the image is `known`, only the database knows which write id
-    and which accuracy of statistics are stored. `before_data` is what the writer had read: if that
-    isn't what the events before had left, somebody else wrote at the same time, and as the
-    metastore writes only what an alter changes, the image may lack what the other one changed.
+    `columns_changed` and `location_changed` mean that the metastore may have rewritten partitions
+    and statistics without events. Unless the image is `known`, only the database knows which write
+    id and which accuracy of statistics are stored. `before_data` is what the writer had read. If it
+    differs from what the events before had left, another writer changed the table at the same time;
+    and as the metastore writes only what an alter changes, the image may lack the other's change.
     (A truncate gives the image after it as the one before, too.)
     """
 
@@ -92,7 +92,7 @@ class AlterTable(TableEvent, frozen=True, tag=True, kw_only=True):
     partition_keys_changed: bool
     listed_before: tuple[str | None, str | None, str | None]
     listed_changed: bool
-    """The type, the owner or the comment, which lists of tables show."""
+    """The type, the owner or the comment changed, which lists of tables show."""
     known: bool
 
     @property
@@ -102,19 +102,19 @@ class AlterTable(TableEvent, frozen=True, tag=True, kw_only=True):
 
 
 class PartitionEvent(TableEvent, frozen=True, tag=True, kw_only=True):
-    """An event about partitions of one table."""
+    """The base of events about partitions of one table."""
 
     facts: TableFacts | None
 
 
 class AddPartitions(PartitionEvent, frozen=True, tag=True, kw_only=True):
-    """ADD_PARTITION."""
+    """The event ADD_PARTITION."""
 
     partitions: tuple[PartitionImage, ...]
 
 
 class AlterPartitions(PartitionEvent, frozen=True, tag=True, kw_only=True):
-    """ALTER_PARTITIONS: never a rename, and silent about what was before."""
+    """The event ALTER_PARTITIONS: never a rename, and without the state before."""
 
     partitions: tuple[PartitionImage, ...]
     write_id: int
@@ -122,8 +122,8 @@ class AlterPartitions(PartitionEvent, frozen=True, tag=True, kw_only=True):
 
 
 class AlterPartition(PartitionEvent, frozen=True, tag=True, kw_only=True):
-    """ALTER_PARTITION: a rename if the values before are others. Of `before_data` the same holds
-    as in AlterTable."""
+    """The event ALTER_PARTITION: a rename if the values differ. `before_data` is as in
+    AlterTable."""
 
     before: tuple[str, ...]
     before_data: bytes
@@ -135,20 +135,20 @@ class AlterPartition(PartitionEvent, frozen=True, tag=True, kw_only=True):
 
 
 class DropPartitions(PartitionEvent, frozen=True, tag=True, kw_only=True):
-    """DROP_PARTITION: the values of each."""
+    """The event DROP_PARTITION: the values of each partition."""
 
     values: tuple[tuple[str, ...], ...]
 
 
 class Insert(PartitionEvent, frozen=True, tag=True, kw_only=True):
-    """INSERT: data came; the metadata follow in events of their own."""
+    """The event INSERT: data was added; changes of metadata have events of their own."""
 
     values: tuple[str, ...] | None
     replace: bool
 
 
 class Reload(PartitionEvent, frozen=True, tag=True, kw_only=True):
-    """RELOAD: somebody asks all caches to read the table, or these partitions, again."""
+    """The event RELOAD: asks all caches to read the table, or these partitions, again."""
 
     values: tuple[tuple[str, ...], ...]
     refresh: bool
@@ -162,8 +162,8 @@ class ColumnImage(msgspec.Struct, frozen=True):
 
 
 class UpdateTableStatistics(TableEvent, frozen=True, tag=True, kw_only=True):
-    """UPDATE_TBL_COL_STAT_EVENT: some columns, the table that the writer had read, and the same
-    with its new parameters."""
+    """The event UPDATE_TBL_COL_STAT_EVENT: some columns, the table that the writer had read, and
+    the same table with its new parameters."""
 
     before_data: bytes | None
     image: TableImage | None
@@ -174,8 +174,8 @@ class UpdateTableStatistics(TableEvent, frozen=True, tag=True, kw_only=True):
 
 
 class UpdatePartitionStatistics(PartitionEvent, frozen=True, tag=True, kw_only=True):
-    """UPDATE_PART_COL_STAT_EVENT: some columns, and the new parameters of the partition: all, or,
-    where many partitions were written at once, the accuracy of statistics alone."""
+    """The event UPDATE_PART_COL_STAT_EVENT: some columns, and the partition's new parameters; where
+    many partitions were written at once, only the parameter for the accuracy of statistics."""
 
     values: tuple[str, ...]
     engine: str
@@ -186,84 +186,84 @@ class UpdatePartitionStatistics(PartitionEvent, frozen=True, tag=True, kw_only=T
 
 
 class DeleteTableStatistics(TableEvent, frozen=True, tag=True, kw_only=True):
-    """DELETE_TBL_COL_STAT_EVENT: no column means all; of which engine is not said."""
+    """The event DELETE_TBL_COL_STAT_EVENT: no column means all; the engine is not given."""
 
     column: str | None
 
 
 class DeletePartitionStatistics(TableEvent, frozen=True, tag=True, kw_only=True):
-    """DELETE_PART_COL_STAT_EVENT."""
+    """The event DELETE_PART_COL_STAT_EVENT."""
 
     values: tuple[str, ...]
     column: str | None
 
 
 class AddConstraints(TableEvent, frozen=True, tag=True, kw_only=True):
-    """ADD_PRIMARYKEY and the like: `kind` is the field of SQLAllTableConstraints; foreign keys
-    are events of the child table."""
+    """ADD_PRIMARYKEY and the like: `kind` is the field of SQLAllTableConstraints; a foreign key is
+    an event of the child table."""
 
     kind: str
     constraints: tuple[tuple[str, bytes], ...]
 
 
 class DropConstraint(TableEvent, frozen=True, tag=True, kw_only=True):
-    """DROP_CONSTRAINT, of whatever kind."""
+    """The event DROP_CONSTRAINT, for any kind of constraint."""
 
     constraint: str
 
 
 class DatabaseEvent(Event, frozen=True, tag=True, kw_only=True):
-    """An event about one database."""
+    """The base of events about one database."""
 
     catalog: str
     db: str
 
 
 class CreateDatabase(DatabaseEvent, frozen=True, tag=True, kw_only=True):
-    """CREATE_DATABASE."""
+    """The event CREATE_DATABASE."""
 
     data: bytes
 
 
 class AlterDatabase(DatabaseEvent, frozen=True, tag=True, kw_only=True):
-    """ALTER_DATABASE. Of `before_data` the same holds as in AlterTable."""
+    """The event ALTER_DATABASE. `before_data` is as in AlterTable."""
 
     before_data: bytes
     data: bytes
 
 
 class DropDatabase(DatabaseEvent, frozen=True, tag=True, kw_only=True):
-    """DROP_DATABASE."""
+    """The event DROP_DATABASE."""
 
 
 class CreateFunction(DatabaseEvent, frozen=True, tag=True, kw_only=True):
-    """CREATE_FUNCTION."""
+    """The event CREATE_FUNCTION."""
 
     function: str
     data: bytes
 
 
 class DropFunction(DatabaseEvent, frozen=True, tag=True, kw_only=True):
-    """DROP_FUNCTION."""
+    """The event DROP_FUNCTION."""
 
     function: str
 
 
 class OpenTransactions(Event, frozen=True, tag=True, kw_only=True):
-    """OPEN_TXN: from the first to the last, both in it, or single ones as ranges of one."""
+    """The event OPEN_TXN: inclusive ranges of transactions; a single one is a range too."""
 
     ranges: tuple[tuple[int, int], ...]
 
 
 class CommitTransaction(Event, frozen=True, tag=True, kw_only=True):
-    """COMMIT_TXN: (database, write id) of what it wrote; None before 4.1."""
+    """The event COMMIT_TXN: the (database, write id) pairs that it wrote; None before 4.1."""
 
     txn: int
     write_ids: tuple[tuple[str, int], ...] | None
 
 
 class AbortTransaction(Event, frozen=True, tag=True, kw_only=True):
-    """ABORT_TXN: write ids are None before 4.1."""
+    """The event ABORT_TXN: write ids are None before 4.1."""
 
     txn: int
     databases: tuple[str, ...]
@@ -271,13 +271,13 @@ class AbortTransaction(Event, frozen=True, tag=True, kw_only=True):
 
 
 class AllocateWriteIds(TableEvent, frozen=True, tag=True, kw_only=True):
-    """ALLOC_WRITE_ID_EVENT: (transaction, write id)."""
+    """The event ALLOC_WRITE_ID_EVENT: pairs of (transaction, write id)."""
 
     pairs: tuple[tuple[int, int], ...]
 
 
 class CommitCompaction(TableEvent, frozen=True, tag=True, kw_only=True):
-    """COMMIT_COMPACTION_EVENT."""
+    """The event COMMIT_COMPACTION_EVENT."""
 
     txn: int
     compaction_type: str | None
@@ -285,7 +285,7 @@ class CommitCompaction(TableEvent, frozen=True, tag=True, kw_only=True):
 
 
 class AcidWrite(TableEvent, frozen=True, tag=True, kw_only=True):
-    """ACID_WRITE_EVENT."""
+    """The event ACID_WRITE_EVENT."""
 
     txn: int
     write_id: int
@@ -293,16 +293,16 @@ class AcidWrite(TableEvent, frozen=True, tag=True, kw_only=True):
 
 
 class CatalogEvent(Event, frozen=True, tag=True, kw_only=True):
-    """CREATE_CATALOG, DROP_CATALOG, ALTER_CATALOG; the image is the one after."""
+    """The events CREATE_CATALOG, DROP_CATALOG and ALTER_CATALOG; the image is the one after."""
 
     catalog: str
     data: bytes | None
 
 
 class OtherEvent(Event, frozen=True, tag=True, kw_only=True):
-    """An event of a type that has no meaning for us, or none yet: the row's names as they are.
+    """An event of a type that isn't decoded, with the names in its row.
 
-    `harmless` are the types that can't touch what is cached.
+    `harmless` marks the types that can't touch what is cached.
     """
 
     cat_name: str | None

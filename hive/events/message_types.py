@@ -1,4 +1,5 @@
-"""The JSON of NOTIFICATION_LOG's messages, one struct a shape, as Hive 4.0 to 4.2 write it."""
+"""The JSON of NOTIFICATION_LOG's messages, one struct for each shape, as Hive 4.0 to 4.2 write
+it."""
 
 from typing import Annotated, Any
 
@@ -6,13 +7,13 @@ import msgspec
 from msgspec import Meta
 
 Long = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
-"""A number of Java's; a larger one would find no room in a record or a store."""
+"""Java's long; a larger number wouldn't fit into a record or a store."""
 Id = Annotated[int, Meta(ge=0, lt=2**62)]
-"""Of a transaction, or allocated: the fold keeps keys of them."""
+"""The id of a transaction or a write; the fold makes keys of them."""
 
 
 class Message(msgspec.Struct, kw_only=True, rename="camel"):
-    """What all messages have."""
+    """The fields of all messages."""
 
     server: str | None = ""
     service_principal: str | None = ""
@@ -20,14 +21,14 @@ class Message(msgspec.Struct, kw_only=True, rename="camel"):
 
 
 class DatabaseMessage(Message, kw_only=True):
-    """CREATE_DATABASE, DROP_DATABASE."""
+    """The message of CREATE_DATABASE and DROP_DATABASE."""
 
     db: str
     db_json: str
 
 
 class AlterDatabaseMessage(Message, kw_only=True):
-    """ALTER_DATABASE."""
+    """The message of ALTER_DATABASE."""
 
     db: str
     db_obj_before_json: str
@@ -35,7 +36,7 @@ class AlterDatabaseMessage(Message, kw_only=True):
 
 
 class TableMessage(Message, kw_only=True):
-    """What messages about a table have."""
+    """The fields of all messages about a table."""
 
     db: str
     table: str
@@ -43,20 +44,20 @@ class TableMessage(Message, kw_only=True):
 
 
 class CreateTableMessage(TableMessage, kw_only=True):
-    """CREATE_TABLE."""
+    """The message of CREATE_TABLE."""
 
     table_obj_json: str
     files: list[Any] | None = None
 
 
 class DropTableMessage(TableMessage, kw_only=True):
-    """DROP_TABLE; old releases lack the object."""
+    """The message of DROP_TABLE; old releases lack the object."""
 
     table_obj_json: str | None = None
 
 
 class AlterTableMessage(TableMessage, kw_only=True):
-    """ALTER_TABLE."""
+    """The message of ALTER_TABLE."""
 
     table_obj_before_json: str
     table_obj_after_json: str
@@ -65,7 +66,7 @@ class AlterTableMessage(TableMessage, kw_only=True):
 
 
 class AddPartitionMessage(TableMessage, kw_only=True):
-    """ADD_PARTITION."""
+    """The message of ADD_PARTITION."""
 
     table_obj_json: str
     partitions: list[dict[str, str | None]] = []
@@ -74,7 +75,7 @@ class AddPartitionMessage(TableMessage, kw_only=True):
 
 
 class AlterPartitionMessage(TableMessage, kw_only=True):
-    """ALTER_PARTITION."""
+    """The message of ALTER_PARTITION."""
 
     table_obj_json: str
     key_values: dict[str, str | None] = {}
@@ -85,7 +86,7 @@ class AlterPartitionMessage(TableMessage, kw_only=True):
 
 
 class AlterPartitionsMessage(TableMessage, kw_only=True):
-    """ALTER_PARTITIONS, from 4.1 on."""
+    """The message of ALTER_PARTITIONS, from 4.1 on."""
 
     table_obj_json: str
     partitions: list[dict[str, str | None]] = []
@@ -95,14 +96,14 @@ class AlterPartitionsMessage(TableMessage, kw_only=True):
 
 
 class DropPartitionMessage(TableMessage, kw_only=True):
-    """DROP_PARTITION: values only."""
+    """The message of DROP_PARTITION: values only."""
 
     table_obj_json: str | None = None
     partitions: list[dict[str, str | None]]
 
 
 class InsertMessage(TableMessage, kw_only=True):
-    """INSERT."""
+    """The message of INSERT."""
 
     table_obj_json: str | None = None
     ptn_obj_json: str | None = None
@@ -111,7 +112,7 @@ class InsertMessage(TableMessage, kw_only=True):
 
 
 class ReloadMessage(TableMessage, kw_only=True):
-    """RELOAD; the list is of 4.2."""
+    """The message of RELOAD; the list is of 4.2."""
 
     table_obj_json: str | None = None
     ptn_obj_json: str | None = None
@@ -120,57 +121,57 @@ class ReloadMessage(TableMessage, kw_only=True):
 
 
 class CreateFunctionMessage(Message, kw_only=True):
-    """CREATE_FUNCTION."""
+    """The message of CREATE_FUNCTION."""
 
     db: str
     function_obj_json: str
 
 
 class DropFunctionMessage(Message, kw_only=True):
-    """DROP_FUNCTION."""
+    """The message of DROP_FUNCTION."""
 
     db: str
     function_name: str
 
 
 class PrimaryKeyMessage(Message, kw_only=True):
-    """ADD_PRIMARYKEY."""
+    """The message of ADD_PRIMARYKEY."""
 
     primary_key_list_json: list[str]
 
 
 class ForeignKeyMessage(Message, kw_only=True):
-    """ADD_FOREIGNKEY."""
+    """The message of ADD_FOREIGNKEY."""
 
     foreign_key_list_json: list[str]
 
 
 class UniqueConstraintMessage(Message, kw_only=True):
-    """ADD_UNIQUECONSTRAINT."""
+    """The message of ADD_UNIQUECONSTRAINT."""
 
     unique_constraint_list_json: list[str]
 
 
 class NotNullConstraintMessage(Message, kw_only=True):
-    """ADD_NOTNULLCONSTRAINT."""
+    """The message of ADD_NOTNULLCONSTRAINT."""
 
     not_null_constraint_list_json: list[str]
 
 
 class DefaultConstraintMessage(Message, kw_only=True):
-    """ADD_DEFAULTCONSTRAINT."""
+    """The message of ADD_DEFAULTCONSTRAINT."""
 
     default_constraint_list_json: list[str]
 
 
 class CheckConstraintMessage(Message, kw_only=True):
-    """ADD_CHECKCONSTRAINT."""
+    """The message of ADD_CHECKCONSTRAINT."""
 
     check_constraint_list_json: list[str]
 
 
 class DropConstraintMessage(Message, kw_only=True):
-    """DROP_CONSTRAINT."""
+    """The message of DROP_CONSTRAINT."""
 
     db_name: str
     table_name: str
@@ -178,7 +179,7 @@ class DropConstraintMessage(Message, kw_only=True):
 
 
 class OpenTxnMessage(Message, kw_only=True):
-    """OPEN_TXN: a list or, as Hive writes it, a range."""
+    """The message of OPEN_TXN: a list or, as Hive writes it, a range."""
 
     txn_ids: list[Id] | None = None
     from_txn_id: Id | None = None
@@ -186,7 +187,7 @@ class OpenTxnMessage(Message, kw_only=True):
 
 
 class CommitTxnMessage(Message, kw_only=True):
-    """COMMIT_TXN: write ids with the database of each from 4.1 on."""
+    """The message of COMMIT_TXN: write ids with the database of each from 4.1 on."""
 
     txnid: Id
     write_ids: list[Long] | None = None
@@ -199,7 +200,7 @@ class CommitTxnMessage(Message, kw_only=True):
 
 
 class AbortTxnMessage(Message, kw_only=True):
-    """ABORT_TXN: write ids from 4.1 on."""
+    """The message of ABORT_TXN: write ids from 4.1 on."""
 
     txnid: Id
     dbs_updated: list[str] | None = None
@@ -207,7 +208,7 @@ class AbortTxnMessage(Message, kw_only=True):
 
 
 class AllocWriteIdMessage(Message, kw_only=True):
-    """ALLOC_WRITE_ID_EVENT."""
+    """The message of ALLOC_WRITE_ID_EVENT."""
 
     db_name: str
     table_name: str
@@ -216,7 +217,7 @@ class AllocWriteIdMessage(Message, kw_only=True):
 
 
 class AcidWriteMessage(Message, kw_only=True):
-    """ACID_WRITE_EVENT."""
+    """The message of ACID_WRITE_EVENT."""
 
     txnid: Id
     write_id: Long | None = None
@@ -229,7 +230,7 @@ class AcidWriteMessage(Message, kw_only=True):
 
 
 class UpdateTableStatsMessage(Message, kw_only=True):
-    """UPDATE_TBL_COL_STAT_EVENT."""
+    """The message of UPDATE_TBL_COL_STAT_EVENT."""
 
     database: str
     col_stats_json: str
@@ -239,27 +240,28 @@ class UpdateTableStatsMessage(Message, kw_only=True):
 
 
 class UpdatePartitionStatsMessage(UpdateTableStatsMessage, kw_only=True):
-    """UPDATE_PART_COL_STAT_EVENT."""
+    """The message of UPDATE_PART_COL_STAT_EVENT."""
 
     part_vals: list[str]
 
 
 class DeleteTableStatsMessage(Message, kw_only=True):
-    """DELETE_TBL_COL_STAT_EVENT: no column means all; the table is named by the row alone."""
+    """The message of DELETE_TBL_COL_STAT_EVENT: no column means all; the table is named by the row
+    alone."""
 
     database: str
     col_name: str | None = None
 
 
 class DeletePartitionStatsMessage(DeleteTableStatsMessage, kw_only=True):
-    """DELETE_PART_COL_STAT_EVENT."""
+    """The message of DELETE_PART_COL_STAT_EVENT."""
 
     part_name: str | None = None
     part_values: list[str]
 
 
 class CommitCompactionMessage(Message, kw_only=True):
-    """COMMIT_COMPACTION_EVENT."""
+    """The message of COMMIT_COMPACTION_EVENT."""
 
     txnid: Long
     compaction_id: Long | None = None
@@ -270,13 +272,13 @@ class CommitCompactionMessage(Message, kw_only=True):
 
 
 class CatalogMessage(Message, kw_only=True):
-    """CREATE_CATALOG, DROP_CATALOG."""
+    """The message of CREATE_CATALOG and DROP_CATALOG."""
 
     catalog: str
 
 
 class AlterCatalogMessage(Message, kw_only=True):
-    """ALTER_CATALOG."""
+    """The message of ALTER_CATALOG."""
 
     cat_obj_before_json: str
     cat_obj_after_json: str
@@ -319,4 +321,4 @@ MESSAGE_TYPES: dict[str, type[Message]] = {
     "DROP_CATALOG": CatalogMessage,
     "ALTER_CATALOG": AlterCatalogMessage,
 }
-"""By the strings that EVENT_TYPE stores."""
+"""The messages by the values of EVENT_TYPE."""

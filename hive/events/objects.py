@@ -1,4 +1,5 @@
-"""Parsed TJSON of an event → images: canonical bytes and what the fold needs beside them."""
+"""Makes images from an event's parsed TJSON: canonical bytes and what the fold needs beside
+them."""
 
 from functools import lru_cache
 from typing import Any
@@ -28,9 +29,9 @@ def text_of(value: dict[str, Any], field: str) -> str | None:
 
 
 def name_of(table: dict[str, Any], catalog: str | None) -> TableName:
-    """The name in a table's object; the catalog may be that of the row."""
-    found = text_of(table, "17") or catalog
-    return table_name(found, table["2"]["str"], table["1"]["str"])
+    """The name in a table's object; the row's catalog if the object has none."""
+    catalog_name = text_of(table, "17") or catalog
+    return table_name(catalog_name, table["2"]["str"], table["1"]["str"])
 
 
 def table_image(value: dict[str, Any]) -> TableImage:
@@ -48,16 +49,16 @@ def table_image(value: dict[str, Any]) -> TableImage:
 
 
 def listed(table: dict[str, Any]) -> tuple[str | None, str | None, str | None]:
-    """What a list of tables shows of each: type, owner and comment."""
+    """A table's fields in lists of tables: type, owner and comment."""
     return _type(table), text_of(table, "3"), stored_objects.parameters(table).get("comment")
 
 
 def _type(table: dict[str, Any]) -> str:
-    """As lists of tables tell it: none where the writer gave none."""
-    given = text_of(table, "12")
-    if given is None:
+    """The table type as lists of tables show it; empty if the writer gave none."""
+    type_ = text_of(table, "12")
+    if type_ is None:
         return ""
-    form = table_form(given, stored_objects.parameters(table), has_view_text=False)
+    form = table_form(type_, stored_objects.parameters(table), has_view_text=False)
     return form.table_type or ""
 
 
@@ -74,8 +75,8 @@ def partition_image(value: dict[str, Any], write_id: int) -> PartitionImage:
 
 
 def _columns(partition: dict[str, Any], data: bytes) -> bytes | None:
-    """The columns in a partition's bytes. Partitions of one table mostly have the same, so what a
-    search found is remembered by their JSON."""
+    """The columns in a partition's bytes, remembered by their JSON: the partitions of a table
+    mostly have the same."""
     key = orjson.dumps(partition["6"]["rec"].get("1")) if "6" in partition else b""
     if key not in _remembered_columns:
         if len(_remembered_columns) >= _REMEMBERED_MAX:
@@ -90,8 +91,8 @@ def values_of(partition: dict[str, Any]) -> tuple[str, ...]:
 
 
 def table_facts(text: str | None) -> TableFacts | None:
-    """What is needed of the table in an event about partitions. Events of one table mostly bring
-    the same text, so parsing is remembered."""
+    """The table in an event about partitions, remembered by its text: events of one table mostly
+    carry the same."""
     if text is None:
         return None
     return _facts(text) if len(text) > _CACHED_TEXT_MAX else _remembered_facts(text)
@@ -119,8 +120,8 @@ def statistics(text: str) -> tuple[str, int, tuple[ColumnImage, ...]]:
 
 
 def _column(item: dict[str, Any]) -> ColumnImage:
-    """What is told of a column, whatever kind of figures the client sent."""
+    """The figures of a column that the metastore returns, whatever kind the client sent."""
     sent = decode(COLUMN_STATISTICS_OBJ, transcode_value(COLUMN_STATISTICS_OBJ, item))
-    told = told_figures(sent["colType"], stored_figures(sent["statsData"]))
-    data = encode(COLUMN_STATISTICS_OBJ, {**sent, "statsData": told})
+    figures = told_figures(sent["colType"], stored_figures(sent["statsData"]))
+    data = encode(COLUMN_STATISTICS_OBJ, {**sent, "statsData": figures})
     return ColumnImage(sent["colName"].lower(), data)

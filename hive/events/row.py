@@ -9,7 +9,7 @@ from hive.errors import InputError
 
 
 class NotificationRow(msgspec.Struct, frozen=True):
-    """A row as the database holds it."""
+    """A row of NOTIFICATION_LOG."""
 
     event_id: int
     event_time: int
@@ -33,7 +33,7 @@ class _Columns(msgspec.Struct, rename="upper"):
 
 
 def row_from_mapping(columns: Mapping[str, Any]) -> NotificationRow:
-    """A row from its columns by their names in the database."""
+    """The row with these columns, by their names in the database."""
     try:
         return _row(msgspec.convert(dict(columns), _Columns))
     except msgspec.ValidationError as error:
@@ -41,7 +41,7 @@ def row_from_mapping(columns: Mapping[str, Any]) -> NotificationRow:
 
 
 def row_from_json(line: str | bytes) -> NotificationRow:
-    """A row from a line of an exported log: a JSON object of its columns."""
+    """The row in a line of an exported log: a JSON object of its columns."""
     try:
         return _row(_COLUMNS.decode(line))
     except msgspec.DecodeError as error:

@@ -45,8 +45,10 @@ _LONG_BITS = 63
 
 def parameters(table: Value) -> dict[str, str]:
     """The parameters of a table."""
-    found: dict[str, str] = table[_TABLE_PARAMETERS]["map"][3] if _TABLE_PARAMETERS in table else {}
-    return found
+    stored: dict[str, str] = (
+        table[_TABLE_PARAMETERS]["map"][3] if _TABLE_PARAMETERS in table else {}
+    )
+    return stored
 
 
 def columns(holder: Value, descriptor: str) -> list[tuple[str, str, str | None]]:
@@ -70,13 +72,13 @@ def _columns(typed: Value | None) -> list[tuple[str, str, str | None]]:
 
 
 def location(table: Value) -> str | None:
-    """Where a table's data are."""
+    """The location of a table's data."""
     typed = table.get("7", {}).get("rec", {}).get("2")
     return None if typed is None else typed["str"]
 
 
 def long_of(typed: Value) -> int:
-    """The number in a typed `i64`, which JSON would let grow without end."""
+    """The number in a typed `i64`, checked against 64 bits, which JSON doesn't do."""
     number = int(typed["i64"])
     if number.bit_length() > _LONG_BITS:
         raise OverflowError("a number of more than 64 bits")
@@ -84,7 +86,7 @@ def long_of(typed: Value) -> int:
 
 
 def write_id_of(table: Value) -> int:
-    """The write id in a table."""
+    """The write id of a table."""
     return long_of(table.get(_TABLE_WRITE_ID, _NO_WRITE_ID))
 
 
@@ -95,12 +97,12 @@ def partition_parameters(partition: Value) -> dict[str, str]:
 
 
 def partition_write_id(partition: Value) -> int:
-    """The write id in a partition."""
+    """The write id of a partition."""
     return long_of(partition.get(_PARTITION_WRITE_ID, _NO_WRITE_ID))
 
 
 def given_write_id(*candidates: int | None) -> int:
-    """The write id under which something was written: the first positive one, or -1."""
+    """The write id of a write: the first positive one, or -1."""
     return next((each for each in candidates if each is not None and each > 0), -1)
 
 
@@ -111,9 +113,9 @@ def created_table(table: Value) -> Value:
 
 
 def altered_table(before: Value, after: Value, *, renamed: bool) -> tuple[Value, bool]:
-    """A table as ALTER_TABLE stores it, and whether that is known."""
+    """A table as ALTER_TABLE stores it, and whether that is certain."""
     old, new = write_id_of(before), write_id_of(after)
-    known = accuracy.is_decided(parameters(after))
+    is_known = accuracy.is_decided(parameters(after))
     stored = new
     if new <= 0 or not is_transactional(parameters(after)):
         stored = old
@@ -123,10 +125,10 @@ def altered_table(before: Value, after: Value, *, renamed: bool) -> tuple[Value,
         if renamed or not appended:
             stored = old
         elif new_columns != old_columns:
-            known = False
+            is_known = False
     kept = {key: before[key] for key in (_TABLE_CREATED, _TABLE_ID) if key in before}
     image = {**after, **kept, _TABLE_WRITE_ID: {"i64": stored}}
-    return _with_serde_classes(image, before, _TABLE_STORAGE), known
+    return _with_serde_classes(image, before, _TABLE_STORAGE), is_known
 
 
 def _serde(holder: Value, descriptor: str) -> Value:
@@ -135,7 +137,7 @@ def _serde(holder: Value, descriptor: str) -> Value:
 
 
 def _with_serde_classes(after: Value, before: Value, descriptor: str) -> Value:
-    """The object with that of its serde which no alter changes."""
+    """The object with the serde fields of `before` that no alter changes."""
     old, new = _serde(before, descriptor), _serde(after, descriptor)
     if descriptor not in after or all(new.get(key) == old.get(key) for key in _SERDE_CLASSES):
         return after
@@ -146,18 +148,18 @@ def _with_serde_classes(after: Value, before: Value, descriptor: str) -> Value:
 
 
 def has_serde_details(partition: Value) -> bool:
-    """Whether there is more of a partition's serde than reads of several partitions tell."""
+    """Whether the partition's serde has more than reads of several partitions return."""
     return not _SERDE_DETAILS.isdisjoint(_serde(partition, _PARTITION_STORAGE))
 
 
 def listed_partition(partition: Value) -> Value:
-    """A partition as reads of several give it: of the serde they tell name, library and
-    parameters, and of skew nothing unless it names columns."""
+    """A partition as reads of several return it: only the name, library and parameters of its
+    serde, and no skew without column names."""
     storage: Value = partition.get(_PARTITION_STORAGE, {}).get("rec", {})
     if has_serde_details(partition):
         serde = _serde(partition, _PARTITION_STORAGE)
-        told = {key: item for key, item in serde.items() if key not in _SERDE_DETAILS}
-        storage = {**storage, _SERDE: {"rec": told}}
+        listed = {key: item for key, item in serde.items() if key not in _SERDE_DETAILS}
+        storage = {**storage, _SERDE: {"rec": listed}}
     skewed = storage.get(_SKEW, {}).get("rec", {}).get(_SKEWED_COLUMNS)
     if _SKEW in storage and (skewed is None or skewed["lst"][1] == 0):
         storage = {key: item for key, item in storage.items() if key != _SKEW}

@@ -1,1 +1,1 @@
-"""Filters of partitions: Hive's grammar, and what they mean on the raw values of partitions."""
+"""Filters of partitions: Hive's grammar, and its meaning for the raw values of partitions."""

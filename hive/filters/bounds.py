@@ -1,6 +1,6 @@
-"""Which stretches of a table's partitions, in the order of their raw values, a filter can meet.
+"""The ranges of a table's partitions, in the order of their raw values, that a filter can match.
 
-Partitions outside of them fail the filter; those inside are still to be tested.
+Partitions outside of them fail the filter; those inside must still be tested.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,22 +14,22 @@ from hive.filters.semantics import KeyType, Meaning, PartitionKey, meaning
 from hive.names import DEFAULT_PARTITION
 
 MAX_SPANS: Final = 256
-"""Above it, seeking each costs more than reading what lies between."""
+"""With more ranges, seeking to each costs more than reading what lies between them."""
 
 
 class Span(NamedTuple):
-    """Partitions with the same first values, whose next value is between two texts."""
+    """Partitions that share their first values, and whose next value lies between two texts."""
 
     prefix: tuple[str, ...]
     low: str = ""
-    """The least next value, included."""
+    """The least next value, inclusive."""
     high: str | None = None
-    """The first one that is too great; None where none is."""
+    """The first value above the range; None when it has no upper bound."""
 
 
 Interval = tuple[str, str | None]
 Region = tuple[Interval, ...]
-"""Texts in their order, apart from each other."""
+"""Disjoint intervals of texts, in order."""
 
 _ALL: Final[Region] = (("", None),)
 
@@ -37,10 +37,10 @@ _ALL: Final[Region] = (("", None),)
 def bounds(
     expression: Expression, keys: Sequence[PartitionKey], collation: Collation = BY_BYTES
 ) -> list[Span]:
-    """The stretches, in order and apart; none where no partition can pass.
+    """The ranges, in order and disjoint; empty if no partition can pass.
 
-    Texts are ordered by code point, which is the order of their UTF-8 bytes. Where the collation
-    has another order, a comparison by it bounds nothing.
+    Texts are ordered by code point, which is the order of their UTF-8 bytes. If the collation
+    orders differently, a comparison by it bounds nothing.
     """
     prefixes: list[tuple[str, ...]] = [()]
     for index in range(len(keys)):
@@ -62,40 +62,40 @@ def _region(
     match expression:
         case And(terms):
             regions = (_region(term, index, keys, collation) for term in terms)
-            return reduce(lambda one, other: _few(_both(one, other)), regions, _ALL)
+            return reduce(lambda region, other: _few(_both(region, other)), regions, _ALL)
         case Or(terms):
             return _few(_united(i for term in terms for i in _region(term, index, keys, collation)))
         case Comparison(key):
             if key != keys[index].name.lower():
                 return _ALL
-            one = meaning(expression, keys)
-            if one.orders_texts and not collation.by_bytes:
+            compared = meaning(expression, keys)
+            if compared.orders_texts and not collation.by_bytes:
                 return _ALL
-            return _with_default(_texts(one))
+            return _with_default(_texts(compared))
 
 
-def _texts(one: Meaning) -> Region:
-    if one.is_one_text:
-        return (_point(one.text),)
-    match one.kind, one.operator:
+def _texts(compared: Meaning) -> Region:
+    if compared.is_one_text:
+        return (_point(compared.text),)
+    match compared.kind, compared.operator:
         case KeyType.TEXT, Operator.LT:
-            return (("", one.text),) if one.text else ()
+            return (("", compared.text),) if compared.text else ()
         case KeyType.TEXT, Operator.LE:
-            return (("", _after(one.text)),)
+            return (("", _after(compared.text)),)
         case KeyType.TEXT, Operator.GT:
-            return ((_after(one.text), None),)
+            return ((_after(compared.text), None),)
         case KeyType.TEXT, Operator.GE:
-            return ((one.text, None),)
+            return ((compared.text, None),)
         case KeyType.TEXT, Operator.LIKE:
-            prefix, rest = literal_prefix(one.text)
+            prefix, rest = literal_prefix(compared.text)
             return (_beginning(prefix) if rest else _point(prefix),)
-        case KeyType.DATE, Operator.EQ if one.name_test is None:
-            return (_beginning(one.text),)
+        case KeyType.DATE, Operator.EQ if compared.name_test is None:
+            return (_beginning(compared.text),)
     return _ALL
 
 
 def _with_default(region: Region) -> Region:
-    """An empty value is looked for where its name stands, and nothing is where it would stand."""
+    """Moves an empty value to the default partition's name, under which it is stored."""
     if not region or region[0][0]:
         return region
     others = region[1:] if _is_point(region[0]) else region
@@ -103,7 +103,7 @@ def _with_default(region: Region) -> Region:
 
 
 def _after(text: str) -> str:
-    """The next text of all."""
+    """The next greater text."""
     return f"{text}\0"
 
 
@@ -116,12 +116,12 @@ def _is_point(interval: Interval) -> bool:
 
 
 def _beginning(prefix: str) -> Interval:
-    """The texts that begin so."""
+    """The interval of texts with this prefix."""
     stem = prefix.rstrip("\U0010ffff")
     if not stem:
         return prefix, None
     last = ord(stem[-1]) + 1
-    # No text has the halves of surrogate pairs.
+    # Texts hold no surrogates.
     return prefix, stem[:-1] + chr(0xE000 if last == 0xD800 else last)
 
 
@@ -134,34 +134,34 @@ def _hull(region: Region) -> Region:
 
 
 def _united(intervals: Iterable[Interval]) -> Region:
-    found: list[Interval] = []
+    united: list[Interval] = []
     for low, high in sorted(intervals, key=lambda interval: interval[0]):
-        last = found[-1] if found else None
+        last = united[-1] if united else None
         if last is None or (last[1] is not None and last[1] < low):
-            found.append((low, high))
+            united.append((low, high))
         else:
-            found[-1] = last[0], _later(last[1], high)
-    return tuple(found)
+            united[-1] = last[0], _later(last[1], high)
+    return tuple(united)
 
 
-def _both(one: Region, other: Region) -> Region:
-    found = []
+def _both(region: Region, other: Region) -> Region:
+    common = []
     at = 0
-    for low, high in one:
+    for low, high in region:
         while at < len(other):
             other_low, other_high = other[at]
             least, most = max(low, other_low), _earlier(high, other_high)
             if most is None or least < most:
-                found.append((least, most))
+                common.append((least, most))
             if high is not None and (other_high is None or other_high > high):
                 break
             at += 1
-    return tuple(found)
+    return tuple(common)
 
 
-def _earlier(one: str | None, other: str | None) -> str | None:
-    return min(one, other) if one is not None and other is not None else one or other
+def _earlier(high: str | None, other: str | None) -> str | None:
+    return min(high, other) if high is not None and other is not None else high or other
 
 
-def _later(one: str | None, other: str | None) -> str | None:
-    return max(one, other) if one is not None and other is not None else None
+def _later(high: str | None, other: str | None) -> str | None:
+    return max(high, other) if high is not None and other is not None else None

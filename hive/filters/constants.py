@@ -1,4 +1,4 @@
-"""The constants of a filter."""
+"""Reads the constants of a filter."""
 
 from typing import Final
 
@@ -16,7 +16,7 @@ _DATED = {"DATE": day, "TIMESTAMP": moment}
 
 
 def read_constants(cursor: Cursor) -> list[Constant]:
-    """A list in brackets."""
+    """Reads a list in brackets."""
     cursor.want("(")
     constants = [read_constant(cursor)]
     while cursor.skip(","):
@@ -42,8 +42,8 @@ def read_constant(cursor: Cursor, expected: str = "a constant") -> Constant:
 
 
 def _strings(cursor: Cursor) -> str:
-    """Strings side by side are one, quotes between them included, and escapes stay as they are
-    written: so the metastore reads them."""
+    """Joins adjacent strings into one, as the metastore does: the quotes between them are included,
+    and escapes stay as written."""
     text = ""
     while cursor.next.kind is TokenKind.STRING:
         if len(text) + len(cursor.next.text) > MAX_STRING:

@@ -1,4 +1,4 @@
-"""A place among the words of a filter, with what may be asked there."""
+"""A position among the tokens of a filter."""
 
 from collections import deque
 from itertools import islice
@@ -20,7 +20,7 @@ class Cursor:
         return self._look(1)[0]
 
     def words(self, count: int) -> list[str]:
-        """The next keywords and signs, as `Token.word` has them; fewer where the filter ends."""
+        """The next keywords and signs, as `Token.word` has them; fewer at the end of the filter."""
         return [token.word for token in islice(self._look(count), count)]
 
     def at_key_in_brackets(self) -> bool:
@@ -32,7 +32,7 @@ class Cursor:
         return token
 
     def skip(self, word: str) -> bool:
-        """Takes this keyword or sign if it is the next."""
+        """Takes the next token if it is this keyword or sign."""
         if self.next.word != word:
             return False
         self._ahead.popleft()
@@ -48,10 +48,10 @@ class Cursor:
         return self.take()
 
     def expected(self, what: str) -> FilterError:
-        found = (
+        instead = (
             "the filter ends" if self.next.kind is TokenKind.END else f"found {self.next.text[:30]}"
         )
-        return self.error(f"expected {what}, but {found}")
+        return self.error(f"expected {what}, but {instead}")
 
     def error(self, advice: str) -> FilterError:
         return FilterError(self.text, self.next.place, advice)

@@ -1,4 +1,4 @@
-"""What a filter says, as a tree."""
+"""The syntax tree of a filter."""
 
 from enum import Enum
 from typing import Final
@@ -9,7 +9,7 @@ from hive.errors import FilterError
 
 
 class Operator(Enum):
-    """How a key relates to a constant. The key stands on the left."""
+    """The relation of a key, on the left, to a constant."""
 
     EQ = "="
     NE = "!="
@@ -27,24 +27,24 @@ Constant = str | int
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """A key against a constant."""
+    """A comparison of a key with a constant."""
 
     key: str
     """In lower case."""
     operator: Operator
     constant: Constant
     place: int
-    """Where in the filter it stands."""
+    """Its position in the filter."""
 
 
 class And(msgspec.Struct, frozen=True):
-    """True where all are; of no terms, everywhere."""
+    """True if all terms are; without terms always true."""
 
     terms: tuple["Expression", ...]
 
 
 class Or(msgspec.Struct, frozen=True):
-    """True where one is; of no terms, nowhere."""
+    """True if any term is; without terms never true."""
 
     terms: tuple["Expression", ...]
 
@@ -72,28 +72,34 @@ _MIRRORED = {
 
 
 def mirrored(operator: Operator) -> Operator | None:
-    """The operator for the key on the left where it stood on the right; LIKE has none."""
+    """The operator with the key moved from the right to the left; LIKE has none."""
     return _MIRRORED.get(operator)
 
 
 def all_of(terms: list[Expression]) -> Expression:
-    """AND, without needless levels."""
+    """AND, without redundant levels."""
     flat = tuple(
-        one for term in terms for one in (term.terms if isinstance(term, And) else (term,))
+        flat_term
+        for term in terms
+        for flat_term in (term.terms if isinstance(term, And) else (term,))
     )
     return flat[0] if len(flat) == 1 else And(flat)
 
 
 def any_of(terms: list[Expression]) -> Expression:
-    """OR, without needless levels."""
-    flat = tuple(one for term in terms for one in (term.terms if isinstance(term, Or) else (term,)))
+    """OR, without redundant levels."""
+    flat = tuple(
+        flat_term
+        for term in terms
+        for flat_term in (term.terms if isinstance(term, Or) else (term,))
+    )
     return flat[0] if len(flat) == 1 else Or(flat)
 
 
 def negated(expression: Expression, text: str) -> Expression:
-    """The opposite as the metastore forms it: of each comparison, and AND against OR.
+    """The negation as the metastore forms it: it negates each comparison and swaps AND and OR.
 
-    So what can't be compared (a key without value) is in neither.
+    So a key that can't be compared, because it has no value, passes neither.
     """
     match expression:
         case And(terms):

@@ -9,7 +9,7 @@ _ONE_PIECE = re.compile(r"\\(?P<escaped>.)|(?P<any>%+)|(?P<one>_)|(?P<plain>[^\\
 
 
 def like(pattern: str) -> Callable[[str], bool]:
-    """Tests whole texts against a pattern."""
+    """A test of whole texts against a pattern."""
     prefix, rest = literal_prefix(pattern)
     if not rest:
         return prefix.__eq__
@@ -20,7 +20,7 @@ def like(pattern: str) -> Callable[[str], bool]:
 
 
 def literal_prefix(pattern: str) -> tuple[str, str]:
-    """What every text that matches begins with, and the rest of the pattern."""
+    """The prefix of every matching text, and the rest of the pattern."""
     prefix = ""
     for match in _ONE_PIECE.finditer(pattern):
         if match.lastgroup in ("any", "one"):

@@ -1,6 +1,6 @@
-"""From the text of a filter to its tree, by the metastore's grammar and within limits.
+"""Parses the text of a filter into its tree, by the metastore's grammar and within limits.
 
-Brackets are kept on a list, not on Python's stack, so no nesting can exhaust it.
+Brackets are kept on a list, not on Python's stack, so nesting can't exhaust it.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ from hive.filters.tokens import Token, TokenKind
 MAX_CHARACTERS: Final = 131_072
 MAX_NESTING: Final = 100
 MAX_COMPARISONS: Final = 10_000
-"""Those that IS turns round count again."""
+"""Comparisons that IS negates count again."""
 
 _OPERATORS = {
     "=": Operator.EQ,
@@ -41,7 +41,7 @@ _OPERATORS = {
 
 
 def parse_filter(text: str) -> Expression:
-    """The tree of a filter; the empty one lets everything through."""
+    """The tree of a filter; an empty filter lets everything pass."""
     if len(text) > MAX_CHARACTERS:
         advice = f"a filter has at most {MAX_CHARACTERS} characters, this one {len(text)}"
         raise FilterError(text, 0, advice)
@@ -49,11 +49,11 @@ def parse_filter(text: str) -> Expression:
 
 
 class _Group:
-    """What stands between two brackets: alternatives, each of terms that all hold."""
+    """The content of a pair of brackets: alternatives, each a list of terms that must all hold."""
 
     def __init__(self, comparisons: int) -> None:
         self.comparisons = comparisons
-        """How many were made before it."""
+        """The number of comparisons made before it."""
         self._alternatives: list[Expression] = []
         self._terms: list[Expression] = []
 
@@ -172,7 +172,7 @@ class _Parser:
         cursor.want(")")
         negative = cursor.skip("NOT")
         cursor.want("IN")
-        # Two, no fewer and no more: so is the metastore's grammar.
+        # The metastore's grammar takes exactly two.
         cursor.want("(")
         rows = [self._struct(len(keys))]
         cursor.want(",")
@@ -201,9 +201,9 @@ class _Parser:
     ) -> Expression:
         operator = Operator.NE if negative else Operator.EQ
         of_row, of_rows = (any_of, all_of) if negative else (all_of, any_of)
-        found: list[Expression] = []
+        alternatives: list[Expression] = []
         for row in rows:
-            found.append(
+            alternatives.append(
                 of_row(
                     [
                         self._comparison(key, operator, constant, key.place)
@@ -211,10 +211,10 @@ class _Parser:
                     ]
                 )
             )
-        return of_rows(found)
+        return of_rows(alternatives)
 
     def _is_true(self) -> bool:
-        """Whether an optional IS lets what stands before it be as it is."""
+        """Whether an optional IS leaves the expression before it unchanged."""
         if not self._cursor.skip("IS"):
             return True
         negative = self._cursor.skip("NOT")

@@ -1,4 +1,4 @@
-"""A filter as the store needs it: where to look, and what to keep."""
+"""A filter in the form that the store needs: where to look, and what to keep."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,16 +14,17 @@ class PartitionFilter(NamedTuple):
     """A filter for a table with certain keys."""
 
     spans: list[Span]
-    """All that it lets through is in these, in the order of raw values."""
+    """Every partition that passes lies in these, in the order of raw values."""
     matches: Predicate
-    """Whether the raw values of a partition pass. It fails where they can't be compared."""
+    """Whether the raw values of a partition pass; raises when they can't be compared."""
 
 
 def by_filter(
     text: str, keys: Sequence[PartitionKey], collation: Collation = BY_BYTES
 ) -> PartitionFilter:
-    """The partitions that a metastore finds by a filter whose database has this collation."""
+    """The filter that selects the partitions a metastore would, in a database with this
+    collation."""
     expression = parse_filter(text)
-    # First what has the limits.
+    # First the part that checks the limits.
     matches = predicate(expression, keys, collation)
     return PartitionFilter(bounds(expression, keys, collation), matches)

@@ -1,7 +1,7 @@
-"""A filter as a function of the values of a partition, built once for a table.
+"""A filter as a function of a partition's values, built once for a table.
 
-The tree has no NOT, so SQL's third truth value needs no place: what it says of a key without
-value is neither passed on by AND and OR nor turned round, and at the top it counts as false.
+The tree has no NOT, so SQL's third truth value isn't needed: AND and OR never turn the result for a
+key without a value into true, and at the top it counts as false.
 """
 
 import operator
@@ -23,7 +23,7 @@ from hive.filters.like import like
 from hive.filters.semantics import CASTS, KeyType, Meaning, PartitionKey, Predicate, Values, meaning
 
 MAX_TESTS: Final = 512
-"""Comparisons that each partition may have to go through; those with one text count together."""
+"""The most tests that a partition may have to pass; comparisons found by one text count once."""
 
 _ORDERS: dict[Operator, Callable[[Any, Any], bool]] = {
     Operator.LT: operator.lt,
@@ -36,7 +36,8 @@ _ORDERS: dict[Operator, Callable[[Any, Any], bool]] = {
 def predicate(
     expression: Expression, keys: Sequence[PartitionKey], collation: Collation = BY_BYTES
 ) -> Predicate:
-    """Takes the raw values of a partition, one for each key, and tells whether it passes."""
+    """A function that takes a partition's raw values, one for each key, and returns whether it
+    passes."""
     return _Builder(keys, collation).build(expression)
 
 
@@ -59,24 +60,25 @@ class _Builder:
         refused: dict[int, set[str]] = {}
         tests = []
         for term in terms:
-            one = self._meaning(term)
-            if one is not None and one.is_but_one_text:
-                refused.setdefault(one.position, set()).add(one.text)
+            compared = self._meaning(term)
+            if compared is not None and compared.is_but_one_text:
+                refused.setdefault(compared.position, set()).add(compared.text)
             else:
                 tests.append(self.build(term))
         return _every([_none_of(*item) for item in refused.items()] + tests)
 
     def _some(self, terms: Sequence[Expression], after: int = -1) -> Predicate:
-        """Those that want one text of a key after this one are found by it, however many."""
-        found: dict[int, dict[str, list[Expression]]] = {}
+        """Builds OR. Terms that want one text of a later key are found by that text, however many
+        they are."""
+        by_text: dict[int, dict[str, list[Expression]]] = {}
         tests = []
         for term in terms:
             at, rest = self._split(term, after)
             if at is None:
                 tests.append(self.build(term))
             else:
-                found.setdefault(at.position, {}).setdefault(at.text, []).append(rest)
-        return _some([self._by_text(*item) for item in found.items()] + tests)
+                by_text.setdefault(at.position, {}).setdefault(at.text, []).append(rest)
+        return _some([self._by_text(*item) for item in by_text.items()] + tests)
 
     def _by_text(self, position: int, rests: dict[str, list[Expression]]) -> Predicate:
         if all(EVERYTHING in rest for rest in rests.values()):
@@ -84,45 +86,46 @@ class _Builder:
         tests = {text: self._some(rest, position) for text, rest in rests.items()}
 
         def test(values: Values) -> bool:
-            found = tests.get(values[position])
-            return found is not None and found(values)
+            test_rest = tests.get(values[position])
+            return test_rest is not None and test_rest(values)
 
         return test
 
     def _split(self, term: Expression, after: int) -> tuple[Meaning | None, Expression]:
-        """The comparison with one text that the term wants of its first such key, and the rest."""
+        """The first comparison of a term that passes one text only, of a key after `after`, and the
+        rest of the term."""
         terms = term.terms if isinstance(term, And) else (term,)
         wanted = [
-            (one.position, number, one)
-            for number, one in enumerate(map(self._meaning, terms))
-            if one is not None and one.is_one_text and one.position > after
+            (compared.position, number, compared)
+            for number, compared in enumerate(map(self._meaning, terms))
+            if compared is not None and compared.is_one_text and compared.position > after
         ]
         if not wanted:
             return None, term
-        _, number, one = min(wanted)
-        return one, all_of([*terms[:number], *terms[number + 1 :]])
+        _, number, compared = min(wanted)
+        return compared, all_of([*terms[:number], *terms[number + 1 :]])
 
     def _meaning(self, term: Expression) -> Meaning | None:
         return meaning(term, self._keys) if isinstance(term, Comparison) else None
 
-    def _compare(self, one: Meaning) -> Predicate:
+    def _compare(self, compared: Meaning) -> Predicate:
         self._tests += 1
         if self._tests > MAX_TESTS:
             raise FilterNotSupportedError(
                 f"the filter makes more than {MAX_TESTS} comparisons that must be made one by one: "
                 "ask in several requests"
             )
-        return _comparison(one, self._collation)
+        return _comparison(compared, self._collation)
 
 
 def _every(tests: Sequence[Predicate]) -> Predicate:
     match tests:
         case []:
             return lambda _: True
-        case [one]:
-            return one
-        case [one, other]:
-            return lambda values: one(values) and other(values)
+        case [first]:
+            return first
+        case [first, second]:
+            return lambda values: first(values) and second(values)
 
     def every(values: Values) -> bool:
         for test in tests:  # noqa: SIM110 - all() of a generator takes three times as long
@@ -154,30 +157,35 @@ def _none_of(position: int, texts: set[str]) -> Predicate:
     return lambda values: values[position] not in texts
 
 
-def _comparison(one: Meaning, collation: Collation) -> Predicate:
-    if one.is_one_text:
-        position, text = one.position, one.text
+def _comparison(compared: Meaning, collation: Collation) -> Predicate:
+    if compared.is_one_text:
+        position, text = compared.position, compared.text
         return lambda values: values[position] == text
-    match one.operator:
+    match compared.operator:
         case Operator.EQ:
-            return _equal(one)
+            return _equal(compared)
         case Operator.NE:
-            return _unequal(one)
+            return _unequal(compared)
         case Operator.LIKE:
-            return _of_text(one.position, like(one.text))
-    return _ordered(one, collation)
+            return _of_text(compared.position, like(compared.text))
+    return _ordered(compared, collation)
 
 
 def _of_text(position: int, test: Callable[[str], bool]) -> Predicate:
     return lambda values: test(values[position])
 
 
-def _equal(one: Meaning) -> Predicate:
-    """By the meaning of the value, of which the test of the name leaves few spellings."""
-    position, text, constant, name_test = one.position, one.text, one.constant, one.name_test
-    cast = CASTS[one.kind]
+def _equal(compared: Meaning) -> Predicate:
+    """Tests equality by meaning; the test of the name leaves few spellings."""
+    position, text, constant, name_test = (
+        compared.position,
+        compared.text,
+        compared.constant,
+        compared.name_test,
+    )
+    cast = CASTS[compared.kind]
     if name_test is None:
-        assert one.kind is KeyType.DATE
+        assert compared.kind is KeyType.DATE
         return lambda values: (
             values[position].startswith(text) and cast(values[position]) == constant
         )
@@ -189,19 +197,19 @@ def _equal(one: Meaning) -> Predicate:
     return equal
 
 
-def _unequal(one: Meaning) -> Predicate:
-    test = _unequal_values(one)
-    name_test = one.name_test
+def _unequal(compared: Meaning) -> Predicate:
+    test = _unequal_values(compared)
+    name_test = compared.name_test
     if name_test is None:
         return test
     return lambda values: test(values) and not name_test(values)
 
 
-def _unequal_values(one: Meaning) -> Predicate:
-    position, constant = one.position, one.constant
-    if one.kind is KeyType.TEXT:
+def _unequal_values(compared: Meaning) -> Predicate:
+    position, constant = compared.position, compared.constant
+    if compared.kind is KeyType.TEXT:
         return lambda values: values[position] != constant
-    cast = CASTS[one.kind]
+    cast = CASTS[compared.kind]
 
     def unequal(values: Values) -> bool:
         value = cast(values[position])
@@ -210,13 +218,13 @@ def _unequal_values(one: Meaning) -> Predicate:
     return unequal
 
 
-def _ordered(one: Meaning, collation: Collation) -> Predicate:
-    position, constant, holds = one.position, one.constant, _ORDERS[one.operator]
-    if one.orders_texts and not collation.by_bytes:
-        return _ordered_where_sure(one, collation)
-    if one.kind is KeyType.TEXT:
+def _ordered(compared: Meaning, collation: Collation) -> Predicate:
+    position, constant, holds = compared.position, compared.constant, _ORDERS[compared.operator]
+    if compared.orders_texts and not collation.by_bytes:
+        return _ordered_where_sure(compared, collation)
+    if compared.kind is KeyType.TEXT:
         return lambda values: holds(values[position], constant)
-    cast = CASTS[one.kind]
+    cast = CASTS[compared.kind]
 
     def ordered(values: Values) -> bool:
         value = cast(values[position])
@@ -225,8 +233,8 @@ def _ordered(one: Meaning, collation: Collation) -> Predicate:
     return ordered
 
 
-def _ordered_where_sure(one: Meaning, collation: Collation) -> Predicate:
-    position, text, holds = one.position, one.text, _ORDERS[one.operator]
+def _ordered_where_sure(compared: Meaning, collation: Collation) -> Predicate:
+    position, text, holds = compared.position, compared.text, _ORDERS[compared.operator]
 
     def ordered(values: Values) -> bool:
         value = values[position]

@@ -23,14 +23,14 @@ Predicate = Callable[[Values], bool]
 
 
 class PartitionKey(NamedTuple):
-    """A key of a partitioned table."""
+    """The name and the type of a partition key."""
 
     name: str
     type: str
 
 
 class KeyType(Enum):
-    """How the values of a key compare."""
+    """How the values of a key are compared."""
 
     TEXT = "a string"
     INTEGER = "a whole number"
@@ -56,44 +56,44 @@ CASTS: dict[KeyType, Cast] = {
 
 
 class Meaning(NamedTuple):
-    """A comparison of one key of a table."""
+    """A comparison, resolved against the keys of a table."""
 
     position: int
     operator: Operator
     kind: KeyType
     """TEXT also for a key of another type against the name of the default partition."""
     text: str
-    """The constant as it is spelled."""
+    """The constant as it is spelled in the filter."""
     constant: str | int
-    """What the values of this kind are compared with."""
+    """The constant in the form in which values of this kind are compared."""
     name_test: Predicate | None
-    """The test of the name, where it says more than a test of this key's value can."""
+    """The test of the partition's name, if it can exclude more than a test of this key's value."""
 
     @property
     def is_one_text(self) -> bool:
-        """Whether it is true of one spelling of the value and of nothing else."""
+        """Whether exactly one spelling of the value passes."""
         if self.operator is not Operator.EQ or self.kind is KeyType.DATE:
             return False
         return self.kind is KeyType.TEXT or self.name_test is None
 
     @property
     def orders_texts(self) -> bool:
-        """Whether it asks which of two texts comes first."""
+        """Whether the result depends on the order of texts."""
         return self.kind is KeyType.TEXT and self.operator in ORDERS
 
     @property
     def is_but_one_text(self) -> bool:
-        """Whether it is true of all spellings of the value but one."""
+        """Whether every spelling of the value but one passes."""
         is_text = self.kind is KeyType.TEXT and self.name_test is None
         return is_text and self.operator is Operator.NE
 
 
 def meaning(comparison: Comparison, keys: Sequence[PartitionKey]) -> Meaning:
-    """Fails where the metastore could not evaluate the comparison in SQL."""
+    """Resolves a comparison; fails if the metastore couldn't evaluate it in SQL."""
     key, operator, constant = comparison.key, comparison.operator, comparison.constant
-    position = next((at for at, one in enumerate(keys) if one.name.lower() == key), None)
+    position = next((at for at, item in enumerate(keys) if item.name.lower() == key), None)
     if position is None:
-        names = ", ".join(one.name for one in keys) or "none"
+        names = ", ".join(item.name for item in keys) or "none"
         raise _refused(comparison, f"it is no key of the table, whose keys are: {names}")
     kind = of_key = _kind(comparison, keys[position].type)
     if constant == DEFAULT_PARTITION:
@@ -138,7 +138,7 @@ def _name_test(
     key = escape_path_part(keys[position].name.lower())
     value = escape_path_part(text)
     if len(keys) == 1 and not is_date:
-        # A value that is empty has the name of the default partition.
+        # An empty value stands as the default partition's name.
         empty_too = text == DEFAULT_PARTITION
         return (lambda values: (values[0] or DEFAULT_PARTITION) == text) if empty_too else None
     if not ("_" in value or "%" in value or _has_twin(names, position)):
@@ -147,13 +147,13 @@ def _name_test(
     before = "%/" if position else ""
     after = "/%" if position < len(keys) - 1 else ""
     matches = like(f"{before}{fragment}{after}")
-    # As `partition_name`, in a fifth of its time: this is done for each partition.
+    # As `partition_name`, in a fifth of its time: this runs for each partition.
     name = "/".join(f"{escape_path_part(name.lower()).replace('%', '%%')}=%s" for name in names)
     return lambda values: matches(name % tuple(map(_escaped, values)))
 
 
 def _has_twin(names: Sequence[str], position: int) -> bool:
-    """Whether `_` in a key's name, taken as any character, may stand for what another key has."""
+    """Whether `_` in a key's name, as SQL's wildcard, may match another key's name."""
     own = names[position].lower()
     if "_" not in own:
         return False

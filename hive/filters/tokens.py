@@ -1,4 +1,4 @@
-"""The words of a filter."""
+"""Splits a filter into tokens."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ class TokenKind(Enum):
     """The name of a key, in lower case."""
     QUOTED_NAME = auto()
     STRING = auto()
-    """With its quotes."""
+    """A string with its quotes."""
     INTEGER = auto()
     DATE = auto()
     TIMESTAMP = auto()
@@ -31,7 +31,7 @@ class Token(NamedTuple):
 
     @property
     def word(self) -> str:
-        """The keyword or sign; of names and constants nothing, whatever they spell."""
+        """The keyword or sign; empty for names and constants, whatever they spell."""
         return self.text if self.kind in (TokenKind.WORD, TokenKind.SIGN) else ""
 
     @property
@@ -60,7 +60,7 @@ _TOKEN = re.compile(
 
 
 def tokens(text: str) -> Iterator[Token]:
-    """The words in their order, then an END at the end."""
+    """The tokens in order, with an END at the end."""
     place = 0
     while place < len(text):
         match = _TOKEN.match(text, place)

@@ -1,7 +1,7 @@
-"""What constants and the raw values of partitions mean, in forms that compare like what they mean.
+"""Constants and raw values of partitions in forms that compare like their meanings.
 
-Dates and timestamps become texts of one width, so that the order of texts is theirs. A value that
-databases might read in more than one way is refused rather than guessed at.
+Dates and timestamps become texts of one width, which sort as they do. A value that databases might
+read in more than one way is refused rather than guessed at.
 """
 
 import re
@@ -14,7 +14,7 @@ from hive.errors import FilterNotSupportedError
 from hive.names import DEFAULT_PARTITION
 
 _CACHED: Final = 65_536
-"""Values to keep the meaning of: 100,000 partitions have few dates, but read each a lot."""
+"""The number of cached meanings: 100,000 partitions have few dates and read each often."""
 
 _NUMBER = re.compile(
     r"[ \t\n\r\v\f]*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)[ \t\n\r\v\f]*", re.ASCII
@@ -29,7 +29,7 @@ _MOMENT = re.compile(
 
 
 def day(text: str) -> str | None:
-    """A constant that is a date of the calendar, strictly `yyyy-mm-dd`."""
+    """A constant that is a calendar date, strictly `yyyy-mm-dd`."""
     return _canonical_day(text) if len(text) == len("yyyy-mm-dd") else None
 
 
@@ -41,7 +41,7 @@ def moment(text: str) -> str | None:
 
 @lru_cache(_CACHED)
 def integer_of(value: str) -> int | None:
-    """The number that a partition's value is, rounded; None where it has none."""
+    """The number in a partition's value, rounded; None if it has none."""
     match = _NUMBER.fullmatch(value)
     number = Decimal(match[1]) if match else None
     if number is not None and number.adjusted() < _DIGITS_MAX:
@@ -54,22 +54,22 @@ def integer_of(value: str) -> int | None:
 
 @lru_cache(_CACHED)
 def date_of(value: str) -> str | None:
-    """The date that a partition's value is or begins with; None where it has none."""
+    """The date that a partition's value is or begins with; None if it has none."""
     short = _SHORT_DAY.fullmatch(value)
-    found = _canonical_moment(value if short is None else "-".join(short.groups()))
-    if found is None:
+    moment_text = _canonical_moment(value if short is None else "-".join(short.groups()))
+    if moment_text is None:
         _check_no_value(value, "a date")
         return None
-    return found[:10]
+    return moment_text[:10]
 
 
 @lru_cache(_CACHED)
 def timestamp_of(value: str) -> str | None:
-    """The timestamp that a partition's value is; None where it has none."""
-    found = _canonical_moment(value)
-    if found is None:
+    """The timestamp in a partition's value; None if it has none."""
+    moment_text = _canonical_moment(value)
+    if moment_text is None:
         _check_no_value(value, "a timestamp")
-    return found
+    return moment_text
 
 
 def _check_no_value(value: str, what: str) -> None:

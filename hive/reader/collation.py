@@ -8,11 +8,11 @@ from sqlalchemy import Connection, text
 from hive.collation import ALPHANUMERIC, ASCII, DIGITS, LATIN, Collation
 
 _PLAIN_LANGUAGES: Final = frozenset(("", "root", "und", "en", "de", "fr", "it", "nl", "pt", "es"))
-"""In which no pair of the letters a to z sorts as one letter."""
+"""The languages in which no pair of the letters a to z sorts as one letter."""
 _BY_BYTES: Final = frozenset(("C", "POSIX", "C.UTF-8", "C.UTF8", "C.utf8"))
 _UNICODE: Final = frozenset(("UTF8", "SQL_ASCII", "LATIN1"))
-"""Encodings whose bytes sort as those of UTF-8."""
-# Whole rows, because what they hold of languages differs by the release.
+"""The encodings whose bytes sort as those of UTF-8."""
+# Whole rows, because their columns about languages differ by release.
 _POSTGRESQL: Final = text(
     "SELECT (SELECT to_jsonb(d) FROM pg_database d WHERE d.datname = current_database()),"
     " to_jsonb(c), pg_encoding_to_char(d.encoding)"
@@ -29,18 +29,18 @@ _MYSQL: Final = text(
 
 
 def read_collation(connection: Connection) -> Collation:
-    """What holds for the names of partitions and for their values."""
+    """The weakest guarantee among the columns of partitions' names and values."""
     if connection.dialect.name == "postgresql":
-        found = [of_postgresql(*row) for row in connection.execute(_POSTGRESQL).all()]
+        collations = [of_postgresql(*row) for row in connection.execute(_POSTGRESQL).all()]
     else:
-        found = [of_mysql(name) for name in connection.scalars(_MYSQL).all()]
-    return _weakest(found)
+        collations = [of_mysql(name) for name in connection.scalars(_MYSQL).all()]
+    return _weakest(collations)
 
 
 def of_postgresql(
     database: Mapping[str, Any], column: Mapping[str, Any], encoding: str
 ) -> Collation:
-    """From a row of pg_database, one of pg_collation and the database's encoding."""
+    """The collation by rows of pg_database and pg_collation, and the database's encoding."""
     provider, name = column["collprovider"], column["collcollate"]
     locale = column.get("colllocale") or column.get("colliculocale")
     rules = column.get("collicurules")
@@ -58,7 +58,7 @@ def of_postgresql(
 
 
 def of_mysql(name: str | None) -> Collation:
-    """From the name of a column's collation."""
+    """The collation of a column by its name."""
     if name is None or name == "binary":
         return Collation("binary", by_bytes=True)
     charset, _, _ = name.partition("_")
@@ -77,5 +77,8 @@ def _of_language(name: str, rules: str | None) -> Collation:
     return Collation(name, sure=ALPHANUMERIC if language in _PLAIN_LANGUAGES else DIGITS)
 
 
-def _weakest(found: Iterable[Collation]) -> Collation:
-    return min(found, key=lambda one: (one.is_exact, one.by_bytes, len(one.sure)))
+def _weakest(collations: Iterable[Collation]) -> Collation:
+    return min(
+        collations,
+        key=lambda collation: (collation.is_exact, collation.by_bytes, len(collation.sure)),
+    )

@@ -1,4 +1,4 @@
-"""Constraints of tables: all kinds in one statement."""
+"""Reads the constraints of tables: all kinds in one statement."""
 
 from collections.abc import Collection
 from functools import cache
@@ -16,7 +16,7 @@ _PRIMARY = 0
 
 
 def read_constraints(snapshot: DatabaseSnapshot, tables: Collection[int]) -> list[StoredConstraint]:
-    """The constraints of tables with these ids; foreign keys are their child's.
+    """The constraints of tables with these ids; a foreign key belongs to its child.
 
     A foreign key whose parent has lost its primary key has no columns: the metastore shows none
     until the parent has one again.
@@ -75,7 +75,8 @@ def _statement(version: Version) -> CompoundSelect[Any]:
 
 
 class _Column:
-    """The name of a column that is known by its place: in a descriptor, or else among the keys."""
+    """The name of a column given by its position, in a descriptor or else among the partition
+    keys."""
 
     def __init__(self, version: Version, descriptor: Any, place: Any, table: Any) -> None:
         tables = metadata(version).tables

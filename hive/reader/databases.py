@@ -1,4 +1,4 @@
-"""Catalogs, databases and functions."""
+"""Reads catalogs, databases and functions."""
 
 from functools import cache
 from typing import Any

@@ -1,4 +1,5 @@
-"""What hangs on objects in tables of its own: one statement brings all kinds for many owners."""
+"""Reads the details of objects from tables of their own: one statement for all kinds and many
+owners."""
 
 from collections.abc import Callable, Collection
 from enum import Enum
@@ -32,7 +33,7 @@ from hive.schema import Version, metadata
 
 
 class Owner(Enum):
-    """What has details."""
+    """The kinds of objects that have details."""
 
     DATABASE = "databases"
     FUNCTION = "functions"
@@ -44,7 +45,7 @@ class Owner(Enum):
 
 
 class Source(NamedTuple):
-    """Where the details of one kind are: columns of the owner, of the place, of the texts."""
+    """Where the details of one kind are: the columns of the owner, the place and the texts."""
 
     owner: Owner
     kind: DetailKind
@@ -126,7 +127,7 @@ Ids = dict[Owner, Collection[int]]
 
 
 def read_details(snapshot: DatabaseSnapshot, ids: Ids) -> Details:
-    """All details of these owners; a second statement follows only where there is skew."""
+    """All details of these owners; a second statement follows only if there is skew."""
     wanted = tuple(owner for owner in Owner if ids.get(owner))
     if not wanted:
         return Details()
@@ -140,7 +141,7 @@ def read_details(snapshot: DatabaseSnapshot, ids: Ids) -> Details:
 
 @cache
 def _statement(version: Version, owners: tuple[Owner, ...]) -> CompoundSelect[Any]:
-    return union_all(*(_select(version, one) for one in _SOURCES if one.owner in owners))
+    return union_all(*(_select(version, source) for source in _SOURCES if source.owner in owners))
 
 
 def _select(version: Version, source: Source) -> Select[Any]:
@@ -159,7 +160,7 @@ def _text(column: Column[Any]) -> Any:
 
 @cache
 def _skew_statement(version: Version) -> CompoundSelect[Any]:
-    """Lists of values, each value a row; a list without values is a row of its own."""
+    """Lists of values with a row for each value; an empty list has a row of its own."""
     tables = metadata(version).tables
     of = Owner.STORAGE.value
     lists, places = tables["SKEWED_VALUES"].c, tables["SKEWED_COL_VALUE_LOC_MAP"].c
@@ -211,7 +212,7 @@ def _joined(ids: Collection[int]) -> str:
 
 
 class _HasId(FunctionElement[bool]):
-    """A column, and a parameter for what it may be."""
+    """A column, and a parameter for the ids that it may have."""
 
     type = Boolean()
     inherit_cache = True
@@ -219,8 +220,8 @@ class _HasId(FunctionElement[bool]):
 
 @compiles(_HasId)
 def _write_list(element: _HasId, compiler: SQLCompiler, **options: Any) -> str:
-    """The ids become a part of the text at once: drivers limit how many parameters a statement
-    has, and to render thousands one by one takes longer than to find them."""
+    """Renders the ids into the text: drivers limit the number of parameters, and rendering
+    thousands one by one takes longer than finding them."""
     column, ids = element.clauses
     texts = compiler.process(column, **options), compiler.process(ids, literal_execute=True)
     return " IN ".join(texts)
@@ -228,9 +229,10 @@ def _write_list(element: _HasId, compiler: SQLCompiler, **options: Any) -> str:
 
 @compiles(_HasId, "postgresql")
 def _write_array(element: _HasId, compiler: SQLCompiler, **options: Any) -> str:
-    """One parameter: a list in the text takes longer to parse and to plan than to find.
+    """Renders one array parameter: a list in the text takes longer to parse and plan than to
+    execute.
 
-    The planner doesn't see how many ids there are: knowing nothing of a column, it would take each
+    The planner mustn't see the number of ids: without statistics of a column it would take each id
     for a two-hundredth of the table, and read all of it for the sake of a page.
     """
     column, ids = element.clauses
@@ -239,5 +241,5 @@ def _write_array(element: _HasId, compiler: SQLCompiler, **options: Any) -> str:
 
 
 def has_id(column: Column[int], name: str) -> ColumnElement[bool]:
-    """A condition with a parameter for thousands of ids, one at least."""
+    """A condition with a parameter for one to thousands of ids."""
     return _HasId(column, bindparam(name, type_=_Ids()))

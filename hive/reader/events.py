@@ -1,4 +1,4 @@
-"""The end of the notification log, without what events say."""
+"""Reads the end of the notification log, without messages."""
 
 from sqlalchemy import select
 
@@ -7,7 +7,7 @@ from hive.reader.snapshot import DatabaseSnapshot
 
 
 def read_recent_events(snapshot: DatabaseSnapshot, count: int) -> list[NotificationRow]:
-    """So many rows at most, the newest first; their messages are empty."""
+    """The newest rows, newest first; their messages are empty."""
     c = snapshot.tables["NOTIFICATION_LOG"].c
     columns = c.EVENT_ID, c.EVENT_TIME, c.EVENT_TYPE, c.CAT_NAME, c.DB_NAME, c.TBL_NAME
     newest = select(*columns).order_by(c.EVENT_ID.desc()).limit(count)

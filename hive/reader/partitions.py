@@ -1,4 +1,4 @@
-"""Partitions: some of a table in its order, or all of many tables page by page."""
+"""Reads partitions: some of a table in order, or all of many tables page by page."""
 
 from array import array
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from hive.reader.tables import Condition, storage_columns
 from hive.schema import Version, metadata
 
 PAGE = 2_000
-"""How many partitions, with everything that hangs on them, are in memory at a time."""
+"""How many partitions, with all their details, are in memory at a time."""
 
 _IDS = itemgetter(0, 1)
 
@@ -40,12 +40,12 @@ def read_partitions(
         .limit(limit)
     )
     rows, storages = snapshot.rows(statement), Storages()
-    found: list[StoredPartition] = []
+    stored: list[StoredPartition] = []
     for start in range(0, len(rows), PAGE):
         page = rows[start : start + PAGE]
         details = _details(snapshot, page, storages)
-        found += [stored_partition(table, row, details, storages) for row in page]
-    return found
+        stored += [stored_partition(table, row, details, storages) for row in page]
+    return stored
 
 
 def partition_names(
@@ -70,7 +70,7 @@ def count_partitions(snapshot: DatabaseSnapshot, table_id: int, *where: Conditio
 
 
 def partition_values(snapshot: DatabaseSnapshot, *values: str | None) -> tuple[Condition, ...]:
-    """The conditions for partitions whose first values have these names; None stands for any."""
+    """The conditions for partitions whose first values are these; None stands for any."""
     own, kept = snapshot.tables["PARTITIONS"].c, snapshot.tables["PARTITION_KEY_VALS"].c
     return tuple(
         # Not EXISTS: that may become a join with all values of all tables.
@@ -86,8 +86,8 @@ def partition_values(snapshot: DatabaseSnapshot, *values: str | None) -> tuple[C
 def stream_partitions(
     snapshot: DatabaseSnapshot, tables: Mapping[int, TableName], *where: Condition
 ) -> Iterator[dict[int, list[StoredPartition]]]:
-    """All partitions of these tables (names by ids) that fulfil conditions on PARTITIONS, in
-    pages: by table, in the order of the ids."""
+    """All partitions of these tables (names by ids) that fulfil conditions on PARTITIONS, in pages
+    ordered by table id."""
     storages = Storages()
     ids = partition_ids(snapshot, tables, *where)
     statement = _page_statement(snapshot.version)
@@ -120,7 +120,7 @@ def partition_ids(
 
 
 def _details(snapshot: DatabaseSnapshot, rows: Sequence[Row], storages: Storages) -> Details:
-    """All details of a page of rows; lists of columns that came before aren't read again."""
+    """All details of a page of rows; lists of columns that were read before aren't read again."""
     storage_ids, columns_ids, serde_ids = (
         {row[OWN_COLUMNS + place] for row in rows} - {None} for place in range(3)
     )

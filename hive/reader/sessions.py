@@ -1,4 +1,4 @@
-"""What each session of ours needs of the database that it reads."""
+"""The session settings that our reads of the database need."""
 
 from typing import Any, Final
 
@@ -10,9 +10,9 @@ _GROWN_EVENTS: Final = 1_000
 
 
 def prepare_sessions(engine: Engine) -> None:
-    """Settings that every connection of the engine gets as it is made.
+    """Applies settings to every new connection of the engine.
 
-    They are no options of the connection, which poolers such as PgBouncer refuse.
+    They aren't connection options, because poolers such as PgBouncer refuse those.
     """
     if engine.dialect.name == "postgresql":
         event.listen(engine, "connect", _prepare)
@@ -21,16 +21,16 @@ def prepare_sessions(engine: Engine) -> None:
 def _prepare(connection: Any, _: object) -> None:
     if connection.info.server_version < _JIT_SINCE:
         return
-    # To compile a statement takes a hundred times as long as the longest of ours runs.
+    # Compiling a statement takes a hundred times as long as running our longest one.
     connection.execute("SET jit = off")
     connection.commit()
 
 
 class KeptPlans:
-    """The plans that a session's server keeps, forgotten when the log is another one by far.
+    """The cached plans of a session, dropped when the log has grown or shrunk a lot.
 
-    A short log is best read whole, and where nobody gathers statistics the server would go on so
-    when it is a long one.
+    A short log is best read whole, and if nobody gathers statistics the server would keep doing so
+    when the log is long.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -38,7 +38,7 @@ class KeptPlans:
         self._made_at: int | None = None
 
     def use(self, event: int) -> None:
-        """Called with the last event that was seen, before statements about the next ones."""
+        """Takes the last event seen, before statements about the next ones."""
         if self._made_at is None:
             self._made_at = event
         elif event >= self._made_at + _GROWN_EVENTS:

@@ -28,10 +28,10 @@ class DatabaseSnapshot:
         self.version = version
         self.metadata: MetaData = metadata(version)
         sequence = self.tables["NOTIFICATION_SEQUENCE"].c.NEXT_EVENT_ID
-        # The first statement is what fixes the moment.
-        found = self.rows(select(sequence))
-        self.position = int(found[0][0]) - 1 if found else 0
-        """The last event whose effects are seen."""
+        # The first statement fixes the moment.
+        rows = self.rows(select(sequence))
+        self.position = int(rows[0][0]) - 1 if rows else 0
+        """The last event whose effects the snapshot sees."""
 
     @property
     def tables(self) -> Mapping[str, Table]:
@@ -39,14 +39,14 @@ class DatabaseSnapshot:
         return self.metadata.tables
 
     def export(self) -> str | None:
-        """A name by which other transactions join this moment for as long as this one is open;
-        None where the database knows no such thing."""
+        """A name by which other transactions join this moment while this one is open; None if the
+        database can't export snapshots."""
         if self._connection.dialect.name != "postgresql":
             return None
         return str(self.rows(select(func.pg_export_snapshot()))[0][0])
 
     def rows(self, statement: Executable, parameters: Parameters | None = None) -> Sequence[Row]:
-        """The whole answer, as plain tuples with values as the driver gives them."""
+        """All rows of an answer, as plain tuples with the driver's values."""
         result = self._connection.execute(statement, parameters)
         try:
             assert result.cursor is not None
@@ -68,9 +68,9 @@ class DatabaseSnapshot:
 def open_snapshot(
     engine: Engine, version: Version, exported: str | None = None
 ) -> Iterator[DatabaseSnapshot]:
-    """A snapshot in a transaction of its own, which nothing is written in.
+    """A snapshot in a read-only transaction of its own.
 
-    With the name of an exported one, of the same moment as that.
+    With the name of an exported snapshot, it sees that one's moment.
     """
     with engine.connect().execution_options(isolation_level="REPEATABLE READ") as connection:
         if exported is not None:

@@ -1,4 +1,4 @@
-"""Column statistics of tables and of partitions."""
+"""Reads column statistics of tables and of partitions."""
 
 from collections.abc import Collection, Iterator
 from functools import cache

@@ -1,4 +1,4 @@
-"""Tables, one or many, and lists of their names."""
+"""Reads tables, and lists of their names."""
 
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -40,10 +40,10 @@ def read_tables(snapshot: DatabaseSnapshot, *where: Condition) -> list[StoredTab
 
 
 def named(snapshot: DatabaseSnapshot, catalog: str, db: str, *tables: str) -> tuple[Condition, ...]:
-    """The conditions for tables of one database; without names for all of them."""
+    """The conditions for tables of one database; without names, for all of them."""
     dbs, tbls = snapshot.tables["DBS"].c, snapshot.tables["TBLS"].c
-    found: tuple[Condition, ...] = (dbs.CTLG_NAME == catalog, dbs.NAME == db)
-    return (*found, tbls.TBL_NAME.in_(tables)) if tables else found
+    conditions: tuple[Condition, ...] = (dbs.CTLG_NAME == catalog, dbs.NAME == db)
+    return (*conditions, tbls.TBL_NAME.in_(tables)) if tables else conditions
 
 
 def stream_names(snapshot: DatabaseSnapshot, *where: Condition) -> Iterator[list[StoredName]]:
@@ -56,7 +56,7 @@ def stream_names(snapshot: DatabaseSnapshot, *where: Condition) -> Iterator[list
 def stream_names_of(
     snapshot: DatabaseSnapshot, catalog: str, databases: Sequence[str]
 ) -> Iterator[list[tuple[str, StoredName]]]:
-    """The lines of several databases, each with the name of its database, in one statement."""
+    """The lines of several databases, each with its database's name, in one statement."""
     dbs = snapshot.tables["DBS"].c
     statement = _names_statement(snapshot.version).add_columns(dbs.NAME)
     chosen = statement.where(dbs.CTLG_NAME == catalog, dbs.NAME.in_(databases))
@@ -67,14 +67,14 @@ def stream_names_of(
 def storage_columns(described: MetaData) -> list[Any]:
     """The columns of `StorageRow`."""
     sds, serdes = described.tables["SDS"].c, described.tables["SERDES"].c
-    found = [
+    columns = [
         *(sds.SD_ID, sds.CD_ID, sds.SERDE_ID, sds.LOCATION, sds.INPUT_FORMAT, sds.OUTPUT_FORMAT),
         *(sds.IS_COMPRESSED, sds.IS_STOREDASSUBDIRECTORIES, sds.NUM_BUCKETS),
         *(serdes.NAME, serdes.SLIB, serdes.DESCRIPTION),
         *(serdes.SERIALIZER_CLASS, serdes.DESERIALIZER_CLASS, serdes.SERDE_TYPE),
     ]
-    assert len(found) == len(StorageRow._fields)
-    return found
+    assert len(columns) == len(StorageRow._fields)
+    return columns
 
 
 @cache

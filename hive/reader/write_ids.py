@@ -1,4 +1,4 @@
-"""What the transaction tables hold of tables' write ids."""
+"""Reads the transaction tables."""
 
 from collections.abc import Collection
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from hive.write_ids.snapshot import (
 )
 
 _OLD_MS = 1 << 62
-"""An age at which a hole among transactions is no sign of one that isn't visible yet."""
+"""An age at which a hole among transactions no longer hides one that isn't visible yet."""
 
 
 class WriteIdRows(NamedTuple):
@@ -26,34 +26,38 @@ class WriteIdRows(NamedTuple):
 
     given: list[WriteIdRow]
     next: int | None
-    """NWI_NEXT; none where the table never had a write id."""
+    """NWI_NEXT; None if the table never had a write id."""
     txns: list[TxnRow]
-    """The transactions that have an id; those that are gone count as committed."""
+    """The transactions with an id; those whose rows are gone count as committed."""
 
 
 def read_write_ids(
     snapshot: DatabaseSnapshot, tables: Collection[TableName]
 ) -> dict[TableName, WriteIdRows]:
-    """The rows of tables, which the transaction tables know without a catalog."""
-    given, txns = snapshot.tables["TXN_TO_WRITE_ID"].c, snapshot.tables["TXNS"].c
+    """The rows of tables; the transaction tables don't know catalogs."""
+    allocated, txns = snapshot.tables["TXN_TO_WRITE_ID"].c, snapshot.tables["TXNS"].c
     following = snapshot.tables["NEXT_WRITE_ID"].c
     names = {(name.db, name.table) for name in tables}
-    found = {name: WriteIdRows([], None, []) for name in names}
+    rows_of = {name: WriteIdRows([], None, []) for name in names}
     if not names:
         return {}
     statement = (
         select(
-            given.T2W_DATABASE, given.T2W_TABLE, given.T2W_TXNID, given.T2W_WRITEID, txns.TXN_STATE
+            allocated.T2W_DATABASE,
+            allocated.T2W_TABLE,
+            allocated.T2W_TXNID,
+            allocated.T2W_WRITEID,
+            txns.TXN_STATE,
         )
         .outerjoin_from(
             snapshot.tables["TXN_TO_WRITE_ID"],
             snapshot.tables["TXNS"],
-            given.T2W_TXNID == txns.TXN_ID,
+            allocated.T2W_TXNID == txns.TXN_ID,
         )
-        .where(tuple_(given.T2W_DATABASE, given.T2W_TABLE).in_(names))
+        .where(tuple_(allocated.T2W_DATABASE, allocated.T2W_TABLE).in_(names))
     )
     for db, table, txn, write_id, state in snapshot.rows(statement):
-        rows = found[db, table]
+        rows = rows_of[db, table]
         rows.given.append(WriteIdRow(txn, write_id))
         state = TxnState.COMMITTED if state is None else TxnState(state.strip())
         rows.txns.append(TxnRow(txn, state, _OLD_MS))
@@ -61,12 +65,12 @@ def read_write_ids(
         tuple_(following.NWI_DATABASE, following.NWI_TABLE).in_(names)
     )
     for db, table, next_ in snapshot.rows(statement):
-        found[db, table] = found[db, table]._replace(next=next_)
-    return {name: found[name.db, name.table] for name in tables}
+        rows_of[db, table] = rows_of[db, table]._replace(next=next_)
+    return {name: rows_of[name.db, name.table] for name in tables}
 
 
 def loaded(rows: WriteIdRows, position: int) -> Loaded:
-    """All ids that a table gave out, as of a snapshot's position."""
+    """All ids that a table has allocated, as of a snapshot's position."""
     return loaded_write_ids(position, position, open_txns(rows.txns), rows.given, rows.next)
 
 

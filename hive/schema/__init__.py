@@ -1,4 +1,4 @@
-"""The tables of the metastore's database, in one place, for every release that we read."""
+"""The tables of the metastore's database, in one place, for every release that is supported."""
 
 from hive.schema.creation import create, detect, detect_followed
 from hive.schema.description import metadata

@@ -1,4 +1,4 @@
-"""What the metastore notes about itself: version, id sequences, properties, security keys."""
+"""The metastore's own records: version, id sequences, properties, security keys."""
 
 from sqlalchemy import BigInteger, Column, Integer, LargeBinary, MetaData, String, Table
 

@@ -1,4 +1,4 @@
-"""Catalogs, databases, and the connectors of databases that live elsewhere."""
+"""Catalogs, databases, and the connectors of remote databases."""
 
 from sqlalchemy import (
     Column,
@@ -53,7 +53,7 @@ def describe(metadata: MetaData, version: Version) -> None:
             databases.append_column(column)
         _describe_connectors(metadata)
     if version >= Version.V4_1:
-        # 4.2 needs it and 4.1 does not have it yet: made here, never read.
+        # 4.2 requires it and 4.1 doesn't have it: it is created here, but never read.
         parameters(metadata, "CATALOG_PARAMS", "CTLGS.CTLG_ID", key_length=180, value=exact(4000))
 
 

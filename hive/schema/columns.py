@@ -1,4 +1,4 @@
-"""Column types and small table parts that the metastore's tables share, for each dialect."""
+"""Column types and small parts of tables that the schema shares, for each dialect."""
 
 from typing import Any
 
@@ -51,25 +51,25 @@ EXACT_TEXT = Text().with_variant(mysql.MEDIUMTEXT(charset="latin1", collation="l
 
 
 def exact(length: int) -> String:
-    """A string in which case counts; MySQL has to be told, and ignores trailing spaces even so."""
+    """A case-sensitive string; MySQL must be told, and ignores trailing spaces even then."""
     binary = mysql.VARCHAR(length, charset="latin1", collation="latin1_bin")
     return String(length).with_variant(binary, *MYSQL)
 
 
 def key(name: str, type_: TypeEngine[Any] | None = None, **options: Any) -> Column[Any]:
-    """A column of the primary key; the metastore counts ids itself."""
+    """A column of the primary key; the metastore assigns ids itself."""
     return Column(name, type_ or BigInteger(), primary_key=True, autoincrement=False, **options)
 
 
 def member(name: str, reference: str, **options: Any) -> Column[Any]:
-    """A column of the primary key that names a row of another table."""
+    """A column of the primary key that refers to another table."""
     return Column(
         name, BigInteger, ForeignKey(reference), primary_key=True, autoincrement=False, **options
     )
 
 
 def table(metadata: MetaData, name: str, *items: SchemaItem, **options: Any) -> Table:
-    """A table with the storage options that MySQL's scripts give each."""
+    """A table with the storage options of MySQL's scripts."""
     return Table(name, metadata, *items, mysql_engine="InnoDB", mysql_charset="latin1", **options)
 
 

@@ -1,4 +1,4 @@
-"""The compactions that wait and run, those that are over, and figures about them."""
+"""Compactions that wait or run, finished ones, and their metrics."""
 
 from typing import Any
 

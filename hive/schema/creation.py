@@ -1,4 +1,4 @@
-"""Makes the metastore's tables in an empty database, and says what a database holds."""
+"""Creates the metastore's tables in an empty database, and detects the schema of a database."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from hive.schema.version import Version, parse_release
 
 
 def create(engine: Engine, version: Version) -> None:
-    """Makes all tables, with the rows that a metastore expects to find in a new schema."""
+    """Creates all tables, with the rows that a metastore expects in a new schema."""
     with engine.begin() as connection:
         if inspect(connection).get_table_names():
             raise InputError(
@@ -27,7 +27,7 @@ def create(engine: Engine, version: Version) -> None:
 
 
 def detect(connection: Connection) -> Version | None:
-    """The shape of the metastore in this database; None where there is none."""
+    """The version of the schema in this database; None if there is none."""
     if not inspect(connection).has_table("VERSION"):
         return None
     release = connection.scalar(select(describe_version(MetaData()).c.SCHEMA_VERSION))
@@ -40,7 +40,7 @@ def detect(connection: Connection) -> Version | None:
 
 
 def detect_followed(connection: Connection) -> Version | None:
-    """The same, where the log tells of all that changes; InputError where it doesn't."""
+    """The same, but InputError if its log doesn't tell of all changes."""
     version = detect(connection)
     if version is not None and version < Version.V4_0:
         raise InputError(
@@ -85,7 +85,7 @@ def _first_rows(version: Version) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _insert_first_transaction(connection: Connection, version: Version) -> None:
-    """Transaction 0, committed: the metastore reads the highest id from this table."""
+    """Inserts transaction 0, committed: the metastore reads the highest id from this table."""
     row = {
         "TXN_ID": 0,
         "TXN_STATE": "c",
@@ -100,7 +100,7 @@ def _insert_first_transaction(connection: Connection, version: Version) -> None:
         return
     mode = connection.scalar(text("SELECT @@SESSION.sql_mode"))
     set_mode = text("SET SESSION sql_mode = :mode")
-    # Else MySQL takes 0 for "the next id".
+    # Otherwise MySQL takes 0 for "the next id".
     connection.execute(set_mode, {"mode": f"{mode},NO_AUTO_VALUE_ON_ZERO"})
     connection.execute(first)
     connection.execute(set_mode, {"mode": mode})

@@ -1,4 +1,4 @@
-"""All tables of one shape, as SQLAlchemy metadata."""
+"""All tables of one version as SQLAlchemy metadata."""
 
 from functools import cache
 
@@ -27,7 +27,7 @@ from hive.schema.version import Version
 
 @cache
 def metadata(version: Version) -> MetaData:
-    """The tables of one shape, as `metadata(version).tables["DBS"].c.NAME`; shared by all."""
+    """The tables of one version, as `metadata(version).tables["DBS"].c.NAME`; cached."""
     described = MetaData()
     _describe_transactional(described, version)
     if version < Version.V4_0:
@@ -57,7 +57,8 @@ def _describe_transactional(described: MetaData, version: Version) -> None:
 
 
 def _leave_unquoted(described: MetaData) -> None:
-    """Up to 3.1 these tables are made without quotes, so that PostgreSQL folds their names."""
+    """Unquotes the names of tables that are created without quotes up to 3.1, so that PostgreSQL
+    folds them."""
     for table in described.tables.values():
         table.name = quoted_name(table.name, quote=False)
         for column in table.columns:

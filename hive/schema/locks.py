@@ -1,4 +1,5 @@
-"""Locks of tables and partitions, of the metastore's chores, and of materialized views."""
+"""Locks of tables and partitions, of the metastore's background tasks, and of materialized
+views."""
 
 from sqlalchemy import CHAR, BigInteger, Column, Index, Integer, MetaData, String
 

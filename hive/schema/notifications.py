@@ -1,4 +1,4 @@
-"""The notification log, the sequence that numbers it, and the log of writes of transactions."""
+"""The notification log, its sequence, and the log of transactions' writes."""
 
 from sqlalchemy import BigInteger, CheckConstraint, Column, Index, Integer, MetaData, String
 

@@ -1,4 +1,4 @@
-"""Roles, and who was granted what on which kind of object."""
+"""Roles, and the grants on each kind of object."""
 
 from typing import Any
 

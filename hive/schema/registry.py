@@ -1,4 +1,4 @@
-"""Named types and the schema registry, which the metastore needs and we don't read."""
+"""Named types and the schema registry, which the metastore needs but Metatide doesn't read."""
 
 from sqlalchemy import (
     BigInteger,

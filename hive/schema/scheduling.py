@@ -1,4 +1,4 @@
-"""Scheduled queries, replication metrics and run-time figures of queries."""
+"""Scheduled queries, replication metrics and runtime statistics of queries."""
 
 from sqlalchemy import (
     BigInteger,

@@ -1,6 +1,6 @@
 """Column statistics of tables and of partitions.
 
-Up to 4.0 a row repeats the names of what it describes, and is found by them; from 4.1 on only ids.
+Up to 4.0 a row repeats the names of its object and is found by them; from 4.1 on it has only ids.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Tables, their partition keys, and what a materialized view was made from."""
+"""Tables, their partition keys, and the sources of materialized views."""
 
 from sqlalchemy import (
     BigInteger,

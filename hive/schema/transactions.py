@@ -1,6 +1,6 @@
-"""Transactions, what they touched, and the write ids that tables gave them.
+"""Transactions, what they wrote, and the write ids of tables.
 
-None of these tables knows of catalogs, and all names in them are lower case.
+These tables don't know catalogs, and all names in them are lower case.
 """
 
 from sqlalchemy import (

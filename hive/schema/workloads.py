@@ -1,4 +1,4 @@
-"""Resource plans of workload management, which the metastore needs and we don't read."""
+"""Resource plans of workload management, which the metastore needs but Metatide doesn't read."""
 
 from sqlalchemy import (
     BigInteger,

@@ -19,7 +19,7 @@ __all__ = ["Unknown", "decode", "encode", "extended", "replaced"]
 
 
 def encode(struct: Struct, mapping: Mapping[str, Any]) -> bytes:
-    """The canonical bytes of a mapping; None means that a field is not set."""
+    """The canonical bytes of a mapping; a field that is None is not set."""
     parts: list[bytes] = []
     try:
         writer(struct)(mapping, parts.append)
@@ -29,7 +29,7 @@ def encode(struct: Struct, mapping: Mapping[str, Any]) -> bytes:
 
 
 def decode(struct: Struct, data: bytes, read: Read | None = None) -> dict[str, Any]:
-    """The mapping that these bytes hold: fields that are not set are left out.
+    """The mapping in these bytes, without fields that are not set.
 
     `read` is a `struct_reader` of the struct with other functions for some fields.
     """

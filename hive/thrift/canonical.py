@@ -84,19 +84,19 @@ _NATIVE = 1
 
 
 class Rule(NamedTuple):
-    """What the canonical form does to one field."""
+    """What the canonical form does with one field."""
 
     default: Any = None
-    """Stands in where the object has none."""
+    """Supplies a value if the object has none."""
     fold: Callable[[Any], Any] | None = None
-    """Changes a scalar that is there."""
+    """Changes a scalar that is set."""
     dropped: bool = False
     fixed: bool = False
-    """The default stands in even where the object has a value."""
+    """The default replaces even a value that is set."""
 
 
 class CanonicalField(NamedTuple):
-    """A field as the canonical form has it."""
+    """A field in the canonical form."""
 
     id: int
     name: str
@@ -273,7 +273,7 @@ def _canonical_field(field: Field, rule: Rule) -> CanonicalField:
 
 
 class TableForm(NamedTuple):
-    """What of a table depends on its type and parameters."""
+    """The parts of a table that depend on its type and parameters."""
 
     struct: Struct
     table_type: str | None
@@ -283,7 +283,7 @@ class TableForm(NamedTuple):
 def table_form(
     table_type: str | None, parameters: Mapping[str, str], *, has_view_text: bool
 ) -> TableForm:
-    """The form that reads give to a table of this type with these parameters."""
+    """The form in which reads return a table of this type with these parameters."""
     external = parameters.get("EXTERNAL", "").lower() == "true"
     if table_type is None and has_view_text:
         table_type = "VIRTUAL_VIEW"
@@ -294,13 +294,13 @@ def table_form(
 
 
 def is_transactional(parameters: Mapping[str, str]) -> bool:
-    """Whether these are the parameters of a table with write ids."""
+    """Whether a table with these parameters has write ids."""
     return parameters.get("transactional", "").lower() == "true"
 
 
 def is_full_acid(parameters: Mapping[str, str]) -> bool:
-    """Whether these are the parameters of a table that takes updates and deletes, as the metastore
-    tells. One that says nothing of its kind isn't taken for one; such are made in other catalogs
-    than `hive`, where no listener adds what is missing."""
+    """Whether a table with these parameters takes updates and deletes, as the metastore reports it.
+    A table that doesn't give its kind counts as not: such are created in catalogs other than
+    `hive`, where no listener adds what is missing."""
     kind = parameters.get("transactional_properties", "")
     return is_transactional(parameters) and kind.lower() == "default"

@@ -1,4 +1,4 @@
-"""Constraints of tables as Hive's IDL numbers them: one struct a column."""
+"""Constraints of tables, with the field ids of Hive's IDL: one struct for each column."""
 
 from hive.thrift.types import ListOf, Struct, boolean, i32, string
 

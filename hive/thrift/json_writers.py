@@ -1,4 +1,4 @@
-"""Functions that append the canonical bytes of TJSON values, one a type."""
+"""Functions that append the canonical bytes of TJSON values, one for each type."""
 
 from base64 import b64decode
 from collections.abc import Sized
@@ -42,7 +42,7 @@ def json_writer(type_: Type) -> Write:
     if isinstance(type_, Struct):
         if type_ is TABLE:
             return _table_writer()
-        # By its name: that of a full ACID table is a variant.
+        # Compared by name: the struct of a full ACID table is a variant.
         if type_.name == STORAGE_DESCRIPTOR.name:
             return _descriptor_writer(type_)
         return _struct_writer(type_)
@@ -80,12 +80,12 @@ def _list_writer(type_: ListOf) -> Write:
     is_set, empty = type_.code == SET, PACK_ITEMS.pack(type_.item.code, 0)
 
     def write_list(value: list[Any], append: Append) -> None:
-        found, count, *items = value
+        item_kind, count, *items = value
         if count == 0 and not items:
             append(empty)
             return
-        if count != len(items) or found != kind:
-            raise ThriftError(f"{len(items)} of {found} where {count} of {kind} should be")
+        if count != len(items) or item_kind != kind:
+            raise ThriftError(f"{len(items)} of {item_kind} where {count} of {kind} should be")
         append(PACK_ITEMS.pack(code, count))
         for item in sorted(items) if is_set else items:
             write(item, append)
@@ -113,7 +113,7 @@ def _map_writer(type_: MapOf) -> Write:
 
 
 def _write_texts(value: list[Any], append: Append) -> None:
-    """A map of texts to texts: properties, of which there are so many that calls count."""
+    """Writes a map of texts, such as properties: these are so many that calls count."""
     items = _pairs(value, ("str", "str"))
     append(PACK_PAIRS.pack(STRING, STRING, len(items)))
     if not items:
@@ -126,7 +126,7 @@ def _write_texts(value: list[Any], append: Append) -> None:
 
 
 def _pairs(value: list[Any], kinds: tuple[str, str]) -> Any:
-    """The items of a map that is what it says it is; an empty one may be of any types."""
+    """The items of a map of the expected types; an empty one may declare any types."""
     key_kind, value_kind, count, items = value
     if count != len(items) or (items and (key_kind, value_kind) != kinds):
         raise ThriftError(f"{len(items)} of {key_kind}, {value_kind} where {count} of {kinds}")
@@ -134,22 +134,22 @@ def _pairs(value: list[Any], kinds: tuple[str, str]) -> Any:
 
 
 def _elements(key: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What a key that is a list in TJSON is sorted by: neither its type nor its length."""
+    """The sort key of a list that is a map's key in TJSON: without its type and length."""
     return key[2:]
 
 
 def _struct_writer(struct: Struct) -> Write:
     # Filled at the first use, since structs may hold each other.
     fields: list[tuple[str, str, bytes, Write, bytes]] = []
-    known = {str(field.id) for field in struct.fields}
+    described_ids = {str(field.id) for field in struct.fields}
 
     def write_struct(value: dict[str, Any], append: Append) -> None:
         if not fields:
             for f in plan(struct, json_writer, writer):
                 key = "" if f.fixed else str(f.id)
                 fields.append((key, f.kind, f.header, f.write, f.absent))
-        if not value.keys() <= known:
-            append(_with_unknown(struct, known, value))
+        if not value.keys() <= described_ids:
+            append(_with_unknown(struct, described_ids, value))
             return
         for key, kind, header, write, absent in fields:
             typed = value.get(key)
@@ -163,9 +163,9 @@ def _struct_writer(struct: Struct) -> Write:
     return write_struct
 
 
-def _with_unknown(struct: Struct, known: set[str], value: dict[str, Any]) -> bytes:
-    """The encoding of a struct that holds fields which our description lacks, in order of ids."""
-    fields = {int(key): _field(int(key), value[key]) for key in value.keys() - known}
+def _with_unknown(struct: Struct, described_ids: set[str], value: dict[str, Any]) -> bytes:
+    """The encoding of a struct with fields that our description lacks, in order of ids."""
+    fields = {int(key): _field(int(key), value[key]) for key in value.keys() - described_ids}
     for field in plan(struct, json_writer, writer):
         fields[field.id] = _planned(field, value)
     return b"".join(fields[id_] for id_ in sorted(fields)) + STOP_BYTE
@@ -198,9 +198,9 @@ def _table_writer() -> Write:
 
 
 def _descriptor_writer(struct: Struct) -> Write:
-    """Partitions of one table, and its images in time, share everything in their descriptors but
-    the location. So what goes before and after the location is remembered by its JSON, which is
-    made and compared in a tenth of the time that writing takes."""
+    """Writes descriptors, and remembers by their JSON what goes before and after the location: the
+    partitions of one table share everything else, and comparing JSON takes a tenth of the time of
+    writing."""
     write_all = _struct_writer(struct)
     remembered: dict[bytes, tuple[bytes, bytes]] = {}
 
@@ -230,7 +230,7 @@ def _descriptor_writer(struct: Struct) -> Write:
 
 
 def _around_location(write: Write, rest: dict[str, Any]) -> tuple[bytes, bytes]:
-    """A descriptor's bytes up to the text of its location, and after it."""
+    """The bytes of a descriptor before and after the text of its location."""
     parts: list[bytes] = []
     write({**rest, _LOCATION: {"str": ""}}, parts.append)
     data, at = b"".join(parts), 0
@@ -243,7 +243,7 @@ def _around_location(write: Write, rest: dict[str, Any]) -> tuple[bytes, bytes]:
 
 
 def write_undescribed(value: dict[str, Any], append: Append, depth: int = 0) -> None:
-    """Append a struct by what the TJSON says of its fields alone; binary comes out as base64."""
+    """Appends a struct using only the types in its TJSON; binary comes out as base64."""
     for id_ in sorted(map(int, value)):
         append(_field(id_, value[str(id_)], depth + 1))
     append(STOP_BYTE)

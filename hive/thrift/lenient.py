@@ -16,7 +16,7 @@ _DEPTH_MAX = 128
 
 
 def loads(text: str) -> Any:
-    """The value of a text; a list that is a key comes out as a tuple."""
+    """The value of a text; a list used as a key becomes a tuple."""
     try:
         value, at = _value(text, _skip(text, 0), 0)
     except (IndexError, ValueError) as error:

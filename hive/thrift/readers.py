@@ -1,4 +1,4 @@
-"""Functions that read a value from TBinaryProtocol bytes, one a type."""
+"""Functions that read a value from TBinaryProtocol bytes, one for each type."""
 
 from collections.abc import Callable
 from functools import cache
@@ -33,21 +33,21 @@ def reader(type_: Type) -> Read:
 
 
 def read_binary(data: bytes, at: int) -> tuple[bytes, int]:
-    """Bytes with their length before them."""
+    """Reads bytes and the length before them."""
     start = at + 4
     end = start + _count(PACK_I32.unpack_from(data, at)[0], data, start)
     return data[start:end], end
 
 
 def read_string(data: bytes, at: int) -> tuple[str, int]:
-    """A text with the length of its bytes before them."""
+    """Reads a text and the length before it."""
     start = at + 4
     end = start + _count(PACK_I32.unpack_from(data, at)[0], data, start)
     return data[start:end].decode(), end
 
 
 def _count(count: int, data: bytes, at: int) -> int:
-    """A length that the rest of the bytes can hold, since every value takes one at least."""
+    """Checks that the rest of the bytes can hold so many values of at least one byte."""
     if not 0 <= count <= len(data) - at:
         raise ThriftError(f"a length of {count} at byte {at} of {len(data)}")
     return count
@@ -57,11 +57,11 @@ def _list_reader(type_: ListOf) -> Read:
     read, code = reader(type_.item), type_.item.code
 
     def read_list(data: bytes, at: int) -> tuple[list[Any], int]:
-        found, count = PACK_ITEMS.unpack_from(data, at)
+        item_code, count = PACK_ITEMS.unpack_from(data, at)
         at += 5
         values = []
         if _count(count, data, at):
-            _same(code, found, at)
+            _same(code, item_code, at)
         for _ in range(count):
             value, at = read(data, at)
             values.append(value)
@@ -91,13 +91,14 @@ def _map_reader(type_: MapOf) -> Read:
     return read_map
 
 
-def _same(expected: int, found: int, at: int) -> None:
-    if expected != found:
-        raise ThriftError(f"type {found} at byte {at} where {expected} is described")
+def _same(expected: int, actual: int, at: int) -> None:
+    if expected != actual:
+        raise ThriftError(f"type {actual} at byte {at} where {expected} is described")
 
 
 def struct_reader(struct: Struct, **instead: Read) -> Read:
-    """Reads a struct as a mapping; the fields that are named by these functions."""
+    """A reader of a struct as a mapping; the functions replace the readers of the fields that they
+    are named for."""
     # Filled at the first use, since structs may hold each other.
     plan: dict[tuple[int, int], tuple[str, Read]] = {}
 
@@ -110,9 +111,9 @@ def struct_reader(struct: Struct, **instead: Read) -> Read:
         while data[at] != STOP:
             key = FIELD.unpack_from(data, at)
             at += 3
-            known = plan.get(key)
-            if known:
-                value[known[0]], at = known[1](data, at)
+            planned = plan.get(key)
+            if planned:
+                value[planned[0]], at = planned[1](data, at)
             else:
                 end = skip(data, at, key[0])
                 value[f"{UNKNOWN_PREFIX}{key[1]}"] = Unknown(key[0], data[at:end])

@@ -1,6 +1,6 @@
-"""What clients ask a metastore for, as Hive's IDL numbers it.
+"""The requests of a metastore's clients, with the field ids of Hive's IDL.
 
-In the newer calls all is in one struct; the older ones give their arguments one by one.
+The newer calls take one struct; the older ones take their arguments one by one.
 """
 
 from hive.thrift.types import (
@@ -29,7 +29,7 @@ ENVIRONMENT = Struct("EnvironmentContext", (1, "properties", properties))
 
 
 def _trimming(first: int) -> tuple[tuple[int, str, Type], ...]:
-    """How partitions shall be trimmed, from a field id on."""
+    """The fields, from an id on, that say how partitions are trimmed."""
     return (
         (first, "skipColumnSchemaForPartition", boolean),
         (first + 1, "includeParamKeyPattern", string),

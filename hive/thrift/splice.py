@@ -1,4 +1,4 @@
-"""Changes to an object's canonical bytes that leave the rest of them as they are."""
+"""Changes an object's canonical bytes in places, leaving the rest as it is."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -12,7 +12,7 @@ from hive.thrift.types import BOOL, I32, LIST, MAP, STOP, STRING, STRUCT, Struct
 from hive.thrift.wire import FIELD, PACK_I32, PACK_PAIRS, packing_error, skip
 
 _MARK: Final = FIELD.pack(BOOL, 100) + b"\1\0"
-"""A field beyond all of Hive's, which its clients pass over."""
+"""A field id beyond all of Hive's, which its clients skip."""
 _NO_BUCKETS: Final = PACK_I32.pack(-1)
 _NO_MAP: Final = PACK_PAIRS.pack(STRING, STRING, 0)
 _NO_STRUCTS: Final = bytes((STRUCT, 0, 0, 0, 0))
@@ -30,7 +30,7 @@ _NO_SKEW: Final = (
 
 
 class _Span(NamedTuple):
-    """A field: where its header, its value and what comes after it begin."""
+    """A field: the positions of its header, of its value and of what follows."""
 
     id: int
     code: int
@@ -58,7 +58,7 @@ def _field(data: bytes, at: int, id_: int, code: int) -> _Span | None:
 
 
 def without_buckets(struct: Struct, data: bytes) -> bytes:
-    """A table or a partition whose buckets, if it has some, aren't shown."""
+    """A table or a partition without its buckets, if it has any."""
     descriptor = _field(data, 0, _DESCRIPTOR_OF[struct], STRUCT)
     buckets = descriptor and _field(data, descriptor.value, _BUCKETS, I32)
     if not buckets or PACK_I32.unpack_from(data, buckets.value)[0] <= 0:
@@ -76,7 +76,7 @@ def without_columns(partition: bytes) -> bytes:
 
 
 def lacking_serde_details(partition: bytes) -> bytes:
-    """A partition marked as one whose serde has more than reads of several partitions tell."""
+    """A partition marked as having a serde with more than reads of several partitions return."""
     return partition if lacks_serde_details(partition) else partition[:-1] + _MARK
 
 
@@ -88,13 +88,13 @@ def without_mark(partition: bytes) -> bytes:
 
 
 def lacks_serde_details(partition: bytes) -> bool:
-    """Whether a read of this partition alone would tell more of its serde."""
+    """Whether a read of this partition alone would return more of its serde."""
     return partition.endswith(_MARK)
 
 
 @lru_cache(maxsize=4096)
 def acid_partition(data: bytes) -> bytes:
-    """A partition of a full ACID table as reads other than those by names give it."""
+    """A partition of a full ACID table as all reads but those by names return it."""
     descriptor = _field(data, 0, _DESCRIPTOR_OF[PARTITION], STRUCT)
     if descriptor is None:
         return encode(ACID_PARTITION, decode(PARTITION, data))
@@ -117,6 +117,6 @@ def acid_partition(data: bytes) -> bytes:
 
 
 def _plain_serde(data: bytes, at: int) -> bytes:
-    """A serde's name and library, and no parameters."""
+    """The name and the library of a serde, without parameters."""
     kept = [data[field.start : field.end] for field in _fields(data, at) if field.id < 3]
     return b"".join([*kept, FIELD.pack(MAP, 3), _NO_MAP, b"\0"])

@@ -1,4 +1,4 @@
-"""Column statistics as Hive's IDL numbers them."""
+"""Column statistics, with the field ids of Hive's IDL."""
 
 from hive.thrift.types import (
     ListOf,
@@ -19,7 +19,7 @@ TIMESTAMP = Struct("Timestamp", (1, "secondsSinceEpoch", i64))
 
 
 def _ranged(name: str, value: Type) -> Struct:
-    """The statistics of a type that has an order."""
+    """The statistics struct of a type whose values have an order."""
     return Struct(
         name,
         (1, "lowValue", value),

@@ -1,4 +1,4 @@
-"""The objects of the metastore as Hive's IDL numbers them."""
+"""The objects of the metastore, with the field ids of Hive's IDL."""
 
 from hive.thrift.constraints import (
     ALL_TABLE_CONSTRAINTS,

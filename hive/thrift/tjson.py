@@ -33,7 +33,7 @@ _FAILURES = (
 
 
 def loads(text: str | bytes) -> Any:
-    """The value of a JSON text, also of one that only Hive's own mapper reads."""
+    """The value of a JSON text, including texts that only Hive's own mapper reads."""
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -48,12 +48,12 @@ def _decoded(text: bytes) -> str:
 
 
 def transcode(struct: Struct | None, text: str) -> bytes:
-    """The canonical bytes of an object that a TJSON text holds."""
+    """The canonical bytes of the object in a TJSON text."""
     return transcode_value(struct, loads(text))
 
 
 def transcode_value(struct: Struct | None, value: dict[str, Any]) -> bytes:
-    """The canonical bytes of an object given as the parsed TJSON."""
+    """The canonical bytes of the object in parsed TJSON."""
     parts: list[bytes] = []
     try:
         if struct is None:
@@ -68,7 +68,8 @@ def transcode_value(struct: Struct | None, value: dict[str, Any]) -> bytes:
 
 
 def dumps(struct: Struct, mapping: Mapping[str, Any]) -> str:
-    """The TJSON text of a mapping with the IDL's names, as Hive writes it, rules unapplied."""
+    """The TJSON text of a mapping with the IDL's names, as Hive writes it, without the canonical
+    rules."""
     try:
         return _dump(struct, mapping)
     except (*_FAILURES, orjson.JSONEncodeError) as error:

@@ -1,4 +1,4 @@
-"""The words in which Thrift structs are described: scalars, containers, structs."""
+"""The types that describe Thrift structs: scalars, containers, structs."""
 
 from collections.abc import Iterable
 
@@ -23,7 +23,7 @@ CODES = {name: code for code, name in JSON_NAMES.items()}
 
 
 class Type:
-    """What a value is: its code in TBinaryProtocol and its name in TJSONProtocol."""
+    """A type: its code in TBinaryProtocol and its name in TJSONProtocol."""
 
     def __init__(self, code: int) -> None:
         self.code = code
@@ -31,7 +31,7 @@ class Type:
 
 
 class Scalar(Type):
-    """A value without parts."""
+    """A type without parts."""
 
 
 class ListOf(Type):
@@ -43,7 +43,7 @@ class ListOf(Type):
 
 
 class SetOf(ListOf):
-    """A set of one type; a Python list or set stands for it."""
+    """A set of one type, held in a Python list or set."""
 
     def __init__(self, item: Type) -> None:
         super().__init__(item, SET)
@@ -70,7 +70,8 @@ class Field:
 
 
 class Struct(Type):
-    """A struct or union: fields by ascending id. `define` serves structs that hold each other."""
+    """A struct or union: fields by ascending id. `define` serves structs that contain each
+    other."""
 
     def __init__(self, name: str, *fields: tuple[int, str, Type]) -> None:
         super().__init__(STRUCT)
@@ -79,7 +80,7 @@ class Struct(Type):
         self.define(fields)
 
     def define(self, fields: Iterable[tuple[int, str, Type]]) -> None:
-        """Give the struct its fields, before its first use."""
+        """Gives the struct its fields, before its first use."""
         self.fields = tuple(Field(*field) for field in sorted(fields, key=lambda f: f[0]))
 
     def __repr__(self) -> str:

@@ -12,7 +12,7 @@ from hive.thrift.wire import FIELD, PACK_I32, PACK_I64, PACK_ITEMS, PACK_PAIRS, 
 
 
 class View:
-    """A struct that begins at `at` in some bytes. None means that a field is not set."""
+    """A struct that begins at `at` in some bytes. A field that isn't set is None."""
 
     __slots__ = ("_at", "_data")
 
@@ -22,34 +22,34 @@ class View:
 
     def raw(self, id_: int) -> bytes | None:
         """The bytes of a field, to compare it with another."""
-        found = self._find(id_)
-        if found is None:
+        field = self._find(id_)
+        if field is None:
             return None
-        code, at = found
+        code, at = field
         return self._data[at : skip(self._data, at, code)]
 
     def text(self, id_: int) -> str | None:
-        """A text."""
+        """The text in a field."""
         at = self._typed(id_, STRING)
         return None if at is None else self._text_at(at)[0]
 
     def i32(self, id_: int) -> int | None:
-        """A number of 32 bits."""
+        """The 32-bit number in a field."""
         at = self._typed(id_, I32)
         return None if at is None else self._number(PACK_I32, at)
 
     def i64(self, id_: int) -> int | None:
-        """A number of 64 bits."""
+        """The 64-bit number in a field."""
         at = self._typed(id_, I64)
         return None if at is None else self._number(PACK_I64, at)
 
     def struct(self, id_: int) -> "View | None":
-        """A struct within."""
+        """The struct in a field."""
         at = self._typed(id_, STRUCT)
         return None if at is None else View(self._data, at)
 
     def texts(self, id_: int) -> tuple[str, ...]:
-        """A list of texts; empty if it is not set."""
+        """The list of texts in a field; empty if it is not set."""
         at = self._typed(id_, LIST)
         if at is None:
             return ()
@@ -64,7 +64,7 @@ class View:
         return tuple(values)
 
     def structs(self, id_: int) -> tuple["View", ...]:
-        """A list of structs; empty if it is not set."""
+        """The list of structs in a field; empty if it is not set."""
         at = self._typed(id_, LIST)
         if at is None:
             return ()
@@ -88,33 +88,33 @@ class View:
             raise ThriftError(f"no map of texts in field {id_}")
         at += PACK_PAIRS.size
         for _ in range(count):
-            found, at = self._text_at(at)
-            if found == key:
+            entry_key, at = self._text_at(at)
+            if entry_key == key:
                 return self._text_at(at)[0]
             at = skip(self._data, at, STRING)
         return None
 
     def _find(self, id_: int) -> tuple[int, int] | None:
-        """Type and position of a field's value."""
+        """The type and position of a field's value."""
         data, at = self._data, self._at
         try:
             while data[at] != STOP:
-                code, found = FIELD.unpack_from(data, at)
+                code, field_id = FIELD.unpack_from(data, at)
                 at += FIELD.size
-                if found >= id_:
-                    return (code, at) if found == id_ else None
+                if field_id >= id_:
+                    return (code, at) if field_id == id_ else None
                 at = skip(data, at, code)
         except (IndexError, packing_error):
             raise ThriftError(f"a struct ends beyond all {len(data)} bytes") from None
         return None
 
     def _typed(self, id_: int, code: int) -> int | None:
-        found = self._find(id_)
-        if found is None:
+        field = self._find(id_)
+        if field is None:
             return None
-        if found[0] != code:
-            raise ThriftError(f"field {id_} is of type {found[0]}, not {code}")
-        return found[1]
+        if field[0] != code:
+            raise ThriftError(f"field {id_} is of type {field[0]}, not {code}")
+        return field[1]
 
     def _number(self, packing: Packing, at: int) -> int:
         try:
@@ -138,13 +138,13 @@ class View:
 
 
 class TableView(View):
-    """A Table."""
+    """A view of a Table."""
 
     __slots__ = ()
 
     @property
     def id(self) -> int:
-        """The table's id; 0 where none is known."""
+        """The id of the table; 0 when unknown."""
         return self.i64(25) or 0
 
     @property
@@ -155,7 +155,7 @@ class TableView(View):
 
     @property
     def table_type(self) -> str:
-        """MANAGED_TABLE, EXTERNAL_TABLE, VIRTUAL_VIEW and so on."""
+        """The type: MANAGED_TABLE, EXTERNAL_TABLE, VIRTUAL_VIEW and so on."""
         return self.text(12) or ""
 
     @property
@@ -165,7 +165,7 @@ class TableView(View):
 
     @property
     def location(self) -> str | None:
-        """Where the data are."""
+        """The location of the data."""
         descriptor = self.struct(7)
         return None if descriptor is None else descriptor.text(2)
 
@@ -191,7 +191,7 @@ class TableView(View):
 
 
 class PartitionView(View):
-    """A Partition."""
+    """A view of a Partition."""
 
     __slots__ = ()
 
@@ -208,7 +208,7 @@ class PartitionView(View):
 
     @property
     def location(self) -> str | None:
-        """Where the data are."""
+        """The location of the data."""
         descriptor = self.struct(6)
         return None if descriptor is None else descriptor.text(2)
 

@@ -1,4 +1,4 @@
-"""TBinaryProtocol's bytes: packing of scalars, and skipping over a value without building it."""
+"""The bytes of TBinaryProtocol: packs scalars, and skips over a value without building it."""
 
 from struct import Struct as Packing
 from struct import error as packing_error

@@ -1,4 +1,4 @@
-"""What both writers, from mappings and from TJSON, need of a struct, worked out once."""
+"""The preparation of a struct that both writers need, from mappings and from TJSON."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ Write = Callable[[Any, Append], None]
 
 
 class PlannedField(NamedTuple):
-    """One field to write: `absent` stands in, with its header, where the object has no value."""
+    """A field to write: `absent`, with its header, is written if the object has no value."""
 
     id: int
     name: str

@@ -1,4 +1,4 @@
-"""Functions that append the canonical bytes of Python values, one a type."""
+"""Functions that append the canonical bytes of Python values, one for each type."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -42,7 +42,7 @@ VIEW_TEXTS = ("viewOriginalText", "viewExpandedText")
 
 
 class Unknown(NamedTuple):
-    """The value of a field that our description lacks: its type's code and its bytes."""
+    """The value of a field that our description lacks: the code of its type and its bytes."""
 
     code: int
     data: bytes
@@ -68,18 +68,18 @@ def writer(type_: Type) -> Write:
 
 
 def write_string(value: str, append: Append) -> None:
-    """Append a text."""
+    """Appends a text."""
     data = value.encode()
     append(PACK_I32.pack(len(data)) + data)
 
 
 def write_binary(value: bytes, append: Append) -> None:
-    """Append bytes."""
+    """Appends bytes."""
     append(PACK_I32.pack(len(value)) + value)
 
 
 def write_boolean(value: bool, append: Append) -> None:
-    """Append a truth value."""
+    """Appends a boolean."""
     append(b"\x01" if value else b"\x00")
 
 
@@ -135,7 +135,7 @@ def _struct_writer(struct: Struct) -> Write:
 
 
 def _with_unknown(struct: Struct, names: set[str], value: Mapping[str, Any]) -> bytes:
-    """The encoding of a struct that holds fields which our description lacks, in order of ids."""
+    """The encoding of a struct with fields that our description lacks, in order of ids."""
     fields: dict[int, bytes] = {}
     for name in value.keys() - names:
         item = value[name]

@@ -1,4 +1,4 @@
-"""Ascending write ids, compact, and quick to compare by the hundred thousand."""
+"""Ascending write ids: compact, and fast to compare by the hundred thousand."""
 
 from array import array
 from bisect import bisect_left, bisect_right
@@ -8,7 +8,7 @@ from typing import final, overload
 BITS_PER_ID_MAX = 128
 """Ids that lie further apart get no bitmap: it would take too much memory."""
 DIFFERENCES_MAX = 64
-"""After so many differences between ids without a bitmap, hashing is quicker than searching."""
+"""After this many differences between ids without a bitmap, hashing is faster than searching."""
 
 
 @final
@@ -72,17 +72,17 @@ class Ids(Sequence[int]):
         return f"Ids({self.values.tolist()})"
 
     def between(self, first: int, last: int) -> Sequence[int]:
-        """Those from `first` to `last`, both included."""
+        """The ids from `first` to `last`, inclusive."""
         start = bisect_left(self.values, first)
         return self.values[start : bisect_right(self.values, last)]
 
     def count(self, first: int, last: int | None = None) -> int:
-        """How many lie from `first` to `last`, both included; or how often `first` occurs."""
+        """How many ids lie from `first` to `last`, inclusive; or how often `first` occurs."""
         last = first if last is None else last
         return bisect_right(self.values, last) - bisect_left(self.values, first)
 
     def within(self, other: "Ids", last: int) -> bool:
-        """Whether each of ours up to `last` is one of the other's."""
+        """Whether the other sequence contains each of these ids up to `last`."""
         if not self.values or self.base > last or self.values == other.values:
             return True
         end = bisect_right(self.values, last)
@@ -100,7 +100,8 @@ class Ids(Sequence[int]):
         return ours & theirs == ours
 
     def _found_in(self, other: "Ids", end: int) -> bool:
-        """Whether the first ones of ours are all among the other's: equal stretches go at once."""
+        """Whether the other sequence contains all of the first ids; equal stretches are compared at
+        once."""
         place = there = 0
         for _ in range(DIFFERENCES_MAX):
             count = _equal_length(self.values[place:end], other.values[there:])
@@ -117,7 +118,7 @@ class Ids(Sequence[int]):
 
 
 def _equal_length(ours: "array[int]", theirs: "array[int]") -> int:
-    """How many items are equal before the first that differ."""
+    """The length of the common prefix."""
     most = min(len(ours), len(theirs))
     if ours[:most] == theirs[:most]:
         return most

@@ -1,4 +1,4 @@
-"""A reader's write-id list: which write ids of one table its snapshot contains."""
+"""A reader's write-id list: the write ids of one table that its snapshot contains."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ NO_IDS = Ids()
 
 
 class Range(Enum):
-    """Hive's answer about a range of write ids."""
+    """Hive's answers about a range of write ids."""
 
     NONE = "none"
     SOME = "some"
@@ -22,10 +22,10 @@ class Range(Enum):
 @final
 @dataclass(frozen=True, slots=True)
 class WriteIdList:
-    """Write ids 1 to `hwm` are committed, but for those that are open or aborted.
+    """A list in which write ids 1 to `hwm` are committed unless they are open or aborted.
 
-    It keeps what Hive keeps of odd input: a `min_open` that isn't the least open id, ids above
-    `hwm`, an id that is open and aborted at once.
+    It keeps odd input as Hive does: a `min_open` that isn't the least open id, ids above `hwm`, an
+    id that is open and aborted at once.
     """
 
     hwm: int
@@ -48,14 +48,15 @@ class WriteIdList:
 
     @property
     def is_snapshot(self) -> bool:
-        """Whether it says anything: Hive writes the greatest long outside of transactions."""
+        """Whether the list restricts anything: Hive writes the greatest long outside of
+        transactions."""
         return self.hwm != LONG_MAX
 
     def is_valid(self, write_id: int) -> bool:
         return write_id <= self.hwm and write_id not in self.exceptions
 
     def is_valid_base(self, write_id: int) -> bool:
-        """Whether a base file up to this id holds nothing that the reader may not see."""
+        """Whether a base file up to this id holds only what the reader may see."""
         return write_id < self.min_open and write_id <= self.hwm
 
     def valid_in(self, first: int, last: int) -> Range:
@@ -83,6 +84,6 @@ def write_id_list(
     aborted_ids: Iterable[int] = (),
     table: str | None = None,
 ) -> WriteIdList:
-    """The list as Hive would make it: the least open id is told beside."""
+    """The list as Hive would make it, which stores the least open id separately."""
     ids = Ids(open_ids)
     return WriteIdList(hwm, ids, Ids(aborted_ids), ids[0] if ids else LONG_MAX, table)

@@ -28,7 +28,7 @@ TxnEntry = tuple[int, int]
 
 
 class Cold(StrEnum):
-    """Why the write ids of a table can't be told."""
+    """Why the write ids of a table are unknown."""
 
     UNKNOWN = "no load and no first write id yet"
     ALLOC_GAP = "allocated ids don't follow the last ones"
@@ -44,21 +44,21 @@ class Cold(StrEnum):
 
 
 class ListHeader(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
-    """What every fold of a fact needs at hand."""
+    """The part of a list that every fold of a fact needs."""
 
     format: int = FORMAT
     position: int = -1
-    """The last event that this list reflects; it ignores all up to there."""
+    """The last event that this list reflects; facts up to it are ignored."""
     cold: str = Cold.UNKNOWN.value
-    """Empty, or why the list isn't known."""
+    """Why the list is unknown; empty if it is known."""
     cold_since: int = -1
     hwm: int = 0
     hi: int = -1
-    """The load that the list grew from may reflect events up to this one."""
+    """The load that the list began with may reflect events up to this one."""
     open_count: int = 0
     aborted_count: int = 0
     journal_from: int = -1
-    """What had been folded when the load under way began, or -1 when there is none."""
+    """The event folded last when the open load began; -1 when no load is open."""
     journal_count: int = 0
 
 
@@ -78,12 +78,12 @@ class Forgotten(msgspec.Struct, array_like=True, tag="f", frozen=True):
 
 
 class Ended(msgspec.Struct, frozen=True):
-    """How a transaction ended."""
+    """The outcome of a transaction."""
 
     event: int
     committed: bool
     write_ids: frozenset[int] | None = None
-    """What the event names in the list's database, or None where it names nothing."""
+    """The ids that the event names in the list's database; None if it names nothing."""
 
 
 class Loaded(msgspec.Struct, frozen=True):
@@ -93,22 +93,23 @@ class Loaded(msgspec.Struct, frozen=True):
     hi: int
     hwm: int
     open: tuple[tuple[int, int], ...] = ()
-    """Transaction and write id."""
+    """The pairs of transaction and write id."""
     aborted: tuple[int, ...] = ()
 
 
 class PageReader(Protocol):
-    """The pages of one list, all from one moment."""
+    """Reads the pages of one list, all from one moment."""
 
     def get(self, key: bytes) -> bytes | None: ...
 
     def scan(self, prefix: bytes) -> Iterator[tuple[bytes, bytes]]:
-        """Pages whose key begins with `prefix`, in order, as they are when this is called."""
+        """The pages whose keys begin with `prefix`, in order, as they are at the time of the
+        call."""
         ...
 
 
 class Pages(PageReader, Protocol):
-    """Pages that can be written; what is written is read at once."""
+    """Reads and writes pages; reads see earlier writes at once."""
 
     def put(self, key: bytes, value: bytes) -> None: ...
 
@@ -118,7 +119,7 @@ class Pages(PageReader, Protocol):
 
 
 def page_key(kind: bytes, number: int) -> bytes:
-    """Also of a number that no metastore gives, as an event may name it."""
+    """The key of a page, also for numbers that no metastore assigns but an event may name."""
     return kind + number.to_bytes(8, "big", signed=True)
 
 

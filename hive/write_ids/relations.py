@@ -11,7 +11,7 @@ from hive.write_ids.lists import WriteIdList
 
 
 class Relation(Enum):
-    """What the cached list is to the requested one."""
+    """The relation of the cached list to the requested one."""
 
     EQUAL = "equal"
     NEWER = "newer"
@@ -31,12 +31,12 @@ def equal(requested: WriteIdList, cached: WriteIdList) -> bool:
     more, fewer = requested, cached
     if len(more.unfinished) < len(fewer.unfinished):
         more, fewer = fewer, more
-    # If one is missing, this is told by counting.
+    # Counting shows whether one is missing.
     return contains(more, fewer) and contains(fewer, more)
 
 
 def contains(whole: WriteIdList, part: WriteIdList) -> bool:
-    """Whether every id that is committed in `part` is so in `whole`."""
+    """Whether every id that is committed in `part` is committed in `whole`."""
     if not (whole.is_snapshot and part.is_snapshot):
         return False
     if not whole.unfinished.within(part.exceptions, min(whole.hwm, part.hwm)):
@@ -45,10 +45,10 @@ def contains(whole: WriteIdList, part: WriteIdList) -> bool:
     if first > last:
         return True
     gap = last - first + 1
-    known = part.exceptions.count(first, last)
-    if known == gap and part.exceptions.distinct:
+    unfinished = part.exceptions.count(first, last)
+    if unfinished == gap and part.exceptions.distinct:
         return True
-    if known + whole.aborted.count(first, last) < gap:
+    if unfinished + whole.aborted.count(first, last) < gap:
         return False
     invalid = {*part.exceptions.between(first, last), *whole.aborted.between(first, last)}
     return len(invalid) == gap
@@ -85,7 +85,7 @@ def hive_compare(a: WriteIdList, b: WriteIdList) -> int:
 
 
 def _compare_shorter(a: WriteIdList, b: WriteIdList) -> int:
-    """`a`'s exceptions are the first ones of `b`'s."""
+    """Compares lists when the exceptions of `a` are the first ones of `b`."""
     rest = b.exceptions[len(a.exceptions) :]
     if a.hwm != rest[0] - 1:
         return _sign(a.hwm - (rest[0] - 1))
@@ -93,7 +93,7 @@ def _compare_shorter(a: WriteIdList, b: WriteIdList) -> int:
 
 
 def _java_compare(a: str, b: str) -> int:
-    """Java's `String.compareTo`."""
+    """Compares texts as Java's `String.compareTo` does."""
     for ours, theirs in zip(a, b, strict=False):
         if ours != theirs:
             return ord(ours) - ord(theirs)

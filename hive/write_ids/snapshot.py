@@ -1,4 +1,4 @@
-"""How a metastore computes snapshots from the rows of its transaction tables.
+"""Computes snapshots as a metastore does, from the rows of its transaction tables.
 
 Rows come from one moment of the database, in any order; those of TXN_TO_WRITE_ID and NEXT_WRITE_ID
 are the rows of one table.
@@ -17,7 +17,7 @@ OPEN_TXN_TIMEOUT_MS = 1000
 
 
 class TxnState(Enum):
-    """TXN_STATE as the database spells it."""
+    """The values of TXN_STATE."""
 
     OPEN = "o"
     ABORTED = "a"
@@ -25,7 +25,7 @@ class TxnState(Enum):
 
 
 class TxnRow(NamedTuple):
-    """A row of TXNS; its age is the database's time less TXN_STARTED."""
+    """A row of TXNS; its age is the database's time minus TXN_STARTED."""
 
     txn: int
     state: TxnState
@@ -48,7 +48,7 @@ def open_txns(
 ) -> WriteIdList:
     """The transactions that aren't committed.
 
-    Ids are given out before their rows become visible, so a hole below a young row counts as open.
+    Ids are assigned before their rows become visible, so a hole below a young row counts as open.
     """
     hwm = 0
     open_ids: list[int] = []
@@ -64,7 +64,7 @@ def open_txns(
 
 
 def valid_txns(txns: WriteIdList, reader: int) -> WriteIdList:
-    """What the transaction `reader` sees: only what began before it, and its own writes."""
+    """The transactions that `reader` sees: those committed before it began, and itself."""
     return write_id_list(
         min(reader, txns.hwm),
         txns.open.between(1, reader - 1),
@@ -77,15 +77,15 @@ def valid_write_ids(
 ) -> WriteIdList:
     """The write ids of a table that a reader with this list of transactions sees.
 
-    When no committed id is left among the rows, the list ends at the first invalid one, so a later
-    list may have a lower high-water mark: it is no version.
+    If no committed id is left among the rows, the list ends at the first invalid one, so a later
+    list may have a lower high-water mark: lists can't be ordered by it.
     """
-    known = sorted(rows, key=lambda row: row.write_id)
-    in_reach = [row.write_id for row in known if row.txn <= txns.hwm]
+    ordered = sorted(rows, key=lambda row: row.write_id)
+    in_reach = [row.write_id for row in ordered if row.txn <= txns.hwm]
     hwm = max(in_reach, default=(next_write_id or 1) - 1)
     seen_valid = False
     invalid: list[WriteIdRow] = []
-    for row in known:
+    for row in ordered:
         if row.write_id > hwm:
             break
         if txns.is_valid(row.txn):
@@ -108,13 +108,13 @@ def loaded_write_ids(
     rows: Iterable[WriteIdRow],
     next_write_id: int | None,
 ) -> Loaded:
-    """What a load brings: all ids that were given out, not only those that some reader sees."""
-    known = sorted(rows, key=lambda row: row.write_id)
-    hwm = max((next_write_id or 1) - 1, known[-1].write_id if known else 0)
-    aborted = tuple(row.write_id for row in known if row.txn in txns.aborted)
+    """The result of a load: all allocated ids, not only those that a reader sees."""
+    ordered = sorted(rows, key=lambda row: row.write_id)
+    hwm = max((next_write_id or 1) - 1, ordered[-1].write_id if ordered else 0)
+    aborted = tuple(row.write_id for row in ordered if row.txn in txns.aborted)
     opened = tuple(
         (row.txn, row.write_id)
-        for row in known
+        for row in ordered
         if not txns.is_valid(row.txn) and row.txn not in txns.aborted
     )
     return Loaded(lo, hi, hwm, opened, aborted)

@@ -29,14 +29,14 @@ _EVERYTHING = WriteIdList(LONG_MAX)
 
 
 class TxnWriteIdLists(NamedTuple):
-    """The write-id lists that one transaction reads by, by table."""
+    """The write-id lists that one transaction reads by, for each table."""
 
     txn: int
     lists: dict[str, WriteIdList]
 
 
 def parse(text: str) -> WriteIdList | TxnWriteIdLists:
-    """Reads any of the forms, telling them apart by their first field."""
+    """Parses any of the forms, which differ in their first field."""
     if text.startswith("["):
         return parse_short(text)
     if "$" in text:
@@ -47,17 +47,17 @@ def parse(text: str) -> WriteIdList | TxnWriteIdLists:
 
 
 def parse_write_id_list(text: str) -> WriteIdList:
-    """Reads a `ValidReaderWriteIdList`. Empty text is a list by which everything is valid."""
+    """Parses a `ValidReaderWriteIdList`. In the list of an empty text everything is valid."""
     return _parse_write_id_list(text, 0, len(text))
 
 
 def print_write_id_list(ids: WriteIdList) -> str:
-    """`null` stands for no table, as it does in Java."""
+    """The text of a list; `null` stands for a missing table, as in Java."""
     return f"{'null' if ids.table is None else ids.table}:{print_txn_list(ids)}"
 
 
 def parse_txn_list(text: str) -> WriteIdList:
-    """Reads a `ValidReadTxnList`; its ids are those of transactions."""
+    """Parses a `ValidReadTxnList`, whose ids are those of transactions."""
     _check_length(text)
     return _parse_fields(text, 0, len(text), None) if text else _EVERYTHING
 
@@ -67,7 +67,7 @@ def print_txn_list(ids: WriteIdList) -> str:
 
 
 def parse_txn_write_id_lists(text: str) -> TxnWriteIdLists:
-    """Reads a `ValidTxnWriteIdList`; of two lists for a table the last one counts."""
+    """Parses a `ValidTxnWriteIdList`; of two lists for a table the last one counts."""
     _check_length(text)
     end = len(text.rstrip("$"))
     place = text.find("$", 0, end)
@@ -88,7 +88,7 @@ def print_txn_write_id_lists(lists: TxnWriteIdLists) -> str:
 
 
 def parse_short(text: str) -> WriteIdList:
-    """Reads `[hwm:exceptions]`; the exceptions count as open."""
+    """Parses `[hwm:exceptions]`; the exceptions count as open."""
     _check_length(text)
     if not text.startswith("["):
         raise WriteIdListError(text, 0, "begin with a bracket, as in [12:7,8]")
@@ -117,7 +117,7 @@ def _parse_write_id_list(text: str, start: int, end: int) -> WriteIdList:
 
 
 def _parse_fields(text: str, start: int, end: int, table: str | None) -> WriteIdList:
-    """The fields after the table: `hwm:least open:open ids:aborted ids`."""
+    """Parses the fields after the table: `hwm:least open:open ids:aborted ids`."""
     while end > start and text[end - 1] == ":":
         end -= 1
     bounds = [start - 1]
@@ -138,7 +138,8 @@ def _parse_fields(text: str, start: int, end: int, table: str | None) -> WriteId
 def _as_hive_reads(
     hwm: int, min_open: int, open_ids: list[int], aborted_ids: list[int], table: str | None
 ) -> WriteIdList:
-    """Hive marks one occurrence of an id as aborted, so further ones count as open."""
+    """Corrects repeated ids: Hive marks one occurrence as aborted, so further ones count as
+    open."""
     aborted = set(aborted_ids)
     if len(aborted) < len(aborted_ids):
         repeated = sorted(aborted_ids)

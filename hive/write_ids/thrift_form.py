@@ -1,4 +1,5 @@
-"""Thrift's `TableValidWriteIds`: exceptions in one list, of which a BitSet marks the aborted."""
+"""Thrift's `TableValidWriteIds`: one list of exceptions, and a BitSet that marks the aborted
+ones."""
 
 from typing import NamedTuple
 
@@ -51,7 +52,7 @@ def from_thrift(struct: TableValidWriteIds) -> WriteIdList:
 
 
 def print_bit_set(places: list[int]) -> bytes:
-    """Java's `BitSet.toByteArray`: the lowest bit first, no zero bytes at the end."""
+    """Encodes a BitSet as Java's `toByteArray`: lowest bit first, no zero bytes at the end."""
     if not places:
         return b""
     bits = bytearray(places[-1] // 8 + 1)
@@ -61,7 +62,7 @@ def print_bit_set(places: list[int]) -> bytes:
 
 
 def parse_bit_set(bits: bytes) -> list[int]:
-    """The places of the bits that are set, ascending."""
+    """The positions of the bits that are set, ascending."""
     return [
         index * 8 + bit
         for index, byte in enumerate(bits)

@@ -1,4 +1,4 @@
-"""A table's write ids as the fold keeps them: loads and events in, a list or a doubt out."""
+"""The write ids of a table as the fold keeps them: from loads and events to a list or a doubt."""
 
 from collections.abc import Callable, Container, Iterable, Sequence
 
@@ -31,9 +31,9 @@ from hive.write_ids.view import WriteIdView
 
 OPEN_MAX = 1_000_000
 ABORTED_MAX = 100_000
-"""Beyond it the lowest aborted ids are forgotten and look committed, as when Hive purges them."""
+"""Above it the lowest aborted ids are forgotten and look committed, as when Hive purges them."""
 JOURNAL_MAX = 10_000
-"""A load that so many facts have overtaken is given up."""
+"""A load that this many facts have overtaken is given up."""
 _NUMBER_MAX = 1 << 62
 
 
@@ -63,7 +63,7 @@ class WriteIdTracker(WriteIdView):
         self._pages = pages
 
     def alloc(self, event: int, pairs: Iterable[tuple[int, int]]) -> None:
-        """Transactions were given write ids: (transaction, id)."""
+        """Notes the write ids that transactions allocated: (transaction, id) pairs."""
         if event <= self._head.position:
             return
         self._head.position = event
@@ -75,7 +75,7 @@ class WriteIdTracker(WriteIdView):
         self._save()
 
     def commit(self, event: int, txn: int, write_ids: Container[int] | None) -> None:
-        """A transaction committed; its event names these ids in the table's database, or none."""
+        """Notes a commit; its event names these ids in the table's database, or none."""
         id_ = None if event <= self._head.position else self.id_of(txn)
         if id_ is None:
             return
@@ -96,7 +96,7 @@ class WriteIdTracker(WriteIdView):
         self._save()
 
     def see(self, event: int, write_id: int) -> None:
-        """An event about the table carries this write id."""
+        """Notes the write id of an event about the table."""
         if event <= self._head.position:
             return
         self._journal(Seen(event, write_id))
@@ -107,7 +107,7 @@ class WriteIdTracker(WriteIdView):
             self._save()
 
     def forget(self, event: int, reason: Cold) -> None:
-        """Nothing that was known holds after this event: a drop, a rename, a hole in the log."""
+        """Makes the list unknown from this event on: a drop, a rename, a hole in the log."""
         if event <= self._head.position:
             return
         self._journal(Forgotten(event, reason.value))
@@ -115,10 +115,10 @@ class WriteIdTracker(WriteIdView):
         self._save()
 
     def expect_open(self, event: int, open_txns: Container[int]) -> None:
-        """These are all transactions that were open right after an event that was folded.
+        """Compares with all transactions that were open right after a folded event.
 
-        A transaction that we hold open and the metastore doesn't was aborted without a word.
-        During a load this says nothing: the next such fact will.
+        A transaction that is open here but not in the metastore was aborted without an event.
+        During a load this proves nothing; the next comparison will.
         """
         if self._head.cold or self.loading:
             return
@@ -128,22 +128,22 @@ class WriteIdTracker(WriteIdView):
             self._save()
 
     def begin_load(self, applied: int) -> None:
-        """A load has begun, when all events up to `applied` had been folded."""
+        """Begins a load, after all events up to `applied` were folded."""
         self.end_load()
         self._head.journal_from = max(applied, self._head.position)
         self._save()
 
     def end_load(self) -> None:
-        """The load under way brings nothing."""
+        """Ends the open load without a result."""
         if self.loading:
             self._pages.delete_prefix(JOURNAL)
             self._head.journal_from, self._head.journal_count = -1, 0
             self._save()
 
     def merge(self, load: Loaded, ended: Callable[[int], Ended | None]) -> bool:
-        """Ends the load under way with what it brought; False if it came too late to be of use.
+        """Ends the open load with its result; False if it came too late to be of use.
 
-        `ended` tells how a transaction ended, for all that ended since the load began.
+        `ended` has the outcome of all transactions that ended since the load began.
         """
         usable = self.loading and load.lo >= self._head.journal_from
         if not usable or len(load.open) > OPEN_MAX:
@@ -232,7 +232,7 @@ class WriteIdTracker(WriteIdView):
         self._forget_aborted()
 
     def _forget_aborted(self) -> None:
-        """Whole pages go, the lowest first, while enough remain, whatever the order of aborts."""
+        """Forgets whole pages of aborted ids, lowest first, as long as enough remain."""
         if self._head.aborted_count <= ABORTED_MAX:
             return
         for key, page in self._pages.scan(ABORTED):
@@ -301,9 +301,9 @@ class WriteIdTracker(WriteIdView):
         if not self.loading:
             return
         key = page_key(JOURNAL, fact.event)
-        known = self._pages.get(key)
-        if known is not None:
-            earlier = decode_fact(known)
+        stored = self._pages.get(key)
+        if stored is not None:
+            earlier = decode_fact(stored)
             if isinstance(earlier, Seen) and isinstance(fact, Seen):
                 fact = Seen(fact.event, max(earlier.write_id, fact.write_id))
         elif self._head.journal_count == JOURNAL_MAX:

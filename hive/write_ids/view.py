@@ -1,4 +1,4 @@
-"""What is known of a table's write ids, read from the pages of its evolving list."""
+"""A reader's view of a table's write ids, from the pages of its evolving list."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -28,7 +28,7 @@ _COLD: Final = {reason.value: reason for reason in Cold}
 
 
 class WriteIdView:
-    """A reader's view. Each change of the list changes the bytes of its head."""
+    """The write ids as readers see them. Each change of the list changes the bytes of its head."""
 
     def __init__(self, pages: PageReader) -> None:
         self._reader = pages
@@ -37,12 +37,12 @@ class WriteIdView:
 
     @property
     def cold(self) -> Cold | None:
-        """Why nothing is known, or None if all is."""
+        """Why the list is unknown; None if it is known."""
         return _COLD[self._head.cold] if self._head.cold else None
 
     @property
     def cold_since(self) -> int:
-        """The event that a load must not be older than to end the coldness."""
+        """The event from which on a load ends the coldness."""
         return self._head.cold_since
 
     @property
@@ -52,7 +52,7 @@ class WriteIdView:
 
     @property
     def reflects(self) -> int:
-        """The last event that the list may reflect: a load may be ahead of what was folded."""
+        """The last event that the list may reflect: a load may be ahead of the fold."""
         return max(self._head.position, self._head.hi)
 
     @property
@@ -65,7 +65,7 @@ class WriteIdView:
 
     @property
     def loading(self) -> bool:
-        """Whether a load has begun that hasn't ended."""
+        """Whether a load is open."""
         return self._head.journal_from >= 0
 
     def is_open(self, write_id: int) -> bool:
@@ -78,7 +78,7 @@ class WriteIdView:
         return None
 
     def id_of(self, txn: int) -> int | None:
-        """The open id of a transaction: a transaction has at most one in a table."""
+        """The open id of a transaction, which has at most one in a table."""
         page = self._reader.get(page_key(TXN, txn // IDS_A_PAGE))
         for offset, id_ in decode_txns(page) if page else ():
             if offset == txn % IDS_A_PAGE:
@@ -86,7 +86,7 @@ class WriteIdView:
         return None
 
     def snapshot(self, table: str | None = None) -> WriteIdList | None:
-        """All of it as a list, or None if it is cold."""
+        """The whole list; None if it is cold."""
         if self._head.cold:
             return None
         ids = Ids(id_ for id_, _, _ in self._open())

@@ -1,4 +1,4 @@
-"""Objects → the messages that a metastore writes about them, for workloads and for tests.
+"""Writes the messages that a metastore writes about objects, for workloads and tests.
 
 Objects are mappings with the IDL's names. `seal` gives the text of the MESSAGE column.
 """
@@ -94,7 +94,7 @@ def database(db: Object) -> DatabaseMessage:
 
 
 def alter_database(before: Object, after: Object) -> AlterDatabaseMessage:
-    """ALTER_DATABASE."""
+    """The message of ALTER_DATABASE."""
     return AlterDatabaseMessage(
         db=before["name"],
         db_obj_before_json=dumps(DATABASE, before),
@@ -103,19 +103,19 @@ def alter_database(before: Object, after: Object) -> AlterDatabaseMessage:
 
 
 def create_table(table: Object) -> CreateTableMessage:
-    """CREATE_TABLE."""
+    """The message of CREATE_TABLE."""
     return CreateTableMessage(**_about(table), table_obj_json=dumps(TABLE, table), files=[])
 
 
 def drop_table(table: Object) -> DropTableMessage:
-    """DROP_TABLE."""
+    """The message of DROP_TABLE."""
     return DropTableMessage(**_about(table), table_obj_json=dumps(TABLE, table))
 
 
 def alter_table(
     before: Object, after: Object, *, truncate: bool = False, write_id: int | None = None
 ) -> AlterTableMessage:
-    """ALTER_TABLE: the message names the table as it was before."""
+    """The message of ALTER_TABLE, which has the table's old name."""
     return AlterTableMessage(
         **_about(before),
         table_obj_before_json=dumps(TABLE, before),
@@ -126,7 +126,7 @@ def alter_table(
 
 
 def add_partition(table: Object, partitions: Sequence[Object]) -> AddPartitionMessage:
-    """ADD_PARTITION."""
+    """The message of ADD_PARTITION."""
     return AddPartitionMessage(
         **_about(table),
         table_obj_json=dumps(TABLE, table),
@@ -139,7 +139,7 @@ def add_partition(table: Object, partitions: Sequence[Object]) -> AddPartitionMe
 def alter_partition(
     table: Object, before: Object, after: Object, *, truncate: bool = False
 ) -> AlterPartitionMessage:
-    """ALTER_PARTITION."""
+    """The message of ALTER_PARTITION."""
     return AlterPartitionMessage(
         **_about(table),
         table_obj_json=dumps(TABLE, table),
@@ -154,7 +154,7 @@ def alter_partition(
 def alter_partitions(
     table: Object, after: Sequence[Object], *, truncate: bool = False
 ) -> AlterPartitionsMessage:
-    """ALTER_PARTITIONS."""
+    """The message of ALTER_PARTITIONS."""
     return AlterPartitionsMessage(
         **_about(table),
         table_obj_json=dumps(TABLE, table),
@@ -166,7 +166,7 @@ def alter_partitions(
 
 
 def drop_partition(table: Object, values: Sequence[Sequence[str]]) -> DropPartitionMessage:
-    """DROP_PARTITION."""
+    """The message of DROP_PARTITION."""
     return DropPartitionMessage(
         **_about(table),
         table_obj_json=dumps(TABLE, table),
@@ -175,7 +175,7 @@ def drop_partition(table: Object, values: Sequence[Sequence[str]]) -> DropPartit
 
 
 def insert(table: Object, partition: Object | None, files: Sequence[str] = ()) -> InsertMessage:
-    """INSERT."""
+    """The message of INSERT."""
     return InsertMessage(
         **_about(table),
         table_obj_json=dumps(TABLE, table),
@@ -185,7 +185,7 @@ def insert(table: Object, partition: Object | None, files: Sequence[str] = ()) -
 
 
 def reload(table: Object, partition: Object | None, *, refresh: bool) -> ReloadMessage:
-    """RELOAD."""
+    """The message of RELOAD."""
     return ReloadMessage(
         **_about(table),
         table_obj_json=dumps(TABLE, table),
@@ -195,17 +195,18 @@ def reload(table: Object, partition: Object | None, *, refresh: bool) -> ReloadM
 
 
 def create_function(function: Object) -> CreateFunctionMessage:
-    """CREATE_FUNCTION."""
+    """The message of CREATE_FUNCTION."""
     return CreateFunctionMessage(db=function["dbName"], function_obj_json=dumps(FUNCTION, function))
 
 
 def drop_function(db: str, function: str) -> DropFunctionMessage:
-    """DROP_FUNCTION."""
+    """The message of DROP_FUNCTION."""
     return DropFunctionMessage(db=db, function_name=function)
 
 
 def add_constraints(event_type: str, constraints: Sequence[Object]) -> Message:
-    """ADD_PRIMARYKEY, ADD_FOREIGNKEY, ADD_UNIQUECONSTRAINT and the like, by the event's type."""
+    """The message of ADD_PRIMARYKEY, ADD_FOREIGNKEY, ADD_UNIQUECONSTRAINT and the like, by the
+    event's type."""
     try:
         struct, message, field = _CONSTRAINTS[event_type]
     except KeyError:
@@ -215,17 +216,17 @@ def add_constraints(event_type: str, constraints: Sequence[Object]) -> Message:
 
 
 def drop_constraint(db: str, table: str, constraint: str) -> DropConstraintMessage:
-    """DROP_CONSTRAINT."""
+    """The message of DROP_CONSTRAINT."""
     return DropConstraintMessage(db_name=db, table_name=table, constraint_name=constraint)
 
 
 def open_txn(first: int, last: int) -> OpenTxnMessage:
-    """OPEN_TXN of a range, both ends in it."""
+    """The message of OPEN_TXN for an inclusive range."""
     return OpenTxnMessage(from_txn_id=first, to_txn_id=last)
 
 
 def commit_txn(txn: int, write_ids: Sequence[tuple[str, int]] | None = None) -> CommitTxnMessage:
-    """COMMIT_TXN: (database, write id) from 4.1 on, none before."""
+    """The message of COMMIT_TXN: (database, write id) pairs from 4.1 on, none before."""
     if write_ids is None:
         return CommitTxnMessage(txnid=txn)
     return CommitTxnMessage(
@@ -238,13 +239,13 @@ def commit_txn(txn: int, write_ids: Sequence[tuple[str, int]] | None = None) -> 
 def abort_txn(
     txn: int, databases: Sequence[str] = (), write_ids: Sequence[int] | None = None
 ) -> AbortTxnMessage:
-    """ABORT_TXN: write ids from 4.1 on."""
+    """The message of ABORT_TXN: write ids from 4.1 on."""
     ids = None if write_ids is None else list(write_ids)
     return AbortTxnMessage(txnid=txn, dbs_updated=list(databases), write_ids=ids)
 
 
 def alloc_write_ids(db: str, table: str, pairs: Sequence[tuple[int, int]]) -> AllocWriteIdMessage:
-    """ALLOC_WRITE_ID_EVENT of (transaction, write id)."""
+    """The message of ALLOC_WRITE_ID_EVENT for (transaction, write id) pairs."""
     return AllocWriteIdMessage(
         db_name=db,
         table_name=table,
@@ -254,7 +255,7 @@ def alloc_write_ids(db: str, table: str, pairs: Sequence[tuple[int, int]]) -> Al
 
 
 def update_table_stats(table: Object, stats: Object, write_id: int = -1) -> UpdateTableStatsMessage:
-    """UPDATE_TBL_COL_STAT_EVENT; the table's parameters are the new ones."""
+    """The message of UPDATE_TBL_COL_STAT_EVENT; the table's parameters are the new ones."""
     return UpdateTableStatsMessage(
         database=table["dbName"],
         col_stats_json=dumps(COLUMN_STATISTICS, stats),
@@ -267,7 +268,7 @@ def update_table_stats(table: Object, stats: Object, write_id: int = -1) -> Upda
 def update_partition_stats(
     table: Object, partition: Object, stats: Object, write_id: int = -1
 ) -> UpdatePartitionStatsMessage:
-    """UPDATE_PART_COL_STAT_EVENT; the partition's parameters are the new ones."""
+    """The message of UPDATE_PART_COL_STAT_EVENT; the partition's parameters are the new ones."""
     return UpdatePartitionStatsMessage(
         database=table["dbName"],
         col_stats_json=dumps(COLUMN_STATISTICS, stats),
@@ -279,14 +280,14 @@ def update_partition_stats(
 
 
 def delete_table_stats(db: str, column: str | None) -> DeleteTableStatsMessage:
-    """DELETE_TBL_COL_STAT_EVENT."""
+    """The message of DELETE_TBL_COL_STAT_EVENT."""
     return DeleteTableStatsMessage(database=db, col_name=column)
 
 
 def delete_partition_stats(
     db: str, partition: str, values: Sequence[str], column: str | None
 ) -> DeletePartitionStatsMessage:
-    """DELETE_PART_COL_STAT_EVENT."""
+    """The message of DELETE_PART_COL_STAT_EVENT."""
     return DeletePartitionStatsMessage(
         database=db, col_name=column, part_name=partition, part_values=list(values)
     )
@@ -295,7 +296,7 @@ def delete_partition_stats(
 def commit_compaction(
     txn: int, compaction: int, kind: str, db: str, table: str, partition: str | None
 ) -> CommitCompactionMessage:
-    """COMMIT_COMPACTION_EVENT."""
+    """The message of COMMIT_COMPACTION_EVENT."""
     return CommitCompactionMessage(
         txnid=txn,
         compaction_id=compaction,

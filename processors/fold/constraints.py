@@ -1,4 +1,4 @@
-"""Constraints of tables."""
+"""Folds constraints of tables."""
 
 import msgspec
 
@@ -12,7 +12,7 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 def constraint_data(image: ConstraintImage) -> bytes:
-    """What is kept of a constraint: the structs of its columns."""
+    """The stored form of a constraint: the structs of its columns."""
     return _encode(image.columns)
 
 

@@ -1,4 +1,4 @@
-"""Control records: an operator's decisions, in the order of the topic."""
+"""Folds Control records: operators' decisions, in the order of the topic."""
 
 from processors.fold import doubts, tables
 from processors.fold.lists import Lists
@@ -18,7 +18,8 @@ def pause(work: WorkingSet, record: Pause) -> None:
 
 
 def set_lists(work: WorkingSet, record: SetLists) -> None:
-    """What they leave out is deleted; what they let in is unknown up to here."""
+    """Deletes the tables that the lists leave out, and makes those that they let in unknown up to
+    here."""
     head = work.head
     if record.version <= head.lists_version:
         return

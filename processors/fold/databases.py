@@ -1,4 +1,4 @@
-"""Databases, which every shard holds."""
+"""Folds databases, which every shard holds."""
 
 from hive.names import TableName
 from hive.write_ids.pages import Cold
@@ -27,7 +27,7 @@ def put_database(work: WorkingSet, event: int, action: PutDatabase) -> None:
 
 
 def drop_database(work: WorkingSet, event: int, action: DropDatabase) -> None:
-    """With all that is in it, whatever the log said of each before."""
+    """Deletes a database and everything in it, whatever earlier events said of its tables."""
     key = keys.of_database(keys.DATABASE, action.name)
     delete(work, work.databases_of(action.name.catalog), key, event)
     for table in list(work.table_names(keys.of_database(keys.TABLE_STATE, action.name))):

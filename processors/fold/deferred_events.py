@@ -1,7 +1,7 @@
-"""Events that change an object in part, while a load is open.
+"""Events that change part of an object while a load is open.
 
-What they change may still come as a row of that load, as it was before the event; so they wait for
-the load's end and are folded then, in their order. Until then the table is cold.
+The load may still bring the object as it was before the event. So these events wait for the end of
+the load and are folded then, in their order; until then the table is cold.
 """
 
 from typing import Final
@@ -24,7 +24,7 @@ _decode = msgspec.msgpack.Decoder(list[AnyAction]).decode
 def defer(
     work: WorkingSet, name: TableName, state: TableState, event: int, action: AnyAction
 ) -> bool:
-    """Keeps an event for the end of the open load; False where none is open."""
+    """Keeps an event for the end of the open load; False when none is open."""
     opened = state.loads.open
     if opened is None:
         return False
@@ -41,13 +41,13 @@ def defer(
 
 
 def take_deferred(work: WorkingSet, name: TableName) -> list[tuple[int, AnyAction]]:
-    """The events that waited, in their order; they are kept no longer."""
+    """Removes and returns the events that waited, in their order."""
     prefix = keys.of_table(keys.DEFERRED, name)
-    found = [
+    events = [
         (keys.event_of_deferred(key), action)
         for key, value in kv.scan_prefix(work.txn, prefix)
         for action in _decode(value)
     ]
-    if found:
+    if events:
         work.txn.delete_range(prefix, kv.after(prefix))
-    return found
+    return events

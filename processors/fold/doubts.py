@@ -1,4 +1,4 @@
-"""What ends all that a shard knows, or much of it."""
+"""Events and records that make a whole shard, or much of it, unknown."""
 
 from hive.names import TableName
 from hive.write_ids.pages import Cold
@@ -11,7 +11,8 @@ from state.records.actions import Misnamed, Undecodable
 
 
 def undecodable(work: WorkingSet, event: int, action: Undecodable) -> None:
-    """An event that can't be read may have done anything to its table, or to any."""
+    """Makes a table, or the whole shard, unknown: an event that can't be read may have done
+    anything."""
     if action.table is None:
         break_chain(work, event)
     else:
@@ -19,7 +20,7 @@ def undecodable(work: WorkingSet, event: int, action: Undecodable) -> None:
 
 
 def misnamed(work: WorkingSet, event: int, action: Misnamed) -> None:
-    """The event may have changed anything of the table, or dropped it."""
+    """Makes a table unknown: the event may have changed anything of it, or dropped it."""
     table = action.table
     if not action.hanging:
         _doubt_all_of(work, event, table, Doubt.CONFLICT, Cold.RENAMED)
@@ -30,7 +31,7 @@ def misnamed(work: WorkingSet, event: int, action: Misnamed) -> None:
 def _doubt_all_of(
     work: WorkingSet, event: int, table: TableName, doubt: Doubt, reason: Cold
 ) -> None:
-    """What is known of a table ends, and at the home of its database what is known of its name."""
+    """Makes a table unknown, and its name at the home shard of its database."""
     if work.table(table) is not None:
         work.doubt_table(table, work.touch_table(table), event, doubt)
         forget(work, table, event, reason)
@@ -43,7 +44,7 @@ def _doubt_all_of(
 
 
 def break_chain(work: WorkingSet, event: int) -> None:
-    """Nothing is known of what happened up to an event."""
+    """Makes the whole shard unknown up to an event: records before it are missing."""
     work.head.floor = event
     for table in list(work.table_names()):
         forget(work, table, event, Cold.LOST_EVENTS)
@@ -51,7 +52,7 @@ def break_chain(work: WorkingSet, event: int) -> None:
 
 
 def reset(work: WorkingSet, epoch: int, at: int) -> None:
-    """Another history begins: its event ids can't be compared with those that were folded."""
+    """Begins another history: its event ids can't be compared with those folded so far."""
     _ask_for_all(work, at)
     head = work.head
     head.epoch, head.applied, head.floor, head.lists_floor = epoch, at, at, at

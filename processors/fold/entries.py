@@ -30,7 +30,7 @@ def put(
     columns_hash: int = 0,
     mark: Mark = Mark.LIVE,
 ) -> bool:
-    """Writes an object as of an event; False when a state is there that reflects the event."""
+    """Writes an object as of an event; False when the entry there reflects the event already."""
     if loads.knows(event) or (loads.may_include(event) and reflects(work, key, event)):
         note_order(work, key, mark)
         return False
@@ -39,32 +39,32 @@ def put(
 
 
 def note_order(work: WorkingSet, key: bytes, mark: Mark) -> None:
-    """The last writer of an entry that reflects more than its event held its row, or didn't."""
+    """Marks whether the last writer of an entry newer than its event held the object's row."""
     value = work.txn.get(key)
     if value is not None and entries.is_live(value) and value[0] != mark:
         work.txn.put(key, entries.marked(value, mark))
 
 
 class Replaced(Enum):
-    """What became of an object that an event changes, and that its writer had read."""
+    """The outcome for an object that an event changes after its writer had read it."""
 
     WRITTEN = "written"
     INCLUDED = "included"
     """A load read it after the event."""
     ABSENT = "absent"
     CONFLICT = "conflict"
-    """Nothing proves that its writer had read what we hold: the event may tell only a part of what
-    is stored now. Nothing is kept."""
+    """Nothing proves that the writer had read the state held here, so its event may lack a part of
+    what the database holds now. No entry is kept."""
 
 
 def replace(
     work: WorkingSet, loads: Loads, key: bytes, event: int, entry: Entry, before: int | None
 ) -> Replaced:
-    """Writes what an event made of an object, if that is sure to be what is stored.
+    """Writes an object as an event left it, if that is certainly what the database holds.
 
-    `before` is the fingerprint of what the writer had read. None where the event doesn't tell it,
-    or where its image doesn't tell all that was stored: then only an entry that is marked as
-    ordered, as the one that it follows is, proves anything.
+    `before` is the fingerprint of what the writer had read. It is None when the event lacks it or
+    when its image may lack something that was stored; then the new entry is certain only if it
+    follows an entry that is marked as ordered and is ordered itself.
     """
     value = work.txn.get(key)
     if loads.knows(event) or (value is not None and entries.event_of(value) >= event):
@@ -81,7 +81,7 @@ def replace(
 
 
 def _follows(entry: Entry, value: bytes, before: int | None) -> bool:
-    """Whether the writer of an entry is sure to have read the state in `value`."""
+    """Whether the writer of an entry has certainly read the state in `value`."""
     data = entries.data_of(value)
     if before is None:
         return entry.mark is Mark.ORDERED and (entries.is_ordered(value) or entry.data == data)
@@ -89,14 +89,14 @@ def _follows(entry: Entry, value: bytes, before: int | None) -> bool:
 
 
 def build_on(work: WorkingSet, loads: Loads, old: int, event: int) -> None:
-    """An event changed an entry in part: it isn't better known than it was before."""
+    """Changes part of an entry; the entry becomes no more certain than it was."""
     head = work.head
     if loads.cold(head.applied, head.floor) and not loads.tells_alone(old, head.floor):
         loads.newest_row = max(loads.newest_row, event)
 
 
 def delete(work: WorkingSet, loads: Loads, key: bytes, event: int) -> None:
-    """An event deleted an object; what reflects the event stays."""
+    """Deletes an object as of an event, unless the entry there reflects the event already."""
     if loads.knows(event) or (loads.may_include(event) and reflects(work, key, event)):
         return
     if loads.open is None:
@@ -106,27 +106,28 @@ def delete(work: WorkingSet, loads: Loads, key: bytes, event: int) -> None:
 
 
 def delete_below(work: WorkingSet, loads: Loads, prefix: bytes, event: int) -> bool:
-    """An event deleted all objects below a prefix; True when there were some.
+    """Deletes all objects below a prefix as of an event; True when there were any.
 
-    While a load is open the prefix itself becomes a tombstone for rows that it may still bring.
+    While a load is open the prefix itself becomes a tombstone for rows that the load may still
+    bring.
     """
     if loads.knows(event):
         return False
-    found = False
+    deleted_any = False
     for key, value in kv.scan_prefix(work.txn, prefix):
         if entries.event_of(value) < event:
-            found = found or entries.is_live(value)
+            deleted_any = deleted_any or entries.is_live(value)
             work.txn.delete(key)
     if loads.open is not None:
         work.txn.put(prefix, entries.tombstone(event))
-    return found
+    return deleted_any
 
 
 def clear(work: WorkingSet, loads: Loads, prefix: bytes, event: int) -> None:
     """Deletes everything below a prefix that is older than an event which raises the floor.
 
-    The floor keeps older rows out, so no tombstones are needed; and where no load reads beyond
-    the event, one range deletion does it.
+    The floor keeps older rows out, so no tombstones are needed; and where no load reads beyond the
+    event, one range deletion does it.
     """
     if loads.knows(event):
         return
@@ -148,9 +149,9 @@ def put_row(
     guard: bytes | None = None,
     floor: int = 0,
 ) -> bool:
-    """Writes a row of a load as of `lo`; False when an event has made it old.
+    """Writes a row of a load as of `lo`; False when an event has made it obsolete.
 
-    From `floor` on all that happened to its object is known, or still to be folded.
+    From `floor` on, every effect on its object is known or still to be folded.
     """
     if guard is not None and reflects(work, guard, lo + 1):
         return False
@@ -166,7 +167,8 @@ def put_row(
 
 
 def sweep(work: WorkingSet, prefix: bytes, lo: int) -> None:
-    """The end of a load: deletes what it would have brought and didn't, and tombstones."""
+    """Ends a load: deletes tombstones, and the objects that the load should have brought but
+    didn't."""
     for key, value in kv.scan_prefix(work.txn, prefix):
         if entries.event_of(value) < lo or not entries.is_live(value):
             work.txn.delete(key)

@@ -1,4 +1,4 @@
-"""Which function folds which action or record."""
+"""The function that folds each kind of action and record."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -66,8 +66,8 @@ SAME_EPOCH: Final[dict[type, Callable[[WorkingSet, Any], None]]] = {
 
 
 OF_NAMES_TOO: Final = frozenset([actions.RenameTable, actions.Undecodable, actions.Misnamed])
-"""Actions that name a table and concern more than what is cached of it: lists of names have all
-tables, cached or not."""
+"""Actions that name a table but don't depend on whether it is cached: lists of names have all
+tables."""
 
 
 def act(work: WorkingSet, event: int, action: actions.AnyAction) -> None:

@@ -1,4 +1,4 @@
-"""Which tables are cached."""
+"""The whitelist and the blacklist of the tables that are cached."""
 
 import re
 from collections.abc import Sequence
@@ -8,7 +8,8 @@ from hive.patterns import compile_pattern
 
 
 class Lists:
-    """A whitelist and a blacklist of Hive's patterns over `db.table`; empty lists let all in."""
+    """A whitelist and a blacklist of Hive's patterns over `db.table`; empty lists let every table
+    in."""
 
     def __init__(self, whitelist: Sequence[str], blacklist: Sequence[str]) -> None:
         self._white = [compile_pattern(pattern) for pattern in whitelist]

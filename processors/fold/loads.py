@@ -1,7 +1,7 @@
-"""Loads: what was read from the metastore's database comes as records among the events.
+"""Folds loads: rows of the metastore's database that come as records among the events.
 
-A scope is cold from its load's Begin to its End. Rows count as of `lo` and give way to what events
-made newer; the End deletes what the load would have brought and didn't.
+A scope is cold from its load's Begin to its End. Rows count as of `lo` and give way to newer
+events; the End deletes what the load should have brought but didn't.
 """
 
 from collections.abc import Callable
@@ -33,11 +33,11 @@ DEFERRED: Final[dict[type, Callable[[WorkingSet, int, Any], None]]] = {
 
 
 class Target(NamedTuple):
-    """What a load concerns in this shard."""
+    """The part of this shard that a load concerns."""
 
     loads: Loads
     prefixes: tuple[bytes, ...]
-    """Where its objects are."""
+    """The prefixes of its objects' keys."""
     table: TableState | None = None
 
 
@@ -122,7 +122,7 @@ def _end_write_ids(
     name = record.scope.name
     ids = work.write_ids(name)
     if record.scope.kind is ScopeKind.TABLE:
-        # What was written before the load, a dropped partition for one, tells no write id.
+        # Writes before the load, such as a dropped partition, have left no write id.
         state.pending_upto = UNKNOWN_IDS
     if image is not None:
         merge(work, name, state, image, record.lo, record.hi)
@@ -157,7 +157,7 @@ def _target(work: WorkingSet, scope: Scope) -> Target:
 
 
 def _open_target(work: WorkingSet, record: LoadRows | LoadEnd) -> Target | None:
-    """The target, if it is this load that is open."""
+    """The target of a load; None if another load is open, or none."""
     if record.scope.kind is ScopeKind.OBJECTS:
         return None
     if _is_table(record.scope) and work.table(record.scope.name) is None:

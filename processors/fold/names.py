@@ -1,4 +1,4 @@
-"""The names of a database's tables, and its functions, at its home shard."""
+"""Folds the names of a database's tables, and its functions, at its home shard."""
 
 import msgspec
 
@@ -15,7 +15,7 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 def name_data(image: NameImage) -> bytes:
-    """What is kept of a name; the key holds the name itself."""
+    """The stored form of a name; the key holds the name itself."""
     return _encode((image.type, image.owner, image.comment))
 
 
@@ -40,8 +40,8 @@ def put_name(work: WorkingSet, event: int, action: PutName) -> None:
 
 
 def _is_sure(work: WorkingSet, loads: Loads, event: int, action: PutName, data: bytes) -> bool:
-    """Whether the writer of an alter is sure to have read the line that is held, or its image is
-    not news: a load reflects the event, or that is what is held."""
+    """Whether an alter's line is certain: its writer has read the line stored here, or a load or an
+    entry already reflects what it says."""
     if loads.knows(event) or reflects(work, keys.name(action.db, action.name.table), event):
         return True
     if action.before is None:

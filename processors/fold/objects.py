@@ -1,4 +1,4 @@
-"""Single objects of a table that events left in doubt, and the rereads that bring them back."""
+"""Single objects of a table that events left in doubt, and the rereads that settle them."""
 
 from processors.fold.entries import delete_below
 from processors.fold.working_set import WorkingSet
@@ -9,19 +9,19 @@ from state.tables import TABLE_ROW, TableState
 
 
 def settle(state: TableState, lo: int) -> None:
-    """A load has read everything as of `lo`: what was in doubt before is known."""
+    """Settles all doubts from before `lo`: a load has read the whole table as of then."""
     for values, doubt in list(state.doubtful.items()):
         if doubt.event <= lo:
             del state.doubtful[values]
 
 
 def reread(work: WorkingSet, record: Reread) -> None:
-    """Puts rows in the place of objects that are in doubt since an event that they reflect."""
+    """Stores reread rows for objects whose doubt is not newer than the reread."""
     name = record.table
-    known = work.table(name)
-    if known is None or not known.loads.complete(work.head.floor):
+    current = work.table(name)
+    if current is None or not current.loads.complete(work.head.floor):
         return
-    if record.table_id != known.id or record.at < known.loads.floor:
+    if record.table_id != current.id or record.at < current.loads.floor:
         return
     state = work.touch_table(name)
     rows = {keys.named_values(image.values): image for image in record.rows.partitions}
@@ -41,6 +41,6 @@ def reread(work: WorkingSet, record: Reread) -> None:
             data = entries.encode(record.at, row.data, row.write_id, row.columns_hash, mark)
             work.txn.put(keys.partition(name, values), data)
         else:
-            # It wasn't there, so what events told of its statistics was never stored.
+            # The partition wasn't there, so its statistics in events were never stored.
             statistics = keys.statistics_of_partition(name, values)
             delete_below(work, state.loads, statistics, record.at + 1)

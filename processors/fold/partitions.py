@@ -1,4 +1,4 @@
-"""Partitions come, change, move and go."""
+"""Folds events of partitions."""
 
 from hive.names import TableName
 from hive.thrift.splice import lacking_serde_details, lacks_serde_details
@@ -25,7 +25,7 @@ def put_partitions(work: WorkingSet, event: int, action: PutPartitions) -> None:
 
 
 def _add_partitions(work: WorkingSet, event: int, action: PutPartitions) -> None:
-    """They weren't there before, so whoever changes them from here on has read them so."""
+    """Stores added partitions; they are new, so whoever changes them later has read them."""
     name = action.table
     state = work.touch_table(name)
     watched = state.detailed or state.loads.open is not None
@@ -47,7 +47,7 @@ def _add_partitions(work: WorkingSet, event: int, action: PutPartitions) -> None
 
 
 def change_partitions(work: WorkingSet, event: int, action: PutPartitions) -> None:
-    """What ALTER_PARTITIONS does: the event doesn't tell what its writer had read, but that it held
+    """Folds ALTER_PARTITIONS: the event doesn't say what its writer had read, but the writer held
     the rows of the partitions."""
     name = action.table
     state = work.touch_table(name)
@@ -73,7 +73,7 @@ def alter_partition(work: WorkingSet, event: int, action: AlterPartition) -> Non
 
 
 def change_partition(work: WorkingSet, event: int, action: AlterPartition) -> None:
-    """What an alter does to a partition that keeps its values."""
+    """Folds an alter of a partition that keeps its values."""
     name, partition = action.table, action.partition
     state = work.touch_table(name)
     key = keys.partition(name, partition.values)
@@ -93,8 +93,8 @@ def _doubt_unless_known(
     *,
     ordered: bool = False,
 ) -> None:
-    """A change of a partition that isn't there, as far as is known, is another's write over a drop,
-    or the state before was in doubt."""
+    """Puts a partition in doubt whose entry is missing: another writer changed it after a drop, or
+    its state before was in doubt."""
     if replaced is Replaced.CONFLICT or (
         replaced is Replaced.ABSENT and state.loads.complete(work.head.floor)
     ):
@@ -115,7 +115,7 @@ def drop_partitions(work: WorkingSet, event: int, action: DropPartitions) -> Non
 
 
 def _rename_partition(work: WorkingSet, event: int, action: AlterPartition) -> None:
-    """A partition has other values from this event on; its statistics may have moved or not.
+    """Gives a partition other values; whether its statistics moved along is unknown.
 
     A load may have read it under the old values, the new ones, both or neither.
     """
@@ -142,7 +142,7 @@ def _rename_partition(work: WorkingSet, event: int, action: AlterPartition) -> N
 
 
 def _as_marked(work: WorkingSet, key: bytes, data: bytes) -> bytes:
-    """Altered with others, a partition keeps what a serde has beside all that is listed."""
+    """Carries the old entry's mark of lacking serde details over to the new bytes."""
     old = work.txn.get(key)
     marked = old is not None and lacks_serde_details(old)
     return lacking_serde_details(data) if marked else data
@@ -153,7 +153,7 @@ def _entry(event: int, partition: PartitionImage) -> Entry:
 
 
 def _columns_are(work: WorkingSet, key: bytes, event: int, partition: PartitionImage) -> bool:
-    """Whether the partition had these columns before the event, as far as is known."""
+    """Whether the partition is known to have had these columns before the event."""
     old = work.txn.get(key)
     if old is None or not entries.is_live(old):
         return False
@@ -168,9 +168,9 @@ def _end_statistics(
     values: tuple[str, ...],
     added: bool,
 ) -> None:
-    """The statistics of a partition end here: known to be none when it was added or dropped,
-    and otherwise unknown, unless it had none to be changed."""
+    """Deletes the statistics of a partition. An added or dropped one has none; otherwise they
+    become unknown, unless there were none."""
     prefix = keys.statistics_of_partition(name, values)
-    found = delete_below(work, state.loads, prefix, event)
-    if not added and (found or state.loads.open is not None):
+    had_statistics = delete_below(work, state.loads, prefix, event)
+    if not added and (had_statistics or state.loads.open is not None):
         work.doubt_statistics(name, state, event, Doubt.REWRITTEN)

@@ -1,4 +1,4 @@
-"""The fold of one shard: records in, changes of its key space and signals out."""
+"""The fold of one shard: records go in, changes of its key space and signals come out."""
 
 import msgspec
 
@@ -19,8 +19,8 @@ class Fold:
     """Folds records into a transaction.
 
     1. The records of a shard come in the order of their offsets, each once or more often.
-    2. It is a function of the transaction's content and of the records: no clock, no chance.
-    3. `flush` before the transaction is committed; after a failure, fold anew from what is stored.
+    2. The result depends only on the transaction's content and the records: no clock, no chance.
+    3. Call `flush` before the transaction is committed; after a failure, fold anew from the store.
     """
 
     def __init__(self, txn: Transaction) -> None:
@@ -32,7 +32,7 @@ class Fold:
 
     @property
     def applied(self) -> int:
-        """Every event up to this one is folded."""
+        """The event up to which everything is folded."""
         return self._work.head.applied
 
     def apply(self, record: AnyRecord) -> None:
@@ -50,7 +50,8 @@ class Fold:
             SAME_EPOCH[kind](work, record)
 
     def flush(self) -> list[Signal]:
-        """Writes all that is decoded into the transaction; gives what was asked for since."""
+        """Writes all decoded states into the transaction; returns the signals since the last
+        flush."""
         self._work.flush()
         signals = list(self._work.signals.values())
         self._work.signals.clear()
@@ -72,9 +73,9 @@ class Fold:
         work.head.applied = record.upto
 
     def _join(self, record: Change) -> tuple[AnyAction, ...] | None:
-        """All actions of a large event when this is its last part and none is missing.
+        """All actions of a large event if this is its last part and none is missing.
 
-        Without one of them the position stays: either a publisher sends all parts again, or the
+        If a part is missing the position stays: either a publisher sends all parts again, or the
         next record shows that the chain is broken.
         """
         txn = self._work.txn

@@ -1,4 +1,4 @@
-"""What the fold asks of others. It is a value: sending it is the driver's business."""
+"""The signals that the fold emits. They are values: sending them is up to the driver."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ from state.records import Scope
 
 
 class Signal(NamedTuple):
-    """Somebody should load this; a load that began to read at or after `floor` answers it."""
+    """A request for a load; a load that began to read at or after `floor` answers it."""
 
     scope: Scope
     floor: int

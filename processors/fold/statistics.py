@@ -1,4 +1,4 @@
-"""Column statistics: events name some columns, and the parameters that they changed."""
+"""Folds column statistics: events name some columns, and the parameters that changed with them."""
 
 from contextlib import suppress
 from typing import Final
@@ -33,14 +33,14 @@ def statistics_key(name: TableName, image: ColumnStatisticsImage) -> bytes:
 
 
 def statistics_guard(name: TableName, values: tuple[str, ...] | None) -> bytes:
-    """The key whose tombstone says that all of these statistics were deleted."""
+    """The key whose tombstone marks all of these statistics as deleted."""
     if values is None:
         return keys.of_table(keys.TABLE_STATISTICS, name)
     return keys.statistics_of_partition(name, values)
 
 
 def statistics_data(image: ColumnStatisticsImage) -> bytes:
-    """What is kept of one column: when it was analysed, then its bytes."""
+    """The stored form of one column's statistics: when it was analysed, then its bytes."""
     return image.last_analyzed.to_bytes(_ANALYZED_BYTES, signed=True) + image.data
 
 
@@ -54,7 +54,7 @@ def put_table_statistics(work: WorkingSet, event: int, action: PutTableStatistic
 
 
 def change_table(work: WorkingSet, event: int, action: PutTableStatistics) -> None:
-    """What new statistics change in the table itself."""
+    """Folds the effect of new statistics on the table itself."""
     name, image = action.table, action.image
     state = work.touch_table(name)
     key = keys.of_table(keys.TABLE, name)
@@ -76,7 +76,7 @@ def put_partition_statistics(work: WorkingSet, event: int, action: PutPartitionS
 
 
 def change_partition(work: WorkingSet, event: int, action: PutPartitionStatistics) -> None:
-    """What new statistics change in the partition itself."""
+    """Folds the effect of new statistics on the partition itself."""
     name = action.table
     state = work.touch_table(name)
     key = keys.partition(name, action.values)
@@ -94,7 +94,7 @@ def change_partition(work: WorkingSet, event: int, action: PutPartitionStatistic
 
 
 def _with_statistics(stored: Entry, event: int, action: PutPartitionStatistics) -> Entry | None:
-    """A partition after its statistics were written; None where the event doesn't tell that."""
+    """A partition after its statistics were written; None when the event lacks its parameters."""
     if action.parameters is None or action.transactional is None:
         return None
     parameters = after_statistics(
@@ -118,14 +118,14 @@ def _with_statistics(stored: Entry, event: int, action: PutPartitionStatistics) 
 def _doubt_partition(
     work: WorkingSet, name: TableName, state: TableState, event: int, values: tuple[str, ...]
 ) -> None:
-    """Its statistics may be those of another partition of this name, which was dropped."""
+    """Puts a partition in doubt: the statistics may belong to a dropped one of the same name."""
     delete_below(work, state.loads, statistics_guard(name, values), event + 1)
     work.doubt_object(name, state, event, values)
     work.doubt_statistics(name, state, event, Doubt.CONFLICT)
 
 
 def drop_statistics(work: WorkingSet, event: int, action: DropStatistics) -> None:
-    """The log doesn't say of which engine: nothing is known of what is left."""
+    """Deletes statistics; the log doesn't say of which engine, so the rest becomes unknown."""
     name = action.table
     state = work.touch_table(name)
     delete_below(work, state.loads, statistics_guard(name, action.values), event)
@@ -141,24 +141,24 @@ def _put_columns(
     columns: tuple[ColumnStatisticsImage, ...],
 ) -> None:
     state.detailed = True
-    known = state.statistics_cold(work.head.applied, work.head.floor) is None
+    complete = state.statistics_cold(work.head.applied, work.head.floor) is None
     for image in columns:
         key = statistics_key(name, image)
-        if _is_whole(work, key, event, image, known):
+        if _is_whole(work, key, event, image, complete):
             data = statistics_data(image)
             put(work, state.loads, key, event, data, image.write_id, image.fields)
             continue
         delete(work, state.loads, key, event)
-        if known or state.loads.open is not None:
+        if complete or state.loads.open is not None:
             work.doubt_statistics(name, state, event, Doubt.MERGED)
 
 
 def _is_whole(
-    work: WorkingSet, key: bytes, event: int, image: ColumnStatisticsImage, known: bool
+    work: WorkingSet, key: bytes, event: int, image: ColumnStatisticsImage, complete: bool
 ) -> bool:
-    """Whether the event tells all that is stored now: fields that it doesn't set stay as they
-    were, so what was before must be known, and must not have more of them."""
-    if not known:
+    """Whether the event tells everything that is stored now. Fields that it doesn't set keep their
+    values, so the statistics before must be known and must not have set more of them."""
+    if not complete:
         return not image.fields
     value = work.txn.get(key)
     if value is None or not entries.is_live(value) or entries.event_of(value) >= event:
@@ -171,7 +171,7 @@ def _is_whole(
 
 
 def _type_of(data: bytes) -> bytes | None:
-    """Of a column; none of bytes that are no statistics, which the fold takes, too."""
+    """The type of a column; None for bytes that aren't statistics, which the fold accepts too."""
     with suppress(ThriftError):
         return View(data, _ANALYZED_BYTES).raw(_COLUMN_TYPE)
     return None

@@ -1,4 +1,4 @@
-"""Tables come, change, move and go."""
+"""Folds events of tables."""
 
 from hive.names import TableName
 from hive.write_ids.pages import Cold
@@ -39,7 +39,7 @@ def alter(work: WorkingSet, event: int, action: AlterTable) -> None:
 
 
 def change(work: WorkingSet, event: int, action: AlterTable) -> None:
-    """What an alter does to a table and to what hangs on it."""
+    """Folds an alter of a table and its effects on everything below the table."""
     image = action.table
     name = image.name
     state = work.touch_table(name)
@@ -49,7 +49,7 @@ def change(work: WorkingSet, event: int, action: AlterTable) -> None:
     if replaced is Replaced.CONFLICT or TABLE_ROW in state.doubtful:
         work.doubt_object(name, state, event, TABLE_ROW)
     if image.managed and not state.managed:
-        # Its write ids begin far above those of the transactions that convert it.
+        # Its write ids begin far above those of the transactions that convert the table.
         forget(work, name, event, Cold.CONVERTED)
         work.signal(Scope(ScopeKind.WRITE_IDS, name), event)
     if not state.loads.may_include(event):
@@ -82,7 +82,7 @@ def drop(work: WorkingSet, event: int, action: DropTable) -> None:
 
 
 def drop_table(work: WorkingSet, event: int, name: TableName, reason: Cold) -> None:
-    """Nothing of this name is left after the event; what a load read later stays."""
+    """Deletes everything of this name up to the event; what a load read later stays."""
     if work.table(name) is None:
         return
     state = work.touch_table(name)
@@ -95,7 +95,7 @@ def drop_table(work: WorkingSet, event: int, name: TableName, reason: Cold) -> N
     loads, ids_loads = state.loads, state.ids_loads
     if loads.open is None and ids_loads.open is None and not loads.may_include(event):
         # No floor is needed: the `lo` of a load is read after its Begin was written, so whatever
-        # begins from here on reads this event too.
+        # begins from here on reads the effects of this event too.
         forget_table(work, name)
     else:
         loads.raise_floor(event, Doubt.DROPPED)
@@ -115,12 +115,12 @@ def forget_table(work: WorkingSet, name: TableName) -> None:
 
 
 def reset(work: WorkingSet, record: ResetTable) -> None:
-    """An operator doubts a table: all of it goes, and what an open load would bring.
+    """Deletes a table that an operator doubts, and what an open load would bring.
 
-    What is wrong in it may be as new as the last event, so it can't be told from what isn't.
+    The fault may be as new as the last event, so nothing of the table can be kept.
     """
-    name, known = record.table, work.table(record.table)
-    if known is None or known.loads.knows(record.at + 1):
+    name, current = record.table, work.table(record.table)
+    if current is None or current.loads.knows(record.at + 1):
         return
     forget_table(work, name)
     state = work.touch_table(name)
@@ -138,6 +138,6 @@ def _clear(
 
 
 def _bare(work: WorkingSet, state: TableState) -> bool:
-    """Whether all is known and there is nothing below the table that could be rewritten."""
+    """Whether the table is fully known and has nothing below it that could be rewritten."""
     warm = state.cold(work.head.applied, work.head.floor) is None
     return warm and not state.partitioned and not state.detailed

@@ -1,4 +1,4 @@
-"""The working set of a fold: one transaction, and what was decoded from it."""
+"""The working set of a fold: one transaction, and the states decoded from it."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -28,8 +28,8 @@ _encode: Callable[[object], bytes] = msgspec.msgpack.Encoder().encode
 class Cached(Generic[K, S]):
     """States of one kind, decoded once and written back when the batch is full.
 
-    A record touches the same few states again and again; decoding and encoding them each time
-    would cost more than all the rest of the fold.
+    Records touch the same few states again and again; decoding and encoding them each time would
+    cost more than the rest of the fold.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Cached(Generic[K, S]):
         self._dirty: set[K] = set()
 
     def get(self, name: K) -> S | None:
-        """The state, which must be `put` when it is changed."""
+        """The state; whoever changes it must `put` it."""
         try:
             return self._known[name]
         except KeyError:
@@ -57,7 +57,7 @@ class Cached(Generic[K, S]):
             return state
 
     def touch(self, name: K) -> S | None:
-        """The state, to be changed."""
+        """The state, marked as changed."""
         state = self.get(name)
         if state is not None:
             self._dirty.add(name)
@@ -69,7 +69,7 @@ class Cached(Generic[K, S]):
         self._dirty.add(name)
 
     def flush(self) -> None:
-        """Writes what was put into the transaction."""
+        """Writes the changed states into the transaction."""
         for name in self._dirty:
             key, state = self._key_of(name), self._known[name]
             if state is None:
@@ -79,16 +79,16 @@ class Cached(Generic[K, S]):
         self._dirty.clear()
 
     def drop(self) -> None:
-        """Forgets all copies, written or not."""
+        """Forgets all states, written or not."""
         self._known.clear()
         self._dirty.clear()
 
 
 class WorkingSet:
-    """What the handlers of records work on.
+    """The data that the handlers of records work on.
 
-    Invariants: 1. an entry of a table, a name or a database has a state beside it; 2. all that a
-    handler changes is in `txn` after `flush`; 3. nothing but `txn` is kept between batches.
+    Invariants: 1. an entry of a table, a name or a database has a state beside it; 2. everything
+    that a handler changes is in `txn` after `flush`; 3. only `txn` is kept between batches.
     """
 
     def __init__(self, txn: Transaction) -> None:
@@ -103,11 +103,11 @@ class WorkingSet:
         self._write_ids: dict[TableName, WriteIdTracker] = {}
 
     def table(self, name: TableName) -> TableState | None:
-        """What is known of a table."""
+        """The state of a table; None for an unknown one."""
         return self.tables.get(name)
 
     def touch_table(self, name: TableName) -> TableState:
-        """The state of a table, to be changed; of an unknown one, new."""
+        """The state of a table, marked as changed; a new one for an unknown table."""
         state = self.tables.touch(name)
         if state is None:
             floor = self.head.lists_floor
@@ -119,7 +119,7 @@ class WorkingSet:
         self.tables.put(name, None)
 
     def write_ids(self, name: TableName) -> WriteIdTracker:
-        """The write ids of a table; they write through to the transaction."""
+        """The write ids of a table; changes go straight to the transaction."""
         ids = self._write_ids.get(name)
         if ids is None:
             pages = PrefixPages(self.txn, keys.of_table(keys.WRITE_IDS, name))
@@ -127,13 +127,14 @@ class WorkingSet:
         return ids
 
     def forget_write_ids(self, name: TableName) -> None:
-        """Nothing is left of them, neither here nor in the transaction."""
+        """Deletes the write ids, here and in the transaction."""
         self._write_ids.pop(name, None)
         prefix = keys.of_table(keys.WRITE_IDS, name)
         self.txn.delete_range(prefix, kv.after(prefix))
 
     def touch_loads(self, key: bytes) -> Loads:
-        """The loads of a list of names or databases, to be changed; of an unknown one, new."""
+        """The loads of a list of names or databases, marked as changed; new ones for an unknown
+        list."""
         loads = self.loads.get(key) or Loads()
         self.loads.put(key, loads)
         return loads
@@ -145,21 +146,21 @@ class WorkingSet:
             yield keys.table_of(key)
 
     def names_of(self, db: DatabaseName) -> Loads:
-        """The loads of a database's names, to be changed."""
+        """The loads of a database's names, marked as changed."""
         return self.touch_loads(keys.of_database(keys.NAMES_LOADS, db))
 
     def databases_of(self, catalog: str) -> Loads:
-        """The loads of a catalog's databases, to be changed."""
+        """The loads of a catalog's databases, marked as changed."""
         return self.touch_loads(keys.of_catalog(keys.CATALOG_LOADS, catalog))
 
     def open_load(self, loads: Loads, load: str) -> None:
-        """Begins a load of a table or of write ids; one that is open is superseded."""
+        """Begins a load of a table or of write ids, in place of any that is open."""
         if loads.open is None:
             self.head.loads_open += 1
         loads.open = OpenLoad(load, deferred=loads.open.deferred if loads.open else 0)
 
     def close_load(self, loads: Loads) -> None:
-        """Ends one; with the last, the ends of transactions are of no use any more."""
+        """Ends a load; after the last one, the ends of transactions are dropped."""
         assert loads.open is not None
         loads.open = None
         self.head.loads_open -= 1
@@ -168,7 +169,7 @@ class WorkingSet:
             self.txn.delete_range(keys.ENDED_TXN, kv.after(keys.ENDED_TXN))
 
     def doubt_table(self, name: TableName, state: TableState, event: int, doubt: Doubt) -> None:
-        """What is known of a table's rows ends at this event."""
+        """Makes a table's rows unknown from this event on."""
         state.loads.raise_floor(event, doubt)
         state.doubtful.clear()
         self.signal(Scope(ScopeKind.TABLE, name), event)
@@ -182,7 +183,7 @@ class WorkingSet:
         *,
         ordered: bool = False,
     ) -> None:
-        """What is known of a table's row, or of one partition, ends at this event."""
+        """Makes a table's row, or one partition, unknown from this event on."""
         values = keys.named_values(values)
         room = values in state.doubtful or len(state.doubtful) < DOUBTFUL_MAX
         if not state.loads.complete(self.head.floor) or not room:
@@ -194,22 +195,22 @@ class WorkingSet:
     def doubt_statistics(
         self, name: TableName, state: TableState, event: int, doubt: Doubt
     ) -> None:
-        """What is known of a table's statistics ends at this event."""
+        """Makes a table's statistics unknown from this event on."""
         if event >= state.statistics_floor:
             state.statistics_floor = event
             state.statistics_doubt = doubt
         self.signal(Scope(ScopeKind.TABLE, name), event)
 
     def forget(self) -> None:
-        """Drops all that was decoded: what it was decoded from is deleted."""
+        """Drops all decoded states, because the entries they came from are deleted."""
         self.loads.drop()
         self.tables.drop()
         self._write_ids.clear()
 
     def signal(self, scope: Scope, floor: int) -> None:
-        """Asks for a load; the greatest floor of a scope counts."""
-        known = self.signals.get(scope)
-        if known is None or known.floor < floor:
+        """Asks for a load; each scope keeps its greatest floor."""
+        signal = self.signals.get(scope)
+        if signal is None or signal.floor < floor:
             self.signals[scope] = Signal(scope, floor)
 
     def flush(self) -> None:

@@ -1,4 +1,4 @@
-"""Write ids: which transactions hold which, how they end, and which writes wait for that."""
+"""Folds write ids: which transactions hold them, how these end, and which writes wait for that."""
 
 import msgspec
 
@@ -13,17 +13,17 @@ from state.tables import UNKNOWN_IDS, TableState
 
 ENDED_MAX = 100_000
 """How many ends of transactions are kept for open loads. A load that needs more leaves ids open
-that are not, which costs hits until the next one."""
+that have ended, which costs hits until the next load."""
 PENDING_MAX = 10_000
-"""Beyond it a table waits for all of its open ids."""
+"""With more pending writes a table waits for all of its open ids."""
 
 
 Pairs = tuple[tuple[str, int], ...]
-"""(database, write id) as COMMIT_TXN names them."""
+"""The (database, write id) pairs of COMMIT_TXN."""
 
 
 class EndedTxn(msgspec.Struct, frozen=True, array_like=True):
-    """How a transaction ended, for loads that read it as open."""
+    """The outcome of a transaction, for loads that read it as open."""
 
     event: int
     committed: bool
@@ -59,7 +59,7 @@ def abort(work: WorkingSet, event: int, action: AbortTxn) -> None:
 def note_write(
     work: WorkingSet, table: TableName, state: TableState, event: int, write_id: int = 0
 ) -> None:
-    """An event wrote to a table: whoever reads by write ids must know how that write ends."""
+    """Notes a write to a table: readers by write ids must know how it ends."""
     ids = work.write_ids(table)
     if write_id > 0:
         was_cold = ids.cold
@@ -78,12 +78,13 @@ def note_write(
 
 
 def forget(work: WorkingSet, table: TableName, event: int, reason: Cold) -> None:
-    """What is known of a table's write ids ends at this event."""
+    """Makes a table's write ids unknown from this event on."""
     work.write_ids(table).forget(event, reason)
 
 
 def compare_open(work: WorkingSet, record: OpenTransactions) -> None:
-    """Transactions that we hold and the metastore doesn't ended without an event."""
+    """Finds transactions that are open here but not in the metastore: they ended without an
+    event."""
     if record.at > work.head.applied:
         return
     open_txns = frozenset(record.txns)
@@ -101,7 +102,7 @@ def compare_open(work: WorkingSet, record: OpenTransactions) -> None:
 def merge(
     work: WorkingSet, table: TableName, state: TableState, image: WriteIdsImage, lo: int, hi: int
 ) -> None:
-    """A load brought the write ids; what happened since it began is on top of them."""
+    """Takes write ids from a load and applies what happened since it began."""
     ids = work.write_ids(table)
 
     def ended(txn: int) -> Ended | None:

@@ -1,4 +1,4 @@
-"""Shards built from the topic by executors, one task a shard, and published as images."""
+"""Builds shards from the topic on executors, one task a shard, and publishes them as images."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -18,7 +18,7 @@ from state.store.families import SHARD_FAMILIES
 
 
 class Built(NamedTuple):
-    """An image that an executor made; all of a shard that the driver sees."""
+    """An image that an executor made; the driver sees nothing else of a shard."""
 
     shard: int
     image: str
@@ -30,7 +30,7 @@ class Built(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where images go, and the memory that their making may take in each process."""
+    """Where images go, and the memory that making them may take in each process."""
 
     url: str
     memory_bytes: int
@@ -39,10 +39,10 @@ class Place(NamedTuple):
 def build_images(
     context: SparkContext, topic: Topic, ends: Sequence[tuple[int, int]], place: Place
 ) -> list[Built]:
-    """One image for each (shard, offset to end at), from the whole topic.
+    """Builds one image for each (shard, end offset) from the whole topic.
 
-    A task that is tried again, or runs twice, ends at the same offset: it makes the same image, and
-    whichever manifest comes last names files that are all there.
+    A task that is retried, or runs twice, ends at the same offset and makes the same image;
+    whichever manifest is written last names files that all exist.
     """
     context.setJobDescription(f"Metatide: build {len(ends)} shards of {topic.name}")
     tasks = context.parallelize(ends, len(ends))
@@ -61,7 +61,7 @@ def _build(topic: Topic, place: Place, task: tuple[int, int]) -> Built:
 
 
 def publish(images: Images, store: Store, scratch: Path, *, digested: bool = True) -> Built:
-    """Makes an image of the store."""
+    """Makes an image of the store and uploads it."""
     manifest = images.create(store, scratch, digested=digested)
     position = manifest.position
     return Built(

@@ -22,18 +22,19 @@ log = structlog.get_logger(__name__)
 
 
 class ExecutorStore(NamedTuple):
-    """An open store, where its images are, and a folder beside it that isn't there yet."""
+    """An open store, its images, and the path of a scratch folder that doesn't exist yet."""
 
     store: Store
     images: Images
     scratch: Path
     imaged: int
-    """The offset of the newest image; -1 where there is none."""
+    """The offset of the newest image; -1 without one."""
 
 
 @contextmanager
 def kept_store(topic: Topic, shard: int, place: Place) -> Iterator[ExecutorStore]:
-    """What is on this disk, if it is as far as the newest image; else that; else an empty store."""
+    """The store on this disk if it is as new as the newest image; else that image; else an empty
+    store."""
     identity = topic.identity(shard)
     budget, images = _memory(place)
     newest = next(iter(images.of(identity)), None)
@@ -44,10 +45,10 @@ def kept_store(topic: Topic, shard: int, place: Place) -> Iterator[ExecutorStore
         store.close()
         store = None
     if store is None:
-        # A fetch that is cut off never stands under the store's name.
+        # An interrupted fetch never ends up under the store's name.
         new = path.with_suffix(".new")
-        for one in (path, new):
-            shutil.rmtree(one, ignore_errors=True)
+        for stale in (path, new):
+            shutil.rmtree(stale, ignore_errors=True)
         if images.restore_newest(identity, new) is not None:
             new.rename(path)
         store = Store(path, identity, families=SHARD_FAMILIES, budget=budget)
@@ -61,19 +62,20 @@ def _open(path: Path, topic: Topic, shard: int, budget: MemoryBudget) -> Store |
     try:
         return Store(path, topic.identity(shard), families=SHARD_FAMILIES, budget=budget)
     except (ColdShardError, OtherStoreError) as error:
-        log.warning("a kept store is no good", error=str(error))
+        log.warning("a kept store can't be used", error=str(error))
         return None
 
 
 @lru_cache(maxsize=1)
 def _memory(place: Place) -> tuple[MemoryBudget, Images]:
-    """One for all batches of a process: images remember the hashes of files that stay."""
+    """One budget for all batches of a process, and one set of images, which remembers file
+    hashes."""
     budget = MemoryBudget(place.memory_bytes)
     return budget, Images(place.url, budget)
 
 
 def _folder(topic: Topic) -> Path:
-    """Where Spark keeps what goes with the application; other executors have other folders."""
+    """The folder that Spark deletes with the application; each executor has its own."""
     place = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or tempfile.gettempdir()
     folder = Path(place) / "metatide" / topic.id.replace("/", "_")
     folder.mkdir(parents=True, exist_ok=True)

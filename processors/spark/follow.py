@@ -1,6 +1,6 @@
-"""Images kept fresh: Structured Streaming brings records, executors fold them into the next image.
+"""Keeps images fresh: Structured Streaming brings records, executors fold them into the next image.
 
-Where folding goes on is decided by the images alone. Spark's checkpoint is of one run and schedules
+The images alone decide where folding continues. Spark's checkpoint lasts for one run and schedules
 its batches; the next run begins at the offsets of the newest images.
 """
 
@@ -44,11 +44,11 @@ class Follower:
         self._heard = heard
 
     def once(self, bounds: Mapping[int, Bounds]) -> None:
-        """Until the images hold what the topic held at the beginning."""
+        """Runs until the images hold what the topic held at the start."""
         self._run(bounds, availableNow=True)
 
     def follow(self, bounds: Mapping[int, Bounds], every_s: float) -> None:
-        """Until it is interrupted."""
+        """Runs until it is interrupted."""
         self._run(bounds, processingTime=f"{every_s} seconds")
 
     def _run(self, bounds: Mapping[int, Bounds], **trigger: Any) -> None:
@@ -59,7 +59,7 @@ class Follower:
                 .options(**source_options(self._topic))
                 .option("startingOffsets", self._starts(bounds))
                 .option("maxOffsetsPerTrigger", BATCH_RECORDS_MAX)
-                # What the topic has lost is noticed by the fold, from the intervals of records.
+                # The fold notices what the topic has lost by the intervals of records.
                 .option("failOnDataLoss", "false")
                 .load()
                 .select("partition", "offset", "value")
@@ -74,7 +74,7 @@ class Follower:
             _await(query)
 
     def _starts(self, bounds: Mapping[int, Bounds]) -> str:
-        """Behind the newest images; an offset that the topic has lost already is its first."""
+        """The offsets after the newest images, or the first ones that the topic still has."""
         images = Images(self._place.url, MemoryBudget(self._place.memory_bytes))
         starts = {}
         for shard, there in bounds.items():
@@ -92,7 +92,7 @@ class Follower:
 
 
 def _await(query: StreamingQuery) -> None:
-    """In short waits, so that Ctrl-C is heard."""
+    """Waits in short steps, so that Ctrl-C gets through."""
     try:
         while not query.awaitTermination(_WAIT_S):
             pass
@@ -101,7 +101,8 @@ def _await(query: StreamingQuery) -> None:
 
 
 def _fold(topic: Topic, place: Place, keep: int, rows: Iterable[Any]) -> Iterator[Built]:
-    """Records of one shard, in order: the source gives each partition of the topic to one task."""
+    """Folds records of one shard; the source gives each partition of the topic to one task, in
+    order."""
     records = iter(rows)
     first = next(records, None)
     if first is None:
@@ -127,6 +128,6 @@ def _fold(topic: Topic, place: Place, keep: int, rows: Iterable[Any]) -> Iterato
 
 
 def _fetch(topic: Topic, store: Store, end: int) -> None:
-    """Folds what the batch doesn't bring, because an image or its executor is gone."""
+    """Folds records that the batch lacks, because an image or its executor is gone."""
     with TopicReader(topic) as reader:
         replay(store, reader, end=end)

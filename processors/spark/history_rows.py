@@ -1,6 +1,6 @@
-"""What the topic tells of the past, as rows: a task a shard decodes its records and folds them.
+"""The history in the topic, as rows: one task a shard decodes its records and folds them.
 
-Times are those at which the brokers got the records.
+Times are those at which the brokers received the records.
 """
 
 from collections.abc import Iterable, Iterator
@@ -34,7 +34,7 @@ from state.store import MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES
 
 SLICE_RECORDS: Final = 200
-"""After so many records it is looked which tables are cold: shorter times may not show."""
+"""How many records lie between two looks at cold tables: shorter cold times may not show."""
 SCHEMA: Final = (
     "kind string, shard int, epoch int, event long, type string, catalog string, db string, "
     "table string, begin_ms long, end_ms long, txn long, reason string, bytes long"
@@ -62,12 +62,12 @@ class Fact(NamedTuple):
 def facts(
     session: SparkSession, topic: Topic, bounds: dict[int, Bounds], memory_bytes: int
 ) -> DataFrame:
-    """All of the topic from the beginning to where it ends now."""
+    """The rows of the whole topic, from its first offset to its present end."""
     starts, ends = (
         ",".join(f'"{shard}":{offset}' for shard, offset in offsets)
         for offsets in (
-            [(shard, one.first) for shard, one in bounds.items()],
-            [(shard, one.end) for shard, one in bounds.items()],
+            [(shard, bound.first) for shard, bound in bounds.items()],
+            [(shard, bound.end) for shard, bound in bounds.items()],
         )
     )
     records = (
@@ -115,8 +115,8 @@ def _tell(topic: Topic, memory_bytes: int, rows: Iterable[Any]) -> Iterator[Fact
 def _events(row: Any, record: AnyRecord, size: int) -> Iterator[Fact]:
     if not isinstance(record, Change):
         return
-    told = dict(row.headers or ())
-    type_ = bytes(told.get("event") or b"").decode()
+    headers = dict(row.headers or ())
+    type_ = bytes(headers.get("event") or b"").decode()
     fact = Fact("event", row.partition, record.epoch, record.upto, type_, begin_ms=row.ms)
     for action in record.actions:
         named = fact._replace(type=type_ or type(action).__name__, bytes=size)
@@ -134,19 +134,19 @@ def _events(row: Any, record: AnyRecord, size: int) -> Iterator[Fact]:
 
 
 def name_of(action: AnyAction) -> TableName:
-    """What an action concerns; parts that it doesn't have are empty."""
+    """The table or database that an action concerns; parts that it lacks are empty."""
     for field in ("table", "name", "db", "database"):
-        found = getattr(action, field, None)
-        found = getattr(found, "name", found)
-        if isinstance(found, TableName):
-            return found
-        if isinstance(found, DatabaseName):
-            return TableName(found.catalog, found.db, "")
+        subject = getattr(action, field, None)
+        subject = getattr(subject, "name", subject)
+        if isinstance(subject, TableName):
+            return subject
+        if isinstance(subject, DatabaseName):
+            return TableName(subject.catalog, subject.db, "")
     return TableName("", "", "")
 
 
 class Coldness:
-    """Since when which tables of a shard are cold, and why."""
+    """Tracks which tables of a shard are cold, since when and why."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -155,7 +155,7 @@ class Coldness:
         self._floor = 0
 
     def touch(self, record: AnyRecord) -> None:
-        """Something happens to tables."""
+        """Notes that a record concerns these tables."""
         match record:
             case Change(actions=actions):
                 self._touched.update(name_of(action) for action in actions)
@@ -165,13 +165,13 @@ class Coldness:
                 self._touched.add(table)
 
     def look(self, now_ms: int) -> Iterator[Fact]:
-        """The times that have ended by now."""
+        """The cold times that have ended by now."""
         reader = ShardReader(self._store.snapshot())
         if reader.head.floor != self._floor:
-            # The whole shard is in doubt, or isn't any more.
+            # The whole shard has become doubtful, or certain again.
             self._floor = reader.head.floor
             self._touched.update(reader.table_names())
-        # No record names a table whose load came before the events up to it, and these now do.
+        # The shard may have reached the end of a load that was ahead: no record names its table.
         ahead = {name for name, (why, _) in self._since.items() if why == Cold.AHEAD}
         for name in self._touched | ahead:
             why = self._why(reader, name)
@@ -184,7 +184,7 @@ class Coldness:
         self._touched.clear()
 
     def end(self, now_ms: int) -> Iterator[Fact]:
-        """The times that haven't ended."""
+        """The cold times that haven't ended."""
         for name, before in self._since.items():
             yield self._fact(name, *before, now_ms)
 

@@ -1,4 +1,4 @@
-"""How Spark's own source of Kafka records reaches the brokers."""
+"""Connects Spark's own Kafka source to the brokers."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,13 +13,13 @@ _LOGINS = {
 
 
 def source_options(topic: Topic) -> dict[str, str]:
-    """The options of the source, for this topic whole."""
+    """The options of the source for the whole topic."""
     options = {"kafka.bootstrap.servers": topic.servers, "subscribe": topic.name}
     return options | {f"kafka.{name}": value for name, value in java_words(topic.security).items()}
 
 
 def java_words(security: Mapping[str, str]) -> dict[str, str]:
-    """TLS and SASL in the words of Kafka's Java client, from librdkafka's."""
+    """Translates librdkafka's TLS and SASL settings into those of Kafka's Java client."""
     words: dict[str, str] = {}
     if protocol := security.get("security.protocol"):
         words["security.protocol"] = protocol.upper()

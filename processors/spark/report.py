@@ -1,4 +1,4 @@
-"""Questions to the history of a topic, in Spark SQL."""
+"""Questions about the history of a topic, in Spark SQL."""
 
 from typing import Any, Final, NamedTuple
 
@@ -27,7 +27,7 @@ _VIEWS: Final = {
 
 
 class Question(NamedTuple):
-    """What a table of the report tells; its first column names, the second one is drawn."""
+    """A table of the report; its first column holds names, its second is drawn as bars."""
 
     title: str
     statement: str
@@ -79,7 +79,7 @@ class ReportResult(NamedTuple):
 
 
 def ask(session: SparkSession, facts: DataFrame, parquet: str) -> list[ReportResult]:
-    """Writes the views as Parquet below a URL, and answers from there: the topic is read once."""
+    """Writes the views as Parquet below a URL and queries those: the topic is read once."""
     facts.write.mode("overwrite").parquet(f"{parquet}/facts")
     session.read.parquet(f"{parquet}/facts").createOrReplaceTempView("facts")
     for name, statement in _VIEWS.items():
@@ -87,7 +87,7 @@ def ask(session: SparkSession, facts: DataFrame, parquet: str) -> list[ReportRes
         session.read.parquet(f"{parquet}/{name}").createOrReplaceTempView(name)
     answers = []
     for question in QUESTIONS:
-        found = session.sql(question.statement)
-        rows = [tuple(row) for row in found.collect()]
-        answers.append(ReportResult(question.title, found.columns, rows))
+        frame = session.sql(question.statement)
+        rows = [tuple(row) for row in frame.collect()]
+        answers.append(ReportResult(question.title, frame.columns, rows))
     return answers

@@ -1,4 +1,4 @@
-"""Room on an executor's disk."""
+"""Temporary folders on an executor's disk."""
 
 import os
 import tempfile
@@ -9,9 +9,9 @@ from pathlib import Path
 
 @contextmanager
 def scratch() -> Iterator[Path]:
-    """A new folder where Spark keeps what is to go with the application, deleted at the end.
+    """A new folder inside Spark's own temporary folder, deleted when the block ends.
 
-    So nothing is left of an executor that is killed: whoever cleans up after it, cleans this up.
+    If the executor is killed, whatever cleans up after Spark deletes it.
     """
     place = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or None
     with tempfile.TemporaryDirectory(prefix="metatide-", dir=place) as name:

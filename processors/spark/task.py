@@ -1,4 +1,4 @@
-"""What a task says when it fails."""
+"""The errors of tasks."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from state.store import Store
 
 @contextmanager
 def telling(store: Store) -> Iterator[None]:
-    """Says of what goes wrong with a store which shard it was, and after which event."""
+    """Adds the shard and the last event to errors of a store."""
     try:
         yield
     except (MetatideError, OSError, AssertionError) as error:

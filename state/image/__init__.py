@@ -1,4 +1,5 @@
-"""Images: copies of shards in a directory or an object store, to begin from instead of a replay."""
+"""Images: copies of shards in a directory or an object store, from which workers start instead of
+replaying the topic."""
 
 from state.image.manifest import File, Manifest
 from state.image.repository import Images

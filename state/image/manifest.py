@@ -1,4 +1,4 @@
-"""What an image consists of."""
+"""The manifest of an image: its files, digest and position."""
 
 from typing import Final
 
@@ -16,7 +16,7 @@ class File(msgspec.Struct, frozen=True):
     name: str
     size: int
     hash: str
-    """blake2b, 32 bytes; also its name in the repository."""
+    """The BLAKE2b hash (32 bytes), which is also the file's name in the repository."""
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,18 +26,18 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     identity: Identity
     position: Position
     exact: str
-    """The exact digest of the shard, see `state.digest`; empty where it wasn't told."""
+    """The exact digest of the shard, see `state.digest`; empty if it wasn't computed."""
     made_s: float
-    """When, as Unix time."""
+    """When the image was made, as Unix time."""
     files: tuple[File, ...]
 
     @property
     def size(self) -> int:
-        return sum(one.size for one in self.files)
+        return sum(file.size for file in self.files)
 
     @property
     def name(self) -> str:
-        """Sorts as positions do."""
+        """The file name of the manifest; names sort as positions do."""
         return f"{self.position.epoch:010d}-{self.position.offset:020d}.json"
 
 
@@ -49,15 +49,17 @@ def encode(manifest: Manifest) -> bytes:
 
 
 def decode(data: bytes, where: str) -> Manifest:
-    """Refuses what isn't a whole manifest of this format."""
+    """Decodes a manifest; refuses a torn one and other formats."""
     try:
         manifest = _decoder.decode(data)
     except msgspec.MsgspecError as error:
         raise ImageError(f"the image {where} is torn: {error}. Delete it") from error
     if manifest.format != FORMAT:
         raise ImageError(f"the image {where} is of format {manifest.format}, not {FORMAT}")
-    for one in manifest.files:
-        # It is written to a folder by this name.
-        if "/" in one.name or one.name in ("", ".", ".."):
-            raise ImageError(f"the image {where} names a file {one.name!r}: it was tampered with")
+    for file in manifest.files:
+        # The file is written to a folder under this name.
+        if "/" in file.name or file.name in ("", ".", ".."):
+            raise ImageError(
+                f"the image {where} names a file {file.name!r}: the image was tampered with"
+            )
     return manifest

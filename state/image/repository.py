@@ -1,4 +1,4 @@
-"""The images of all shards at one place."""
+"""The images of all shards in one place."""
 
 import shutil
 import time
@@ -27,11 +27,11 @@ log = structlog.get_logger(__name__)
 
 
 class Images:
-    """A directory, or any URL that fsspec knows.
+    """The images in a directory, or at any URL that fsspec supports.
 
-    1. A file lies under its hash, so one that two images share is sent and kept once.
-    2. An image is there when its manifest is: that is put in its place last, in one step.
-    3. What doesn't match its manifest is refused.
+    1. A file is stored under its hash, so a file that two images share is uploaded and kept once.
+    2. An image exists once its manifest does, and the manifest is put in place last, atomically.
+    3. Whatever doesn't match its manifest is refused.
     """
 
     def __init__(self, url: str, budget: MemoryBudget) -> None:
@@ -42,7 +42,7 @@ class Images:
     def create(self, store: Store, scratch: Path, *, digested: bool = True) -> Manifest:
         """Makes an image of an open store; `scratch` is a new folder on the store's disk.
 
-        All of the store is read for the digest; what is done besides grows with what is new.
+        The digest reads the whole store; the rest of the work depends on how much is new.
         """
         try:
             position = store.checkpoint(scratch)
@@ -63,50 +63,50 @@ class Images:
             return digest.exact(copy.snapshot())
 
     def of(self, identity: Identity) -> list[Manifest]:
-        """The images of a shard, the newest first; those that are no good are told and left out."""
-        found = []
+        """The images of a shard, the newest first; unusable ones are logged and left out."""
+        own = []
         for path in sorted(self._names(self._manifests(identity)), reverse=True):
             try:
                 manifest = manifests.decode(self._fs.cat_file(path), path)
             except ImageError as error:
-                log.warning("an image is no good", error=str(error))
+                log.warning("an image can't be used", error=str(error))
                 continue
             if manifest.identity == identity:
-                found.append(manifest)
-        return found
+                own.append(manifest)
+        return own
 
     def restore(self, manifest: Manifest, path: Path) -> None:
-        """Builds the store of an image at a path where nothing is yet."""
+        """Builds the store of an image; the path must not exist."""
         assert not path.exists(), f"{path} is there already"
         path.mkdir(parents=True)
         try:
-            for one in manifest.files:
-                self._fetch(manifest, one, path / one.name)
+            for file in manifest.files:
+                self._fetch(manifest, file, path / file.name)
             self._check(manifest, path)
         except BaseException:
             shutil.rmtree(path, ignore_errors=True)
             raise
 
     def restore_newest(self, identity: Identity, path: Path) -> Manifest | None:
-        """Builds the newest good image of a shard; None where there is none."""
+        """Builds the newest usable image of a shard; None if there is none."""
         for manifest in self.of(identity):
             try:
                 self.restore(manifest, path)
             except ImageError as error:
-                log.warning("an image is no good", error=str(error))
+                log.warning("an image can't be used", error=str(error))
                 continue
             return manifest
         return None
 
     def prune(self, identity: Identity, keep: int) -> int:
-        """Deletes all but the newest images of a shard; how many files went."""
+        """Deletes all but the newest images of a shard; returns how many files went."""
         assert keep >= 1
         kept = self.of(identity)[:keep]
-        names = {one.name for one in kept}
+        names = {manifest.name for manifest in kept}
         for path in self._names(self._manifests(identity)):
             if kept and path.rpartition("/")[2] not in names:
                 self._fs.rm_file(path)
-        needed = {one.hash for manifest in kept for one in manifest.files}
+        needed = {file.hash for manifest in kept for file in manifest.files}
         gone = 0
         for path in self._names(self._folder(identity, "files")):
             if path.rpartition("/")[2] not in needed and self._age_s(path) > YOUNG_S:
@@ -119,16 +119,17 @@ class Images:
         self._fs.makedirs(files, exist_ok=True)
         self._fs.makedirs(self._manifests(manifest.identity), exist_ok=True)
         there = {path.rpartition("/")[2] for path in self._names(files)}
-        for one in manifest.files:
-            if one.hash not in there:
-                self._put(f"{files}/{one.hash}", scratch / one.name)
+        for file in manifest.files:
+            if file.hash not in there:
+                self._put(f"{files}/{file.hash}", scratch / file.name)
         final = f"{self._manifests(manifest.identity)}/{manifest.name}"
         aside = f"{self._folder(manifest.identity, 'files')}/{uuid4().hex}.new"
         self._fs.pipe_file(aside, manifests.encode(manifest))
         self._fs.mv(aside, final)
 
     def _put(self, final: str, path: Path) -> None:
-        """A file that was sent in part never stands under its hash."""
+        """Uploads a file under another name and renames it, so that a partial one never stands
+        under its hash."""
         aside = f"{final}.{uuid4().hex}.new"
         self._fs.put_file(str(path), aside)
         self._fs.mv(aside, final)
@@ -149,7 +150,7 @@ class Images:
             )
 
     def _check(self, manifest: Manifest, path: Path) -> None:
-        """That the files make the store which the manifest says they are."""
+        """Checks that the files make the store that the manifest describes."""
         try:
             with ReadOnlyStore(
                 path, manifest.identity, families=SHARD_FAMILIES, budget=self._budget
@@ -164,12 +165,12 @@ class Images:
 
     def _file(self, path: Path) -> File:
         stat = path.stat()
-        # A checkpoint links files that never change: one that was hashed before isn't read again.
+        # A checkpoint links files that never change, so a file is hashed once.
         key = (stat.st_ino, stat.st_size, stat.st_mtime_ns)
-        found = self._hashes.get(key) if path.suffix == ".sst" else None
-        if found is None:
-            found = self._hashes[key] = _hash(path)
-        return File(path.name, stat.st_size, found)
+        hash_ = self._hashes.get(key) if path.suffix == ".sst" else None
+        if hash_ is None:
+            hash_ = self._hashes[key] = _hash(path)
+        return File(path.name, stat.st_size, hash_)
 
     def _folder(self, identity: Identity, name: str) -> str:
         # Topic ids are base64, which may hold a slash.
@@ -181,10 +182,10 @@ class Images:
 
     def _names(self, folder: str) -> list[str]:
         try:
-            found: list[str] = self._fs.ls(folder, detail=False, refresh=True)
+            paths: list[str] = self._fs.ls(folder, detail=False, refresh=True)
         except FileNotFoundError:
             return []
-        return found
+        return paths
 
     def _age_s(self, path: str) -> float:
         modified: Any = self._fs.modified(path)
@@ -195,7 +196,7 @@ def _open(url: str) -> tuple[Any, str]:
     try:
         return fsspec.core.url_to_fs(url)  # type: ignore[no-any-return]
     except (ValueError, ImportError) as error:
-        raise ImageError(f"images can't be kept at {url}: {error}") from error
+        raise ImageError(f"images can't be stored at {url}: {error}") from error
 
 
 def _files(folder: Path) -> Iterator[Path]:

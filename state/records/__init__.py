@@ -1,4 +1,4 @@
-"""The records of the topic, all that connectors and processors must agree on."""
+"""The records of the topic: what connectors and processors must agree on."""
 
 from state.records.codec import FORMAT_VERSION, decode, encode
 from state.records.envelopes import (

@@ -1,7 +1,7 @@
-"""What one notification event does to one shard, as a list of small typed actions.
+"""The effects of one notification event on one shard, as a list of small typed actions.
 
-An event that concerns a table and the home shard of its database is one record with both
-actions where the two shards are one, so an interval of event ids is never split.
+If a table and the names of its database live in the same shard, an event has one record with both
+actions there, so an interval of event ids is never split.
 """
 
 from enum import IntFlag
@@ -24,7 +24,7 @@ from state.records.objects import (
 
 
 class Action(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """The base of all actions; `msgspec` tells them apart by their tags.
+    """The base of all actions, which `msgspec` distinguishes by their tags.
 
     Like all records they hold no cycles, so the garbage collector needn't walk millions of them.
     """
@@ -45,12 +45,13 @@ class AlterTable(Action, frozen=True, tag="at"):
     had left, somebody else wrote at the same time, and the image may lack what the other did.
     None where the image doesn't tell all that was stored."""
     rewrites: bool
-    """Columns, database or location changed: partitions and statistics may have, unsaid."""
+    """Columns, database or location changed: the metastore may have rewritten partitions and
+    statistics without an event."""
     truncates: bool
 
 
 class Side(IntFlag):
-    """Which half of a rename a shard is home to."""
+    """The half of a rename that a shard folds."""
 
     OLD = 1
     NEW = 2
@@ -58,7 +59,8 @@ class Side(IntFlag):
 
 
 class RenameTable(Action, frozen=True, tag="rt"):
-    """ALTER_TABLE that changes the name: an end under the old one, a start under the new."""
+    """ALTER_TABLE that changes the name: the table ends under the old name and begins under the
+    new."""
 
     old: TableName
     table: TableImage
@@ -66,7 +68,7 @@ class RenameTable(Action, frozen=True, tag="rt"):
 
 
 class DropTable(Action, frozen=True, tag="dt"):
-    """DROP_TABLE, with everything that hangs on the table."""
+    """DROP_TABLE, with everything that belongs to the table."""
 
     table: TableName
 
@@ -78,12 +80,12 @@ class PutPartitions(Action, frozen=True, tag="pp"):
     write_id: Long
     partitions: tuple[PartitionImage, ...]
     added: bool
-    """They did not exist before, so they have no statistics."""
+    """The partitions did not exist before, so they have no statistics."""
     truncates: bool = False
 
 
 class AlterPartition(Action, frozen=True, tag="ap"):
-    """ALTER_PARTITION; with other values it is a rename."""
+    """ALTER_PARTITION; if the values differ it is a rename."""
 
     table: TableName
     write_id: Long
@@ -95,7 +97,7 @@ class AlterPartition(Action, frozen=True, tag="ap"):
 
 
 class DropPartitions(Action, frozen=True, tag="dp"):
-    """DROP_PARTITION. The log gives it no write id."""
+    """DROP_PARTITION. The event has no write id."""
 
     table: TableName
     partitions: tuple[tuple[str, ...], ...]
@@ -113,15 +115,15 @@ class PutTableStatistics(Action, frozen=True, tag="ts"):
 
 
 class PutPartitionStatistics(Action, frozen=True, tag="ps"):
-    """UPDATE_PART_COL_STAT_EVENT: some columns, and the new parameters of the partition: all, or,
-    where many partitions were written at once, the accuracy of statistics alone."""
+    """UPDATE_PART_COL_STAT_EVENT: some columns, and the partition's new parameters; where many
+    partitions were written at once, only the parameter for the accuracy of statistics."""
 
     table: TableName
     write_id: Long
     values: tuple[str, ...]
     columns: tuple[ColumnStatisticsImage, ...]
     parameters: dict[str, str] | None
-    """None where the event doesn't tell them."""
+    """None when the event lacks them."""
     transactional: bool | None = None
     """Whether the table is, as the writer had read it; None where the event doesn't tell that."""
 
@@ -143,7 +145,7 @@ class PutConstraints(Action, frozen=True, tag="pc"):
 
 
 class DropConstraint(Action, frozen=True, tag="dc"):
-    """DROP_CONSTRAINT: the log gives its name, not its kind."""
+    """DROP_CONSTRAINT: the event has the name, not the kind."""
 
     table: TableName
     name: str
@@ -176,7 +178,7 @@ class AbortTxn(Action, frozen=True, tag="ta"):
 
 
 class PutDatabase(Action, frozen=True, tag="pd"):
-    """CREATE_DATABASE or ALTER_DATABASE; it goes to every shard."""
+    """CREATE_DATABASE or ALTER_DATABASE; goes to every shard."""
 
     database: DatabaseImage
     altered: bool = False
@@ -185,19 +187,19 @@ class PutDatabase(Action, frozen=True, tag="pd"):
 
 
 class DropDatabase(Action, frozen=True, tag="dd"):
-    """DROP_DATABASE, with all that is in it; it goes to every shard."""
+    """DROP_DATABASE, with everything in it; goes to every shard."""
 
     name: DatabaseName
 
 
 class CreateNames(Action, frozen=True, tag="cn"):
-    """CREATE_DATABASE, at its home shard: it has no tables and no functions yet."""
+    """CREATE_DATABASE at its home shard: the database has no tables and no functions yet."""
 
     db: DatabaseName
 
 
 class PutName(Action, frozen=True, tag="pn"):
-    """A table's line in the lists of its database, at the database's home shard."""
+    """A table's line in the list of its database, at the database's home shard."""
 
     db: DatabaseName
     name: NameImage
@@ -208,7 +210,7 @@ class PutName(Action, frozen=True, tag="pn"):
 
 
 class DropName(Action, frozen=True, tag="dn"):
-    """There is no such table in this database any more."""
+    """Removes a table from the list of its database."""
 
     db: DatabaseName
     table: str
@@ -229,10 +231,10 @@ class DropFunction(Action, frozen=True, tag="df"):
 
 
 class Undecodable(Action, frozen=True, tag="xx"):
-    """An event that can't be read: what it may have touched is unknown from here on."""
+    """An event that can't be read: whatever it may have touched is unknown from here on."""
 
     table: TableName | None
-    """None for everything."""
+    """The table; None for every table."""
 
 
 MISNAMED_EVENTS_MAX: Final = 5_000
@@ -241,8 +243,8 @@ events may name the table as it was called before."""
 
 
 class Misnamed(Action, frozen=True, tag="mn"):
-    """An event about a table that names it as it was called before a rename: its writer had read
-    the table before that, and what it changed is unknown."""
+    """An event that calls a table by its name before a rename: its writer had read the table before
+    that, so its effects are unknown."""
 
     table: TableName
     hanging: bool = False

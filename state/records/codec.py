@@ -13,12 +13,12 @@ _decoder: msgspec.msgpack.Decoder[AnyRecord] = msgspec.msgpack.Decoder(AnyRecord
 
 
 def encode(record: AnyRecord) -> bytes:
-    """The value of a message of the topic."""
+    """Encodes the value of a message of the topic."""
     return _PREFIX + _encoder.encode(record)
 
 
 def decode(value: bytes) -> AnyRecord:
-    """Reads a message's value; refuses other format versions, and bytes that aren't a record."""
+    """Decodes a message's value; refuses other format versions, and bytes that aren't a record."""
     if value[:1] != _PREFIX:
         raise RecordFormatError(_version_problem(value))
     try:
@@ -32,7 +32,7 @@ def _version_problem(value: bytes) -> str:
         return "an empty message isn't a record; is this the events topic?"
     if value[0] > FORMAT_VERSION:
         return (
-            f"the topic has records of format {value[0]}, this release reads format "
+            f"the topic has records of format {value[0]}; this release reads format "
             f"{FORMAT_VERSION}; upgrade the workers before the connectors"
         )
     return f"the topic has records of unknown format {value[0]}; is this the events topic?"

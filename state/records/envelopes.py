@@ -20,16 +20,16 @@ from state.records.objects import (
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """The base of all records. Event ids are of one epoch and are compared within it only."""
+    """The base of all records. Event ids belong to one epoch and are only compared within it."""
 
     epoch: Natural
 
 
 class Change(Record, frozen=True, tag="c"):
-    """One event's effect on one shard. Without actions it says: complete up to `upto`.
+    """The effect of one event on one shard. Without actions it means: complete up to `upto`.
 
-    For this shard nothing exists in `(after, upto]` but this. A large event comes in parts that
-    share the interval; only the last one, `part == parts - 1`, moves the position.
+    For this shard nothing else exists in `(after, upto]`. A large event comes in parts that share
+    the interval; only the last one, `part == parts - 1`, moves the position.
     """
 
     after: Natural
@@ -43,15 +43,15 @@ class ScopeKind(StrEnum):
     """What a load reads."""
 
     TABLE = "table"
-    """One table with all that hangs on it, its write ids included."""
+    """One table with everything that belongs to it, write ids included."""
     WRITE_IDS = "write_ids"
     """The write ids of one table."""
     NAMES = "names"
-    """The tables' names and the functions of one database."""
+    """The table names and the functions of one database."""
     DATABASES = "databases"
     """The databases of one catalog."""
     OBJECTS = "objects"
-    """Some objects of one table: those that events left in doubt."""
+    """The objects of one table that events left in doubt."""
 
 
 class Scope(msgspec.Struct, frozen=True, array_like=True):
@@ -62,7 +62,7 @@ class Scope(msgspec.Struct, frozen=True, array_like=True):
 
 
 class LoadBegin(Record, frozen=True, tag="lb"):
-    """From here on deletions leave tombstones. Acknowledged before the load's `lo` is read."""
+    """Begins a load: from here on deletions leave tombstones. Acknowledged before `lo` is read."""
 
     load: str
     scope: Scope
@@ -92,7 +92,7 @@ class LoadRows(Record, frozen=True, tag="lr"):
 
 
 class LoadEnd(Record, frozen=True, tag="le"):
-    """The load read everything between the events `lo` and `hi`, in `chunks` chunks."""
+    """Ends a load that read everything between the events `lo` and `hi`, in `chunks` chunks."""
 
     load: str
     scope: Scope
@@ -104,13 +104,13 @@ class LoadEnd(Record, frozen=True, tag="le"):
 class Reread(Record, frozen=True, tag="rr"):
     """Some objects of one table as they were at event `at`, read in one transaction.
 
-    They stand for objects in doubt and for nothing else; one without a row wasn't there.
+    They replace only objects in doubt; an object without a row didn't exist.
     """
 
     table: TableName
     at: Natural
     table_id: Long
-    """Of the table that had this name then; 0 where there was none."""
+    """The id of the table that had this name then; 0 if there was none."""
     objects: tuple[tuple[str, ...], ...]
     """Partitions by the values in their names, and () for the table itself."""
     rows: Rows
@@ -124,22 +124,22 @@ class OpenTransactions(Record, frozen=True, tag="ot"):
 
 
 class Reset(Record, frozen=True, tag="cr"):
-    """What was known is of another history: a new epoch begins after event `at`."""
+    """Begins a new epoch after event `at`: everything known belongs to another history."""
 
     at: Natural
 
 
 class ResetTable(Record, frozen=True, tag="ct"):
-    """Forget one table as of event `at`."""
+    """Makes a table unknown as of event `at`."""
 
     at: Natural
     table: TableName
     load: bool = True
-    """Whether it shall be loaded again at once, and not when somebody reads it."""
+    """Whether to load it again at once rather than when somebody reads it."""
 
 
 class SetLists(Record, frozen=True, tag="cl"):
-    """Which tables are cached: those that a whitelist pattern matches and no blacklist pattern.
+    """Sets which tables are cached: those that match a whitelist pattern and no blacklist pattern.
 
     Patterns are Hive's (`*`, `|`) over `db.table`. The higher version wins.
     """
@@ -150,7 +150,7 @@ class SetLists(Record, frozen=True, tag="cl"):
 
 
 class Pause(Record, frozen=True, tag="cp"):
-    """Whether the cache serves at all. The higher version wins."""
+    """Stops or starts serving from the cache. The higher version wins."""
 
     version: Natural
     paused: bool

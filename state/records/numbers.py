@@ -1,7 +1,7 @@
-"""Which numbers a record may carry.
+"""The numbers that a record may carry.
 
-Others are refused when it is read, so that the fold, which stores them in so many bytes, is total
-over all that can be read.
+Others are refused when the record is decoded: the fold stores numbers in fixed widths and must
+accept every record that can be decoded.
 """
 
 from typing import Annotated
@@ -13,4 +13,4 @@ Natural = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Word = Annotated[int, Meta(ge=0, le=2**32 - 1)]
 """A number of four bytes."""
 Long = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
-"""An i64 of Thrift, of which nothing is known but that."""
+"""Any i64 of Thrift."""

@@ -1,6 +1,6 @@
-"""What records carry of an object: its canonical Thrift bytes, and beside them what the fold needs.
+"""Objects in records: their canonical Thrift bytes, and beside them what the fold needs.
 
-The fold never decodes the bytes of an event, so everything that decides is spelled out here.
+The fold never decodes the bytes of an event, so everything that it decides by is a field here.
 """
 
 from enum import IntEnum
@@ -18,39 +18,39 @@ from state.records.numbers import Long, Word
 _KIND_BITS = 16
 _UNTOLD = 1 << 30
 INCOMPLETE_FIELDS = 1 << 31
-"""Of statistics that lack a figure without which the metastore tells none of the column."""
+"""The bit of statistics without a figure that the metastore requires to return any of them."""
 
 
 def fingerprint(data: bytes) -> int:
-    """Tells an object's bytes from others without carrying them."""
+    """A hash of an object's bytes, which tells two states apart without carrying them."""
     return int.from_bytes(blake2b(data, digest_size=8).digest())
 
 
 def statistics_fields(data: bytes) -> int:
-    """A bit for the kind of a ColumnStatisticsObj, and one for each field that is set in it."""
+    """One bit for the kind of a ColumnStatisticsObj, and one for each field that is set in it."""
     column = decode(COLUMN_STATISTICS_OBJ, data)
     values = column.get("statsData")
     if not values:
         return INCOMPLETE_FIELDS if has_figures(column["colType"]) else _UNTOLD
     bits = 0
     for kind in COLUMN_STATISTICS_DATA.fields:
-        found = values.get(kind.name)
-        if found is not None:
+        figures = values.get(kind.name)
+        if figures is not None:
             assert isinstance(kind.type, Struct)
             bits |= 1 << _KIND_BITS + kind.id
-            bits |= sum(1 << field.id for field in kind.type.fields if field.name in found)
+            bits |= sum(1 << field.id for field in kind.type.fields if field.name in figures)
     return bits
 
 
 class DatabaseName(msgspec.Struct, frozen=True, array_like=True):
-    """A database's full name, in lower case."""
+    """The full name of a database, in lower case."""
 
     catalog: str
     db: str
 
 
 class TableImage(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A table as it was after an event, or as a load read it."""
+    """A table after an event, or as a load read it."""
 
     name: TableName
     id: Long
@@ -63,12 +63,12 @@ class TableImage(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class PartitionImage(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """A partition as it was after an event, or as a load read it."""
+    """A partition after an event, or as a load read it."""
 
     values: tuple[str, ...]
     write_id: Long
     columns_hash: Word
-    """Tells whether its columns changed, without its bytes."""
+    """A hash of its columns, which shows whether they changed."""
     data: bytes
 
 
@@ -79,17 +79,17 @@ class ColumnStatisticsImage(msgspec.Struct, frozen=True, array_like=True):
     engine: str
     column: str
     write_id: Long
-    """The write id that they were computed at; 0 or less for none."""
+    """The write id at which they were computed; 0 or less for none."""
     last_analyzed: Long
-    """Seconds since 1970, a field of the description that all columns of one answer share."""
+    """Seconds since 1970, a field that all columns of one answer share."""
     data: bytes
     """A ColumnStatisticsObj."""
     fields: int = 0
-    """Which of its fields are set: an update keeps those of before that it doesn't set."""
+    """The fields that are set: an update keeps the values of those that it doesn't set."""
 
 
 class ConstraintKind(IntEnum):
-    """The numbers are those of KEY_CONSTRAINTS.CONSTRAINT_TYPE."""
+    """The kinds of constraints, with the numbers of KEY_CONSTRAINTS.CONSTRAINT_TYPE."""
 
     PRIMARY_KEY = 0
     FOREIGN_KEY = 1
@@ -100,7 +100,7 @@ class ConstraintKind(IntEnum):
 
 
 class ConstraintImage(msgspec.Struct, frozen=True, array_like=True):
-    """One constraint: a Thrift struct for each of its columns, in order; none of a foreign key
+    """A constraint: one Thrift struct for each of its columns, in order; none for a foreign key
     whose parent has no primary key."""
 
     kind: ConstraintKind
@@ -109,7 +109,7 @@ class ConstraintImage(msgspec.Struct, frozen=True, array_like=True):
 
 
 class NameImage(msgspec.Struct, frozen=True, array_like=True):
-    """What a list of tables shows of each."""
+    """A table's line in a list of tables."""
 
     table: str
     type: str
@@ -118,23 +118,19 @@ class NameImage(msgspec.Struct, frozen=True, array_like=True):
 
 
 class FunctionImage(msgspec.Struct, frozen=True, array_like=True):
-    """A function."""
-
     name: str
     data: bytes
 
 
 class DatabaseImage(msgspec.Struct, frozen=True, array_like=True):
-    """A database."""
-
     name: DatabaseName
     data: bytes
 
 
 class WriteIdsImage(msgspec.Struct, frozen=True, array_like=True):
-    """A table's rows of TXN_TO_WRITE_ID and NEXT_WRITE_ID as a load read them."""
+    """A table's rows of TXN_TO_WRITE_ID and NEXT_WRITE_ID, as a load read them."""
 
     high: Long
     open: tuple[tuple[Long, Long], ...]
-    """(transaction, write id) of transactions that are open."""
+    """The (transaction, write id) pairs of open transactions."""
     aborted: tuple[Long, ...]

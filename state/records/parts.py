@@ -1,7 +1,7 @@
-"""Large events in numbered parts.
+"""Cuts large events into numbered parts.
 
-The cut must not depend on who publishes: parts of one event from two connectors are mixed when
-both publish it. So it is a rule of the format, not an option.
+The cut must not depend on the publisher: when two connectors publish the same event, their parts
+are mixed. So the cut is a rule of the format, not an option.
 """
 
 from collections.abc import Iterator
@@ -12,13 +12,13 @@ from state.records.actions import AnyAction, DropPartitions, PutPartitions
 from state.records.envelopes import Change
 
 PART_BYTES_MAX = 1 << 20
-"""About: what one part may carry before a further item opens the next."""
+"""A part of about this size is full: the next item opens another."""
 ITEM_BYTES = 64
-"""About what an item takes beside its bytes."""
+"""The approximate overhead of an item beside its bytes."""
 
 
 def split(change: Change) -> list[Change]:
-    """The change as one record, or as several that fold to the same."""
+    """The change as one record, or as several that fold to the same state."""
     assert change.parts == 1
     groups: list[list[AnyAction]] = [[]]
     size = 0

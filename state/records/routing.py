@@ -1,4 +1,4 @@
-"""Which shard a table or a database belongs to: Kafka's own Java partitioner over its name."""
+"""The shard of a table or a database, by Kafka's own Java partitioner over its name."""
 
 from functools import lru_cache
 
@@ -26,7 +26,7 @@ def murmur2(data: bytes) -> int:
 
 
 def kafka_partition(key: bytes, partitions: int) -> int:
-    """Where Kafka's default partitioner puts a key."""
+    """The partition that Kafka's default partitioner chooses for a key."""
     return (murmur2(key) & 0x7FFFFFFF) % partitions
 
 

@@ -1,4 +1,4 @@
-"""The signals topic: what workers, readers and operators ask the connectors for."""
+"""The signals topic: what workers, readers and operators ask of the connectors."""
 
 import msgspec
 
@@ -11,39 +11,39 @@ _PREFIX = bytes((FORMAT_VERSION,))
 
 
 class Ask(Record, frozen=True, tag="a"):
-    """Somebody misses this: a load that begins to read at or after event `floor` answers it."""
+    """A request for a load; one that begins to read at or after event `floor` answers it."""
 
     scope: Scope
     floor: int
     objects: tuple[tuple[str, ...], ...] = ()
-    """Of the kind OBJECTS: partitions by the values in their names, and () for the table itself."""
+    """For the kind OBJECTS: partitions by the values in their names, () for the table itself."""
 
 
 class Forget(Record, frozen=True, tag="f"):
-    """An operator wants a table out of the cache, and loaded anew or not."""
+    """An operator's order to delete a table from the cache, and to load it anew or not."""
 
     table: TableName
     load: bool
 
 
 class Choose(Record, frozen=True, tag="l"):
-    """An operator says which tables are cached, in place of what was said before."""
+    """An operator's order that sets which tables are cached."""
 
     above: int
-    """The highest version of such a decision that is known to whoever asks."""
+    """The highest version of such a decision that the sender knows."""
     whitelist: tuple[str, ...]
     blacklist: tuple[str, ...]
 
 
 class Serve(Record, frozen=True, tag="s"):
-    """An operator says whether the cache serves."""
+    """An operator's order that starts or stops serving from the cache."""
 
     above: int
     paused: bool
 
 
 Order = Forget | Choose | Serve
-"""What an operator decides: a connector writes it into the events topic as a Control record."""
+"""Operators' decisions: a connector writes them into the events topic as Control records."""
 AnySignal = Ask | Order
 
 _encoder = msgspec.msgpack.Encoder()
@@ -51,18 +51,18 @@ _decoder: msgspec.msgpack.Decoder[AnySignal] = msgspec.msgpack.Decoder(AnySignal
 
 
 def signals_topic(topic: str) -> str:
-    """Where the signals of an events topic go."""
+    """The name of the signals topic that belongs to an events topic."""
     return f"{topic}.signals"
 
 
 def encode_signal(signal: AnySignal) -> bytes:
-    """The value of a message of the signals topic."""
+    """Encodes the value of a message of the signals topic."""
     return _PREFIX + _encoder.encode(signal)
 
 
 def signal_key(signal: AnySignal) -> bytes:
-    """What concerns one scope shares a key, so that one connector gets it all, in its order; and
-    so do decisions about the whole cache."""
+    """The key of a signal. Signals of one scope share a key, so that one connector gets them all in
+    order; so do decisions about the whole cache."""
     match signal:
         case Ask():
             return _encoder.encode(signal.scope)
@@ -72,10 +72,10 @@ def signal_key(signal: AnySignal) -> bytes:
 
 
 def decode_signal(value: bytes) -> AnySignal:
-    """Reads a message's value; refuses other format versions, and bytes that aren't a signal."""
+    """Decodes a message's value; refuses other format versions, and bytes that aren't a signal."""
     if value[:1] != _PREFIX:
         raise RecordFormatError(
-            f"the signals topic has a message that begins with {value[:1]!r}, this release reads "
+            f"the signals topic has a message that begins with {value[:1]!r}; this release reads "
             f"format {FORMAT_VERSION}"
         )
     try:

@@ -1,4 +1,4 @@
-"""Where the state of a shard is kept: one RocksDB a shard, and its twin in memory."""
+"""The store of a shard: one RocksDB, and its twin in memory."""
 
 from state.store.commits import Commits
 from state.store.faults import set_aside

@@ -15,7 +15,7 @@ _DEFAULT: Final = "default"
 
 
 class Columns:
-    """The newest state, for the one writer; readers take a `Snapshot`."""
+    """The newest state, for the single writer; readers take a `Snapshot`."""
 
     def __init__(self, database: Rdict, families: Sequence[Family], faults: Faults) -> None:
         names = [_DEFAULT, metadata.FAMILY, *(family.name for family in families)]
@@ -54,7 +54,7 @@ class Columns:
 
     def _cursor(self, start: bytes, end: bytes) -> "Cursor":
         assert in_one_kind(start, end), "a scan crosses kinds"
-        # RocksDB keeps a pointer to the bytes of the bound; these options own them.
+        # RocksDB keeps a pointer to the bytes of the bound, which these options own.
         options = ReadOptions()
         options.set_iterate_upper_bound(end)
         try:
@@ -64,25 +64,26 @@ class Columns:
         return Cursor(iterator, self.faults, options)
 
     def error(self, error: Exception) -> Exception:
-        """What to raise for an error of rocksdict, or of the lists that closing has emptied."""
+        """The error to raise for one of rocksdict, or of the lists that `close` has emptied."""
         return self.faults.typed(error) if self.columns else self.faults.closed()
 
     def close(self) -> None:
-        """RocksDB lets go of the directory when the last reference is gone, hence the clearing."""
+        """Drops all references: RocksDB releases the directory with the last one."""
         database, self.database = self.database, None
         self.columns.clear()
         self.handles.clear()
         if database is not None:
-            # It has been flushed, or is cold: what closing complains about was told before.
+            # The store is flushed or cold, so an error of closing was reported before.
             with suppress(Exception):
                 database.close()
 
 
 class Cursor:
-    """A RocksDB iterator, shared by the scans that are under way on it.
+    """A RocksDB iterator, shared by the scans that are running on it.
 
-    `RdictItems`, the iterator that rocksdict offers for loops, ends quietly at a damaged block, as
-    if there were no more entries; so this walks an `RdictIter` and asks for its status at the end.
+    `RdictItems`, the iterator that rocksdict offers for loops, ends without an error at a damaged
+    block, as if there were no more entries. So this class walks an `RdictIter` and asks for its
+    status at the end.
     """
 
     __slots__ = ("_faults", "_iterator", "_kept", "_scan")
@@ -110,21 +111,21 @@ class Cursor:
         self._check()
 
     def keys(self, start: bytes, end: bytes, most: int) -> list[bytes]:
-        """At once: no other scan moves the iterator meanwhile."""
+        """Reads all keys at once, so no other scan moves the iterator meanwhile."""
         iterator, self._scan = self._iterator, None
         key_of, advance = iterator.key, iterator.next
-        found: list[bytes] = []
+        collected: list[bytes] = []
         iterator.seek(start)
         while (key := key_of()) is not None:
-            if key >= end or len(found) == most:
-                return found
-            found.append(key)
+            if key >= end or len(collected) == most:
+                return collected
+            collected.append(key)
             advance()
         self._check()
-        return found
+        return collected
 
     def _check(self) -> None:
-        """An iterator at its end may have come to damage."""
+        """Raises if the iterator ended because of damage."""
         try:
             self._iterator.status()
         except Exception as error:

@@ -1,4 +1,4 @@
-"""What the commits of a store touched, for those who keep what they read of it."""
+"""The keys that commits touched, for caches of what was read from a store."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -10,7 +10,7 @@ from state.shard_head import ShardHead
 from state.store.overlay import Overlay
 
 KEYS_MAX: Final = 256
-"""A commit of more counts as one that touched everything: a shard that catches up isn't slowed."""
+"""A larger commit counts as touching everything, so that catching up isn't slowed."""
 GROUPS_MAX: Final = 20_000
 _END: Final = b"\x00\x01"
 _TEXTS: Final = {
@@ -19,18 +19,18 @@ _TEXTS: Final = {
     **dict.fromkeys(map(ord, (keys.CATALOG_LOADS, keys.DATABASE)), 1),
     **dict.fromkeys(map(ord, (keys.HEAD, keys.PART, keys.TXN, keys.ENDED_TXN)), 0),
 }
-"""How many texts after the kind tell to which group a key belongs. Without any it belongs to none:
-it is the head, or only the fold reads it."""
+"""How many texts after the kind name the group of a key. A key without any has no group: it is the
+head, or only the fold reads it."""
 
 
 class Commits:
-    """Counts the commits of an open store, and knows which was the last to touch a group of keys.
+    """Counts the commits of an open store and remembers the last one that touched a group of keys.
 
     A group is a table, a database's names, or a catalog's databases: the texts that its keys begin
-    with. 1. What a commit touches is noted before it can be seen. 2. Whatever isn't known to be
-    untouched counts as touched. 3. It takes bounded memory, and little time from a commit.
+    with. 1. What a commit touches is noted before the commit is visible. 2. A group that isn't
+    known to be untouched counts as touched. 3. Memory is bounded, and a commit takes little time.
 
-    The writer notes; readers may be in another thread.
+    Only the writer notes; readers may be in another thread.
     """
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class Commits:
         self._everything = 0
 
     def begin(self, transaction: Overlay) -> None:
-        """Notes what the next commit touches. It must be counted when it can be seen."""
+        """Notes what the next commit touches, before that commit becomes visible."""
         number = self.count + 1
         head = transaction.changes.get(keys.HEAD)
         groups = _groups(transaction)
@@ -53,14 +53,14 @@ class Commits:
             self._last.update(dict.fromkeys(groups, number))
 
     def untouched(self, groups: Iterable[bytes], since: int) -> bool:
-        """Whether no commit after this one touched any of them."""
-        # In this order: what is forgotten was counted for everything before.
+        """Whether no commit after this one touched any of these groups."""
+        # In this order: a group must count for everything before it is forgotten.
         return (
             all(self._last.get(group, 0) <= since for group in groups) and self._everything <= since
         )
 
     def _moves_on_only(self, value: bytes) -> bool:
-        """Whether nothing but the last event is another one in the head."""
+        """Whether the head changes in nothing but its last event."""
         before, self._head = (
             self._head,
             msgspec.structs.replace(shard_head.decode(value), applied=0),
@@ -69,7 +69,7 @@ class Commits:
 
 
 def _groups(transaction: Overlay) -> set[bytes] | None:
-    """None where that would take long to tell, or can't be told."""
+    """The groups of these keys; None if they are too many, or unclear."""
     if len(transaction.changes) > KEYS_MAX:
         return None
     groups = set()
@@ -87,7 +87,7 @@ def _groups(transaction: Overlay) -> set[bytes] | None:
 
 
 def _group(key: bytes) -> bytes | None:
-    """Empty where it belongs to none; None where that can't be told."""
+    """The group of a key; empty if it has none, None if it is unclear."""
     count, end = _TEXTS.get(key[0]), 1
     if count is None:
         return None

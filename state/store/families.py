@@ -1,6 +1,6 @@
-"""Which kinds of entries share a column family in the store of a shard.
+"""The kinds of entries that share a column family in the store of a shard.
 
-A change here, or of what the fold writes, is another format: it goes with another STORE_FORMAT.
+A change here, or of what the fold writes, is a change of format and needs another STORE_FORMAT.
 """
 
 from typing import Final

@@ -1,7 +1,7 @@
-"""What RocksDB complains about, as errors of ours.
+"""Translates RocksDB's errors into errors of ours.
 
-rocksdict raises a plain `Exception` with the text of RocksDB's status for everything, so this one
-place reads those texts. A text that isn't known makes the shard cold: a doubt is never served.
+rocksdict raises a plain `Exception` with the text of RocksDB's status for everything; only this
+module reads those texts. An unknown text makes the shard cold: a doubt is never served.
 """
 
 import shutil
@@ -30,11 +30,12 @@ _MACHINE: Final = {
 
 
 class Faults:
-    """The errors of one store; the first that makes it cold is remembered and raised ever after.
+    """The errors of one store; the first one that makes it cold is remembered and raised ever
+    after.
 
-    Without that memory a store with one bad block would go on serving its other blocks. What is
-    remembered is its text: the error itself holds on to the iterators that met it, and they keep
-    the directory locked.
+    Otherwise a store with one bad block would go on serving its other blocks. Only the text is
+    remembered: the error itself holds the iterators that met it, and these keep the directory
+    locked.
     """
 
     def __init__(self, path: Path) -> None:
@@ -61,7 +62,7 @@ class Faults:
         return ClosedStoreError(f"the store in {self.path} is closed: open it again to read it")
 
     def typed(self, error: Exception) -> Exception:
-        """The error of ours that stands for what rocksdict raised, or `error` if that wasn't it."""
+        """Our error for what rocksdict raised; `error` itself if it isn't one of rocksdict's."""
         text = " ".join(str(error).split()).rstrip(".")
         if isinstance(error, DbClosedError):
             return self.closed()
@@ -84,7 +85,7 @@ class Faults:
 
 
 def set_aside(path: Path) -> Path:
-    """Moves a cold store out of the way, for a look at it later; only the newest one is kept."""
+    """Moves a cold store out of the way for later inspection; only the newest one is kept."""
     aside = path.with_name(f"{path.name}.cold")
     shutil.rmtree(aside, ignore_errors=True)
     return path.rename(aside)

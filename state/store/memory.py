@@ -10,7 +10,7 @@ from state.store.overlay import Overlay
 
 
 class MemoryView:
-    """Entries of one moment; sorted at the first scan."""
+    """The entries of one moment, sorted at the first scan."""
 
     def __init__(self, entries: dict[bytes, bytes]) -> None:
         self.entries = entries
@@ -45,7 +45,7 @@ class MemorySnapshot(MemoryView):
 
 
 class MemoryStore:
-    """Behaves as `Store` does, and is gone with the process."""
+    """Behaves like `Store`, and ends with the process."""
 
     def __init__(self) -> None:
         self.commits = Commits()

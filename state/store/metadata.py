@@ -1,4 +1,4 @@
-"""What a store knows of itself: whose it is, and how far it is."""
+"""The identity of a store, and its position."""
 
 from typing import Final
 
@@ -42,13 +42,13 @@ encode = msgspec.msgpack.Encoder().encode
 
 
 def differences(stored: bytes, expected: Identity) -> str | None:
-    """What keeps a store from being the expected one, in words; None when nothing does.
+    """Describes why a store isn't the expected one; None when it is.
 
     Raises `msgspec.MsgspecError` when the stored bytes aren't an identity.
     """
     format_version = _decode_version(stored).format_version
     if format_version != expected.format_version:
-        return f"its format is {format_version}, this version reads {expected.format_version}"
+        return f"its format is {format_version}, but this version reads {expected.format_version}"
     identity = decode_identity(stored)
     if identity == expected:
         return None

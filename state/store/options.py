@@ -1,4 +1,5 @@
-"""How RocksDB is set up: memory bounded for all shards together, compression that takes.
+"""The options of RocksDB: memory bounded for all shards together, and compression that takes
+effect.
 
 Each column family has its own table options, and RocksDB takes the compression from there: options
 of the database alone leave the families uncompressed or on defaults.
@@ -35,10 +36,10 @@ _TRAINING_RATIO: Final = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Family:
-    """A column family: which kinds of entries (first bytes of keys) it holds, and how.
+    """A column family: the kinds of entries (first bytes of keys) that it holds, and its options.
 
-    Entries that share most of their bytes with others in other blocks, as partitions do, gain
-    from a dictionary: it holds the shared bytes once a file.
+    Entries that share most of their bytes with others in other blocks, as partitions do, profit
+    from a dictionary, which holds the shared bytes once a file.
     """
 
     name: str
@@ -48,11 +49,11 @@ class Family:
 
 
 class MemoryBudget:
-    """The memory of all stores that are opened with it: cached blocks, indexes, write buffers.
+    """The memory of all stores opened with it: cached blocks, indexes, write buffers.
 
     Write buffers are charged to the cache, so the one number bounds both. A full budget makes
-    RocksDB flush early; it never stops a writer, because rocksdict holds Python's lock while it
-    writes and a stopped writer would stop everything.
+    RocksDB flush early; it never stalls a writer, because rocksdict holds Python's lock while it
+    writes, and a stalled writer would stop everything.
     """
 
     def __init__(self, bytes_max: int) -> None:
@@ -93,12 +94,12 @@ def family_options(family: Family, budget: MemoryBudget) -> Options:
     options = Options(raw_mode=True)
     options.set_block_based_table_factory(table)
     options.set_write_buffer_size(min(32 * MIB, budget.bytes_max // 8))
-    # Most keys that the fold asks for are in files, or nowhere.
+    # Most keys that the fold reads are in files or don't exist.
     options.set_memtable_whole_key_filtering(True)
     options.set_memtable_prefix_bloom_ratio(_WRITE_BUFFER_BLOOM_RATIO)
-    # Many shards with little in them shall not cost a megabyte a family.
+    # Many small shards mustn't cost a megabyte a family.
     options.set_arena_block_size(_ARENA_BLOCK_BYTES)
-    # Most bytes are at the bottom: there size counts, above it speed.
+    # Most bytes are at the bottom level, where size counts; above it speed does.
     options.set_compression_type(DBCompressionType.lz4())
     options.set_bottommost_compression_type(DBCompressionType.zstd())
     options.set_bottommost_compression_options(
@@ -109,16 +110,17 @@ def family_options(family: Family, budget: MemoryBudget) -> Options:
 
 
 def write_options() -> WriteOptions:
-    """No write-ahead log: the topic is the log, and atomic flushes are what lasts.
+    """Write options without a write-ahead log: the topic is the log, and atomic flushes make
+    commits durable.
 
-    Without waiting for the disk at every commit, RocksDB's log would be worse than none. When an
+    Unless it waits for the disk at every commit, RocksDB's log would be worse than none. When an
     older log file loses its end (a power failure, unsynced) and a newer one doesn't, recovery
     replays the newer one over the hole: a position without its data. RocksDB can watch for that,
     but rocksdict doesn't offer the option (`track_and_verify_wals`). So a crash costs the commits
     since the last flush, all or none of each, and the topic gives them back.
     """
     options = WriteOptions()
-    # A property, though rocksdict's stub says method.
+    # A property, though rocksdict's stub declares a method.
     options.disable_wal = True  # type: ignore[method-assign, assignment]
     return options
 

@@ -1,4 +1,4 @@
-"""Changes that are not committed yet, over a view of what is."""
+"""Uncommitted changes over a view of the committed state."""
 
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Mapping
@@ -12,10 +12,10 @@ _UNCHANGED: Final[Any] = object()
 
 
 class Overlay:
-    """The transaction of every store: it reads its own writes, then its base.
+    """The transaction of every store: reads see its own writes first, then its base.
 
     The fold puts and gets far more than it scans, so puts and gets are one dictionary operation
-    each, and keys are brought into order only when a scan or a range deletion asks for it.
+    each, and keys are sorted only when a scan or a range deletion needs it.
     """
 
     __slots__ = ("_changes", "_get_base", "_ordered", "_ranges", "_scan_base")
@@ -29,16 +29,16 @@ class Overlay:
 
     @property
     def changes(self) -> Mapping[bytes, bytes | None]:
-        """The last value put at each key, None where it was deleted; they follow `ranges`."""
+        """The last value put at each key, None for a deleted one; they apply after `ranges`."""
         return self._changes
 
     @property
     def ranges(self) -> Ranges:
-        """What was deleted by range before `changes`."""
+        """The ranges deleted before `changes` apply."""
         return self._ranges
 
     def clear(self) -> None:
-        """Forgets all changes: they are committed, or given up."""
+        """Forgets all changes, after a commit or instead of one."""
         self._changes.clear()
         self._ordered.clear()
         self._ranges = Ranges()
@@ -88,7 +88,7 @@ class Overlay:
         return changed
 
     def _order(self) -> None:
-        """Brings the keys that came since the last time, the last ones of the dictionary, in."""
+        """Sorts in the new keys, which are the last ones of the dictionary."""
         fresh_count = len(self._changes) - len(self._ordered)
         if fresh_count == 0:
             return

@@ -1,13 +1,13 @@
-"""A set of keys given as half-open ranges."""
+"""A set of keys, as half-open ranges."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
 
 class Ranges:
-    """Disjoint ranges in order; those that overlap become one, those that only touch don't.
+    """Disjoint ranges in order; overlapping ones are merged, adjacent ones aren't.
 
-    Touching ranges may belong to different kinds of entries, so they must stay apart.
+    Adjacent ranges may belong to different kinds of entries, so they must stay apart.
     """
 
     __slots__ = ("_ends", "_starts")

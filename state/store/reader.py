@@ -1,4 +1,4 @@
-"""Opening the store of a shard, and reading it."""
+"""Opens and reads the store of a shard."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,10 +27,10 @@ from state.store.snapshot import StoreSnapshot
 
 
 class ReadOnlyStore:
-    """A store that nobody writes: a checkpoint, opened where it was made or elsewhere.
+    """A store without a writer: a checkpoint, opened where it was made or elsewhere.
 
-    Without an identity, whichever shard of this format it holds. Not for a directory that a
-    writer has open: what it writes would never be seen.
+    Without `identity` it accepts any shard of this format. Not for a directory that a writer has
+    open: it would never see what the writer writes.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class ReadOnlyStore:
             raise self._faults.typed(error) from error
 
     def _check_identity(self, identity: Identity | None) -> None:
-        """Refuses a store that is not the expected one, and reads how far it is."""
+        """Refuses a store other than the expected one, and reads its position."""
         try:
             stored = self._columns.metadata.get(metadata.IDENTITY_KEY)
             position = self._columns.metadata.get(metadata.POSITION_KEY)
@@ -81,7 +81,9 @@ class ReadOnlyStore:
             self._position = metadata.decode_position(position or b"")
         except msgspec.MsgspecError as error:
             self._columns.close()
-            raise self._faults.cold(f"it doesn't say whose it is and how far ({error})") from error
+            raise self._faults.cold(
+                f"it has no readable identity and position ({error})"
+            ) from error
         if difference is not None:
             self._columns.close()
             raise OtherStoreError(
@@ -95,16 +97,16 @@ class ReadOnlyStore:
 
     @property
     def identity(self) -> Identity:
-        """Which shard of which topic this is."""
+        """The shard and topic that this store holds."""
         return self._identity
 
     @property
     def position(self) -> Position:
-        """Of the last commit."""
+        """The position of the last commit."""
         return self._position
 
     def snapshot(self) -> StoreSnapshot:
-        """What is there now, together with its position, whatever is committed meanwhile."""
+        """The present state with its position, unaffected by later commits."""
         self._faults.check()
         with self._lock:
             if not self._columns.columns:
@@ -114,7 +116,8 @@ class ReadOnlyStore:
         return snapshot
 
     def close(self) -> None:
-        """Closes the snapshots too. While a scan goes on, the directory stays locked."""
+        """Closes the store and its snapshots. The directory stays locked while a scan is
+        running."""
         with self._lock:
             for snapshot in list(self._snapshots):
                 snapshot.close()

@@ -1,4 +1,4 @@
-"""One moment of a store, for readers."""
+"""A snapshot of a store, for readers."""
 
 from collections.abc import Iterator
 
@@ -13,12 +13,12 @@ _NOT_FOUND = ("key not found",)
 
 
 class StoreSnapshot:
-    """Entries and position of one moment. It belongs to one reader, who keeps it for one request.
+    """The entries and the position of one moment. One reader owns it, for one request.
 
-    rocksdict's own snapshots answer gets from their moment, but their iterators show the newest
-    state (0.3.29 sets the snapshot on options that it then doesn't use). An iterator of RocksDB
-    stays at the moment of its creation, so there is one of each family here, made together with
-    the snapshots while no commit can come between. All scans of a family share it.
+    With rocksdict's own snapshots, gets answer from their moment, but iterators show the newest
+    state (0.3.29 sets the snapshot on options that it then doesn't use). A RocksDB iterator stays
+    at the moment of its creation. So this class makes an iterator of each family together with the
+    snapshots, while no commit can come between; all scans of a family share it.
     """
 
     __slots__ = ("__weakref__", "_columns", "_cursors", "_route", "_views")
@@ -26,8 +26,8 @@ class StoreSnapshot:
     def __init__(self, columns: Columns) -> None:
         self._columns = columns
         self._route = columns.route
-        self._views: list[rocksdict.Snapshot] = [one.snapshot() for one in columns.columns]
-        self._cursors = [Cursor(one.iter(), columns.faults) for one in columns.columns]
+        self._views: list[rocksdict.Snapshot] = [column.snapshot() for column in columns.columns]
+        self._cursors = [Cursor(column.iter(), columns.faults) for column in columns.columns]
 
     @property
     def position(self) -> Position:
@@ -59,7 +59,7 @@ class StoreSnapshot:
             raise self._error(error) from error
 
     def close(self) -> None:
-        """Lets RocksDB drop what only this moment still sees."""
+        """Lets RocksDB drop what only this snapshot still sees."""
         self._views.clear()
         self._cursors.clear()
 

@@ -20,14 +20,14 @@ from state.store.reader import ReadOnlyStore
 
 
 class Store(ReadOnlyStore):
-    """The store of a shard's one writer.
+    """The store of a shard, for its single writer.
 
-    1. Makes the store, or opens it when it is the one that `identity` names.
-    2. Commits a transaction and the position that it leads to in one write.
-    3. Gives readers snapshots, and images checkpoints.
+    1. Makes the store, or opens it if it is the one that `identity` names.
+    2. Commits a transaction together with its position in one write.
+    3. Gives snapshots to readers, and checkpoints to images.
     4. Refuses everything from the first sign of damage on.
 
-    One transaction at a time, from one thread; snapshots from any.
+    One transaction at a time, from one thread; snapshots from any thread.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Store(ReadOnlyStore):
     ) -> None:
         self._faults = Faults(path)
         is_new = not path.exists() or not any(path.iterdir())
-        # Where CURRENT is lost, RocksDB would make an empty database among the old files.
+        # Without CURRENT, RocksDB would make an empty database among the old files.
         if not is_new and not (path / "CURRENT").exists():
             raise self._faults.cold("the file CURRENT is missing")
         self._start(AccessType.read_write(), families, budget, create=is_new)
@@ -58,7 +58,7 @@ class Store(ReadOnlyStore):
         self.flush()
 
     def close(self) -> None:
-        """Flushes first: what rocksdict flushes on closing, it flushes family by family."""
+        """Flushes and closes. rocksdict's own flush on closing isn't atomic over families."""
         try:
             if self._columns.database is not None and not self._faults.is_cold:
                 self.flush()
@@ -70,9 +70,9 @@ class Store(ReadOnlyStore):
         return Overlay(self._columns)
 
     def commit(self, transaction: Overlay, position: Position) -> None:
-        """Makes the changes and the position visible together, and lasting together later.
+        """Makes the changes and the position visible together, and durable together later.
 
-        The transaction is empty then, and may be used again.
+        The transaction is empty afterwards and may be used again.
         """
         assert position.offset >= self._position.offset, "a commit goes back in the topic"
         self._faults.check()
@@ -94,7 +94,8 @@ class Store(ReadOnlyStore):
         transaction.clear()
 
     def _write(self, batch: WriteBatch, position: Position | None = None) -> None:
-        """Locked, so that what is taken of the store at one moment is of one position."""
+        """Writes under the lock, so that whatever is read of the store at one moment has one
+        position."""
         with self._lock:
             database = self._columns.database
             if database is None:
@@ -104,14 +105,14 @@ class Store(ReadOnlyStore):
             except Exception as error:
                 raise self._faults.typed(error) from error
             if position is not None:
-                # In this order: who sees the position must not be given a reader of before.
+                # In this order: whoever sees the position mustn't get a reader from before it.
                 self.commits.count += 1
                 self._position = position
 
     def checkpoint(self, path: Path) -> Position:
-        """Makes `path` a copy by hard links, and says which position it is at.
+        """Makes a copy at `path` by hard links, and returns its position.
 
-        It is flushed first, because rocksdict lets other threads run meanwhile, and holds
+        It flushes first, because rocksdict lets other threads run during a flush, but holds
         Python's lock while it makes the checkpoint.
         """
         self._faults.check()
@@ -128,12 +129,12 @@ class Store(ReadOnlyStore):
             return self._position
 
     def flush(self) -> Position:
-        """Makes what was committed last, and says up to where.
+        """Makes the last commit durable, and returns its position.
 
         The driver calls it every so often: after a crash, folding begins again from there.
-        rocksdict's `flush` writes out one family alone and would tear the position from the data.
-        A compaction begins with the atomic flush of all families, so one of the position's key,
-        which is next to nothing otherwise, does it.
+        rocksdict's `flush` writes out one family alone and would separate the position from the
+        data. A compaction begins with an atomic flush of all families, so this compacts the
+        position's key, which takes next to no time otherwise.
         """
         self._faults.check()
         position = self._position
@@ -141,14 +142,14 @@ class Store(ReadOnlyStore):
             self._columns.metadata.compact_range(metadata.POSITION_KEY, metadata.POSITION_END)
         except Exception as error:
             raise self._columns.error(error) from error
-        # A compaction doesn't say that it failed, but every write after that does.
+        # A compaction doesn't report that it failed, but every later write does.
         self._write(WriteBatch(raw_mode=True))
         return position
 
     def compact(self) -> None:
-        """Writes all files anew, as small as they get; for images and measurements.
+        """Rewrites all files, as small as they get; for images and measurements.
 
-        RocksDB's bindings don't tell whether it worked: damage shows when it is read.
+        RocksDB's bindings don't report failure: damage shows when the files are read.
         """
         self.flush()
         options = CompactOptions()

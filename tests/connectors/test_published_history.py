@@ -22,7 +22,7 @@ def test_the_same_row_is_the_same_history() -> None:
 def test_another_row_is_another_history() -> None:
     other = check(Poll(250, b"else", []), KNOWN)
     assert other is not None
-    assert "event 100 is another one" in other.why
+    assert "event 100 differs from the one" in other.why
 
 
 def test_ids_that_went_back_are_another_history() -> None:
@@ -41,7 +41,7 @@ def test_a_row_that_was_cleaned_is_no_other_history() -> None:
 def test_a_row_that_is_missing_among_older_ones_is_another_history() -> None:
     other = check_missing(Bounds(7, 101, 120), KNOWN)
     assert other is not None
-    assert "missing among older ones" in other.why
+    assert "missing while older ones are there" in other.why
 
 
 def test_a_position_without_a_row_is_compared_by_the_sequence_alone() -> None:

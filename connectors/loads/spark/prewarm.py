@@ -1,11 +1,11 @@
 """A prewarm on Spark: the driver plans, executors read and write.
 
-1. Begin of every load is written and acknowledged.
-2. The driver opens a snapshot. Where the database can export it, all tasks read that one moment, so
-   the loads have lo = hi. Elsewhere each task has a moment of its own: loads in parts reach from
-   the driver's to the last of the tasks'.
-3. A task brings many small tables, or a stretch of a large one, and writes chunks as it reads.
-4. Loads in parts are ended when all their parts have come.
+1. The Begin of every load is written and acknowledged.
+2. The driver opens a snapshot. If the database can export it, all tasks read that one moment and
+   the loads have lo = hi. Otherwise each task has a snapshot of its own, and a load in parts spans
+   the positions from the driver's to that of the last task.
+3. A task reads many small tables, or a stretch of a large one, and writes chunks as it reads.
+4. A load in parts ends when all its parts have been written.
 """
 
 import uuid
@@ -34,14 +34,14 @@ from hive.reader.snapshot import open_snapshot
 from state.records import Scope
 
 ROUNDS_MAX = 3
-"""What was not brought is tried again under new ids, so many times in all."""
+"""How often loads are tried in all; each attempt has new ids."""
 _BEGINS_A_TASK = 2_000
 
 log = structlog.get_logger(__name__)
 
 
 class Progress:
-    """How much the tasks that ended have brought."""
+    """How much the finished tasks have loaded."""
 
     def __init__(self, context: SparkContext) -> None:
         self._scopes, self._partitions, self._bytes = (context.accumulator(0) for _ in range(3))
@@ -61,11 +61,11 @@ class Progress:
 
 
 def ended_on_spark(context: SparkContext, topic: KafkaTopic, epoch: int) -> set[Scope]:
-    """What the topic holds whole: each shard is looked through by a task."""
+    """The scopes that the topic holds whole; one task reads each shard."""
     context.setJobDescription(f"Metatide: find what {topic.name} holds")
     shards = context.parallelize(range(topic.shards), topic.shards)
-    found = shards.flatMap(partial(tasks.find_ended, topic, epoch)).collect()
-    return set(found)
+    ended = shards.flatMap(partial(tasks.find_ended, topic, epoch)).collect()
+    return set(ended)
 
 
 def prewarm(context: SparkContext, reach: Reach, planned: Sequence[Planned]) -> None:
@@ -73,18 +73,18 @@ def prewarm(context: SparkContext, reach: Reach, planned: Sequence[Planned]) -> 
     due = list(planned)
     for number in range(ROUNDS_MAX):
         ended, fault = _round(context, reach, due)
-        due = [one for one in due if one.scope not in ended]
+        due = [item for item in due if item.scope not in ended]
         if fault is None:
             return
-        log.warning("some loads begin anew", loads=len(due), round=number + 1, why=fault)
-    raise SourceError(f"{fault}; {len(due)} loads didn't end: run it again, and it goes on")
+        log.warning("some loads are tried again", loads=len(due), round=number + 1, why=fault)
+    raise SourceError(f"{fault}; {len(due)} loads didn't end: run it again to continue")
 
 
 def _round(
     context: SparkContext, reach: Reach, due: Sequence[Planned]
 ) -> tuple[set[Scope], str | None]:
-    """Gives what ended, and why some loads didn't."""
-    loads = {one.scope: uuid.uuid4().hex[:16] for one in due}
+    """Runs one attempt; returns the scopes whose loads ended, and why others didn't."""
+    loads = {item.scope: uuid.uuid4().hex[:16] for item in due}
     context.setJobDescription(f"Metatide: begin {len(loads)} loads")
     begins = context.parallelize(list(loads.items()), 1 + len(loads) // _BEGINS_A_TASK)
     begins.mapPartitions(partial(tasks.begin, reach)).count()
@@ -93,42 +93,42 @@ def _round(
         work = list(share_out(snapshot, due, loads))
         exported = snapshot.export()
         if exported is None:
-            # It would only keep the database from cleaning up.
+            # An open snapshot would only keep the database from vacuuming.
             stack.close()
-        work.sort(key=lambda one: one.partitions, reverse=True)
-        told = _load(context, reach._replace(exported=exported), work)
-    ended = {scope for one in told for scope in one.ended}
-    endings = _endings(told, loads)
+        work.sort(key=lambda task: task.partitions, reverse=True)
+        results = _load(context, reach._replace(exported=exported), work)
+    ended = {scope for result in results for scope in result.ended}
+    endings = _endings(results, loads)
     if endings:
         context.setJobDescription(f"Metatide: end {len(endings)} loads in parts")
         ends = context.parallelize(endings, min(len(endings), context.defaultParallelism))
         ends.mapPartitions(partial(tasks.end, reach)).count()
-        ended.update(one.scope for one in endings)
-    return ended, next((one.fault for one in told if one.fault is not None), None)
+        ended.update(ending.scope for ending in endings)
+    return ended, next((result.fault for result in results if result.fault is not None), None)
 
 
 def _load(
     context: SparkContext, reach: Reach, work: list[WholeLoads | LoadPart]
 ) -> list[TaskResult]:
-    partitions = sum(one.partitions for one in work)
+    partitions = sum(task.partitions for task in work)
     context.setJobDescription(f"Metatide: load {partitions:,} partitions in {len(work)} tasks")
     return context.parallelize(work, len(work)).map(partial(tasks.load, reach)).collect()
 
 
-def _endings(told: Sequence[TaskResult], loads: Loads) -> list[FinishedLoad]:
-    """The loads of which all parts came."""
+def _endings(results: Sequence[TaskResult], loads: Loads) -> list[FinishedLoad]:
+    """The loads whose parts have all been written."""
     parts: dict[Scope, list[tuple[LoadPart, TaskResult]]] = {}
-    for one in told:
-        if isinstance(one.work, LoadPart) and one.fault is None:
-            parts.setdefault(one.work.scope, []).append((one.work, one))
+    for result in results:
+        if isinstance(result.work, LoadPart) and result.fault is None:
+            parts.setdefault(result.work.scope, []).append((result.work, result))
     return [
         FinishedLoad(
             scope,
             loads[scope],
-            found[0][0].position,
-            max(one.position for _, one in found),
-            tuple(one.chunks for _, one in sorted(found, key=lambda pair: pair[0].place)),
+            came[0][0].position,
+            max(result.position for _, result in came),
+            tuple(result.chunks for _, result in sorted(came, key=lambda pair: pair[0].place)),
         )
-        for scope, found in parts.items()
-        if len(found) == found[0][0].places
+        for scope, came in parts.items()
+        if len(came) == came[0][0].places
     ]

@@ -1,4 +1,4 @@
-"""What the tasks of a prewarm are told to do, and what they say of it."""
+"""What the driver of a prewarm and its tasks tell each other."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -14,11 +14,11 @@ from hive.schema import Version
 from state.records import Scope
 
 Loads = Mapping[Scope, str]
-"""The ids of loads that have begun."""
+"""The ids of the loads that have begun, by scope."""
 
 
 class Counts(NamedTuple):
-    """What tasks call when they have brought so many more."""
+    """The callbacks with which tasks report their progress."""
 
     scopes: Callable[[int], None]
     partitions: Callable[[int], None]
@@ -26,7 +26,7 @@ class Counts(NamedTuple):
 
 
 class Reach(NamedTuple):
-    """What every task needs: where it reads and where it writes."""
+    """The database that tasks read and the topic that they write."""
 
     make_engine: Callable[[str], Engine]
     url: str
@@ -35,25 +35,26 @@ class Reach(NamedTuple):
     epoch: int
     counts: Counts
     exported: str | None = None
-    """The snapshot that all share; none where the database can't."""
+    """The snapshot that all tasks share; None if the database can't export one."""
 
 
 class WholeLoads(NamedTuple):
-    """Loads that one task reads from their beginning to their end."""
+    """Loads that one task reads from beginning to end."""
 
     loads: tuple[tuple[Scope, str], ...]
     partitions: int
 
     @property
     def what(self) -> str:
-        """For a person."""
+        """A description for people."""
         (first, _), *others = self.loads
         also = f" and {len(others)} others" if others else ""
         return f"load of {first.kind.value} {first.name}{also}"
 
 
 class LoadPart(NamedTuple):
-    """A stretch of one table's partitions; the first place has all the rest of the table too."""
+    """A stretch of a table's partitions; the task at the first place also reads the rest of the
+    table."""
 
     scope: Scope
     load: str
@@ -67,13 +68,13 @@ class LoadPart(NamedTuple):
 
     @property
     def what(self) -> str:
-        """For a person."""
+        """A description for people."""
         stretch = f"PART_ID {self.first} to {self.last}"
         return f"load of table {self.scope.name}, {stretch}, after event {self.position}"
 
 
 class TaskResult(NamedTuple):
-    """What the driver hears of a task."""
+    """The result of a task, for the driver."""
 
     work: WholeLoads | LoadPart
     position: int
@@ -83,55 +84,56 @@ class TaskResult(NamedTuple):
 
 
 class FinishedLoad(NamedTuple):
-    """A load in parts that all came."""
+    """A load in parts, all of which were written."""
 
     scope: Scope
     load: str
     lo: int
     hi: int
     chunks: tuple[int, ...]
-    """How many each place has."""
+    """The number of chunks of each place."""
 
 
 def share_out(
     snapshot: DatabaseSnapshot, planned: Sequence[Planned], loads: Loads
 ) -> Iterator[WholeLoads | LoadPart]:
-    """Tasks that are about as large: many small tables, or a stretch of a large one."""
-    large = [one for one in planned if one.partitions > BATCH_PARTITIONS_MAX]
-    stretches = _stretches(snapshot, [one.scope.name for one in large])
-    small = [one for one in planned if one.scope.name not in stretches]
+    """Splits the plan into tasks of about equal size: many small tables, or a stretch of a large
+    one."""
+    large = [item for item in planned if item.partitions > BATCH_PARTITIONS_MAX]
+    stretches = _stretches(snapshot, [item.scope.name for item in large])
+    small = [item for item in planned if item.scope.name not in stretches]
     yield from _batches(small, loads)
-    for one in large:
-        found = stretches.get(one.scope.name, [])
-        for place, (table, first, last, partitions) in enumerate(found):
+    for item in large:
+        cuts = stretches.get(item.scope.name, [])
+        for place, (table, first, last, partitions) in enumerate(cuts):
             yield LoadPart(
-                *(one.scope, loads[one.scope], table, first, last),
-                *(place, len(found), snapshot.position, partitions),
+                *(item.scope, loads[item.scope], table, first, last),
+                *(place, len(cuts), snapshot.position, partitions),
             )
 
 
 def _batches(planned: Iterable[Planned], loads: Loads) -> Iterator[WholeLoads]:
     batch: list[tuple[Scope, str]] = []
     partitions = 0
-    for one in planned:
-        full = len(batch) == BATCH_SCOPES_MAX or partitions + one.partitions > BATCH_PARTITIONS_MAX
+    for item in planned:
+        full = len(batch) == BATCH_SCOPES_MAX or partitions + item.partitions > BATCH_PARTITIONS_MAX
         if batch and full:
             yield WholeLoads(tuple(batch), partitions)
             batch, partitions = [], 0
-        batch.append((one.scope, loads[one.scope]))
-        partitions += one.partitions
+        batch.append((item.scope, loads[item.scope]))
+        partitions += item.partitions
     if batch:
         yield WholeLoads(tuple(batch), partitions)
 
 
 _Stretch = tuple[int, int, int, int]
-"""A table's id, the first and the last id of partitions, and how many those are."""
+"""The id of a table, the first and the last id of its partitions, and their number."""
 
 
 def _stretches(
     snapshot: DatabaseSnapshot, names: Sequence[TableName]
 ) -> dict[TableName, list[_Stretch]]:
-    """Cut by the database itself: no ids but those at the cuts leave it."""
+    """Cuts large tables into ranges of ids in the database: only the ids at the cuts are read."""
     ids = _table_ids(snapshot, names)
     if not ids:
         return {}
@@ -150,16 +152,16 @@ def _stretches(
         .group_by(counted.c.TBL_ID, stretch)
         .order_by(counted.c.TBL_ID, func.min(counted.c.PART_ID))
     )
-    found: dict[TableName, list[_Stretch]] = {}
+    stretches: dict[TableName, list[_Stretch]] = {}
     for table, first, last, count in snapshot.rows(statement, {"tables": list(ids)}):
-        found.setdefault(ids[table], []).append((table, first, last, count))
-    return found
+        stretches.setdefault(ids[table], []).append((table, first, last, count))
+    return stretches
 
 
 def _table_ids(snapshot: DatabaseSnapshot, names: Sequence[TableName]) -> dict[int, TableName]:
     wanted = set(names)
     tbls, dbs = snapshot.tables["TBLS"].c, snapshot.tables["DBS"].c
-    found: dict[int, TableName] = {}
+    ids: dict[int, TableName] = {}
     statement = select(tbls.TBL_ID, dbs.CTLG_NAME, dbs.NAME, tbls.TBL_NAME).join_from(
         snapshot.tables["TBLS"], snapshot.tables["DBS"], tbls.DB_ID == dbs.DB_ID
     )
@@ -167,5 +169,5 @@ def _table_ids(snapshot: DatabaseSnapshot, names: Sequence[TableName]) -> dict[i
     for id_, catalog, db, table in snapshot.rows(statement) if wanted else ():
         name = table_name(catalog, db, table)
         if name in wanted:
-            found[id_] = name
-    return found
+            ids[id_] = name
+    return ids

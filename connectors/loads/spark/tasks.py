@@ -1,8 +1,8 @@
-"""What executors do: they read the database and write the topic.
+"""The tasks of executors: they read the database and write the topic.
 
-A load is the work of one try. A task that Spark runs again, because its executor died, brings
-nothing, and its loads begin anew under other ids: what a first try wrote and what a second one
-reads could differ in where chunks are cut, and chunks that are repeated are ignored.
+A load is the work of one attempt. When Spark runs a task again because its executor died, the task
+loads nothing, and its loads begin anew under other ids: the second attempt might cut its chunks in
+other places than the first, and a repeated chunk is ignored.
 """
 
 import gc
@@ -31,16 +31,16 @@ from hive.reader.snapshot import DatabaseSnapshot, open_snapshot
 from state.records import Scope
 
 _COLLECT_AFTER = 100_000
-"""Rows come and go by the thousand and none is in a circle: to look for those costs a fifth."""
+"""Rows come and go by the thousand and form no cycles; searching for cycles costs a fifth."""
 
 
 def find_ended(topic: KafkaTopic, epoch: int, shard: int) -> set[Scope]:
-    """What a shard holds whole."""
+    """The scopes that one shard holds whole."""
     return ended_scopes(topic, epoch, [shard])
 
 
 def begin(reach: Reach, loads: Iterable[tuple[Scope, str]]) -> Iterator[None]:
-    """Returns when the brokers have every Begin."""
+    """Writes the Begin of loads; returns when the brokers have all of them."""
     with _sink(reach) as sink:
         for scope, load in loads:
             Load(sink, reach.epoch, load, scope).begin()
@@ -49,7 +49,8 @@ def begin(reach: Reach, loads: Iterable[tuple[Scope, str]]) -> Iterator[None]:
 
 
 def load(reach: Reach, work: WholeLoads | LoadPart) -> TaskResult:
-    """Brings what there is to bring. What goes wrong is told: nothing of it counts then."""
+    """Reads and writes one task's share. A failure is returned, not raised, and voids the task's
+    loads."""
     context = TaskContext.get()
     if context is not None and context.attemptNumber() > 0:
         return _failed(work, "a task failed, or its executor was lost: see Spark's log")
@@ -70,17 +71,17 @@ def _failed(work: WholeLoads | LoadPart, why: str) -> TaskResult:
 
 
 def end(reach: Reach, endings: Iterable[FinishedLoad]) -> Iterator[None]:
-    """Fills up what is missing to equal numbers of chunks, and ends the loads."""
+    """Fills the places of each load up to equal numbers of chunks, and ends the loads."""
     ended = 0
     with _sink(reach) as sink:
-        for one in endings:
-            most = max(one.chunks)
-            for place, chunks in enumerate(one.chunks):
-                part = Load(sink, reach.epoch, one.load, one.scope, place, len(one.chunks))
-                part.read_at(one.lo)
+        for ending in endings:
+            most = max(ending.chunks)
+            for place, chunks in enumerate(ending.chunks):
+                part = Load(sink, reach.epoch, ending.load, ending.scope, place, len(ending.chunks))
+                part.read_at(ending.lo)
                 part.chunks = chunks
                 part.fill(most)
-            part.end(one.hi)
+            part.end(ending.hi)
             ended += 1
         sink.flush()
     reach.counts.scopes(ended)
@@ -92,24 +93,24 @@ def _load_whole(reach: Reach, sink: KafkaSink, work: WholeLoads) -> TaskResult:
     with _snapshot(reach) as snapshot:
         here = read(snapshot, loads, reach.counts.partitions)
         position = snapshot.position
-    for one in here.values():
-        one.end()
+    for whole in here.values():
+        whole.end()
     sink.flush()
     reach.counts.scopes(len(here))
-    return TaskResult(work, position, sum(one.chunks for one in here.values()), tuple(here))
+    return TaskResult(work, position, sum(whole.chunks for whole in here.values()), tuple(here))
 
 
 def _load_part(reach: Reach, sink: KafkaSink, work: LoadPart) -> TaskResult:
-    one = Load(sink, reach.epoch, work.load, work.scope, work.place, work.places)
-    one.read_at(work.position)
+    part = Load(sink, reach.epoch, work.load, work.scope, work.place, work.places)
+    part.read_at(work.position)
     with _snapshot(reach) as snapshot:
         assert reach.exported is None or snapshot.position == work.position
         if work.place == 0:
-            read_table_alone(snapshot, one)
-        read_stretch(snapshot, one, work.table, work.first, work.last, reach.counts.partitions)
+            read_table_alone(snapshot, part)
+        read_stretch(snapshot, part, work.table, work.first, work.last, reach.counts.partitions)
         position = snapshot.position
     sink.flush()
-    return TaskResult(work, position, one.chunks, ())
+    return TaskResult(work, position, part.chunks, ())
 
 
 @contextmanager
@@ -122,7 +123,7 @@ def _snapshot(reach: Reach) -> Iterator[DatabaseSnapshot]:
 
 @lru_cache(maxsize=1)
 def _engine(make: Callable[[str], Engine], url: str) -> Engine:
-    """One for all tasks of a process: it knows the statements that it has compiled."""
+    """One engine for all tasks of a process, so that compiled statements are reused."""
     return make(url)
 
 

@@ -28,10 +28,10 @@ _ENABLE, _VALIDATE, _RELY = 4, 2, 1
 
 
 class ConstraintRow(NamedTuple):
-    """KEY_CONSTRAINTS with the names that its ids stand for.
+    """A row of KEY_CONSTRAINTS with names in place of ids.
 
-    `table` is the one that has the constraint, a foreign key's child; `parent_…` says what a
-    foreign key points to, and is null for the other kinds.
+    `table` has the constraint (for a foreign key, the child); `parent_…` is what a foreign key
+    points to, and null for other kinds.
     """
 
     table: int
@@ -44,18 +44,18 @@ class ConstraintRow(NamedTuple):
     column: str | None
     flags: int
     text: str | None
-    """The default value, or what is checked."""
+    """The default value, or the checked expression."""
     parent_db: str | None
     parent_table: str | None
     parent_column: str | None
     parent_key: str | None
-    """Null where the parent has no primary key of this column."""
+    """Null when the parent has no primary key on this column."""
     update_rule: int | None
     delete_rule: int | None
 
 
 class StoredConstraint(NamedTuple):
-    """A constraint as it is stored: a struct for each of its columns that is shown, in order."""
+    """A constraint as it is stored: one struct for each column that is shown, in order."""
 
     table: int
     kind: int
@@ -64,19 +64,19 @@ class StoredConstraint(NamedTuple):
 
 
 def stored_constraints(rows: Iterable[tuple[Any, ...]]) -> list[StoredConstraint]:
-    """The constraints of rows with the fields of `ConstraintRow`; a table may lack one's names."""
-    found: dict[tuple[int, int, str], list[tuple[int, bytes]]] = {}
+    """The constraints of rows with the fields of `ConstraintRow`."""
+    columns_of: dict[tuple[int, int, str], list[tuple[int, bytes]]] = {}
     for row in rows:
         own = ConstraintRow(*row)
         key = own.table, own.kind, own.name.lower()
-        columns = found.setdefault(key, [])
+        columns = columns_of.setdefault(key, [])
         if own.kind != FOREIGN:
             columns.append((own.position, _other(own)))
         elif own.parent_key is not None:
             columns.append((own.position, _foreign(own)))
     return [
         StoredConstraint(*key, tuple(data for _, data in sorted(columns)))
-        for key, columns in sorted(found.items())
+        for key, columns in sorted(columns_of.items())
     ]
 
 

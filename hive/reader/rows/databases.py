@@ -12,7 +12,7 @@ _NATIVE, _REMOTE = 1, 2
 
 
 class DatabaseRow(NamedTuple):
-    """DBS; what a release lacks is null."""
+    """A row of DBS; columns that a release lacks are null."""
 
     id: int
     catalog: str | None
@@ -34,12 +34,12 @@ class StoredDatabase(NamedTuple):
     catalog: str
     name: str
     remote: bool
-    """Its tables are elsewhere."""
+    """Whether its tables are in another metastore."""
     data: bytes
 
 
 class FunctionRow(NamedTuple):
-    """FUNCS and DBS joined."""
+    """A row of FUNCS joined with DBS."""
 
     id: int
     catalog: str | None

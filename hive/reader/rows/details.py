@@ -1,6 +1,6 @@
-"""What hangs on an object in tables of its own, all in rows of one shape.
+"""The details of objects, from tables of their own, in rows of one shape.
 
-A row is (kind, owner's id, place, text, text, text), so that one statement can bring all kinds.
+A row is (kind, owner's id, place, text, text, text), so that one statement can read all kinds.
 """
 
 from collections import defaultdict
@@ -15,7 +15,7 @@ _KIND_AND_OWNER = itemgetter(0, 1)
 
 
 class DetailKind(IntEnum):
-    """What a row tells; its texts are given in brackets."""
+    """The kind of a row; the texts that it has are in brackets."""
 
     DATABASE_PARAMETER = 0
     """[key, value]"""
@@ -48,7 +48,7 @@ class DetailKind(IntEnum):
 
 
 class Details:
-    """Rows by kind and owner."""
+    """The rows by kind and owner."""
 
     def __init__(self, rows: Iterable[DetailRow] = ()) -> None:
         self._rows: list[defaultdict[int, list[DetailRow]]] = [
@@ -57,23 +57,23 @@ class Details:
         self.add(rows)
 
     def add(self, rows: Iterable[DetailRow]) -> None:
-        """More of them."""
+        """Adds rows."""
         for (kind, owner), of_owner in groupby(rows, key=_KIND_AND_OWNER):
             self._rows[kind][owner].extend(of_owner)
 
     def any(self, kind: DetailKind) -> bool:
-        """Whether there is one of this kind."""
+        """Whether there is a row of this kind."""
         return bool(self._rows[kind])
 
     def of(self, kind: DetailKind, owner: int | None) -> list[DetailRow]:
-        """The rows of one owner in order of their places."""
+        """The rows of one owner, ordered by place."""
         rows = self._rows[kind].get(owner, []) if owner is not None else []
         if len(rows) > 1:
             rows.sort(key=_place)
         return rows
 
     def key(self, kind: DetailKind, owner: int | None) -> tuple[object, ...]:
-        """What tells the details of one owner from those of others, to find equal ones."""
+        """A key that is equal for owners with equal details."""
         rows = self._rows[kind].get(owner) if owner is not None else None
         return tuple([row[2:] for row in rows]) if rows else ()
 
@@ -82,7 +82,7 @@ class Details:
         return [row[3] or "" for row in self.of(kind, owner)]
 
     def parameters(self, kind: DetailKind, owner: int | None) -> dict[str, str]:
-        """Key and value of one owner. The metastore leaves out a key whose value is null."""
+        """The parameters of one owner. The metastore leaves out a key whose value is null."""
         rows = self._rows[kind].get(owner, ()) if owner is not None else ()
         return {key: value for _, _, _, key, value, _ in rows if key and value is not None}
 

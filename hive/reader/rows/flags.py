@@ -2,7 +2,7 @@
 
 
 def flag(value: object) -> bool:
-    """A boolean, a number, MySQL's bit or Derby's letter; null counts as false."""
+    """A boolean from a boolean, a number, MySQL's bit or Derby's letter; null counts as false."""
     if isinstance(value, bytes):
         return any(value)
     if isinstance(value, str):

@@ -1,6 +1,6 @@
-"""Partitions: the objects that there are most of, put together from encoded pieces.
+"""Assembles partitions, the most numerous objects, from encoded pieces.
 
-`tests/hive/reader/test_rows.py` holds the pieces against `hive.thrift.binary.encode`.
+`tests/hive/reader/test_rows.py` compares the result with `hive.thrift.binary.encode`.
 """
 
 from functools import lru_cache
@@ -15,7 +15,7 @@ from hive.thrift.types import I32, I64, LIST, MAP, STOP, STRING, STRUCT
 from hive.thrift.wire import FIELD, PACK_I32, PACK_ITEMS, PACK_PAIRS
 
 OWN_COLUMNS = 6
-"""How many columns of a row stand before those of its descriptor."""
+"""The number of columns in a row before those of its descriptor."""
 
 _VALUES = FIELD.pack(LIST, 1)
 _DESCRIPTOR = FIELD.pack(STRUCT, 6)
@@ -31,7 +31,7 @@ class StoredPartition(NamedTuple):
     name: str
     values: tuple[str, ...]
     write_id: int
-    """As it is stored, whether something ever wrote it under an id or not."""
+    """The stored write id, even if nothing ever wrote the partition under an id."""
     columns: bytes
     """The encoded list of its columns."""
     data: bytes
@@ -40,7 +40,7 @@ class StoredPartition(NamedTuple):
 def stored_partition(
     table: TableName, row: tuple[Any, ...], details: Details, storages: Storages
 ) -> StoredPartition:
-    """The partition of a row: the table's id, its own, name, times of creation and last access,
+    """The partition of a row: the table's id, its own id, name, times of creation and last access,
     write id, then the fields of `StorageRow`."""
     _, id_, name, created, accessed, write_id = row[:OWN_COLUMNS]
     values = details.names(DetailKind.PARTITION_VALUE, id_)
@@ -71,7 +71,7 @@ def _text(text: str) -> bytes:
 
 @lru_cache(maxsize=1_024)
 def _names(table: TableName) -> tuple[bytes, bytes]:
-    """The fields between the values and the times, and that of the catalog."""
+    """The encoded fields between the values and the times, and the field of the catalog."""
     return (
         FIELD.pack(STRING, 2) + _text(table.db) + FIELD.pack(STRING, 3) + _text(table.table),
         FIELD.pack(STRING, 9) + _text(table.catalog),

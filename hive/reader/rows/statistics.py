@@ -8,7 +8,7 @@ from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
 
 
 class StatisticsRow(NamedTuple):
-    """What a release lacks is null."""
+    """The leading fields of a row; columns that a release lacks are null."""
 
     owner: int
     """The id of the table or of the partition."""
@@ -27,12 +27,12 @@ class StoredStatistics(NamedTuple):
     column: str
     last_analyzed: int
     data: bytes
-    """A ColumnStatisticsObj, without figures where the metastore can't tell them."""
+    """A ColumnStatisticsObj, without figures if the metastore wouldn't return them."""
 
 
 def stored_statistics(row: tuple[Any, ...]) -> StoredStatistics:
-    """The statistics of a row: owner, column and type, the fields of `Figures`, then when it was
-    analyzed and by which engine."""
+    """The statistics of a row: owner, column and type, the fields of `Figures`, then the time of
+    the analysis and the engine."""
     owner, column, type_, *figures, last_analyzed, by = row
     own = StatisticsRow(owner, column, type_, Figures(*figures), last_analyzed, by)
     data = encode(

@@ -1,7 +1,7 @@
 """Storage descriptors.
 
-Most partitions of a table have the same descriptor but for the location, and ids of their own in
-every table. So what is equal is encoded once, and the location goes in between.
+Most partitions of a table have the same descriptor except for the location, though each has its own
+ids in every table. So equal descriptors are encoded once, and the location is inserted.
 """
 
 from typing import Any, NamedTuple
@@ -15,16 +15,16 @@ from hive.thrift.view import View
 from hive.thrift.wire import FIELD, PACK_I32
 
 CACHED_MAX = 10_000
-"""How many descriptors and lists of columns are kept; more than that aren't worth it."""
+"""How many descriptors and lists of columns are cached; more wouldn't pay."""
 
 _OF_STORAGE = (DetailKind.STORAGE_PARAMETER, DetailKind.BUCKET_COLUMN, DetailKind.SORT_COLUMN)
 _LOCATION = FIELD.pack(STRING, 2)
 _UNLISTED = dict.fromkeys(("serde_description", "serializer", "deserializer", "serde_type"))
-"""What reads of several partitions don't tell of a serde."""
+"""The fields of a serde that reads of several partitions leave out."""
 
 
 class StorageRow(NamedTuple):
-    """SDS and SERDES joined, outwards: an object may have none."""
+    """A row of SDS outer-joined with SERDES: an object may have no descriptor."""
 
     id: int | None
     columns_id: int | None
@@ -45,12 +45,12 @@ class StorageRow(NamedTuple):
 
 def has_serde_details(row: tuple[Any, ...]) -> bool:
     """Whether a row with the fields of `StorageRow` has more than reads of several partitions
-    tell."""
+    return."""
     return any(value is not None and value != 0 for value in row[-len(_UNLISTED) :])
 
 
 class Encoded(NamedTuple):
-    """A descriptor's bytes around its location, and those of its list of columns."""
+    """The bytes of a descriptor around its location, and those of its list of columns."""
 
     head: bytes
     tail: bytes
@@ -65,7 +65,7 @@ class Encoded(NamedTuple):
 
 
 def storage(row: StorageRow, details: Details) -> dict[str, Any] | None:
-    """The descriptor as a mapping; none where the object has none."""
+    """The descriptor as a mapping; None if the object has none."""
     if row.id is None:
         return None
     return {
@@ -128,31 +128,31 @@ def _skew(id_: int, details: Details) -> dict[str, Any]:
 def _lists(
     details: Details, kind: DetailKind, owner: int
 ) -> dict[int, tuple[list[str], str | None]]:
-    """Lists of values by what tells them apart, with the text that all rows of a list share."""
+    """The lists of values by their keys, with the text that all rows of a list share."""
     lists: dict[int, tuple[list[str], str | None]] = {}
     for _, _, place, value, list_, text in details.of(kind, owner):
         assert list_ is not None
-        found = lists.setdefault(int(list_), ([], text))
+        list_and_text = lists.setdefault(int(list_), ([], text))
         if place is not None:
-            found[0].append(value or "")
+            list_and_text[0].append(value or "")
     return lists
 
 
 class Storages:
-    """Encodes descriptors, equal ones once, in one snapshot."""
+    """Encodes the descriptors of one snapshot, equal ones once."""
 
     def __init__(self) -> None:
         self._columns: dict[int, tuple[bytes, ...]] = {}
         self._encoded: dict[tuple[Any, ...], Encoded] = {}
 
     def unknown_columns(self, ids: set[int | None]) -> list[int]:
-        """The lists of columns that details must bring."""
+        """The lists of columns that details must still bring."""
         if len(self._columns) > CACHED_MAX:
             self._columns.clear()
         return sorted(id_ for id_ in ids if id_ is not None and id_ not in self._columns)
 
     def add_columns(self, ids: list[int], details: Details) -> None:
-        """Keeps lists of columns: equal ones as the same object, so that they compare fast."""
+        """Keeps lists of columns; equal ones become the same object, so that they compare fast."""
         for id_ in ids:
             self._columns[id_] = tuple(
                 encode(FIELD_SCHEMA, column) for column in columns(details, DetailKind.COLUMN, id_)
@@ -171,12 +171,12 @@ class Storages:
             details.key(DetailKind.SERDE_PARAMETER, serde_id),
             *(details.key(kind, id_) for kind in _OF_STORAGE),
         )
-        known = self._encoded.get(key)
-        if known is None:
+        descriptor = self._encoded.get(key)
+        if descriptor is None:
             if len(self._encoded) > CACHED_MAX:
                 self._encoded.clear()
-            known = self._encoded[key] = self._encode(StorageRow(*row), details)
-        return known
+            descriptor = self._encoded[key] = self._encode(StorageRow(*row), details)
+        return descriptor
 
     def _encode(self, row: StorageRow, details: Details) -> Encoded:
         mapping = storage(row._replace(columns_id=None, location=None, **_UNLISTED), details)

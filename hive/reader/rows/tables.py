@@ -13,7 +13,7 @@ from hive.thrift.structs import TABLE
 
 
 class TableRow(NamedTuple):
-    """TBLS and DBS joined; the fields of `StorageRow` follow."""
+    """A row of TBLS joined with DBS; the fields of `StorageRow` follow."""
 
     id: int
     catalog: str | None
@@ -43,7 +43,7 @@ class StoredTable(NamedTuple):
 
 
 class StoredName(NamedTuple):
-    """What a list shows of a table."""
+    """One line in a list of tables."""
 
     table: str
     type: str
@@ -52,7 +52,7 @@ class StoredName(NamedTuple):
 
 
 def stored_table(row: tuple[Any, ...], details: Details) -> StoredTable:
-    """The table of a row with its details. How a materialized view was made isn't told."""
+    """The table of a row with its details, without the creation metadata of a materialized view."""
     own = TableRow(*row[: len(TableRow._fields)])
     parameters = details.parameters(DetailKind.TABLE_PARAMETER, own.id)
     keys = columns(details, DetailKind.PARTITION_KEY, own.id)
@@ -94,7 +94,7 @@ def stored_name(name: str, type_: str | None, owner: str | None, comment: str | 
 
 
 def _guessed_type(row: TableRow, parameters: dict[str, str]) -> str:
-    """Very old metastores stored none."""
+    """The type of a table without one: very old metastores stored none."""
     if row.view_text is not None:
         return "VIRTUAL_VIEW"
     return "EXTERNAL_TABLE" if parameters.get("EXTERNAL", "").lower() == "true" else "MANAGED_TABLE"

@@ -133,7 +133,7 @@ def test_a_store_without_an_identity_is_cold(tmp_path: Path, opener: Opener) -> 
     database = Rdict(str(path))
     del database.get_column_family("metadata")[IDENTITY_KEY]
     database.close()
-    with pytest.raises(ColdShardError, match="doesn't say whose it is"):
+    with pytest.raises(ColdShardError, match="has no readable identity"):
         opener(path)
 
 

@@ -26,7 +26,7 @@ from tests.state.store.conftest import FAMILIES, IDENTITY, Opener
 @pytest.mark.parametrize(
     ("other", "words"),
     [
-        (replace(IDENTITY, format_version=2), "its format is 1, this version reads 2"),
+        (replace(IDENTITY, format_version=2), "its format is 1, but this version reads 2"),
         (replace(IDENTITY, topic_id="else"), "it is shard 2 of 4 of topic lake"),
         (replace(IDENTITY, partitions=8), "wanted is shard 2 of 8"),
         (replace(IDENTITY, shard=3), "wanted is shard 3 of 4"),
