@@ -78,7 +78,7 @@ def test_a_full_queue_waits_for_the_broker_and_keeps_the_order(broker: MortalBro
 
 def test_brokers_that_stay_away_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("connectors.sender.PATIENCE_S", 0.2)
-    said = rf"brokers at 127.0.0.1:1 took nothing for 0.2 s, while {WAITING_MAX} records wait"
+    said = rf"brokers at 127.0.0.1:1 took nothing for 0.2 s while {WAITING_MAX} records wait"
     with sending(AWAY) as sender:
         send(sender, AWAY, range(WAITING_MAX))
         with pytest.raises(PublishError, match=said):
