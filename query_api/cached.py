@@ -1,4 +1,4 @@
-"""The objects that shards of the cache hold, each in one snapshot."""
+"""The objects that the shards hold, read from one snapshot of each."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -22,7 +22,7 @@ ReaderOf = Callable[[Target], ShardReader]
 
 
 class CachedObjects:
-    """Objects of the cache. What it says of a target holds only if serving it was decided."""
+    """Objects of the cache. They may be used only for targets that were decided to be served."""
 
     def __init__(self, reader_of: ReaderOf) -> None:
         self._reader_of = reader_of
@@ -57,7 +57,9 @@ class CachedObjects:
                 yield from many
 
     def _raw(self, table: TableName, values: Values) -> Values:
-        """What filters compare: keys tell an empty value as the name of the default partition."""
+        """The values as filters compare them: in keys, an empty value and the name of the default
+        partition differ.
+        """
         data = self.partition(table, values) if DEFAULT_PARTITION in values else None
         return values if data is None else PartitionView(data).values
 
@@ -78,7 +80,7 @@ class CachedObjects:
     def _keys(
         self, table: TableName, prefix: Values, spans: Sequence[Span] | None
     ) -> Iterator[list[bytes]]:
-        """The values of partitions as they are in keys, some at a time."""
+        """The values of partitions as they are in keys, in batches."""
         reader, start_of_values = self._of(table), len(keys.of_table(keys.PARTITION, table))
         state = reader.state(table)
         # Deleted partitions leave tombstones only as long as a load is open.
@@ -95,7 +97,7 @@ class CachedObjects:
         return None if entry is None else entry.data
 
     def partitions(self, table: TableName, values: Sequence[Values]) -> Iterator[bytes]:
-        """Those that follow each other in the store are read on, without seeking each."""
+        """Partitions that are adjacent in the store are read in sequence, without seeking each."""
         view, end = self._of(table).view, after(keys.of_table(keys.PARTITION, table))
         following: Iterator[tuple[bytes, bytes]] = iter(())
         for one in values:
@@ -143,7 +145,7 @@ class CachedObjects:
 def _ranges(
     table: TableName, prefix: Values, spans: Sequence[Span] | None
 ) -> Iterator[tuple[bytes, bytes]]:
-    """The keys of partitions with this prefix or, where there is none, in these spans."""
+    """The key ranges of partitions with this prefix or, if it is empty, within these spans."""
     if prefix or spans is None:
         spans = (Span(prefix),)
     for span in spans:

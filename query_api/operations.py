@@ -1,4 +1,4 @@
-"""What administrators may ask for, for the OpenAPI document: orders and audits."""
+"""The administrators' operations for the OpenAPI document: orders and audits."""
 
 from typing import Any, Final
 

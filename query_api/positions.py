@@ -1,4 +1,4 @@
-"""How far an answer reflects the metastore's history."""
+"""Positions in the metastore's history."""
 
 import re
 from typing import NamedTuple
@@ -19,7 +19,7 @@ class Position(NamedTuple):
 
 
 def parse_position(text: str) -> Position:
-    """Reads `epoch:event`, as `Metatide-Position` gives it."""
+    """Parses `epoch:event`, as in the header `Metatide-Position`."""
     match = _TEXT.fullmatch(text)
     if match is None:
         raise InputError(

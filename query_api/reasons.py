@@ -1,4 +1,4 @@
-"""Where an answer came from, and why."""
+"""The source of an answer, and the reason for it."""
 
 from enum import StrEnum
 
@@ -11,7 +11,7 @@ class Source(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why the cache answered, or why it did not. Nothing else is ever said."""
+    """Why the cache answered or did not. This list is complete."""
 
     FRESH = "fresh"
     """It is as new as was asked for."""

@@ -1,4 +1,4 @@
-"""What a caller asks of an answer, and what a deployment asks of all."""
+"""The requirement on an answer: what the caller wants and what the deployment demands."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -33,7 +33,7 @@ class Consistency(StrEnum):
 
 
 class Requirement(msgspec.Struct, frozen=True):
-    """What one answer must fulfil; all of it must hold."""
+    """The conditions that one answer must fulfil, all of them."""
 
     consistency: Consistency = Consistency.LATEST
     latest: bool = True
@@ -47,7 +47,7 @@ class Requirement(msgspec.Struct, frozen=True):
 
 
 class Defaults(msgspec.Struct, frozen=True):
-    """What holds for requests that don't say what they need."""
+    """The defaults for requests that state no requirement."""
 
     consistency: Consistency = Consistency.LATEST
     tables: tuple[tuple[str, Consistency], ...] = ()
@@ -73,7 +73,7 @@ class Defaults(msgspec.Struct, frozen=True):
             )
 
     def of(self, table: TableName | None) -> Consistency:
-        """The consistency for a request without a list that doesn't name one."""
+        """The consistency of a request that names none and sends no write-id list."""
         found = None
         if table is not None and self.tables:
             found = _by_pattern(self.tables, table.in_catalog)
@@ -98,7 +98,9 @@ PARAMETERS: Final = (
 def parse_requirement(
     given: Mapping[str, str], table: TableName | None, defaults: Defaults
 ) -> Requirement:
-    """The requirement of a request; `table` is the one that it reads, if it reads just one."""
+    """Parses the requirement of a request; `table` is the table that it reads, if it reads just
+    one.
+    """
     ids, table_id = _ids(given, table)
     position = given.get("min_position")
     consistency = _consistency(given, has_list=ids is not None) or defaults.of(table)
@@ -134,7 +136,9 @@ def _consistency(given: Mapping[str, str], *, has_list: bool) -> Consistency | N
 
 
 def _ids(given: Mapping[str, str], table: TableName | None) -> tuple[WriteIdList | None, int]:
-    """The list and the table id when both say something: Hive sends others outside of queries."""
+    """The write-id list and the table id, if both are meaningful: outside of queries Hive sends
+    placeholders.
+    """
     table_id = _number(given, "table_id", -_TABLE_ID_MAX - 1, _TABLE_ID_MAX)
     text = given.get("write_ids")
     if text is None or table is None:

@@ -1,4 +1,4 @@
-"""What an answer is made of, as far as it must be known whether the cache may tell it."""
+"""Targets: what an answer depends on, at the granularity at which the cache knows it."""
 
 from enum import StrEnum
 
@@ -31,7 +31,7 @@ OF_TABLE = frozenset(
 
 
 class Target(msgspec.Struct, frozen=True):
-    """Objects that one shard knows, or doesn't, as one. Unused parts of the name are empty."""
+    """Objects that a shard knows, or doesn't, as a unit. Unused parts of the name are empty."""
 
     kind: Kind
     name: TableName
@@ -50,10 +50,10 @@ class Target(msgspec.Struct, frozen=True):
 
 
 def of_database(kind: Kind, db: DatabaseName) -> Target:
-    """Objects of a database."""
+    """A target of a database."""
     return Target(kind, TableName(db.catalog, db.db, ""))
 
 
 def of_catalog(kind: Kind, catalog: str) -> Target:
-    """Objects of a catalog."""
+    """A target of a catalog."""
     return Target(kind, TableName(catalog, "", ""))

@@ -1,10 +1,11 @@
 """Compares scopes of the cache with the database, both as of the same event.
 
-1. The shards' snapshots are taken; then one REPEATABLE READ transaction of the database begins,
-   which reads the sequence and the thin rows since. So it is never older than the snapshots.
-2. What no row touched since is complete up to the database's event: it must be the same. What was
-   touched is looked at again a little later.
-3. The cache is judged as a reader would: what it wouldn't answer isn't held against it.
+1. The shards' snapshots are taken first. Then one REPEATABLE READ transaction begins in the
+   database and reads the sequence and the latest thin rows, so it is never older than the
+   snapshots.
+2. What no row has touched since the snapshot must be identical in both. What was touched is
+   compared again a little later.
+3. Only what the cache would serve is compared.
 """
 
 import asyncio
@@ -44,7 +45,7 @@ _STORE_ERRORS: Final = (ClosedStoreError, ColdShardError)
 
 
 class Moments(Protocol):
-    """The metastore's database."""
+    """The metastore's database, which can be read as of one moment."""
 
     @property
     def history(self) -> History: ...
@@ -56,7 +57,7 @@ class Moments(Protocol):
 
 
 class Auditor:
-    """Audits in a thread of its own, one request after the other."""
+    """Audits in a thread of its own, one request at a time."""
 
     def __init__(self, views: Views, database: Moments) -> None:
         self.views = views
@@ -67,7 +68,9 @@ class Auditor:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     async def audit(self, scopes: Collection[Scope]) -> list[Audited]:
-        """In the order of the scopes. Raises UnansweredError while the database is away."""
+        """Compares the scopes in their order. Raises UnansweredError while the database is
+        unavailable.
+        """
         found: dict[Scope, Audited] = {}
         for attempt in range(TRIES):
             waiting = [scope for scope in scopes if scope not in found]
@@ -78,7 +81,7 @@ class Auditor:
         return [found[scope] for scope in scopes]
 
     async def _try(self, scopes: Sequence[Scope], *, is_last: bool) -> dict[Scope, Audited]:
-        """Without those that are being changed, unless it is the last time."""
+        """Compares the scopes. Those that are changing are left out, except in the last attempt."""
         numbers = {scope: self._shard_of(scope) for scope in scopes}
         readers = {number: self.views.own_reader(number) for number in {*numbers.values()}}
         look_at: dict[Scope, ShardReader] = {}
@@ -116,7 +119,7 @@ _MOVING: Final[frozenset[str]] = frozenset((Reason.BEHIND, Reason.GAP))
 
 
 class _Moment:
-    """One moment of the database, and what the shards held before it."""
+    """One moment of the database, and the shards' snapshots taken before it."""
 
     def __init__(
         self, database: Moments, snapshot: Snapshot, readers: dict[Scope, ShardReader]
@@ -186,7 +189,7 @@ class _Moment:
     def _compare_write_ids(
         self, scope: Scope, reader: ShardReader, left_out: dict[str, str]
     ) -> Iterator[ObjectDifference | None]:
-        """Committed ids, as a check compares them; None where they are the same."""
+        """Both sides' committed write ids, as a check compares them; None if they are equal."""
         name, applied = scope.name, reader.head.applied
         state = reader.state(name)
         if state is None or not state.managed:
@@ -210,7 +213,7 @@ class _Moment:
 
 
 def _difference(pair: Pair, *, silent: bool) -> ObjectDifference | None:
-    """None where only the table's own write id differs."""
+    """What differs; None if only the table's own write id does."""
     ours, theirs = (
         None if parts is None else pair.read(parts) for parts in (pair.cache, pair.database)
     )
@@ -225,7 +228,7 @@ def _difference(pair: Pair, *, silent: bool) -> ObjectDifference | None:
 
 
 def _as_thrift(ids: WriteIdList, aborted: Container[int]) -> dict[str, object]:
-    """As in TableValidWriteIds, but for ids that either side knows as aborted."""
+    """The write ids as TableValidWriteIds, without the ids that either side knows as aborted."""
     return {
         "writeIdHighWaterMark": ids.hwm,
         "invalidWriteIds": " ".join(str(id_) for id_ in ids.exceptions if id_ not in aborted),

@@ -1,4 +1,4 @@
-"""What an audit found, and what that says of all that it didn't look at."""
+"""What an audit found, and what that implies about the rest of the catalog."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +17,7 @@ DIFFERENCES_MAX: Final = 100
 
 
 class Field(msgspec.Struct, frozen=True):
-    """A field that isn't the same, by its path in Hive's Thrift; null where it isn't set."""
+    """A field that differs, by its path in Hive's Thrift; null where it isn't set."""
 
     field: str
     cache: Any
@@ -25,7 +25,7 @@ class Field(msgspec.Struct, frozen=True):
 
 
 class ObjectDifference(msgspec.Struct, frozen=True):
-    """An object that isn't the same on both sides."""
+    """An object that differs between cache and database."""
 
     object: str
     """What of the scope: `table`, `partition ds=1`, `constraint pk`."""
@@ -37,7 +37,7 @@ class ObjectDifference(msgspec.Struct, frozen=True):
 
 
 class Audited(msgspec.Struct, frozen=True):
-    """One scope."""
+    """The result for one scope."""
 
     scope: Scope
     position: Position | None = None
@@ -52,7 +52,7 @@ class Audited(msgspec.Struct, frozen=True):
 
 
 class Bound(msgspec.Struct, frozen=True):
-    """How sure one can be of things of which so many were seen."""
+    """An upper bound on the share of differences, from a sample of this size."""
 
     seen: int
     wrong: int
@@ -63,7 +63,7 @@ class Bound(msgspec.Struct, frozen=True):
 
 
 class Totals(msgspec.Struct, frozen=True):
-    """An audit as a whole."""
+    """The totals of an audit."""
 
     scopes: Bound
     """Tables and lists of names. Objects of one may be wrong together: this is the careful one."""
@@ -73,7 +73,7 @@ class Totals(msgspec.Struct, frozen=True):
 
 
 def totals(audited: Iterable[Audited]) -> Totals:
-    """What these findings say together."""
+    """The totals of these findings."""
     seen = wrong = objects = wrong_objects = 0
     left_out = Counter[str]()
     for one in audited:
@@ -86,7 +86,7 @@ def totals(audited: Iterable[Audited]) -> Totals:
 
 
 def bound(seen: int, wrong: int) -> Bound:
-    """By the rule of three."""
+    """The upper bound by the rule of three."""
     if wrong or not seen:
         return Bound(seen, wrong, None, None)
     share = min(1.0, RULE_OF_THREE / seen)
@@ -95,7 +95,7 @@ def bound(seen: int, wrong: int) -> Bound:
 
 
 def differing(cache: Mapping[str, Any] | None, database: Mapping[str, Any] | None) -> list[Field]:
-    """The fields that aren't the same; all of them where one side has nothing."""
+    """The fields that differ; all fields if one side has no object."""
     ours, theirs = dict(_flat(cache or {})), dict(_flat(database or {}))
     return [
         Field(path, ours.get(path), theirs.get(path))

@@ -1,10 +1,10 @@
-"""What audits in the background count."""
+"""Metrics of background audits."""
 
 from prometheus_client import CollectorRegistry, Counter, generate_latest
 
 
 class Metrics:
-    """Of one worker's, in a registry of its own."""
+    """The audit metrics of one worker, in their own registry."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -22,5 +22,5 @@ class Metrics:
         self.faults = counter("faults", "Rounds that failed: the database was away, mostly")
 
     def page(self) -> bytes:
-        """In Prometheus' text format."""
+        """The metrics in Prometheus' text format."""
         return generate_latest(self.registry)

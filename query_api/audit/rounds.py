@@ -1,4 +1,4 @@
-"""Audits in the background: a few scopes at a time, drawn by chance, counted for Prometheus."""
+"""Background audits: every round compares a few scopes chosen at random and counts the results."""
 
 import asyncio
 import random
@@ -18,7 +18,7 @@ log = structlog.get_logger(__name__)
 
 
 class Rounds:
-    """One worker's."""
+    """The background audits of one worker."""
 
     def __init__(self, auditor: Auditor, every_s: float, scopes: int) -> None:
         self._auditor = auditor
@@ -27,7 +27,9 @@ class Rounds:
         self.metrics = Metrics()
 
     async def run(self) -> None:
-        """Until it is cancelled. Workers don't begin at the same time."""
+        """Audits until it is cancelled. The first round begins after a random delay, so that
+        workers don't audit all at once.
+        """
         await asyncio.sleep(random.uniform(0, self._every_s))
         while True:
             try:

@@ -1,4 +1,4 @@
-"""The objects of a target on both sides, in pairs of the same name."""
+"""The objects of a target in the cache and in the database, paired by name."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
@@ -26,7 +26,7 @@ Read = Callable[[Parts], Mapping[str, Any]]
 
 
 class Pair(NamedTuple):
-    """One object as each side has it; None where it has none."""
+    """One object in the cache and in the database; None where it doesn't exist."""
 
     label: str
     cache: Parts | None
@@ -38,7 +38,7 @@ class Pair(NamedTuple):
 
 
 def pairs(cache: Objects, database: Objects, target: Target) -> Iterator[Pair]:
-    """Everything of a target, page by page where there may be much."""
+    """Pairs the objects of a target, page by page where there may be many."""
     return _PAIRS[target.kind](cache, database, target)
 
 
@@ -156,7 +156,7 @@ _PAIRS: Final[dict[Kind, Callable[[Objects, Objects, Target], Iterator[Pair]]]] 
 
 
 def _pages(cache: Objects, database: Objects, table: TableName) -> Iterator[tuple[Values, ...]]:
-    """The values of all partitions that either side knows."""
+    """The values of all partitions of both sides, in pages."""
     known = set(cache.partition_values(table, (), None))
     known.update(database.partition_values(table, (), None))
     ordered = sorted(known)

@@ -1,7 +1,8 @@
-"""Whether the metastore logs its events in the transactions that they tell of.
+"""Checks whether the metastore logs its events in the transactions that make the changes.
 
-Only a transactional listener hears of transactions. So where one began and the log, which goes
-back further than that, has no OPEN_TXN of about that time, the listener is another one.
+Only a transactional listener is told of transactions. So if a transaction began within the period
+that the log covers, and the log has no OPEN_TXN of about that time, the listener isn't
+transactional.
 """
 
 from typing import Final

@@ -1,4 +1,4 @@
-"""What is counted of reads that the database answers."""
+"""Metrics of reads that the database answers."""
 
 from enum import StrEnum
 
@@ -6,7 +6,7 @@ from prometheus_client import CollectorRegistry, Counter, generate_latest
 
 
 class Result(StrEnum):
-    """What became of a read."""
+    """The outcome of a read."""
 
     ANSWERED = "answered"
     DOWN = "down"
@@ -22,7 +22,7 @@ class Result(StrEnum):
 
 
 class Metrics:
-    """Of one database, in a registry of its own."""
+    """The metrics of one database, in their own registry."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -39,5 +39,5 @@ class Metrics:
         self._reads[result].inc()
 
     def page(self) -> bytes:
-        """In Prometheus' text format."""
+        """The metrics in Prometheus' text format."""
         return generate_latest(self.registry)

@@ -31,7 +31,9 @@ _NOW_MS = {
 
 
 class DatabaseObjects:
-    """Objects as canonical bytes; a table that several questions are about is read once."""
+    """Objects of the database as canonical bytes. A table that several questions concern is read
+    once.
+    """
 
     def __init__(self, snapshot: Snapshot, dialect: str) -> None:
         self._snapshot = snapshot
@@ -40,7 +42,7 @@ class DatabaseObjects:
 
     @property
     def event(self) -> int:
-        """The last event whose effects are seen."""
+        """The last event whose effects this snapshot shows."""
         return self._snapshot.position
 
     def table(self, name: TableName) -> bytes | None:
@@ -52,7 +54,7 @@ class DatabaseObjects:
         return [data for name in names if (data := self.table(name)) is not None]
 
     def table_ids(self, names: Sequence[TableName]) -> dict[TableName, int]:
-        """Of the tables that exist."""
+        """The ids of those of the tables that exist."""
         self._read_tables(names)
         return {name: found.id for name in names if (found := self._tables[name]) is not None}
 
@@ -137,18 +139,18 @@ class DatabaseObjects:
         return read_catalogs(self._snapshot)
 
     def recent_events(self, count: int) -> list[NotificationRow]:
-        """The newest first, without their messages."""
+        """The latest events, newest first, without their messages."""
         return read_recent_events(self._snapshot, count)
 
     def txns(self) -> WriteIdList:
-        """The transactions that aren't committed, as a reader who begins now gets them."""
+        """The transactions that aren't committed, as a reader that begins now gets them."""
         [(now_ms,)] = self._snapshot.rows(text(_NOW_MS[self._dialect]))
         return read_txns(self._snapshot, now_ms)
 
     def valid_write_ids(
         self, tables: Sequence[TableName], txns: WriteIdList
     ) -> dict[TableName, WriteIdList]:
-        """What a reader with this list of transactions sees of each table."""
+        """The write-id list of each table for a reader with this list of transactions."""
         return {
             name: valid_write_ids(txns, rows.given, rows.next, name.in_catalog)
             for name, rows in read_write_ids(self._snapshot, tables).items()

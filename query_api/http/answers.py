@@ -1,4 +1,4 @@
-"""The schemas of answers that are no struct of Hive's."""
+"""The schemas of answers that aren't structs of Hive's."""
 
 from typing import Any, Final
 
@@ -15,7 +15,7 @@ _STATISTICS: Final = {
 
 
 def listed(field: str, item: dict[str, Any], *, paged: bool) -> dict[str, Any]:
-    """An object with a list, and with where the next one begins."""
+    """An object with a list and the token of the next page."""
     more = {"next": _NEXT} if paged else {}
     return _object({field: {"type": "array", "items": item}, **more})
 

@@ -8,7 +8,9 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 def as_json(value: Any) -> bytes:
-    """Binary fields are base64; a key that is a list, as of skewed columns, is its JSON."""
+    """A mapping for JSON: binary fields become base64, and list keys, as of skewed columns, JSON
+    texts.
+    """
     try:
         return _encode(value)
     except TypeError:

@@ -1,4 +1,4 @@
-"""Routes beside the reads: who may ask, what they sent, and problems as they are sent."""
+"""Helpers for the routes beside the reads: access, request bodies and problems."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeVar
@@ -21,7 +21,7 @@ _NO_TOKEN: Final = "send a token that is known here: Authorization: Bearer …"
 
 
 def admin_route(path: str, method: str, tokens: Tokens, handler: Handler) -> Route:
-    """One that answers administrators with JSON."""
+    """A route that answers administrators with JSON."""
 
     async def answer(request: Request) -> Response:
         return await _answer(handler(request, administrator(request, tokens)))
@@ -30,7 +30,7 @@ def admin_route(path: str, method: str, tokens: Tokens, handler: Handler) -> Rou
 
 
 def read_route(path: str, method: str, tokens: Tokens, handler: Reading) -> Route:
-    """One that answers with JSON whoever may read."""
+    """A route that answers readers with JSON."""
 
     async def answer(request: Request) -> Response:
         given = request.headers.get("authorization")
@@ -58,7 +58,7 @@ async def _answer(found: Awaitable[Any]) -> Response:
 
 
 async def body_of(request: Request, kind: type[B]) -> B:
-    """What was sent, as this struct."""
+    """The request's body as this struct."""
     parts: list[bytes] = []
     size = 0
     async for part in request.stream():

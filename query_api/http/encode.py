@@ -60,12 +60,12 @@ def tables(answer: Iterable[bytes]) -> bytes:
 
 
 def table_lines(answer: Slice[NameLine]) -> bytes:
-    """TableMeta of each."""
+    """A TableMeta of each table."""
     return _page("tables", answer, _table_line)
 
 
 def table_lines_of_all(answer: Slice[TableLine]) -> bytes:
-    """TableMeta of each, with its database."""
+    """A TableMeta of each table, with its database."""
     return _page("tables", answer, lambda one: {"dbName": one.db, **_table_line(one.line)})
 
 
@@ -86,17 +86,17 @@ def partitions(answer: Slice[bytes]) -> bytes:
 
 
 def partition_lines(answer: Slice[bytes]) -> Iterator[bytes]:
-    """Partitions, each for itself."""
+    """Partitions, one per line."""
     return map(PartitionWriter().write, answer.items)
 
 
 def partition_names(answer: Slice[str]) -> bytes:
-    """Their names."""
+    """The names of partitions."""
     return as_json({"names": answer.items, "next": answer.next})
 
 
 def count(answer: int) -> bytes:
-    """How many."""
+    """The number of objects."""
     return as_json({"count": answer})
 
 
@@ -106,22 +106,24 @@ def current_event(answer: int) -> bytes:
 
 
 def catalogs(answer: list[str]) -> bytes:
-    """Their names."""
+    """The names of catalogs."""
     return as_json({"names": answer})
 
 
 def table_statistics(answer: list[ColumnFigures]) -> bytes:
-    """The statistics of each column."""
+    """The statistics of each column of a table."""
     return as_json({"tableStats": _columns(answer)})
 
 
 def partition_statistics(answer: list[PartitionFigures]) -> bytes:
-    """The statistics of each column by the names of the partitions."""
+    """The statistics of each column, by the names of the partitions."""
     return as_json({"partStats": {one.name: _columns(one.columns) for one in answer}})
 
 
 def aggregates(answer: dict[str, Aggregate]) -> bytes:
-    """One figure over all partitions; `missing` names what only Hive's sketches can tell."""
+    """Statistics aggregated over all partitions; `missing` names those that only Hive's sketches
+    can give.
+    """
     return as_json(
         {
             "colStats": [one.statistics for one in answer.values() if one.statistics is not None],
@@ -131,7 +133,7 @@ def aggregates(answer: dict[str, Aggregate]) -> bytes:
 
 
 def constraints(answer: list[ConstraintColumns]) -> bytes:
-    """All kinds, as SQLAllTableConstraints."""
+    """Constraints of all kinds, as SQLAllTableConstraints."""
     found: dict[str, list[Any]] = {field: [] for field in _CONSTRAINT_FIELDS.values()}
     for one in answer:
         label, struct = CONSTRAINTS[one.kind]
@@ -140,7 +142,7 @@ def constraints(answer: list[ConstraintColumns]) -> bytes:
 
 
 def write_ids(answer: Snapshots) -> bytes:
-    """The texts that a reader passes on, with the ids of the tables."""
+    """The write-id lists as texts that a reader passes on, with the ids of the tables."""
     return as_json(
         {
             "validTxnList": print_txn_list(answer.txns),

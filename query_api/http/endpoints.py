@@ -1,4 +1,4 @@
-"""Every path that can be read: what it takes, which read it is, and how its answer is written."""
+"""The paths of all reads: their parameters, what they read, and how the answer is written."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ _FIGURES: Final = (*_CATALOG, "column", "engine")
 
 
 class Named(NamedTuple):
-    """What names in the query or in the body are names of, and one of them."""
+    """What the names in a query or a body refer to, in the plural and the singular."""
 
     what: str
     example: str
@@ -57,7 +57,7 @@ DATABASE: Final = Named("The name of a database", "sales")
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One path."""
+    """The path of one read."""
 
     path: str
     summary: str
@@ -115,7 +115,7 @@ def _aggregate(given: Given) -> Read[Any]:
 
 
 def streamed(given: Given) -> Read[Any]:
-    """Whole partitions without a limit, for an answer in lines."""
+    """All matching partitions, without a limit, for an answer in JSON lines."""
     page = given.page(None, NAMES_MAX) if given.one("limit") else Page(given.one("after"))
     return ListPartitions(given.table, _wanted(given), page)
 

@@ -1,4 +1,4 @@
-"""Middleware before all routing: answers what is kept."""
+"""Middleware that answers repeated requests from kept answers, before any routing."""
 
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -15,7 +15,7 @@ _ASKS_OTHERWISE: Final = b"metatide-"
 
 
 class FromKept:
-    """Answers from what is kept where the headers ask for nothing but a consistency."""
+    """Answers from kept answers if the request's headers state no requirement but a consistency."""
 
     def __init__(
         self, app: ASGIApp, kept: KeptAnswers, tokens: Tokens, after_now: AfterNow

@@ -1,4 +1,4 @@
-"""What a request gave: names of the path, parameters of the query, names in the body."""
+"""The parameters of a request: names in the path, the query, and names in the body."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -26,7 +26,7 @@ _REQUIREMENTS: Final = frozenset(PARAMETERS)
 
 
 class Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What may be too long for a URL."""
+    """A body with parameters that may be too long for a URL."""
 
     names: list[str] | None = None
     filter: str | None = None
@@ -37,7 +37,7 @@ _decode_body = msgspec.json.Decoder(Body).decode
 
 
 class Given:
-    """The parameters of one request, each checked when it is taken."""
+    """The parameters of one request, each checked when it is read."""
 
     def __init__(
         self, path: Mapping[str, str], query: bytes, body: bytes, allowed: frozenset[str]
@@ -57,7 +57,7 @@ class Given:
         self._body = _parse_body(body) if body else Body()
 
     def requirement(self, headers: Mapping[str, str]) -> dict[str, str]:
-        """What is asked of the answer; the query goes before the headers."""
+        """The requirement on the answer; the query takes precedence over the headers."""
         if not self._query and self._body.write_ids is None:
             return dict(headers)
         given = {**headers, **{name: self.one(name) for name in self._query.keys() & _REQUIREMENTS}}
@@ -96,7 +96,7 @@ class Given:
         return self._body.filter or self.one("filter") or None
 
     def names(self, name: str) -> tuple[str, ...]:
-        """Names in the query or in the body."""
+        """The names in the query or in the body."""
         found = (*self.many(name), *(self._body.names or ()))
         if len(found) > NAMES_MAX:
             raise TooLargeError(f"{len(found)} names are too many: give at most {NAMES_MAX}")
@@ -106,7 +106,7 @@ class Given:
         return name in self._query or self._body.names is not None
 
     def tables(self, name: str) -> tuple[TableName, ...]:
-        """Full names of tables, at least one."""
+        """The full names of the tables, at least one."""
         found = tuple(dict.fromkeys(map(parse_table_name, self.names(name))))
         if not found:
             raise InputError(f"name at least one table by {name}=db.table or in the body")

@@ -1,8 +1,8 @@
-"""Answers that are kept as long as nothing changes that they were made of.
+"""Answers that are kept for as long as nothing that they depend on changes.
 
-As long as no commit of the shard touches what was read, the same question has the same answer, down
-to the bytes. So what decides is asked once: whether any did. For `latest` the database is asked as
-well, each time, whether anything touched what was read.
+As long as no commit of the shard touches what was read, the same question has the same answer, byte
+for byte. So it suffices to check whether a commit did. For `latest` the database is also asked,
+each time, whether a newer event touched what was read.
 """
 
 from collections import OrderedDict
@@ -36,7 +36,7 @@ Response = tuple[int, Headers, bytes]
 
 
 class Kept:
-    """One answer, in the forms in which it was asked for."""
+    """One answer, in the encodings that were requested so far."""
 
     def __init__(
         self,
@@ -46,7 +46,9 @@ class Kept:
         headers: Headers,
         count: Callable[[], None],
     ) -> None:
-        """`latest_of` are the targets that the database is asked about; none but for `latest`."""
+        """`latest_of` are the targets to ask the database about; empty unless the consistency is
+        `latest`.
+        """
         self.moment = moment
         self.latest_of = latest_of
         self.size = len(body) + _OVERHEAD_BYTES
@@ -62,11 +64,11 @@ class Kept:
         return self.moment.reached
 
     def is_latest(self, found: LatestLog) -> bool:
-        """Whether nothing touched it up to what was current at the time of this read."""
+        """Whether no event up to the current one of this read touched it."""
         return found.leaves(self.latest_of, self.reached)
 
     def response(self, known: bytes | None, accepted: bytes | None) -> Response:
-        """For a caller who has the answers of these ETags, and takes these encodings."""
+        """The response for a caller with these ETags that accepts these encodings."""
         if known is not None and is_etag_in(known, self.etag):
             return 304, self._headers, b""
         found = self._forms.get(accepted)
@@ -81,7 +83,7 @@ class Kept:
 
 
 class Short(NamedTuple):
-    """The response to requests of exactly the same bytes, as it is sent."""
+    """The response to requests with exactly the same bytes, as it is sent."""
 
     key: Key
     kept: Kept
@@ -97,7 +99,7 @@ class Short(NamedTuple):
 
 
 class KeptAnswers:
-    """A bounded number of bytes of answers; the one that was used longest ago goes first."""
+    """Answers up to a number of bytes; the least recently used are dropped first."""
 
     def __init__(self, views: Views, is_rewound: Callable[[int], bool]) -> None:
         self._views = views
@@ -107,7 +109,7 @@ class KeptAnswers:
         self._bytes = 0
 
     def get(self, key: Key) -> Kept | None:
-        """An answer that is what would be answered now, but for what the database knows."""
+        """The kept answer that still holds, apart from what the database may know."""
         kept = self._kept.get(key)
         if kept is None:
             return None
@@ -127,12 +129,12 @@ class KeptAnswers:
         self._grow(kept.size)
 
     def by_head(self, head: bytes) -> Short | None:
-        """The response to a request of exactly these bytes, if it is one of a kept answer."""
+        """The response to a request of exactly these bytes, if one is kept."""
         found = self._heads.get(head)
         return found if found is not None and self.get(found.key) is found.kept else None
 
     def put_head(self, key: Key, kept: Kept, scope: Scope, response: Response) -> None:
-        """Remembers which bytes asked for this, where they are all that the answer depends on."""
+        """Remembers the bytes of this request, if the answer depends on nothing else."""
         head = scope.get("state", {}).get("head")
         if head is None or len(kept.heads) >= HEADS_MAX:
             return
@@ -173,7 +175,7 @@ def _around_position(response: Response) -> tuple[bytes, bytes]:
 
 
 def messages(response: Response, position: Position) -> tuple[dict[str, Any], ...]:
-    """What is sent; `position` stands in the place of the one that was kept."""
+    """The ASGI messages of the response, with `position` in place of the stored one."""
     status, headers, body = response
     text = str(position).encode()
     headers = [(name, text if name == _POSITION else value) for name, value in headers]

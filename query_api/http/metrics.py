@@ -1,4 +1,4 @@
-"""What the server counts."""
+"""Metrics of the HTTP server."""
 
 from collections import Counter as Counts
 from typing import Final
@@ -11,7 +11,7 @@ _BUCKETS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0
 
 
 class Metrics:
-    """The metrics of one server, in a registry of its own."""
+    """The metrics of one server, in their own registry."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -50,14 +50,14 @@ class Metrics:
         self._timers[source].observe(seconds)
 
     def served_kept(self, reason: Reason, read: str) -> None:
-        """An answer from the cache that took no time worth measuring."""
+        """Counts an answer from the cache that was too fast to be worth timing."""
         self.answered(Source.CACHE, reason, read, 0.0)
 
     def refused(self, status: int) -> None:
         self._refused.labels(str(status)).inc()
 
     def counts(self) -> Counts[tuple[Source, Reason]]:
-        """The answers, whatever was read."""
+        """The number of answers by source and reason, over all reads."""
         found: Counts[tuple[Source, Reason]] = Counts()
         for metric in self._answers.collect():
             for one in metric.samples:
@@ -67,5 +67,5 @@ class Metrics:
         return found
 
     def page(self) -> bytes:
-        """In Prometheus' text format."""
+        """The metrics in Prometheus' text format."""
         return generate_latest(self.registry)

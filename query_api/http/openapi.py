@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document, made from the endpoints, Hive's structs, and what is served beside."""
+"""The OpenAPI 3.1 document, made from the endpoints, Hive's structs, and the further operations."""
 
 import json
 import re
@@ -46,7 +46,7 @@ _OPERATIONS: Final = (
 
 
 def document(more: Iterable[Operation] = ()) -> dict[str, Any]:
-    """The whole document of a server that has these operations beside its own."""
+    """The whole document of a server that has these further operations."""
     operations = (*_OPERATIONS, *more)
     examples = msgspec.json.decode(_EXAMPLES.read_bytes())
     return {
@@ -150,7 +150,7 @@ def _answer(endpoint: Endpoint) -> dict[str, Any]:
 
 
 def _schemas() -> dict[str, Any]:
-    """The structs, and those that they are made of."""
+    """These structs and all that they consist of."""
     found: dict[str, Any] = {}
     waiting = list(_ROOTS)
     while waiting:

@@ -1,4 +1,4 @@
-"""A path beside the reads, and how the OpenAPI document tells of it."""
+"""A path beside the reads, and its description in the OpenAPI document."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ _REF: Final = "#/components/schemas/{name}"
 
 
 class Access(Enum):
-    """Whom it answers; the value is the status of the others, if there are any."""
+    """Who may call it; the value is the status that others get, if any."""
 
     EVERYBODY = ""
     READERS = "401"
@@ -28,7 +28,7 @@ SECURITY: Final[Mapping[Access, list[dict[str, list[str]]]]] = {
 
 @dataclass(frozen=True)
 class Operation:
-    """One path and method, with an example of each side."""
+    """One path and method, with an example of the request and of the answer."""
 
     id: str
     method: str
@@ -52,7 +52,7 @@ class Operation:
 def described(
     operations: Iterable[Operation], problems: Mapping[str, Any]
 ) -> dict[str, dict[str, Any]]:
-    """The paths with their operations; `problems` are those that may be answered, by status."""
+    """The paths with their operations; `problems` are the possible problems by status."""
     paths: dict[str, dict[str, Any]] = {}
     for one in operations:
         taken = ("400", "413") if one.body else ("400",) if one.query else ()
@@ -77,7 +77,7 @@ def described(
 
 
 def schemas(operations: Iterable[Operation]) -> dict[str, Any]:
-    """The structs of these paths."""
+    """The structs that these operations use."""
     kinds = [kind for one in operations for kind in (one.answer, one.body) if kind is not None]
     return msgspec.json.schema_components(kinds, ref_template=_REF)[1]
 

@@ -1,7 +1,7 @@
-"""Partitions as JSON, many of one table in a fraction of the time that decoding each takes.
+"""Writes the partitions of a table as JSON, in a fraction of the time that decoding each takes.
 
-They share all but a few fields. An encoded value tells where it ends: where the bytes between two
-such fields stand again, the same values are there, and their JSON is the same.
+They share all but a few fields, and an encoded value tells where it ends. Where the bytes between
+two of those fields are the same as in the partition before, so are the values and their JSON.
 """
 
 from typing import Any, Final, NamedTuple
@@ -23,7 +23,7 @@ _HERE: Final = b"\0"
 
 
 class _Own(NamedTuple):
-    """A field of a partition's own, and what goes before it in all of them."""
+    """A field that differs between partitions, and the bytes that precede it in each."""
 
     bytes_before: bytes
     json_before: bytes
@@ -31,7 +31,7 @@ class _Own(NamedTuple):
 
 
 class _Form(NamedTuple):
-    """What partitions have in common."""
+    """The layout that the partitions share."""
 
     own: tuple[_Own, ...]
     bytes_after: bytes
@@ -39,7 +39,7 @@ class _Form(NamedTuple):
 
 
 class PartitionWriter:
-    """Writes partitions one after the other; what is like the last one costs less."""
+    """Writes partitions one after the other; one that resembles the last costs less."""
 
     def __init__(self) -> None:
         self._form: _Form | None = None
@@ -54,7 +54,7 @@ class PartitionWriter:
 
 
 def _written(form: _Form, data: bytes) -> bytes | None:
-    """None where it hasn't this form."""
+    """The JSON of a partition of this layout; None for any other."""
     at = 0
     parts: list[bytes] = []
     try:

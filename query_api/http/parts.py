@@ -1,4 +1,4 @@
-"""Reads of what several workers hold: a part from each, put together again.
+"""Reads whose objects are spread over several workers: a part is requested of each, and merged.
 
 The answer is as complete as the least complete part.
 """
@@ -28,7 +28,7 @@ OWNERS_MAX: Final = 64
 
 
 class Part(NamedTuple):
-    """What one worker said."""
+    """One worker's part of an answer."""
 
     source: Source
     reason: Reason
@@ -38,7 +38,7 @@ class Part(NamedTuple):
 
 
 class _Line(msgspec.Struct, rename="camel"):
-    """What tells one table of a list from the others."""
+    """The fields by which a line names its table."""
 
     table_name: str
     db_name: str
@@ -54,7 +54,7 @@ _decode_line: Final = msgspec.json.Decoder(_Line).decode
 
 
 class Parts:
-    """Asks the owners of what is read, each once."""
+    """Requests one part from each owner."""
 
     def __init__(self, resolver: Resolver, views: Views, forwarder: Forwarder) -> None:
         self._resolver = resolver
@@ -64,7 +64,9 @@ class Parts:
     async def answer(
         self, read: Read[Any], requirement: Requirement, headers: Headers
     ) -> Answer[bytes] | None:
-        """None where it isn't made of parts of several workers, or one of them has none."""
+        """The merged answer; None if the read isn't spread over several workers, or a part is
+        missing.
+        """
         if not isinstance(read, GetTables | ListTablesOfAll):
             return None
         first = None
@@ -101,7 +103,7 @@ class Parts:
         return _together(read, whole)
 
     def _owner(self, target: Target) -> str | None:
-        """Another worker that holds it; None where it is here, or nobody's."""
+        """The other worker that owns the shard; None if this one does, or nobody."""
         source, number = self._views.source, self._views.shard_of(target)
         return None if source.shard(number) is not None else source.owner_url(number)
 

@@ -1,9 +1,8 @@
-"""The server: uvicorn's, with limits on what one connection may take, and a short way for answers
-that are kept.
+"""The HTTP server: uvicorn's, with limits for each connection and a short way for kept answers.
 
-The short way: a request whose bytes are exactly those of an earlier one gets what that one would
-get now. Nothing is parsed then, and no task is started. Whether a chunk is exactly one request is
-what the parser said of it when it came first; everything else goes the long way.
+The short way serves a request whose bytes are exactly those of an earlier one, without parsing it
+or starting a task. The parser decided at the first request whether its chunk holds exactly one
+request; everything else takes the long way.
 """
 
 import asyncio
@@ -45,7 +44,7 @@ _NO_LINGERING: Final = pack("ii", 1, 0)
 
 
 class Tls(msgspec.Struct, frozen=True):
-    """A certificate, with those up to its root, and its key."""
+    """A certificate chain and its key."""
 
     certificate: Path
     key: Path
@@ -83,7 +82,9 @@ class ReadProtocol(HttpToolsProtocol):
             self._receive(data)
 
     def _receive(self, data: bytes, **told: LatestLog | None) -> None:
-        """`told`: what the database says for this request, if it was asked."""
+        """Handles bytes from the client. `told` is what the database said for this request, if it
+        was asked.
+        """
         begun = self._begun
         is_between = begun == self._completed
         self._head_bytes += len(data)
@@ -125,7 +126,7 @@ class ReadProtocol(HttpToolsProtocol):
             super().timeout_keep_alive_handler()
 
     def sweep(self) -> None:
-        """Once in a while: ends what takes too long."""
+        """Ends what takes too long; called periodically."""
         unsent = self.transport.get_write_buffer_size()
         self._stuck_s = self._stuck_s + SWEEP_S if unsent and unsent == self._unsent else 0
         self._unsent = unsent
@@ -188,7 +189,7 @@ class ReadProtocol(HttpToolsProtocol):
         return cycle is not None and not cycle.response_complete
 
     def _refuse(self, status: int, detail: str) -> None:
-        """Says why and hangs up; where a response is under way, only the latter."""
+        """Sends an error and closes the connection; if a response has begun, only closes it."""
         if not self._is_answering():
             body = problem(status, detail)
             self.transport.write(
@@ -201,7 +202,7 @@ class ReadProtocol(HttpToolsProtocol):
 
 
 class ReadServer(uvicorn.Server):
-    """Serves an application in the running event loop; who runs the loop handles signals."""
+    """Serves an application in the running event loop. The caller handles signals."""
 
     def __init__(self, app: ASGIApp, host: str, port: int, tls: Tls | None = None) -> None:
         super().__init__(

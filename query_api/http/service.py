@@ -1,4 +1,4 @@
-"""What every request for data goes through."""
+"""The common path of all requests for data."""
 
 import asyncio
 from collections.abc import Mapping
@@ -42,7 +42,7 @@ log = structlog.get_logger(__name__)
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """What a deployment decides."""
+    """Settings of a deployment."""
 
     defaults: Defaults = Defaults()
     tokens: Tokens = OPEN
@@ -71,7 +71,7 @@ class Service:
         self._resolver.close()
 
     async def answer(self, endpoint: Endpoint, scope: Scope, receive: Receive, send: Send) -> None:
-        """Limits, then the answer, then what went wrong instead."""
+        """Applies the limits and answers, or reports what went wrong."""
         refusal = self._refusal(scope)
         if refusal is not None:
             status, detail, headers = refusal
@@ -146,7 +146,7 @@ class Service:
     async def _forward(
         self, read: Read[Any], requirement: Requirement, scope: Scope, body: bytes, send: Send
     ) -> bool:
-        """To the one owner of all that is read, if that is another worker; once."""
+        """Forwards the request once, if another worker owns all that is read."""
         source = self._views.source
         shards = {self._views.shard_of(target) for target in read.targets}
         if len(shards) != 1 or source.shard(number := shards.pop()) is not None:
@@ -165,7 +165,7 @@ class Service:
 
 
 class _Began:
-    """Knows whether the response has begun."""
+    """Records whether the response has begun."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -185,7 +185,7 @@ def _in_headers(scope: Scope) -> Mapping[str, str]:
 
 
 def _to_owner(asked: Mapping[str, str], scope: Scope) -> Headers:
-    """The headers of a part of a request."""
+    """The headers of a request for a part."""
     headers = [
         (f"metatide-{name.replace('_', '-')}".encode(), value.encode("latin-1", "replace"))
         for name, value in asked.items()

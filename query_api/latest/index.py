@@ -26,16 +26,18 @@ log = structlog.get_logger(__name__)
 
 
 class LatestIndex:
-    """Answers "what is current now?" to many at once.
+    """Answers "what is current now?" for many callers at once.
 
-    1. A request gets a read that began after it came.
-    2. All that wait share one.
-    3. Reads begin one after the other, and not more often than the interval, which is twice what
-       the last one took, between two bounds.
+    1. A request gets a read that began after it arrived.
+    2. All that wait share one read.
+    3. Reads run one at a time and not more often than the interval, which is twice the duration of
+       the last read, within two bounds.
     """
 
     def __init__(self, read: Callable[[int, int], Tail], history: History) -> None:
-        """`read` blocks, and gives the log from an event on; messages only after another one."""
+        """`read` blocks; it returns the log from an event on, with messages only after another
+        event.
+        """
         self._read = read
         self._history = history
         self._waiting: list[tuple[Position, asyncio.Future[LatestLog | None]]] = []
@@ -44,7 +46,7 @@ class LatestIndex:
         self.reads = 0
 
     async def after_now(self, reached: Position) -> LatestLog | None:
-        """The log at a moment after this call, from `reached` on; None when it can't be read."""
+        """The log from `reached` on, as of a moment after this call; None if it can't be read."""
         future: asyncio.Future[LatestLog | None] = asyncio.get_running_loop().create_future()
         self._waiting.append((reached, future))
         if self._worker is None or self._worker.done():

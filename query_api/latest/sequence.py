@@ -1,4 +1,4 @@
-"""The statement that reads the sequence of events, and the thin rows up to it."""
+"""Reads the sequence of events and the thin rows up to it, in one statement."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
@@ -26,16 +26,16 @@ class Tail(NamedTuple):
 
 
 class SequenceReader:
-    """One connection to the primary, for one thread; each read is a transaction of its own."""
+    """A connection to the primary for one thread; each read is a transaction of its own."""
 
     def __init__(self, engine: sa.Engine, version: Callable[[], Version]) -> None:
-        """`version` may look it up in the database, and is asked when the first read begins."""
+        """`version` is called when the first read begins, and may query the database."""
         self._engine = engine
         self._version = version
         self._connection: sa.Connection | None = None
 
     def read(self, first: int, known: int) -> Tail:
-        """Rows from the event `first` on; messages only of events after `known`."""
+        """Reads the rows from the event `first` on, with messages only of events after `known`."""
         try:
             if self._connection is None:
                 self._connection = self._connect()
@@ -50,7 +50,7 @@ class SequenceReader:
         return _tail(rows)
 
     def close(self) -> None:
-        """Ends the connection; the next read makes another."""
+        """Closes the connection; the next read opens another."""
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.invalidate()
@@ -63,7 +63,7 @@ class SequenceReader:
 
 
 def read_tail(snapshot: Snapshot, first: int) -> Tail:
-    """The end of the log as of another read's moment, with all messages that tell names."""
+    """The end of the log as of another read's moment, with all messages that contain names."""
     statement = _statement(snapshot.metadata)
     return _tail(snapshot.rows(statement, {"first": first, "known": first - 1}))
 
@@ -84,7 +84,7 @@ def _tail(found: Sequence[Any]) -> Tail:
 def _statement(tables: sa.MetaData) -> sa.CompoundSelect[Any]:
     """The next event id in a row of its own, and the newest rows of the log.
 
-    The limit is in the text, so that whatever else the planner knows, it takes the index.
+    The limit is part of the text, so that the planner always takes the index.
     """
     log = tables.tables["NOTIFICATION_LOG"].c
     first, known = (

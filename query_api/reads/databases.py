@@ -14,7 +14,7 @@ _name = itemgetter(0)
 
 
 def details_of(objects: Objects, db: DatabaseName) -> tuple[Target, ...]:
-    """What a read of a database needs beside that it exists; one that doesn't has nothing more."""
+    """The targets of a database's details, for reads that need them; otherwise none."""
     there = objects.database(db) is not None
     return (of_database(Kind.DATABASE_DETAILS, db),) if there else ()
 

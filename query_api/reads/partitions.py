@@ -24,7 +24,7 @@ A = TypeVar("A")
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """Which partitions of a table; with nothing given, all."""
+    """Which partitions of a table; all, if nothing is set."""
 
     names: tuple[Values, ...] | None = None
     """The values of each."""
@@ -72,7 +72,7 @@ class _Selection(TableRead[A], Generic[A], frozen=True):
         return names is None or len(names) > SHORT_MAX
 
     def _select(self, objects: Objects, table: bytes) -> list[tuple[str, Values]]:
-        """Names and values, in the order of the names."""
+        """The names and values of the wanted partitions, in the order of the names."""
         found = list(self._values(objects, table))
         names = partition_names(_about(table).keys, found)
         return sorted(zip(names, found, strict=True))
@@ -125,14 +125,14 @@ class ListPartitionNames(_Selection[Slice[str]], frozen=True):
 
 
 class CountPartitions(_Selection[int], frozen=True):
-    """How many there are."""
+    """The number of partitions."""
 
     def answer(self, objects: Objects) -> int:
         return sum(1 for _ in self._values(objects, existing_table(objects, self.table)))
 
 
 class _About(NamedTuple):
-    """What reads of partitions want to know of a table."""
+    """What reads of partitions need to know of a table."""
 
     keys: Values
     typed: tuple[PartitionKey, ...]
@@ -160,6 +160,7 @@ def _fit(keys: Values, values: Values) -> Values:
 
 
 def _found_by_condition(table: bytes, partitions: Iterable[bytes]) -> Iterable[bytes]:
-    """As the metastore gives what it finds by values or a filter: of a full ACID table, without
-    what serdes are told."""
+    """A partition as the metastore returns those found by values or a filter: of a full ACID table,
+    without the parameters of its serde.
+    """
     return map(acid_partition, partitions) if _about(table).full_acid else partitions

@@ -1,4 +1,4 @@
-"""What all reads have in common."""
+"""The interface of all reads."""
 
 from abc import abstractmethod
 from bisect import bisect_right
@@ -19,29 +19,29 @@ SHORT_MAX = 100
 
 
 class Read(msgspec.Struct, Generic[A], frozen=True):
-    """A question about objects. Equal reads have equal answers at one moment."""
+    """A question about objects. Equal reads have equal answers at the same moment."""
 
     @property
     @abstractmethod
     def targets(self) -> tuple[Target, ...]:
-        """All of them must be servable."""
+        """The targets that the answer depends on; all must be servable."""
 
     def further(self, objects: Objects) -> tuple[Target, ...]:
-        """Targets that only the others tell; they must be servable, too."""
+        """Targets that become known only from the others; they must be servable, too."""
         return ()
 
     @abstractmethod
     def answer(self, objects: Objects) -> A:
-        """Raises NoSuchObjectError where that is the answer."""
+        """Answers from the objects; raises NoSuchObjectError if there is nothing to return."""
 
     @property
     def of_table(self) -> TableName | None:
-        """The table that it is about, if it is about one."""
+        """The table that the read is about, if there is one."""
         return None
 
     @property
     def is_long(self) -> bool:
-        """Whether it may take so long that others should not wait for it."""
+        """Whether the read may take so long that others should not wait for it."""
         return False
 
 
@@ -56,7 +56,7 @@ class TableRead(Read[A], Generic[A], frozen=True):
 
 
 class Rendered(Read[bytes], Generic[A], frozen=True):
-    """A read whose answer is written down where it is made."""
+    """A read whose answer is already encoded where it is made."""
 
     read: Read[A]
     write: Callable[[A], bytes]
@@ -105,7 +105,7 @@ def cut(sorted_items: Sequence[T], name_of: Callable[[T], str], page: Page) -> S
 
 
 def existing_table(objects: Objects, table: TableName) -> bytes:
-    """The table's bytes, which must be there."""
+    """The table's bytes; raises NoSuchObjectError if it doesn't exist."""
     data = objects.table(table)
     if data is None:
         raise NoSuchObjectError(f"there is no table {table}")

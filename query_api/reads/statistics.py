@@ -23,7 +23,7 @@ class PartitionFigures(NamedTuple):
 
 
 class GetTableStatistics(TableRead[list[ColumnFigures]], frozen=True):
-    """The statistics of a table's columns; all of them when none is named."""
+    """The statistics of a table's columns; of all columns if none is named."""
 
     columns: tuple[str, ...] = ()
     engine: str = DEFAULT_ENGINE
@@ -38,7 +38,7 @@ class GetTableStatistics(TableRead[list[ColumnFigures]], frozen=True):
 
 
 class GetPartitionStatistics(TableRead[list[PartitionFigures]], frozen=True):
-    """The statistics of columns of partitions, of those that have some."""
+    """The statistics of columns of those partitions that have any."""
 
     partitions: tuple[Values, ...]
     columns: tuple[str, ...] = ()
@@ -64,7 +64,7 @@ class GetPartitionStatistics(TableRead[list[PartitionFigures]], frozen=True):
 
 
 class AggregateStatistics(TableRead[dict[str, Aggregate]], frozen=True):
-    """The statistics of columns over several partitions as one."""
+    """The statistics of columns, aggregated over several partitions."""
 
     partitions: tuple[Values, ...]
     columns: tuple[str, ...]
@@ -88,7 +88,7 @@ class AggregateStatistics(TableRead[dict[str, Aggregate]], frozen=True):
 
 
 class GetConstraints(TableRead[list[ConstraintColumns]], frozen=True):
-    """All constraints of a table; foreign keys are their child's."""
+    """All constraints of a table; foreign keys belong to the child."""
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -102,7 +102,7 @@ class GetConstraints(TableRead[list[ConstraintColumns]], frozen=True):
 def _chosen(
     figures: Iterable[ColumnFigures], columns: tuple[str, ...], engine: str
 ) -> list[ColumnFigures]:
-    """Without those that the metastore itself can't tell."""
+    """The statistics without those that the metastore itself can't return."""
     return sorted(
         one
         for one in figures

@@ -1,4 +1,4 @@
-"""What a shard shows of a target at one moment, as far as it decides whether to serve it."""
+"""What a shard knows of a target at one moment, as far as it decides whether to serve it."""
 
 import msgspec
 
@@ -34,7 +34,7 @@ class Facts(msgspec.Struct, frozen=True):
 
 
 class Current(msgspec.Struct, frozen=True):
-    """What one read of the database showed of the events after a snapshot."""
+    """What a read of the database showed of the events after a snapshot."""
 
     event: int
     """The event id at the time of the read."""

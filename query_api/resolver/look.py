@@ -1,4 +1,4 @@
-"""Facts about a target, read from a snapshot of its shard."""
+"""Reads the facts about a target from a snapshot of its shard."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -21,7 +21,7 @@ from state.tables import TABLE_ROW, TableState
 
 
 def look(reader: ShardReader, target: Target, *, with_ids: bool) -> Facts:
-    """What this snapshot shows; write ids only where they are to be compared."""
+    """The facts that this snapshot shows; write ids only if they are to be compared."""
     head = reader.head
     reached = Position(head.epoch, head.applied)
     if head.paused:
@@ -38,7 +38,7 @@ def look(reader: ShardReader, target: Target, *, with_ids: bool) -> Facts:
 
 @lru_cache(maxsize=16_384)
 def is_cached(whitelist: tuple[str, ...], blacklist: tuple[str, ...], table: TableName) -> bool:
-    """Whether these lists let a table in."""
+    """Whether the white- and blacklist admit a table."""
 
     def any_of(patterns: tuple[str, ...]) -> bool:
         return any(compile_pattern(one).fullmatch(table.in_catalog) for one in patterns)
@@ -90,7 +90,7 @@ def _why_cold(
 
 
 def _is_doubtful(state: TableState, target: Target) -> bool:
-    """Whether a warm table has objects in doubt that a target is made of."""
+    """Whether a warm table has uncertain objects that the target consists of."""
     if TABLE_ROW in state.doubtful:
         return True
     match target.kind:
@@ -107,7 +107,7 @@ def _former_names(state: TableState, applied: int) -> tuple[TableName, ...]:
 
 
 def _is_sure(entry: Entry | None, loads: Loads, head: Head) -> bool:
-    """Whether an entry may be served although the rest isn't known."""
+    """Whether an entry may be served although the rest of its list is unknown."""
     return entry is not None and loads.tells_alone(entry.event, head.floor)
 
 

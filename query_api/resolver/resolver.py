@@ -48,7 +48,7 @@ log = structlog.get_logger(__name__)
 
 
 class Database(Protocol):
-    """The metastore's: it answers misses, and tells what is current."""
+    """The metastore's database, which answers misses and tells what is current."""
 
     @property
     def history(self) -> History: ...
@@ -59,7 +59,7 @@ class Database(Protocol):
 
 
 class Answer(NamedTuple, Generic[A]):
-    """What is answered, and on what grounds."""
+    """A value, and on what grounds it was given."""
 
     value: A | NoSuchObjectError
     source: Source
@@ -72,7 +72,7 @@ class Answer(NamedTuple, Generic[A]):
 
 
 class Judged(NamedTuple):
-    """One target in one snapshot, and what was decided about it."""
+    """The decision about one target in one snapshot."""
 
     target: Target
     facts: Facts
@@ -97,9 +97,9 @@ class Miss(NamedTuple):
 class Resolver:
     """Decides for each read who answers it.
 
-    1. What it decides about a target and what it then reads of it come from one snapshot.
+    1. The decision about a target and the read of it use the same snapshot.
     2. Any failure of a store is a miss.
-    3. Reads that may take long don't hold up the others.
+    3. Long reads don't hold up the others.
     """
 
     def __init__(self, views: Views, database: Database) -> None:
@@ -114,13 +114,15 @@ class Resolver:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def is_rewound(self, epoch: int) -> bool:
-        """Whether nothing of this epoch may be served."""
+        """Whether this epoch is rewound, so that nothing of it may be served."""
         return self._history.is_rewound(epoch)
 
     async def answer(
         self, read: Read[A], requirement: Requirement, told: LatestLog | None = None
     ) -> Answer[A]:
-        """Raises InputError where the request makes no sense, UnansweredError where nobody can."""
+        """Answers a read. Raises InputError if the request makes no sense, UnansweredError if
+        nobody can answer.
+        """
         rival = Rival(partial(self._ask_database, read))
         try:
             found = await self.cached(read, requirement, told, rival)
@@ -142,10 +144,10 @@ class Resolver:
         told: LatestLog | None = None,
         rival: Rival[Any] | None = None,
     ) -> Answer[A] | Miss:
-        """What the cache answers, after waiting for it as long as that is worth it.
+        """The cache's answer, after waiting for it as long as that is worthwhile.
 
-        `told` is a read of the log for this request, if one was made already; `rival` may begin
-        while it waits, and ends the wait when it has the answer.
+        `told` is a read of the log for this request, if one was made already. `rival` may begin
+        while this waits, and ends the wait when it has the answer.
         """
         try:
             judged, found = await self._judge(read, requirement, told, rival)
@@ -160,7 +162,7 @@ class Resolver:
             return _unreadable(read, error)
 
     def cached_now(self, read: Read[A], requirement: Requirement) -> Answer[A] | Miss | None:
-        """The same without waiting for anything; None where that tells nothing."""
+        """The cache's answer without any waiting; None if only `cached` can tell."""
         if requirement.latest or read.is_long:
             return None
         try:
@@ -170,7 +172,7 @@ class Resolver:
             return _unreadable(read, error)
 
     def want(self, miss: Miss) -> None:
-        """Somebody wants what was missed: if it is cold, it shall be loaded."""
+        """Requests a load of what was missed, if it is cold."""
         if miss.judged is not None and miss.reason is Reason.COLD:
             self._loads.ask(miss.judged.target, miss.judged.facts)
 
@@ -196,7 +198,7 @@ class Resolver:
         judged: Sequence[Judged],
         own: Sequence[Judged],
     ) -> Answer[A]:
-        """In a thread, of snapshots of its own."""
+        """Serves a long read in a thread, from snapshots of its own."""
         moment = self._moment(requirement, judged, own)
         loop = asyncio.get_running_loop()
         answer = await loop.run_in_executor(self._threads, _serve, read, own)
@@ -205,7 +207,9 @@ class Resolver:
     def _moment(
         self, requirement: Requirement, judged: Sequence[Judged], served: Sequence[Judged]
     ) -> Moment | None:
-        """`served` was looked at after `judged`: in the same state, if the shard hasn't moved."""
+        """The moment of an answer, if `served` was looked at in the same state of the shard as
+        `judged`.
+        """
         reader, number = judged[0].reader, self._views.shard_of(judged[0].target)
         if reader is None or any(one.reader is not reader for one in judged):
             return None
@@ -246,7 +250,7 @@ class Resolver:
         told: LatestLog | None,
         rival: Rival[Any] | None,
     ) -> tuple[list[Judged], LatestLog | None]:
-        """Also what the database told for it, if it was asked."""
+        """Judges the targets, with what the database says if it must be asked."""
         judged = self._look(read, requirement, None)
         if requirement.latest:
             if not all(map(_may_serve, judged)):
@@ -289,7 +293,7 @@ class Resolver:
         found: LatestLog | None,
         rival: Rival[Any] | None = None,
     ) -> list[Judged]:
-        """Waits for all shards that lag, and looks again."""
+        """Waits for all shards that lag, and judges again."""
         waits = []
         for one in judged:
             shard = self._views.source.shard(self._views.shard_of(one.target))
@@ -308,7 +312,9 @@ class Resolver:
         *,
         own: bool = False,
     ) -> list[Judged]:
-        """Judges all targets, those of one shard in one snapshot; `own`: that nobody shares."""
+        """Judges all targets, those of one shard in one snapshot; `own` asks for snapshots that
+        aren't shared.
+        """
         reader_of = self._views.own_reader if own else self._views.reader
         sight = _Sight(self._views, reader_of, self._history, requirement, found)
         judged = [sight.judge(target) for target in read.targets]
@@ -337,7 +343,9 @@ class _Sight:
         self._readers: dict[int, ShardReader | None] = {}
 
     def judge(self, target: Target) -> Judged:
-        """A table that nothing is known of is known not to be where its name isn't listed."""
+        """Judges one target. A table of which nothing is known doesn't exist if the list of names
+        is known and lacks it.
+        """
         judged = self._judge_once(target)
         if judged.verdict.reason is not Reason.COLD or not target.is_of_table:
             return judged
@@ -405,12 +413,14 @@ def _serve(read: Read[A], judged: Sequence[Judged]) -> Answer[A]:
 
 
 def _may_serve(judged: Judged) -> bool:
-    """Whether all but what only the database can tell speaks for it."""
+    """Whether the target may be served as far as that is known without the database."""
     return judged.verdict.serves or judged.verdict.reason is Reason.UNREAD
 
 
 def _check_reached(position: Position, least: Position | None) -> None:
-    """The database may be a replica that lags, or of an earlier epoch than who asks has seen."""
+    """Raises if the database, which may be a replica, lags behind the requirement or is of an
+    earlier epoch.
+    """
     if least is not None and position < least:
         raise UnansweredError(
             f"the metastore's database has reached {position}, and does not answer for {least}",
@@ -419,7 +429,7 @@ def _check_reached(position: Position, least: Position | None) -> None:
 
 
 def _first_miss(judged: Sequence[Judged]) -> Judged | None:
-    """What stands in the way by itself, rather than what would be asked of the database."""
+    """The first reason that holds by itself, rather than one that the database might remove."""
     misses = [one for one in judged if not one.verdict.serves]
     return next((one for one in misses if not _may_serve(one)), next(iter(misses), None))
 
@@ -436,7 +446,7 @@ def _store_error(target: Target, why: str) -> Judged:
 
 
 def _worth_waiting(judged: Sequence[Judged]) -> bool:
-    """Whether all that hinders may be over when shards have moved."""
+    """Whether all obstacles may disappear once the shards have moved on."""
     misses = [one for one in judged if not one.verdict.serves]
     return bool(misses) and all(one.verdict.wait_for is not None for one in misses)
 

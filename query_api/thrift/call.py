@@ -1,4 +1,4 @@
-"""A call of a client, and the two things that can become of it."""
+"""A client's call, and its two outcomes: an answer or a relay."""
 
 from collections.abc import AsyncIterable, Callable, Iterable, Set
 from enum import StrEnum
@@ -13,7 +13,7 @@ from query_api.targets import Target
 
 
 class Client(msgspec.Struct, eq=False):
-    """Who is at the other end of a connection; it lives as long as the connection does."""
+    """The other end of a connection; it lives as long as the connection."""
 
     address: str = ""
     user: str = ""
@@ -23,7 +23,7 @@ class Client(msgspec.Struct, eq=False):
 
 
 class Call(msgspec.Struct, eq=False):
-    """One request. Its arguments are a whole struct as TBinaryProtocol has it, never decoded."""
+    """One request. The arguments are a whole struct in TBinaryProtocol, which is never decoded."""
 
     method: str
     arguments: bytes
@@ -33,7 +33,7 @@ class Call(msgspec.Struct, eq=False):
 
 
 class Unable(StrEnum):
-    """Why a call is not for the cache, whatever the cache knows."""
+    """Why a call can't be answered by the cache, whatever the cache holds."""
 
     NOT_CACHED = "not_cached"
     """The method is none of those that the cache answers."""
@@ -62,7 +62,7 @@ Result = bytes | Iterable[bytes] | AsyncIterable[bytes]
 
 
 class Answer(msgspec.Struct, eq=False):
-    """A result struct, exceptions of the interface included, whole or in chunks.
+    """A result struct, including exceptions of the interface, whole or in chunks.
 
     An exception raised between two chunks ends the connection.
     """
@@ -80,7 +80,9 @@ class Answer(msgspec.Struct, eq=False):
 
 
 class Substitute(msgspec.Struct, eq=False):
-    """The call to make of the metastore instead of the client's own, and the way back."""
+    """The call to send to the metastore in place of the client's, and how to translate the result
+    back.
+    """
 
     method: str
     arguments: bytes
@@ -89,7 +91,7 @@ class Substitute(msgspec.Struct, eq=False):
 
 
 class Relay(msgspec.Struct, eq=False):
-    """The metastore shall answer."""
+    """The outcome that a metastore must answer."""
 
     reason: Why
     shard: int | None = None
@@ -97,19 +99,19 @@ class Relay(msgspec.Struct, eq=False):
 
 
 class Methods(Protocol):
-    """What the cache answers. Any MetatideError that comes out of it means a relay."""
+    """The calls that the cache answers. Any MetatideError that they raise means a relay."""
 
     @property
     def names(self) -> Set[str]:
-        """The methods that are ever answered; others are never asked for."""
+        """The methods that may be answered; others are always relayed."""
         ...
 
     def answer_now(self, call: Call, /) -> Answer | Relay | None:
-        """Without waiting for anything; None when only `answer` can tell."""
+        """Answers without waiting; None if only `answer` can tell."""
         ...
 
     async def answer(self, call: Call, /) -> Answer | Relay: ...
 
     def instead(self, call: Call, /) -> Substitute | None:
-        """What to ask of a metastore that may have dropped this method, when it is relayed."""
+        """The call to relay in place of this one, if the metastore may have dropped its method."""
         ...

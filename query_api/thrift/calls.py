@@ -1,4 +1,4 @@
-"""The calls of one client: who answers each, and the reply."""
+"""The calls of one client: who answers each, and how the reply is sent."""
 
 import asyncio
 from collections.abc import AsyncIterable, Iterator
@@ -33,10 +33,10 @@ log = structlog.get_logger(__name__)
 
 
 class ClientCalls:
-    """Answers the calls of one connection, or has them answered.
+    """Answers the calls of one connection, or relays them.
 
-    1. What the cache says reflects all that this client wrote through this connection.
-    2. What the cache doesn't answer, a metastore does, byte for byte.
+    1. The cache's answers reflect all that this client wrote through this connection.
+    2. What the cache doesn't answer, a metastore does, and its reply is passed on byte for byte.
     """
 
     def __init__(self, hub: Hub, connection: Connection) -> None:
@@ -155,7 +155,7 @@ class ClientCalls:
                 self._connection.run(self._stream_rest(message, answer, chunks))
 
     def _write_some(self, chunks: Iterator[bytes]) -> bool:
-        """Whether that was all."""
+        """Writes the next chunks of an answer; returns whether it is complete."""
         written = 0
         for chunk in chunks:
             self._connection.write(chunk)
@@ -222,19 +222,19 @@ class ClientCalls:
 
     @property
     def _floor_is_known(self) -> bool:
-        """Whether nothing must be waited for to know how far this client's writes reach."""
+        """Whether it is already known how far this client's writes reach."""
         floor = self._floor
         if floor is not None and floor.done() and not floor.cancelled() and floor.result():
             self._floor = None
         return self._floor is None
 
     def _note_write(self) -> None:
-        """From now on, answers must show what is written now."""
+        """Takes note of a write: answers from now on must reflect it."""
         if not self._hub.settings.relay_reads:
             self._floor = asyncio.get_running_loop().create_task(self._raise_floor())
 
     async def _has_floor(self) -> bool:
-        """Whether it is known up to where this client's writes reach."""
+        """Finds out how far this client's writes reach; returns whether that is known now."""
         floor = self._floor
         # If it could not be read then, perhaps it can be now.
         if floor is None or await floor or await self._raise_floor():
@@ -253,7 +253,7 @@ class ClientCalls:
     # Calls that go elsewhere.
 
     def _introduced(self, message: Message) -> bool:
-        """Whether the client said who it is before a metastore had to hear it."""
+        """Whether the session was introduced here, without connecting to a metastore."""
         reply = self._session.introduce(message)
         if reply is None or self._link is not None:
             return False
@@ -261,7 +261,7 @@ class ClientCalls:
         return True
 
     def _relay_known(self, message: Message) -> None:
-        """A call that the cache might answer, but must not."""
+        """Relays a call that the cache could answer, but must not."""
         call = Call(message.method, message.body, self._client, self._client.min_position)
         shadow = self._hub.settings.shadow
         why = Unable.SHADOW if shadow else Unable.RELAY_READS
@@ -275,7 +275,7 @@ class ClientCalls:
         *,
         copies: bool = False,
     ) -> None:
-        """`call`: of a method that the cache might answer."""
+        """Relays a message. `call` is set if the cache could answer its method."""
         instead = None if call is None else self._hub.methods.instead(call)
         relaying = Relaying(self, message, why, instead=instead, copies=copies)
         if self._link is not None and self._link.usable:
@@ -373,7 +373,7 @@ class ClientCalls:
 
 
 def _failed(message: Message, error: Exception) -> Relay:
-    """Whatever it was: a metastore can answer."""
+    """Handles a failure of the cache by relaying the call."""
     if isinstance(error, MetatideError):
         log.info("a call could not be answered here", method=message.method, error=str(error))
     else:
@@ -382,6 +382,6 @@ def _failed(message: Message, error: Exception) -> Relay:
 
 
 def _key(data: bytes) -> bytes:
-    """A call, known to begin as `_CALL_HEAD` does, without its sequence."""
+    """The bytes of a call without its sequence number; it begins as `_CALL_HEAD` does."""
     name_end = 8 + data[7]
     return data[:name_end] + data[name_end + 4 :]

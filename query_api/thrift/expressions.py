@@ -1,7 +1,8 @@
-"""Hive's serialized expressions, as the text of filters.
+"""Reads Hive's serialized expressions as the text of filters.
 
-Hive sends conditions on partitions as Kryo writes the objects of its compiler, and the metastore
-has a class of Hive's make a filter of them. So does this, in a process of Java beside the worker's.
+Hive sends conditions on partitions as its compiler's objects, serialized by Kryo, and the metastore
+turns them into a filter with a class of Hive's. This module does the same, in a Java process beside
+the worker.
 """
 
 import asyncio
@@ -34,7 +35,7 @@ log = structlog.get_logger(__name__)
 
 
 class JavaSettings(msgspec.Struct, frozen=True):
-    """Where the process comes from."""
+    """How the Java process is run."""
 
     program: Path
     classpath: str
@@ -42,11 +43,11 @@ class JavaSettings(msgspec.Struct, frozen=True):
 
 
 class Expressions:
-    """Reads expressions in a process that the first of them starts.
+    """Reads expressions in a Java process that is started for the first of them.
 
-    1. Nobody waits for a start: until it is up, the metastore answers.
-    2. One that fails is ended and started again, each time later.
-    3. What was read once is remembered, and so is what couldn't be.
+    1. Nothing waits for a start: until the process is up, the metastore answers.
+    2. A process that fails is ended and restarted, after a growing delay.
+    3. Results are remembered, failures included.
     """
 
     def __init__(self, settings: JavaSettings) -> None:
@@ -63,11 +64,11 @@ class Expressions:
 
     @property
     def outcomes(self) -> Mapping[str, int]:
-        """How often expressions were asked for, by what came of it."""
+        """How many expressions were read, by outcome."""
         return self._outcomes
 
     def known(self, expression: bytes) -> str | Unable | None:
-        """What can be told at once; None where `text` must be awaited."""
+        """The result, if it is available at once; None if `text` must be awaited."""
         known = self._remembered.get(expression)
         if known is not None:
             self._remembered.move_to_end(expression)

@@ -1,4 +1,4 @@
-"""Asking the worker that holds a shard: by one method that only workers call."""
+"""Asks the worker that holds a shard, by a method that only workers call."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -40,7 +40,7 @@ log = structlog.get_logger(__name__)
 
 
 def call_of(message: Message) -> Call:
-    """The call that another worker hands on."""
+    """The call that another worker forwards."""
     given = decode(_CALL, message.body)
     try:
         floor = Position(given["epoch"], given["event"]) if "epoch" in given else None
@@ -50,7 +50,7 @@ def call_of(message: Message) -> Call:
 
 
 def told(message: Message, answer: Answer, result: bytes) -> bytes:
-    """The reply that carries an answer."""
+    """The reply with an answer."""
     return _reply(
         message,
         {
@@ -64,7 +64,7 @@ def told(message: Message, answer: Answer, result: bytes) -> bytes:
 
 
 def refused(message: Message) -> bytes:
-    """The reply where there is no answer."""
+    """The reply without an answer."""
     return _reply(message, {})
 
 
@@ -79,18 +79,18 @@ class _Peer(msgspec.Struct, eq=False):
 
 
 class Peers:
-    """The other workers' Thrift servers."""
+    """The Thrift servers of the other workers."""
 
     def __init__(
         self, owner_of: Callable[[int], Awaitable[Address | None]], settings: UpstreamSettings
     ) -> None:
-        """`settings` without addresses: how all of them are talked to."""
+        """`settings` tell how to talk to all of them; it has no addresses."""
         self._owner_of = owner_of
         self._settings = settings
         self._peers: dict[Address, _Peer] = {}
 
     async def ask(self, shard: int, call: Call) -> Answer | None:
-        """The owner's answer; None where it has none, or nobody knows who it is."""
+        """The owner's answer; None if it has none, or if the owner is unknown."""
         try:
             async with asyncio.timeout(TIMEOUT_S):
                 address = await self._owner_of(shard)

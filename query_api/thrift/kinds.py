@@ -1,4 +1,4 @@
-"""Which methods of the interface change nothing, told from their names."""
+"""Which methods of the interface only read, by their names."""
 
 from typing import Final
 
@@ -14,9 +14,9 @@ _WRITES: Final = frozenset(("get_delegation_token", "get_lock_materialization_re
 
 
 def is_read(method: str) -> bool:
-    """Whether asking twice does no harm, and nothing that the cache holds is changed.
+    """Whether a method may be called twice without harm and changes nothing that the cache holds.
 
-    A method that isn't known is taken for one that writes, unless it is named as reads are.
+    An unknown method counts as a write, unless its name is like those of reads.
     """
     if method in _WRITES:
         return False

@@ -1,4 +1,4 @@
-"""What a metastore says of its own settings, as far as answers depend on them."""
+"""The settings of a metastore that answers depend on."""
 
 import asyncio
 from typing import Final, NamedTuple
@@ -24,7 +24,7 @@ log = structlog.get_logger(__name__)
 
 
 class MetastoreFacts(NamedTuple):
-    """Settings of one metastore."""
+    """The settings of one metastore."""
 
     default_catalog: str
     warehouse: str
@@ -32,7 +32,7 @@ class MetastoreFacts(NamedTuple):
 
 
 async def ask_for_facts(settings: UpstreamSettings, address: Address) -> MetastoreFacts | None:
-    """What the metastore at an address says; None while it doesn't answer."""
+    """Asks the metastore at an address for its settings; None if it doesn't answer."""
     upstreams = Upstreams(msgspec.structs.replace(settings, addresses=(address,)))
     try:
         async with asyncio.timeout(TIMEOUT_S):

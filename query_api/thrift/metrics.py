@@ -1,4 +1,4 @@
-"""What the Thrift server counts, by method."""
+"""Metrics of the Thrift server, by method."""
 
 from bisect import bisect_left
 from collections import Counter as Counts
@@ -25,7 +25,7 @@ METASTORE: Final = "metastore"
 
 
 class MethodFigures:
-    """What is counted of one method. One thread counts, so that a number needs no lock."""
+    """The figures of one method. Only one thread counts, so that no lock is needed."""
 
     def __init__(self) -> None:
         self.answers: Counts[tuple[Source, Reason]] = Counts()
@@ -57,7 +57,7 @@ class _Times:
         self.total_s += seconds
 
     def buckets(self) -> list[tuple[str, float]]:
-        """As Prometheus has them: each contains those below."""
+        """The buckets as Prometheus wants them: each includes the ones below."""
         found, sum_ = [], 0
         for bound, count in zip((*map(str, BOUNDS_S), "+Inf"), self.counts, strict=True):
             sum_ += count
@@ -66,7 +66,7 @@ class _Times:
 
 
 class Metrics:
-    """The figures of one server; a collector of a registry of its own."""
+    """The figures of one server, as a collector in a registry of its own."""
 
     def __init__(
         self, connections: Callable[[], int], expressions: Mapping[str, int] | None = None
@@ -79,7 +79,9 @@ class Metrics:
         self._registry.register(self)
 
     def of(self, method: str) -> MethodFigures:
-        """Clients can call methods as they like: beyond a number, they are counted as one."""
+        """The figures of a method. Clients can send any name, so beyond a limit all others share
+        one entry.
+        """
         found = self._methods.get(method)
         if found is None:
             if len(self._methods) >= METHODS_MAX and method != OTHERS:
@@ -88,14 +90,14 @@ class Metrics:
         return found
 
     def counts(self) -> Counts[tuple[Source, Reason]]:
-        """The answers, whatever the method."""
+        """The number of answers by source and reason, over all methods."""
         found: Counts[tuple[Source, Reason]] = Counts()
         for figures in self._methods.values():
             found.update(figures.answers)
         return found
 
     def page(self) -> bytes:
-        """In Prometheus' text format."""
+        """The metrics in Prometheus' text format."""
         return generate_latest(self._registry)
 
     def collect(self) -> Iterator[Metric]:

@@ -1,4 +1,4 @@
-"""What a deployment decides about its Thrift server."""
+"""Settings of a deployment's Thrift server."""
 
 import ssl
 from typing import Final
@@ -9,7 +9,7 @@ MIB: Final = 1 << 20
 
 
 class ThriftSettings(msgspec.Struct, frozen=True):
-    """How the server talks to clients, and how much it lets them do."""
+    """How the server talks to clients, and their limits."""
 
     framed: bool = False
     relay_reads: bool = False

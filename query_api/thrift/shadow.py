@@ -1,4 +1,4 @@
-"""Shadow mode: what the cache would have said, held against what the metastore said."""
+"""Shadow mode: compares what the cache would have answered with the metastore's replies."""
 
 import asyncio
 import time
@@ -32,7 +32,7 @@ log = structlog.get_logger(__name__)
 
 
 class Outcome:
-    """How a comparison ends; the names are those of the metric."""
+    """The outcome of a comparison, by its name in the metric."""
 
     EQUAL: Final = "equal"
     REORDERED: Final = "reordered"
@@ -45,7 +45,7 @@ class Outcome:
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """One call that the cache would have answered otherwise."""
+    """A call that the cache would have answered differently."""
 
     at_s: float
     method: str
@@ -56,7 +56,7 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 class Shadow:
-    """Compares after the client has its reply, and never in its way."""
+    """Compares after the client has its reply, without delaying it."""
 
     def __init__(self, methods: Methods, upstreams: Upstreams, metrics: Metrics) -> None:
         self.differences: deque[Difference] = deque(maxlen=REMEMBERED)
@@ -67,7 +67,9 @@ class Shadow:
         self._background = Background()
 
     def compare(self, call: Call, theirs: bytes | None, opening: Sequence[bytes]) -> None:
-        """`theirs` is the metastore's result, if it gave one that can be compared."""
+        """Compares a call's answers. `theirs` is the metastore's result, if it gave one that can be
+        compared.
+        """
         if theirs is None or len(self._background) >= WAITING_MAX:
             self._metrics.of(call.method).shadowed[Outcome.SKIPPED] += 1
             return
@@ -145,14 +147,18 @@ def _first(ours: Value, theirs: Value) -> list[tuple[str, Value, Value]]:
 
 
 def _same(ours: Value, theirs: Value) -> bool:
-    """Of exceptions, which one it is: what they say is for people."""
+    """Whether two results are the same. Of exceptions only the type counts: their messages are for
+    people.
+    """
     if 0 in ours or 0 in theirs:
         return bool(ours == theirs)
     return bool(ours.keys() == theirs.keys())
 
 
 def _plain(value: Value) -> Value:
-    """Without what reads the same where it isn't set: that a table is not temporary."""
+    """The values without fields that mean the same when unset, such as a table's flag for temporary
+    ones.
+    """
     if isinstance(value, list):
         return [_plain(one) for one in value]
     if not isinstance(value, dict):
@@ -166,6 +172,6 @@ def _plain(value: Value) -> Value:
 
 
 def _sorted(result: Value) -> Value:
-    """The result with its list in one order: of some, the metastore promises none."""
+    """The result with its list sorted, where the metastore promises no order."""
     value = result.get(0)
     return {**result, 0: sorted(value, key=repr)} if isinstance(value, list) else result

@@ -24,7 +24,7 @@ log = structlog.get_logger(__name__)
 
 
 class UpstreamSettings(msgspec.Struct, frozen=True):
-    """Which metastores there are, and how they are talked to."""
+    """The metastores' addresses, and how to talk to them."""
 
     addresses: tuple[Address, ...] = ()
     framed: bool = False
@@ -32,20 +32,20 @@ class UpstreamSettings(msgspec.Struct, frozen=True):
 
 
 class Taker(Protocol):
-    """Whom a reply is for."""
+    """The receiver of a reply."""
 
     def piece(self, data: bytes, /) -> None:
-        """Some of its bytes, in order."""
+        """Called with the next bytes of the reply."""
 
     def whole(self) -> None:
-        """That was all of it."""
+        """Called when the reply is complete."""
 
     def lost(self, why: str, /) -> None:
-        """The rest will never come."""
+        """Called when the connection is lost before the reply is complete."""
 
 
 class Link(asyncio.Protocol):
-    """A connection to a metastore, for one call at a time."""
+    """A connection to a metastore, which carries one call at a time."""
 
     def __init__(self, address: Address, is_framed: bool) -> None:
         self.address = address
@@ -61,7 +61,7 @@ class Link(asyncio.Protocol):
 
     @property
     def reply_kind(self) -> int:
-        """Of the last reply, once its header was there."""
+        """The type of the last reply, once its header has arrived."""
         return self._scanner.kind
 
     @property
@@ -69,13 +69,13 @@ class Link(asyncio.Protocol):
         return self._scanner.body_at
 
     def call(self, message: bytes, taker: Taker) -> None:
-        """Sends a call; the reply goes to its taker."""
+        """Sends a call, whose reply goes to the taker."""
         assert self._taker is None, "a call is under way"
         self._taker = taker
         self.send(message)
 
     def send(self, message: bytes) -> None:
-        """Sends what no reply is awaited to."""
+        """Sends a message without awaiting a reply."""
         assert self._transport is not None
         self._transport.write(message if self._unframer is None else framed(message))
 
@@ -131,7 +131,7 @@ class Link(asyncio.Protocol):
 
 
 class Collected:
-    """A whole reply, awaited."""
+    """Collects a whole reply."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -161,7 +161,9 @@ class Upstreams:
         return len(self.settings.addresses)
 
     async def open(self, opening: Sequence[bytes] = ()) -> Link:
-        """A connection on which these calls were made; UpstreamError where there is none."""
+        """Opens a connection and makes these calls on it; raises UpstreamError if no metastore
+        answers.
+        """
         failures = []
         for address in self._in_order():
             try:
@@ -180,11 +182,11 @@ class Upstreams:
         raise UpstreamError(f"no metastore answers: {'; '.join(failures)}")
 
     def avoid(self, address: Address) -> None:
-        """Try the others first for a while."""
+        """Prefers the other metastores for a while."""
         self._failed[address] = monotonic() + AVOIDED_S
 
     def _in_order(self) -> list[Address]:
-        """Each of them once, those that failed lately at the end."""
+        """Each metastore once, those that failed lately at the end."""
         now = monotonic()
         addresses = list(self.settings.addresses)
         random.shuffle(addresses)

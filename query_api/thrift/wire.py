@@ -1,4 +1,4 @@
-"""Messages of the binary protocol: their headers, and what a server says by itself."""
+"""Messages of the binary protocol: their headers, and the server's own replies."""
 
 from enum import IntEnum
 from struct import Struct
@@ -14,7 +14,7 @@ _TEXT_FIELD, _I32_FIELD = b"\x0b", b"\x08"
 
 
 class Kind(IntEnum):
-    """What a message is."""
+    """The type of a message."""
 
     CALL = 1
     REPLY = 2
@@ -31,7 +31,7 @@ class Fault(IntEnum):
 
 
 class Message(NamedTuple):
-    """A whole message as it came."""
+    """A whole message as it was received."""
 
     data: bytes
     method: str
@@ -47,13 +47,13 @@ class Message(NamedTuple):
 
 
 def header(kind: Kind, method: str, sequence: bytes) -> bytes:
-    """What stands before a struct."""
+    """The bytes before the struct of a message."""
     name = method.encode()
     return b"".join((VERSION, bytes((kind,)), I32.pack(len(name)), name, sequence))
 
 
 def refusal(method: str, sequence: bytes, fault: Fault, why: str) -> bytes:
-    """A whole message: the server's own exception."""
+    """A whole message with an exception from the server itself."""
     return header(Kind.EXCEPTION, method, sequence) + application_exception(fault, why)
 
 

@@ -1,4 +1,4 @@
-"""What the process around a server of reads adds to the page."""
+"""What the page shows of the process around a server of reads."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from query_api.reasons import Reason, Source
 
 
 class Answered(msgspec.Struct, frozen=True):
-    """How many reads were answered by whom, and why, since the worker began."""
+    """How many reads were answered since the worker began, by source and reason."""
 
     server: str
     """`http` or `thrift`."""
@@ -30,5 +30,5 @@ class Around:
 
 
 def answered_by(server: str, counts: Mapping[tuple[Source, Reason], int]) -> list[Answered]:
-    """What a server has counted."""
+    """The answers that a server has counted."""
     return [Answered(server, source, reason, count) for (source, reason), count in counts.items()]

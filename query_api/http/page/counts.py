@@ -1,4 +1,4 @@
-"""How many tables of a shard are warm, and why the others are cold."""
+"""Counts how many tables of a shard are warm, and why the others are cold."""
 
 import asyncio
 import time
@@ -21,7 +21,7 @@ FIRST_S_MAX: Final = 2.0
 
 
 class TableCounts(msgspec.Struct, frozen=True):
-    """Of one shard."""
+    """The counts of one shard."""
 
     warm: int
     cold: dict[str, int]
@@ -37,7 +37,7 @@ class _Counted(msgspec.Struct, frozen=True):
 
 
 class Counting:
-    """Counts in a thread, and not all the time: what is told may be some seconds old."""
+    """Counts in a thread and keeps the counts for some seconds."""
 
     def __init__(self, views: Views) -> None:
         self._views = views
@@ -46,7 +46,7 @@ class Counting:
         self._one_at_a_time = asyncio.Lock()
 
     async def counts(self, number: int) -> TableCounts | None:
-        """None where the shard can't be read, or isn't counted yet."""
+        """The counts; None if the shard can't be read or isn't counted yet."""
         shard = self._views.source.shard(number)
         if shard is None:
             self._counted.pop(number, None)
@@ -85,7 +85,7 @@ class Counting:
 
 
 def count_tables(reader: ShardReader) -> TableCounts:
-    """All tables that are known to exist or of which it isn't known; takes a while."""
+    """Counts all tables that exist or may exist. It takes a while."""
     head = reader.head
     warm, cold = 0, Counter[str]()
     for name in reader.table_names():

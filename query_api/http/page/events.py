@@ -1,4 +1,4 @@
-"""The last events of the metastore, by the log in its database."""
+"""The metastore's latest events, from the log in its database."""
 
 import time
 from typing import Final
@@ -28,20 +28,20 @@ class Event(msgspec.Struct, frozen=True):
 
 
 class Events(msgspec.Struct, frozen=True):
-    """The newest first."""
+    """The latest events, newest first."""
 
     events: list[Event]
 
 
 class RecentEvents:
-    """The last rows of the log, read once for all who ask at about the same time."""
+    """The last rows of the log, read once for all callers within a short time."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._known: dict[int, tuple[Events, float]] = {}
 
     async def last(self, limit: str | None) -> Events:
-        """So many, as the request gave it."""
+        """The number of events that a request asks for."""
         text = str(COUNT) if limit is None else limit
         count = int(text) if text.isascii() and text.isdecimal() and len(text) < 5 else 0
         if not 0 < count <= COUNT_MAX:

@@ -1,4 +1,4 @@
-"""The files of the page: read once, and not sent again to whoever has them."""
+"""The files of the page: read once, and cached by browsers."""
 
 from functools import cache
 from pathlib import Path
@@ -32,7 +32,7 @@ HEADERS: Final = {
 
 
 class File(NamedTuple):
-    """A file as it is sent."""
+    """A file with its headers."""
 
     body: bytes
     media_type: str
@@ -40,12 +40,12 @@ class File(NamedTuple):
 
 
 def file_routes() -> list[BaseRoute]:
-    """What the page names."""
+    """The routes of the page's files."""
     return [_route(name) for name in sorted(files()) if name != INDEX]
 
 
 def send_file(request: Request, name: str = INDEX) -> Response:
-    """A file, or 304 for a browser that has it."""
+    """Sends a file, or 304 to a browser that has it."""
     file = files()[name]
     headers = HEADERS | {"etag": file.etag.decode()}
     known = request.headers.get("if-none-match")
@@ -56,7 +56,7 @@ def send_file(request: Request, name: str = INDEX) -> Response:
 
 @cache
 def files() -> dict[str, File]:
-    """All of them by name."""
+    """All files by name."""
     return {path.name: _read(path) for path in FOLDER.iterdir() if path.suffix in _TYPES}
 
 

@@ -1,4 +1,4 @@
-"""Whether tables are in the cache: asked without reading them, so that nothing is loaded for it."""
+"""Tells whether tables are in the cache, without reading them, so that nothing is loaded."""
 
 import asyncio
 from collections.abc import Sequence
@@ -20,13 +20,13 @@ TABLES_MAX: Final = 1_000
 
 
 class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Names as `db.table` or `catalog.db.table`."""
+    """The tables to look up, as `db.table` or `catalog.db.table`."""
 
     tables: list[str]
 
 
 class Held(msgspec.Struct, frozen=True):
-    """What the cache says of a table."""
+    """What the cache knows of a table."""
 
     table: str
     warm: bool
@@ -39,7 +39,7 @@ class Held(msgspec.Struct, frozen=True):
 
 
 class HeldTables(msgspec.Struct, frozen=True):
-    """In the order of the question."""
+    """The tables in the order of the request."""
 
     tables: list[Held]
 
@@ -48,7 +48,7 @@ _decode: Final = msgspec.json.Decoder(HeldTables).decode
 
 
 class Holdings:
-    """Looks at shards here, and asks the owners of the others."""
+    """Looks at the shards here, and asks the owners of the others."""
 
     def __init__(self, views: Views, forwarder: Forwarder) -> None:
         self._views = views

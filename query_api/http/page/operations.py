@@ -1,4 +1,4 @@
-"""What the page asks for, for the OpenAPI document."""
+"""The operations that the page uses, for the OpenAPI document."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""All workers of a group at a glance."""
+"""An overview of all workers of a group."""
 
 import asyncio
 import time
@@ -23,7 +23,7 @@ WORKERS_MAX: Final = 256
 
 
 class ShardPart(msgspec.Struct, frozen=True):
-    """A shard as its owner sees it."""
+    """A shard as its owner reports it."""
 
     shard: int
     position: str
@@ -45,7 +45,7 @@ class WorkerPart(msgspec.Struct, frozen=True):
 
 
 class Overview(msgspec.Struct, frozen=True):
-    """A group."""
+    """The overview of a group."""
 
     shard_count: int
     position: str
@@ -59,7 +59,7 @@ _decode: Final = msgspec.json.Decoder(Overview).decode
 
 
 class Glance:
-    """Puts together what the workers say, once for all who ask at about the same time."""
+    """Merges the reports of all workers, once for all callers within a short time."""
 
     def __init__(
         self, views: Views, database: Database, around: Around, forwarder: Forwarder
@@ -77,7 +77,7 @@ class Glance:
         await self._counting.close()
 
     async def of_group(self, headers: Headers) -> Overview:
-        """`headers` show the other workers who asks."""
+        """The overview of the whole group; `headers` authenticate the caller at other workers."""
         async with self._lock:
             if self._known is None or time.monotonic() >= self._until:
                 source = self._views.source
@@ -92,7 +92,7 @@ class Glance:
             return self._known
 
     async def of_this(self) -> Overview:
-        """For another worker."""
+        """The part of this worker, for another one."""
         return self._overview(None, [await self._own_part()])
 
     def _overview(self, event: int | None, workers: Sequence[WorkerPart]) -> Overview:

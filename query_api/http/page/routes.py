@@ -1,4 +1,4 @@
-"""Routes that tell a page, or whoever else asks, how a group is and what happened last."""
+"""Routes that show the state of a group and its latest events, for the page and for others."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ from query_api.shards import Views
 
 
 class Pages:
-    """All routes of the page of one server of reads."""
+    """All routes of the page of one server."""
 
     def __init__(self, views: Views, database: Database, service: Service, around: Around) -> None:
         def answered() -> list[Answered]:
@@ -38,7 +38,7 @@ class Pages:
 
     @property
     def routes(self) -> list[BaseRoute]:
-        """The files for everybody, the rest for whoever may read."""
+        """The routes: files are open to everybody, the rest to readers."""
 
         async def index(request: Request) -> Response:
             return send_file(request)

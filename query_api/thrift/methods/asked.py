@@ -1,4 +1,4 @@
-"""What a call asks for: a read, and the snapshot that its answer must fit."""
+"""What a call asks for: a read, and the snapshot that the answer must fit."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ Arguments = Mapping[str, Any]
 
 
 class Asked(NamedTuple):
-    """A call as the cache understands it."""
+    """A parsed call."""
 
     read: Read[Outcome]
     write_ids: WriteIdList | None = None
@@ -27,7 +27,9 @@ Understood = Asked | Unable
 
 
 def snapshot(text: str | None, table: TableName) -> WriteIdList | None:
-    """The list of a request; None where it has none. A list that holds nothing back is one, too."""
+    """The write-id list of a request; None if it has none. A list without exceptions counts as
+    well.
+    """
     if not text:
         return None
     found = parse(text)
@@ -39,7 +41,9 @@ def snapshot(text: str | None, table: TableName) -> WriteIdList | None:
 
 
 def at_snapshot(read: Read[Outcome], ids: WriteIdList | None, table_id: int | None) -> Asked:
-    """A list counts where it is a snapshot, and with the id of the table it was made for."""
+    """The read at a snapshot. A list counts only if it is a snapshot, along with the id of the
+    table it was made for.
+    """
     if ids is None or not ids.is_snapshot or not table_id or table_id < 0:
         return Asked(read)
     return Asked(read, ids, table_id)
@@ -54,13 +58,13 @@ def of_request(
 
 
 def limit(given: Arguments, field: str = "max_parts") -> int | None:
-    """How many at most; a negative number means all."""
+    """The limit on results; None for a negative number, which means all."""
     most: int = given.get(field, -1)
     return None if most < 0 else most
 
 
 def refuse_unknown(request: Arguments, *fields: str) -> None:
-    """What a field that isn't described here asks for, nobody knows; nor may these be there."""
+    """Refuses a request with fields of unknown meaning, or with any of these fields."""
     for name, value in request.items():
         if name.startswith("#") or (name in fields and value not in (None, "", False, [], {})):
             raise InputError(f"a request with {name}")

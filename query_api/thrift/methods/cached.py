@@ -1,4 +1,4 @@
-"""The methods of the metastore that the cache answers, from arguments to result structs."""
+"""The methods that the cache answers, from arguments to result structs."""
 
 from collections.abc import Set
 from functools import lru_cache
@@ -32,9 +32,9 @@ _EVENT: Final = Packing("!bhqb").pack
 
 
 class CachedMethods:
-    """Answers calls where the cache may.
+    """Answers calls from the cache where it may.
 
-    What a call asks for is worked out once for equal arguments; what it is answered, each time.
+    Arguments are parsed once as long as they are the same; the answer is read each time.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class CachedMethods:
         expressions: Expressions | None = None,
         collation: Collation = BY_BYTES,
     ) -> None:
-        """`expressions` reads those that are serialized; without it, the metastore does."""
+        """`expressions` reads serialized expressions; without it, the metastore does."""
         self._collation = collation
         self._resolver = resolver
         self._views = views
@@ -58,18 +58,22 @@ class CachedMethods:
         self.set_warehouse(warehouse)
 
     def set_warehouse(self, warehouse: str) -> None:
-        """The metastore's, for managed tables. Until it is known, databases are left to it."""
+        """Sets the metastore's warehouse for managed tables. Until it is known, databases are left
+        to the metastore.
+        """
         self.warehouse = warehouse
         self._methods = methods(warehouse)
         self._names = frozenset((*self._methods, _CURRENT_EVENT))
         self._remembered = lru_cache(_REMEMBERED)(self._understand)
 
     def leave_all(self) -> None:
-        """From now on metastores answer everything: names mean something else there."""
+        """Leaves all calls to metastores from now on, because names mean something else there."""
         self._leaves_all = True
 
     def set_collation(self, collation: Collation) -> None:
-        """The database's. Until it is known, what may depend on it is left to the metastore."""
+        """Sets the database's collation. Until it is known, what may depend on it is left to the
+        metastore.
+        """
         self._collation = collation
         self._remembered.cache_clear()
 
@@ -152,7 +156,9 @@ class CachedMethods:
             return Unable.FORM
 
     def _read_now(self, method: Method, call: Call) -> Understood | None:
-        """A call with a serialized expression; None where that must be waited for."""
+        """Parses a call with a serialized expression; None if reading the expression must be
+        awaited.
+        """
         if self._expressions is None:
             return Unable.EXPRESSION
         given = decode(method.arguments, call.arguments)
@@ -169,7 +175,7 @@ class CachedMethods:
     def _by_text(
         self, method: Method, call: Call, given: Arguments, text: str | Unable
     ) -> Understood:
-        """The same call with the filter that its expression stands for."""
+        """The call with a filter in place of its expression."""
         if isinstance(text, Unable):
             return text
         return self._understand(call.method, encode(method.arguments, with_text(given, text)))
@@ -203,7 +209,7 @@ class CachedMethods:
 
 
 class _Chain:
-    """Reads that lead from one to the next, until one has the answer."""
+    """A chain of reads, each made from the results before, the last of which gives the answer."""
 
     def __init__(self, method: Method, requirement: Requirement) -> None:
         self._method = method
@@ -213,7 +219,7 @@ class _Chain:
         self.outcome: Answer | Relay = Relay(Unable.FAILED)
 
     def follow(self, read: Read[Any], served: Served[Outcome]) -> Read[Outcome] | None:
-        """Takes what a read was served; the read that shall follow, or None with the outcome."""
+        """Takes the result of a read; returns the next read, or None with the outcome."""
         self._served.append(served)
         self._targets += read.targets
         value = served.value

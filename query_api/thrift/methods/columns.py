@@ -34,7 +34,7 @@ _IN_THE_METASTORE: Final = frozenset(
 
 
 class Columns(TableMethod, frozen=True, kw_only=True):
-    """The columns of a table, with those that it is partitioned by or without."""
+    """The columns of a table, with or without the partition keys."""
 
     with_keys: bool
 

@@ -34,7 +34,7 @@ _ALL: Final = (
 
 
 class Constraints(TableMethod, frozen=True, kw_only=True):
-    """Of one kind; foreign keys are their child's."""
+    """Constraints of one kind; foreign keys belong to the child."""
 
     kind: ConstraintKind
     parent: tuple[str, str] | None = None
@@ -52,7 +52,7 @@ class Constraints(TableMethod, frozen=True, kw_only=True):
 
 
 class AllConstraints(TableMethod, frozen=True, kw_only=True):
-    """Of all kinds."""
+    """Constraints of all kinds."""
 
     needs: ClassVar[tuple[Kind, ...]] = (Kind.CONSTRAINTS,)
 
@@ -82,7 +82,7 @@ def get_check_constraints(given: Arguments) -> Understood:
 
 
 def get_foreign_keys(given: Arguments) -> Understood:
-    """All children of a parent are nowhere together."""
+    """The foreign keys of a child; no index leads from a parent to its children."""
     request = given["request"]
     refuse_unknown(request)
     if not request.get("foreign_tbl_name"):
@@ -110,7 +110,7 @@ def get_all_table_constraints(given: Arguments) -> Understood:
 
 
 def columns_of(objects: Objects, table: TableName) -> dict[ConstraintKind, list[bytes]]:
-    """The structs of the columns of a table's constraints, by kind."""
+    """The columns of a table's constraints as structs, by kind."""
     found: dict[ConstraintKind, list[bytes]] = {kind: [] for kind in ConstraintKind}
     for one in sorted(objects.constraints(table), key=lambda one: one.name):
         found[one.kind] += one.columns

@@ -28,7 +28,9 @@ _LOCATION = 3
 
 
 class GetDatabase(Read[Outcome], frozen=True):
-    """One database. The metastore shows those in its warehouse for managed tables elsewhere."""
+    """One database. The metastore changes the location of those in its warehouse for managed
+    tables.
+    """
 
     db: DatabaseName
     warehouse: str
@@ -151,7 +153,7 @@ def get_tables_by_type(given: Arguments) -> Understood:
 
 
 def plain_pattern(text: str | None) -> str:
-    """A pattern that we understand as the metastore does."""
+    """A pattern, if the cache and the metastore interpret it alike."""
     if text is None or text == ".*":
         return "*"
     if _PLAIN.fullmatch(text) is None:
@@ -160,5 +162,5 @@ def plain_pattern(text: str | None) -> str:
 
 
 def _path(location: str) -> str:
-    """A location's path, without what Hadoop would take away."""
+    """The path of a location, if Hadoop would leave it as it is."""
     return re.sub("/+", "/", unquote(urlsplit(location).path)).rstrip("/")

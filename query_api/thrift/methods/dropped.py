@@ -1,4 +1,4 @@
-"""Methods that Hive 4 dropped, as calls of those that took their place."""
+"""Translates methods that Hive 4 dropped into calls of their successors."""
 
 from collections.abc import Callable
 from typing import Final, NamedTuple
@@ -31,7 +31,7 @@ def _several(given: Arguments) -> Arguments:
 
 
 def _place(given: Arguments) -> Arguments:
-    """Which catalog no catalog means, the metastore knows best."""
+    """A database's catalog and name. Without a catalog, the metastore applies its default."""
     text = given.get("db_name")
     catalog, db = names.place(text)
     named = text is not None and text.startswith("@")
@@ -57,7 +57,7 @@ _SUCCESSORS: Final = {
 
 
 def substitute(call: Call) -> Substitute | None:
-    """What to call in place of a method that may be gone."""
+    """The call to make in place of a method that may be gone."""
     successor = _SUCCESSORS.get(call.method)
     if successor is None:
         return None

@@ -10,18 +10,18 @@ class Expressions(Protocol):
     """Reads expressions."""
 
     def known(self, expression: bytes, /) -> str | Unable | None:
-        """The text of a filter, or why there is none; None where `text` must be awaited."""
+        """The filter's text, or why there is none; None if `text` must be awaited."""
         ...
 
     async def text(self, expression: bytes, /) -> str | Unable: ...
 
 
 def expression_of(given: Arguments) -> bytes:
-    """Of a call by expression."""
+    """The expression of a call by expression."""
     found: bytes = given["req"]["expr"]
     return found
 
 
 def with_text(given: Arguments, text: str) -> Arguments:
-    """The same call with a filter instead."""
+    """The call with a filter in place of the expression."""
     return {**given, "req": {**given["req"], "expr": text.encode()}}

@@ -1,6 +1,6 @@
-"""Partitions with what their descriptors share told once.
+"""Groups partitions that share the fields of their storage descriptors.
 
-Told where all of them lie within the table's folder, as those do that nobody moved.
+Only if all lie within the table's directory, as partitions do by default.
 """
 
 from collections.abc import Iterable
@@ -40,7 +40,7 @@ _SHARED: Final = (1, 3, 4, 7)
 
 
 def grouped(name: TableName, table: bytes, partitions: Iterable[bytes]) -> bytes | Unable:
-    """A list of groups of this table's partitions."""
+    """The groups of this table's partitions."""
     root = View(table).struct(7)
     location = None if root is None else root.text(2)
     groups: dict[tuple[bytes | None, ...], list[dict[str, Any]]] = {}

@@ -1,4 +1,4 @@
-"""The call that gives a line for each table of several databases."""
+"""The call that gives a line for each table of several databases, in three reads."""
 
 from typing import Final
 
@@ -34,7 +34,7 @@ _OWNER, _OWNER_TYPE = 3, 18
 
 
 class FindDatabases(Read[Outcome], frozen=True):
-    """First: which databases."""
+    """The first read: the databases."""
 
     catalog: str
     databases: str
@@ -57,7 +57,7 @@ class FindDatabases(Read[Outcome], frozen=True):
 
 
 class FindTables(Read[Outcome], frozen=True):
-    """Then: which tables."""
+    """The second read: their tables."""
 
     databases: tuple[DatabaseName, ...]
     pattern: str
@@ -86,7 +86,7 @@ class FindTables(Read[Outcome], frozen=True):
 
 
 class Describe(Read[Outcome], frozen=True):
-    """Last: the owner of each of them, which their names' lines don't tell as exactly."""
+    """The last read: the owner of each table, which the lists of names don't have exactly."""
 
     lines: tuple[tuple[TableName, NameLine], ...]
 

@@ -1,4 +1,4 @@
-"""What calls mean where the metastore's database sorts and compares texts in its own way."""
+"""Calls whose meaning depends on the collation of the metastore's database."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ _OF_PARTITIONS: Final = frozenset((Kind.PARTITION, Kind.PARTITIONS))
 
 
 def ordered_by(collation: Collation, understood: Understood) -> Understood:
-    """The same call of a metastore whose database has this collation."""
+    """The call for a metastore whose database has this collation."""
     if collation.by_bytes or isinstance(understood, Unable):
         return understood
     read = understood.read

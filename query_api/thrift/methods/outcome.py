@@ -1,4 +1,4 @@
-"""What a method's read comes to, and the bytes of a result struct around it."""
+"""The outcome of a method, and the result struct around it."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -18,14 +18,14 @@ class Raised(NamedTuple):
 
 
 class Items(NamedTuple):
-    """A long list of structs, each made when its turn comes."""
+    """A long list of structs, each made when it is written."""
 
     length: int
     structs: Iterable[bytes]
 
 
 class Nothing(NamedTuple):
-    """No result at all, where the metastore gives none."""
+    """No result at all, as the metastore returns in some cases."""
 
 
 Payload = bytes | Items | Nothing
@@ -34,7 +34,7 @@ Outcome = Payload | Raised | Unable | Read[Any]
 
 
 class Shape(NamedTuple):
-    """What stands around the payload of a result."""
+    """The bytes around the payload of a result."""
 
     before: bytes
     after: bytes
@@ -70,7 +70,7 @@ def texts(items: Iterable[str]) -> bytes:
 
 
 def result(shape: Shape, exceptions: Sequence[str], outcome: Payload | Raised) -> Result:
-    """The result struct; exceptions are numbered from 1 on."""
+    """The result struct; its exceptions are numbered from 1 on."""
     match outcome:
         case bytes():
             return shape.before + outcome + shape.after

@@ -50,7 +50,7 @@ class GetPartition(TableMethod, frozen=True, kw_only=True):
 
 
 class GetPartitionByName(TableMethod, frozen=True, kw_only=True):
-    """A partition by its name, of which the table must tell the order of the keys."""
+    """A partition by its name. The table gives the order of the keys."""
 
     name: str
 
@@ -92,7 +92,9 @@ def get_partition_by_name(given: Arguments) -> Understood:
 
 
 def _values(given: Sequence[str] | None) -> Values:
-    """The answer repeats them, so none may be empty: it would not be so in the stored object."""
+    """The requested values. None may be empty, because the answer repeats them and the stored
+    object has no empty values.
+    """
     if not given or not all(given):
         raise InputError("a partition without some of its values")
     return tuple(given)

@@ -1,4 +1,4 @@
-"""The partitions of a table that a call wants: they, their names, or how many they are."""
+"""Calls about the partitions of a table: the partitions, their names, or their number."""
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
@@ -33,7 +33,7 @@ _WHOLE_MAX: Final = 1000
 
 
 class Of(Enum):
-    """What of each partition."""
+    """What is returned of each partition."""
 
     OBJECTS = 0
     NAMES = 1
@@ -105,9 +105,9 @@ class Partitions(TableMethod, frozen=True, kw_only=True):
         return structs(list(found))
 
     def _first(self, names: Iterable[str]) -> Sequence[str]:
-        """As many of the sorted names as are asked for.
+        """The first of the sorted names, up to the limit.
 
-        Raises UncertainOrderError where others might be the first, or these in another order.
+        Raises UncertainOrderError if the metastore might choose others, or another order.
         """
         found = list(names)
         chosen = found[: self.most]
@@ -116,7 +116,7 @@ class Partitions(TableMethod, frozen=True, kw_only=True):
         return chosen
 
     def _shown(self, about: TableFacts, objects: Objects) -> Callable[[bytes], bytes] | Unable:
-        """How a stored partition is given to the asker."""
+        """A stored partition as the caller sees it."""
         hides_buckets = partitions_lack_buckets(self.capabilities, about)
         if isinstance(hides_buckets, Unable):
             return hides_buckets
@@ -145,7 +145,7 @@ class Partitions(TableMethod, frozen=True, kw_only=True):
 
 
 class Choice(ListPartitions, frozen=True):
-    """Which partitions those are."""
+    """Which partitions are meant."""
 
     def chosen(self, objects: Objects, table: bytes) -> list[tuple[str, Values]]:
         """Their names and values, in the order of the names."""
@@ -153,12 +153,12 @@ class Choice(ListPartitions, frozen=True):
 
 
 def _tells_values(prefix: Values, keys: int) -> bool:
-    """Whether it stands for values, and not for beginnings of them as a shorter list does."""
+    """Whether it stands for complete values, not for prefixes as a shorter list does."""
     return len(prefix) == keys or (len(prefix) < keys and not any(prefix[-1:]))
 
 
 def _of_names(names: Iterable[str], keys: Values) -> Wanted:
-    """The partitions of these names. A name that none can have finds none."""
+    """The partitions of these names. A name that no partition can have matches none."""
     found: list[Values] = []
     for name in names:
         try:

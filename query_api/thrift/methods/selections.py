@@ -1,4 +1,4 @@
-"""Calls that give several partitions, each with its way to say which."""
+"""Calls that give several partitions, each with its own way to select them."""
 
 from typing import Final
 
@@ -69,7 +69,7 @@ def fetch_partition_names_req(given: Arguments) -> Understood:
 
 
 def get_partition_names_req(given: Arguments) -> Understood:
-    """By an expression."""
+    """The names of the partitions that match an expression."""
     return _by_expression(given, Of.NAMES)
 
 
@@ -214,7 +214,9 @@ def _by_expression(given: Arguments, of_each: Of) -> Understood:
 
 
 def _filter_of(expression: bytes, of_each: Of) -> str | Unable:
-    """The text of an expression that is one. A serialized one has bytes that no text has."""
+    """The text of an expression that is a filter. Serialized expressions contain bytes that no text
+    has.
+    """
     if expression == (_EVERYTHING if of_each is Of.NAMES else b""):
         return ""
     try:
@@ -239,7 +241,7 @@ def _names_by_values(table: TableName, values: list[str] | None, most: int | Non
 
 
 def _by_values(values: list[str] | None) -> Wanted:
-    """Values of which none is given stand for everything, however many they are."""
+    """A selection by values. If all are empty, they match everything, however many there are."""
     return Wanted(prefix=tuple(values)) if values and any(values) else Wanted()
 
 
@@ -257,7 +259,7 @@ def _by_filter(text: str | None) -> Wanted:
 
 
 def _check_catalog(request: Arguments) -> None:
-    """Some calls must name it."""
+    """Refuses a call without a catalog where the interface requires one."""
     if request.get("catName") is None:
         raise InputError("a request without a catalog")
 

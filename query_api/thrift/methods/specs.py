@@ -1,6 +1,6 @@
-"""The call that gives partitions with what their descriptors share told once.
+"""The call that gives partitions grouped by the fields that their storage descriptors share.
 
-Answered where nothing is projected or filtered.
+The cache answers it only without projection and filter.
 """
 
 from query_api.objects import Objects

@@ -59,7 +59,7 @@ class _Statistics(TableMethod, frozen=True, kw_only=True):
 
 
 class TableStatistics(_Statistics, frozen=True, kw_only=True):
-    """Of a table's columns."""
+    """The statistics of a table's columns."""
 
     with_description: bool = False
 
@@ -79,7 +79,7 @@ class TableStatistics(_Statistics, frozen=True, kw_only=True):
 
 
 class PartitionStatistics(_Statistics, frozen=True, kw_only=True):
-    """Of columns of partitions, by the names of those that have some."""
+    """The statistics of partitions' columns, by the names of those partitions that have any."""
 
     names: tuple[str, ...]
     with_description: bool = False
@@ -116,7 +116,7 @@ class PartitionStatistics(_Statistics, frozen=True, kw_only=True):
 
 
 class Aggregate(_Statistics, frozen=True, kw_only=True):
-    """Of columns over several partitions, each of which has all of them."""
+    """Column statistics aggregated over several partitions, if each of them has all columns."""
 
     names: tuple[str, ...]
 
@@ -225,7 +225,7 @@ def get_partition_column_statistics(given: Arguments) -> Understood:
 
 @lru_cache(maxsize=8192)
 def without_sketches(data: bytes) -> bytes:
-    """Statistics of a column without what is only there to be merged."""
+    """The statistics of a column without the sketches, which serve only to merge them."""
     column = decode(COLUMN_STATISTICS_OBJ, data)
     if not column.get("statsData"):
         raise InputError(f"statistics of {column['colName']}, which no metastore tells")
@@ -237,8 +237,9 @@ def without_sketches(data: bytes) -> bytes:
 
 
 def _merged(parts: list[dict[str, Any]], partitions: int) -> dict[str, Any] | None:
-    """Without bit vectors the metastore takes the greatest number of distinct values, but of
-    whole numbers, dates and times no more than there are between the lowest and the highest."""
+    """The distinct values merged as the metastore does without bit vectors: the greatest number,
+    but for whole numbers, dates and times no more than the range holds.
+    """
     found = aggregate(parts, partitions).statistics
     if found is None or any(map(_has_nan, parts)):
         return None
@@ -251,7 +252,7 @@ def _merged(parts: list[dict[str, Any]], partitions: int) -> dict[str, Any] | No
 
 
 def _range(figures: dict[str, Any]) -> int:
-    """How many values there are from the lowest to the highest, as Java counts in 64 bits."""
+    """The number of values from the lowest to the highest, in Java's 64-bit arithmetic."""
     bounds = [figures.get(name) for name in ("lowValue", "highValue")]
     low, high = (next(iter(one.values())) if isinstance(one, dict) else one for one in bounds)
     if low is None or high is None:
@@ -260,7 +261,7 @@ def _range(figures: dict[str, Any]) -> int:
 
 
 def _has_nan(column: dict[str, Any]) -> bool:
-    """Databases have an order of their own for it."""
+    """Whether a figure is NaN, which databases order in different ways."""
     return any(
         value != value for figures in column["statsData"].values() for value in figures.values()
     )
@@ -277,7 +278,7 @@ def described(
     *,
     compliant: bool | None = None,
 ) -> bytes:
-    """The statistics of some columns, with what they are of."""
+    """The statistics of some columns, with the description of what they belong to."""
     description = {
         "isTblLevel": partition is None,
         "dbName": table.db,
@@ -302,7 +303,7 @@ def described(
 def chosen(
     figures: Iterable[ColumnFigures], columns: Collection[str], engine: str
 ) -> list[ColumnFigures]:
-    """Those of some columns and one engine, in the order of the columns."""
+    """The statistics of some columns and one engine, in the order of the columns."""
     return sorted(one for one in figures if one.engine == engine and one.column in columns)
 
 
@@ -311,13 +312,13 @@ def _columns(request: Arguments) -> tuple[str, ...]:
 
 
 def _in_lower_case(name: str) -> str:
-    """A partition's name with its keys as they are stored."""
+    """A partition's name with its keys in lower case, as they are stored."""
     parts = (part.partition("=") for part in name.split("/"))
     return "/".join(f"{key.lower()}{equals}{value}" for key, equals, value in parts)
 
 
 def _values(name: str, keys: Sequence[str]) -> Values | None:
-    """Of a partition whose name can be this one."""
+    """The values of a partition with this name, if it can be one."""
     try:
         values = partition_values(name)
     except NameFormatError:

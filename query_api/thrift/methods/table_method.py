@@ -1,4 +1,4 @@
-"""What all reads of one table have in common."""
+"""The common part of all reads of one table."""
 
 from abc import abstractmethod
 from typing import ClassVar
@@ -16,8 +16,8 @@ from query_api.thrift.methods.outcome import Outcome, Payload, Raised
 class TableMethod(TableRead[Outcome], frozen=True, kw_only=True):
     """A read of a table that the metastore itself holds.
 
-    That there is no such table is told only of a database whose tables aren't another system's:
-    then the same is asked again, with the database.
+    A missing table is reported only if its database's tables aren't in another system. To know
+    that, the read is repeated with the database among its targets.
     """
 
     needs: ClassVar[tuple[Kind, ...]] = ()
@@ -35,7 +35,7 @@ class TableMethod(TableRead[Outcome], frozen=True, kw_only=True):
 
     @property
     def needed(self) -> tuple[Target, ...]:
-        """What `needs` names of this table."""
+        """What `needs` demands of this table."""
         return tuple(Target(kind, self.table) for kind in self.needs)
 
     def answer(self, objects: Objects) -> Outcome:
@@ -51,4 +51,4 @@ class TableMethod(TableRead[Outcome], frozen=True, kw_only=True):
 
     @abstractmethod
     def of(self, table: bytes, objects: Objects) -> Outcome:
-        """The answer from a table that is there."""
+        """The answer from an existing table."""

@@ -37,7 +37,7 @@ _MATERIALIZED = "MATERIALIZED_VIEW"
 
 
 class GetTable(TableMethod, frozen=True, kw_only=True):
-    """One table as its asker sees it."""
+    """One table as the caller sees it."""
 
     capabilities: tuple[str, ...] = ()
     knows_insert_only: bool = False
@@ -80,7 +80,7 @@ class GetTable(TableMethod, frozen=True, kw_only=True):
 
 
 class GetTables(Read[Outcome], frozen=True):
-    """Several tables of one database, those that exist."""
+    """Those of several tables of one database that exist."""
 
     db: DatabaseName
     names: tuple[str, ...]
@@ -125,7 +125,7 @@ class GetTables(Read[Outcome], frozen=True):
 
 
 def get_table(given: Arguments) -> Understood:
-    """The call of Hive 3 and before: it says nothing about its asker."""
+    """The call of Hive 3 and before, which states no capabilities."""
     refuse_unknown(given)
     table = names.table(given)
     return Asked(GetTable(table, missing=_not_found(table)))
@@ -177,12 +177,12 @@ def _knows_insert_only(request: Arguments) -> bool:
 
 
 def _can_be_shown(about: TableFacts) -> bool:
-    """What a materialized view was made of isn't kept."""
+    """Whether the cache can show the table: the sources of a materialized view aren't stored."""
     return about.type != _MATERIALIZED
 
 
 def _with_compliance(table: bytes, ids: WriteIdList) -> bytes:
-    """A table that says whether its statistics are of this snapshot, and drops them if not."""
+    """Notes in a table whether its statistics fit this snapshot, and drops them if they don't."""
     view = TableView(table)
     parameters = decode(TABLE, table)["parameters"]
     compliant = complies(parameters, view.write_id, ids)
