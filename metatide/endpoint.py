@@ -1,4 +1,4 @@
-"""A worker's Thrift server: its settings, what stands behind it, and the other workers'."""
+"""A worker's Thrift server with its settings, its metastores and the other workers' servers."""
 
 import asyncio
 import ssl
@@ -45,7 +45,7 @@ log = structlog.get_logger(__name__)
 
 
 class Endpoint:
-    """The Thrift server of a worker, and all that it alone needs."""
+    """The Thrift server of a worker, and what only it needs."""
 
     def __init__(
         self, config: Config, shards: WorkerShards, primary: Primary, settings: Settings
@@ -102,13 +102,15 @@ class Endpoint:
         self._resolver.close()
 
     async def _ask_the_others(self) -> None:
-        """Asks metastores until each has told: they may start later."""
+        """Asks the metastores until each has answered, because they may start later."""
         while self._untold:
             await asyncio.sleep(ASK_AGAIN_S)
             await self._ask_metastores()
 
     async def _ask_metastores(self) -> None:
-        """Whether their names mean what ours do, and where their warehouse is."""
+        """Asks whether the metastores' names mean the same as here, and where their warehouse
+        is.
+        """
         untold = self._untold
         told = await asyncio.gather(*(ask_for_facts(self._upstream, one) for one in untold))
         self._untold = [one for one, facts in zip(untold, told, strict=True) if facts is None]
@@ -129,7 +131,7 @@ class Endpoint:
                 self._methods.set_warehouse(facts.warehouse)
 
     async def _find_collation(self) -> None:
-        """Asks the database until it tells."""
+        """Asks the database for its collation until it answers."""
         await asyncio.sleep(ASK_AGAIN_S)
         while not await self._has_collation():
             await asyncio.sleep(ASK_AGAIN_S)
@@ -145,7 +147,9 @@ class Endpoint:
 
     @property
     def routes(self) -> list[BaseRoute]:
-        """Where other workers find the port, and people what shadow mode found."""
+        """Routes that tell other workers the Thrift port, and operators the differences of
+        shadow mode.
+        """
 
         async def port(_: Request) -> Response:
             return JSONResponse({"port": self.port})
@@ -161,7 +165,7 @@ class Endpoint:
 
 
 def thrift_settings(thrift: Thrift, tls: ssl.SSLContext | None) -> ThriftSettings:
-    """The server's settings, as the configuration has them."""
+    """The server's settings from the configuration."""
     if thrift.shadow and thrift.relay_reads:
         raise InputError(
             "thrift.shadow and thrift.relay_reads exclude each other: where all reads are the "
@@ -179,14 +183,14 @@ def thrift_settings(thrift: Thrift, tls: ssl.SSLContext | None) -> ThriftSetting
 
 
 def expressions(thrift: Thrift) -> Expressions | None:
-    """What reads serialized expressions, where Hive's jars are to be had."""
+    """The reader of serialized expressions, if Hive's jars are available."""
     if thrift.hive_classpath is None:
         return None
     return Expressions(JavaSettings(thrift.hive_java or find_java(), thrift.hive_classpath))
 
 
 def upstream_settings(upstream: Upstream) -> UpstreamSettings:
-    """The metastores behind the server, and how they are talked to."""
+    """The metastores behind the server, and how to talk to them."""
     addresses = () if upstream.url is None else upstream.url.addresses
     return UpstreamSettings(addresses, upstream.framed, _upstream_tls(upstream))
 
@@ -197,7 +201,7 @@ class _Known(msgspec.Struct, frozen=True):
 
 
 class _Owners:
-    """Where other workers speak Thrift, as they say over HTTP."""
+    """The Thrift addresses of other workers, which they tell over HTTP."""
 
     def __init__(self, shards: WorkerShards, trusted: ssl.SSLContext | None) -> None:
         self._shards = shards

@@ -1,4 +1,4 @@
-"""The events topic as the configuration, or else a running stack, has it."""
+"""The events topic from the configuration, or from a running stack."""
 
 from connectors.kafka import Topic
 from hive.errors import InputError
@@ -7,7 +7,7 @@ from metatide.doctor import find_target
 
 
 def events_topic(config: Config) -> Topic:
-    """Where records go to and come from."""
+    """The topic that records are written to and read from."""
     servers = find_target(config).kafka
     if servers is None:
         raise InputError("no Kafka: start `metatide up`, or give one with --kafka HOST:PORT")

@@ -1,4 +1,4 @@
-"""What a worker answers beside reads, for the OpenAPI document."""
+"""The operations of a worker beside reads, for the OpenAPI document."""
 
 from typing import Final
 
@@ -20,7 +20,7 @@ from state.store import Identity, Position
 
 
 class ThriftPort(msgspec.Struct, frozen=True):
-    """Where a worker speaks Thrift."""
+    """The address of a worker's Thrift server."""
 
     port: int
 

@@ -1,4 +1,4 @@
-"""The report as a page: tables with bars in them, and nothing to fetch."""
+"""The report as an HTML page with tables and bars, without external resources."""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ _STYLE = """
 
 
 class Answer(Protocol):
-    """The first column names, the second one is drawn."""
+    """The result of a query: the first column has names, the second is drawn as bars."""
 
     @property
     def title(self) -> str: ...
@@ -30,7 +30,7 @@ class Answer(Protocol):
 
 
 def page(topic: str, made_s: float, answers: Sequence[Answer]) -> str:
-    """HTML, whole in itself."""
+    """The complete HTML page."""
     title = f"Metatide: the history of {escape(topic)}"
     made = datetime.fromtimestamp(made_s, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     parts = [

@@ -1,4 +1,4 @@
-"""The topic as workers see it, where the configuration, or else a running stack, has it."""
+"""The topic of the configuration, or of a running stack, as workers use it."""
 
 from metatide.config import Config
 from metatide.kafka import events_topic
@@ -6,6 +6,6 @@ from processors.topic import Topic, TopicClient
 
 
 def find_topic(config: Config) -> Topic:
-    """Asks the brokers for it."""
+    """Asks the brokers for the topic."""
     where = events_topic(config)
     return TopicClient(where.servers, where.name, where.security).describe()

@@ -1,4 +1,4 @@
-"""What all commands of `metatide get` share: options, a client, and how answers are shown."""
+"""What all commands of `metatide get` share: options, a client, and the output."""
 
 import functools
 import sys
@@ -34,7 +34,7 @@ _CONSISTENCIES = ("any", "at_least", "write_ids", "latest")
 
 
 def asking(function: Callable[..., None]) -> Callable[..., None]:
-    """Gives a command the options that all have, and a client."""
+    """Gives a command the common options, and a client."""
 
     @functools.wraps(function)
     def asked(
@@ -100,7 +100,7 @@ def asking(function: Callable[..., None]) -> Callable[..., None]:
 
 
 class Show:
-    """Writes answers for whoever reads them."""
+    """Prints answers, as tables or as JSON."""
 
     def __init__(self, *, explain: bool, as_json: bool) -> None:
         self._explain = explain
@@ -124,13 +124,13 @@ class Show:
 
 
 def table_name(_: click.Context, __: click.Parameter, text: str) -> str:
-    """Of an argument that names a table."""
+    """The table's name from an argument."""
     parse_table_name(text)
     return text
 
 
 def not_empty(_: click.Context, parameter: click.Parameter, text: str) -> str:
-    """Of an argument that is a part of a path."""
+    """Refuses an empty argument that is part of a path."""
     if not text:
         raise InputError(f"{parameter.human_readable_name} is empty: name one")
     return text
@@ -151,7 +151,7 @@ def _position(text: str | None) -> Position | None:
 
 
 def _check(need: Need) -> None:
-    """What would be left aside in silence, or refused in the server's words."""
+    """Refuses combinations of options that the server would ignore or reject in its own terms."""
     if need.consistency == "at_least" and need.min_position is None:
         raise InputError("--consistency at_least needs --min-position EPOCH:EVENT")
     if (need.write_ids is None) != (need.table_id is None):

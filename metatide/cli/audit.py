@@ -1,4 +1,4 @@
-"""`metatide audit`: whether the cache and the database agree."""
+"""`metatide audit`: compares the cache with the database."""
 
 import secrets
 import sys
@@ -47,9 +47,9 @@ def command(
 ) -> None:
     """Compare what the cache holds with the database, both as of the same event.
 
-    Tables with their partitions, statistics, constraints and write ids, the names of databases, and
-    databases: all that there are, or a sample. Differences are printed field by field; there must
-    be none. The exit status is 1 when there is one. Workers do it, each for its shards, with their
+    Compares tables with their partitions, statistics, constraints and write ids, the names of
+    databases, and databases: all of them, or a sample. Prints each difference, field by field. The
+    exit status is 1 if there is any difference. Each worker compares its own shards, over its own
     connections to the database.
     """
     config = effective.config
@@ -76,7 +76,7 @@ def command(
 def _drawn(
     client: httpx.Client, urls: Sequence[str], sample: int | None, seed: int
 ) -> tuple[list[Scope], int]:
-    """From all workers together, and how many there are of."""
+    """A sample drawn over all workers, and the number of scopes it was drawn from."""
     parameters = {"seed": seed} if sample is None else {"seed": seed, "sample": sample}
     answers = [
         msgspec.json.decode(json_of(client.get(f"{url}{PATH}", params=parameters)), type=Drawn)
@@ -90,7 +90,7 @@ def _drawn(
 def _audited(
     client: httpx.Client, urls: Sequence[str], scopes: Sequence[Scope]
 ) -> Iterator[Audited]:
-    """Each worker is asked for what the ones before it don't own."""
+    """Audits the scopes; each worker is asked for those that no worker before it owns."""
     for start in range(0, len(scopes), AT_ONCE):
         waiting = list(scopes[start : start + AT_ONCE])
         for number, url in enumerate(urls, 1):
@@ -111,7 +111,7 @@ def _is_elsewhere(one: Audited) -> bool:
 
 
 def _shown(found: Iterator[Audited], count: int) -> Iterator[Audited]:
-    """With a bar, for who waits at a terminal."""
+    """Audits with a progress bar, if stderr is a terminal."""
     console = Console(stderr=True)
     with Progress(console=console, disable=not console.is_terminal, transient=True) as progress:
         yield from progress.track(found, total=count, description="comparing")

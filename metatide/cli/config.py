@@ -1,4 +1,4 @@
-"""`metatide config`: what is set, and by what."""
+"""`metatide config`: shows the configuration and its sources."""
 
 import json
 
@@ -18,7 +18,7 @@ def command() -> None:
 @configured(*(name for name, key in KEYS.items() if key.option))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, as it is when piped.")
 def show(effective: Effective, as_json: bool) -> None:
-    """Print the effective value of every key and what set it. Secrets are masked."""
+    """Print the effective value of every key, and where it was set. Secrets are masked."""
     console = Console()
     if as_json or not console.is_terminal:
         keys = {

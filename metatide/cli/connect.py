@@ -1,4 +1,4 @@
-"""`metatide connect`: the connector."""
+"""`metatide connect`: runs the connector."""
 
 import signal
 from types import FrameType
@@ -32,11 +32,11 @@ from metatide.stack.database import make_engine
 def command(effective: Effective) -> None:
     """Publish the metastore's events until Ctrl-C.
 
-    Reads the notification log in the metastore's database and writes it to the events topic,
-    which it makes where there is none. It remembers nothing: what the topic holds says where to go
-    on, so it may be killed at any time, and several may run. Without --kafka and --database it
-    takes those of a running `metatide up`. What workers miss, it loads from the database.
-    /metrics and /healthz are served on --connect-port.
+    Reads the notification log from the metastore's database and writes it to the events topic,
+    which is created if it doesn't exist. The connector keeps no state of its own: it finds in the
+    topic where to go on, so it may be killed at any time, and several may run. Without --kafka and
+    --database it uses those of a running `metatide up`. It also loads from the database what
+    workers request. /metrics and /healthz are served on --connect-port.
     """
     logs.configure()
     config = effective.config

@@ -58,10 +58,10 @@ _messages = _options(
 
 @click.group("demo")
 def command() -> None:
-    """Write to a metastore's database as Hive does: for load, and for a first look.
+    """Write to a metastore's database as Hive does, to try Metatide or to put load on it.
 
-    Each run works in databases of its own, named demoN_…, in the database of `metatide up` unless
-    another is given. Don't point it at a metastore that people use.
+    Each run works in databases of its own, named demoN_…, by default in the metastore of `metatide
+    up`. Don't point it at a metastore that people use.
     """
 
 
@@ -81,10 +81,10 @@ def run(
     events_per_s: float | None,
     **options: Any,
 ) -> None:
-    """Write events with all the rows that they tell of, until Ctrl-C or a limit.
+    """Write events along with the rows that they describe, until Ctrl-C or a limit.
 
-    First come the events that make the tables and partitions to begin with; limits count from
-    then on. The rate is shown while it runs, as JSON lines when piped.
+    It begins with the events that create the initial tables and partitions; limits count from then
+    on. The rate is shown while it runs, as JSON lines if piped.
     """
     limits = Limits(events, seconds, events_per_s, writers)
     store = _store(effective)
@@ -102,7 +102,7 @@ def run(
 def fill(effective: Effective, **options: Any) -> None:
     """Write a catalog of a given size in bulk, without events.
 
-    A cache that was loaded before doesn't see it: fill first, then start.
+    A cache that is already loaded doesn't notice it: fill first, then start the cache.
     """
     store = _store(effective)
     workload = _workload(store, store.session, options)
@@ -118,7 +118,9 @@ def fill(effective: Effective, **options: Any) -> None:
 @_messages
 @click.option("--events", type=int, required=True, help="How many events to write.")
 def log(effective: Effective, events: int, **options: Any) -> None:
-    """Write events in bulk, without the rows that they tell of: a log to read, no catalog."""
+    """Write events in bulk, without the rows that they describe: a log to read, without a
+    catalog.
+    """
     store = _store(effective)
     workload = _workload(store, store.log_only, options)
     pace = Pace(Limits(events=events))

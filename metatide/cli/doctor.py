@@ -1,4 +1,4 @@
-"""`metatide doctor`: what is missing, and the remedy."""
+"""`metatide doctor`: checks what Metatide needs, and suggests remedies."""
 
 import json
 import sys
@@ -18,10 +18,10 @@ _STYLES = {Status.OK: "green", Status.FAILED: "bold red", Status.UNCHECKED: "dim
 @configured("data_dir", "kafka.bootstrap_servers", "database.url", "upstream.url")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object a line, as when piped.")
 def command(effective: Effective, as_json: bool) -> None:
-    """Check what Metatide needs, and say what to do about what is missing.
+    """Check what Metatide needs, and say how to fix what is missing.
 
-    Examines what the configuration names, and for the rest the stack that `metatide up` runs on
-    the same data directory. The exit status is 1 when a check failed.
+    Examines what the configuration names; for what it doesn't name, the stack that `metatide up`
+    runs on the same data directory. The exit status is 1 if a check fails.
     """
     console = Console()
     results = []

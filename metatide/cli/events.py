@@ -1,4 +1,4 @@
-"""`metatide events`: what is in the topic."""
+"""`metatide events`: prints the records of the topic."""
 
 import sys
 from collections.abc import Iterator
@@ -38,8 +38,8 @@ def command(
 ) -> None:
     """Print the records of the events topic.
 
-    A line has the shard and the offset, the interval of event ids that the record stands for, the
-    event's type and what it does. The order is that of each shard.
+    Each line has the shard and offset, the interval of event ids that the record covers, the type
+    of the event and its effect. Records are in the order of their shard.
     """
     if dead_letters and table is not None:
         raise InputError("--dead-letters shows all rows: leave out --table")

@@ -1,4 +1,4 @@
-"""`metatide get`: ask a server, as a table on a terminal and as JSON in a pipe."""
+"""`metatide get`: reads from a server and prints the answer as a table or as JSON."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -14,10 +14,10 @@ _TYPES = "MANAGED_TABLE", "EXTERNAL_TABLE", "VIRTUAL_VIEW", "MATERIALIZED_VIEW"
 
 @click.group("get")
 def command() -> None:
-    """Ask a running Metatide.
+    """Read from a running Metatide.
 
-    On a terminal the answer is a table, in a pipe or with --json it is JSON with the field names
-    of Hive's Thrift.
+    Prints a table on a terminal. In a pipe, or with --json, prints JSON with the field names of
+    Hive's Thrift.
     """
 
 
@@ -25,7 +25,7 @@ def command() -> None:
 @click.argument("name", metavar="DB.TABLE", callback=table_name)
 @asking
 def table(client: Client, need: Need, show: Show, name: str) -> None:
-    """A table."""
+    """Get a table."""
     show(client.table(name, need), ("field", "value"), _fields)
 
 
@@ -50,7 +50,7 @@ def tables(
     types: tuple[str, ...],
     after: str,
 ) -> None:
-    """The tables of a database, or of all that match Hive's pattern."""
+    """List the tables of a database, or all tables that match Hive's patterns."""
     if "*" in db or "|" in db:
         catalog, _, databases = db.rpartition(".")
         answer = client.table_metadata(databases, pattern, types, after, catalog, need)
@@ -65,7 +65,7 @@ def tables(
 @command.command()
 @asking
 def catalogs(client: Client, need: Need, show: Show) -> None:
-    """All catalogs."""
+    """List all catalogs."""
     show(client.catalogs(need), ("catalog",), _lines)
 
 
@@ -73,7 +73,7 @@ def catalogs(client: Client, need: Need, show: Show) -> None:
 @click.argument("db", metavar="DB", callback=not_empty)
 @asking
 def database(client: Client, need: Need, show: Show, db: str) -> None:
-    """A database."""
+    """Get a database."""
     show(client.database(db, need), ("field", "value"), _fields)
 
 
@@ -82,7 +82,7 @@ def database(client: Client, need: Need, show: Show, db: str) -> None:
 @click.option("--catalog", default="", help="Of this catalog; hive by default.")
 @asking
 def databases(client: Client, need: Need, show: Show, pattern: str, catalog: str) -> None:
-    """All databases."""
+    """List all databases."""
     answer = client.databases(pattern, catalog, need)
     show(answer, ("database", "location"), _columns("name", "locationUri"))
 
@@ -92,7 +92,7 @@ def databases(client: Client, need: Need, show: Show, pattern: str, catalog: str
 @click.option("--pattern", default="*", help="Hive's pattern: * and |.")
 @asking
 def functions(client: Client, need: Need, show: Show, db: str, pattern: str) -> None:
-    """The functions of a database."""
+    """List the functions of a database."""
     answer = client.functions(db, pattern, need)
     _check_database(client, db, answer, need)
     show(answer, ("function", "class"), _columns("functionName", "className"))
@@ -103,7 +103,7 @@ def functions(client: Client, need: Need, show: Show, db: str, pattern: str) -> 
 @click.argument("name", metavar="FUNCTION", callback=not_empty)
 @asking
 def function(client: Client, need: Need, show: Show, db: str, name: str) -> None:
-    """A function."""
+    """Get a function."""
     show(client.function(db, name, need), ("field", "value"), _fields)
 
 
@@ -112,7 +112,7 @@ def function(client: Client, need: Need, show: Show, db: str, name: str) -> None
 @click.argument("partition", metavar="PARTITION", callback=not_empty)
 @asking
 def partition(client: Client, need: Need, show: Show, name: str, partition: str) -> None:
-    """A partition by its name, as ds=2026-01-01/hr=7."""
+    """Get a partition by its name, such as ds=2026-01-01/hr=7."""
     show(client.partition(name, partition, need), ("field", "value"), _fields)
 
 
@@ -139,7 +139,7 @@ def partitions(
     whole: bool,
     count: bool,
 ) -> None:
-    """The partitions of a table."""
+    """List the partitions of a table."""
     which = Which(filter_, prefix, names or None, after, limit)
     if count:
         show(client.partition_count(name, which, need), ("partitions",), _one)
@@ -166,7 +166,7 @@ def statistics(
     as_one: bool,
     engine: str,
 ) -> None:
-    """The statistics of columns of a table or of its partitions."""
+    """Get the statistics of columns of a table or of its partitions."""
     figures = "colName", "colType", "statsData"
     headings = "column", "type", "statistics"
     if as_one:
@@ -192,14 +192,14 @@ def statistics(
 @click.argument("name", metavar="DB.TABLE", callback=table_name)
 @asking
 def constraints(client: Client, need: Need, show: Show, name: str) -> None:
-    """The constraints of a table."""
+    """Get the constraints of a table."""
     show(client.constraints(name, need), ("kind", "column"), _constraint_rows)
 
 
 @command.command()
 @asking
 def event(client: Client, need: Need, show: Show) -> None:
-    """The id of the last event of the metastore."""
+    """Get the id of the last event of the metastore."""
     show(client.current_event(need), ("event",), _one)
 
 
@@ -208,7 +208,7 @@ def event(client: Client, need: Need, show: Show) -> None:
 @click.option("--txns", default="", help="A ValidTxnList; by default that of a new reader.")
 @asking
 def write_ids(client: Client, need: Need, show: Show, names: tuple[str, ...], txns: str) -> None:
-    """The write-id lists and ids of tables, of one moment: what a reader passes on."""
+    """Get the write-id lists and ids of tables, as of one moment, for a reader to pass on."""
     show(
         client.write_ids(names, txns, need),
         ("table", "id", "write ids"),
@@ -217,13 +217,13 @@ def write_ids(client: Client, need: Need, show: Show, names: tuple[str, ...], tx
 
 
 def _check_database(client: Client, db: str, answer: Answer[list[Object]], need: Need) -> None:
-    """A list is empty, too, where there is no such database."""
+    """Checks that a database exists, because a missing one has empty lists as well."""
     if not answer.value:
         client.database(db, need)
 
 
 def _fields(value: Object, within: str = "") -> Iterator[tuple[str, ...]]:
-    """Those of what is in it, too; columns as they are declared."""
+    """The fields of a struct, nested ones included; columns as in their declaration."""
     for name, one in value.items():
         if isinstance(one, dict) and one:
             yield from _fields(one, f"{within}{name}.")

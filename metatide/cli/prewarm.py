@@ -1,4 +1,4 @@
-"""`metatide prewarm`: everything in the metastore's database, loaded once."""
+"""`metatide prewarm`: loads everything in the metastore's database once."""
 
 import time
 from collections.abc import Iterator
@@ -61,12 +61,12 @@ def command(
     threads: int,
     again: bool,
 ) -> None:
-    """Load the metastore's tables into the topic, before anybody asks for them.
+    """Load the metastore's tables into the topic before anybody reads them.
 
-    Executors of Spark read the database and write the topic by themselves, see docs/spark.md.
+    Spark executors read the database and write to the topic directly, see docs/spark.md.
 
-    It may be interrupted: what was loaded isn't loaded again. Tables become warm when the
-    connector has published the events up to the moment at which they were read.
+    It may be interrupted: what was loaded isn't loaded again. Tables become warm when the connector
+    has published the events up to the moment at which they were read.
     """
     events = events_topic(effective.config)
     url = find_target(effective.config).database_url
@@ -137,7 +137,7 @@ def _load_on_spark(
 
 
 class _Counts(Protocol):
-    """How much has come."""
+    """The number of objects loaded so far."""
 
     @property
     def scopes(self) -> int: ...
@@ -151,7 +151,7 @@ class _Counts(Protocol):
 
 @contextmanager
 def _showing(counts: _Counts, planned: list[Planned]) -> Iterator[None]:
-    """Bars on a terminal; JSON lines when piped."""
+    """Shows progress bars on a terminal, JSON lines if piped."""
     console = Console()
     if not console.is_terminal:
         beside = {"loads": lambda: counts.scopes, "bytes": lambda: counts.bytes}

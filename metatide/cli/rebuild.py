@@ -1,4 +1,4 @@
-"""`metatide rebuild`: stores made anew from the topic."""
+"""`metatide rebuild`: rebuilds stores from the topic."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -33,11 +33,11 @@ MIB = 1 << 20
 )
 @click.option("--shard", "shards", type=int, multiple=True, metavar="N", help="This one only.")
 def command(effective: Effective, engine: str, shards: tuple[int, ...]) -> None:
-    """Build the stores of a stopped worker anew from the topic.
+    """Rebuild the stores of a stopped worker from the topic.
 
-    Each new store is made beside the old one and takes its place when it is complete. With Spark,
-    executors build the shards and publish them as images (--images), from which workers begin;
-    stores of this machine stay as they are. Prints as JSON how far each shard is.
+    Each new store is built beside the old one and replaces it when it is complete. With Spark,
+    executors build the shards and publish them as images (--images) for workers to start from, and
+    the stores of this machine stay as they are. Prints the position of each shard as JSON.
     """
     config = effective.config
     topic = find_topic(config)
@@ -88,7 +88,9 @@ def _on_spark(config: Config, topic: Topic, shards: list[int]) -> list[dict[str,
 
 @contextmanager
 def _bars(shards: int) -> Iterator[Callable[[Progress], None]]:
-    """A bar over the records of all shards, with the time that is left; none without a terminal."""
+    """A progress bar over the records of all shards, with the time left; none without a
+    terminal.
+    """
     columns = (BarColumn(), TaskProgressColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
         if not bars.console.is_terminal:

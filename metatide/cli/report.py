@@ -1,4 +1,4 @@
-"""`metatide report`: what the topic tells of the past."""
+"""`metatide report`: a report on the history in the topic."""
 
 import time
 from pathlib import Path
@@ -26,8 +26,9 @@ MIB = 1 << 20
 def command(effective: Effective, out: Path, parquet: str | None) -> None:
     """Report on the whole history of the topic, by Spark.
 
-    Events by type, hour and database, the tables that change most, how long transactions took, and
-    how long tables were cold and why: as a page (report.html), and as Parquet to ask more of.
+    Shows events by type, hour and database, the tables that change most, how long transactions
+    took, and how long tables were cold and why: as a page (report.html), and as Parquet for further
+    queries.
     """
     # Spark takes half a second to import, which only this command needs.
     from metatide.spark.session import session

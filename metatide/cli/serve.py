@@ -1,4 +1,4 @@
-"""`metatide serve`: reads answered without a worker."""
+"""`metatide serve`: answers reads without a worker."""
 
 import asyncio
 import logging
@@ -44,9 +44,9 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def command(effective: Effective, from_images: bool, every_s: float) -> None:
     """Answer reads from the newest images and from the database until Ctrl-C.
 
-    What makes images (`metatide image follow`) and what serves them needn't run on one machine. A
-    newer image takes the place of the one before, and whoever still reads that one finishes. Under
-    /v1 are the reads of a worker; /readyz says whether there is an image of each shard.
+    The images can be made on another machine (`metatide image follow`). A newer image replaces the
+    one before; reads that have begun finish on the old one. /v1 has the same reads as a worker;
+    /readyz tells whether there is an image of each shard.
     """
     assert from_images
     config = effective.config
@@ -60,7 +60,7 @@ def command(effective: Effective, from_images: bool, every_s: float) -> None:
 
 
 class _Source:
-    """The shards as the server of reads sees them."""
+    """The shards' images, as the server of reads uses them."""
 
     def __init__(self, imaged: ImagedShards, signals: Signals) -> None:
         self._imaged = imaged
@@ -74,7 +74,7 @@ class _Source:
         return self._imaged.shards.get(number)
 
     def owner_url(self, _: int) -> str | None:
-        """Nobody else is known."""
+        """Returns None, because there are no other workers."""
         return None
 
     def ask_for_load(self, scope: Scope, floor: int) -> None:
@@ -115,7 +115,7 @@ async def _serve(config: Config, directory: WorkerDirectory, every_s: float) -> 
 
 
 async def _until_told(server: ReadServer, *work: Coroutine[Any, Any, None]) -> None:
-    """Serves until a signal comes, or until something goes wrong with the work beside it."""
+    """Serves until a signal arrives, or until a background task fails."""
     serving = asyncio.create_task(server.serve())
     others = [asyncio.create_task(one) for one in work]
     loop = asyncio.get_running_loop()

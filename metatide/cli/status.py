@@ -1,4 +1,4 @@
-"""`metatide status`: the workers of a group, and how far their shards are."""
+"""`metatide status`: the workers of a group and the positions of their shards."""
 
 from typing import Any
 
@@ -21,9 +21,9 @@ _TIMEOUT_S = 10.0
 @click.option("--content", is_flag=True, help="Count tables and objects, too; takes a while.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, as it is when piped.")
 def command(effective: Effective, group: str | None, content: bool, as_json: bool) -> None:
-    """Show the workers of a group: their shards, positions and lags, and what is amiss.
+    """Show the workers of a group: their shards, positions and lags, and problems.
 
-    Who the workers are is known to Kafka; each is asked for the rest.
+    Kafka knows the workers' addresses; the rest is asked of each worker.
     """
     topic = events_topic(effective.config)
     name = group or effective.config.worker.group

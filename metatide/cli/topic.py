@@ -1,4 +1,4 @@
-"""`metatide topic`: the events topic itself."""
+"""`metatide topic`: manages the events topic."""
 
 import click
 import orjson
@@ -16,16 +16,16 @@ MIB = 1 << 20
 
 @click.group("topic")
 def command() -> None:
-    """Show, create or trim the events topic, which the whole cache is built from."""
+    """Show, create or trim the events topic, from which the whole cache is built."""
 
 
 @command.command()
 @configured("data_dir", "kafka.bootstrap_servers")
 def create(effective: Effective) -> None:
-    """Make the topic as the configuration has it.
+    """Create the topic as configured.
 
-    It keeps everything for ever and is not compacted. One that exists is left as it is, and refused
-    if it has another number of partitions: each is a shard, and a shard can't be split.
+    It keeps records for ever and is not compacted. An existing topic is left as it is, but the
+    command fails if the number of partitions differs: each is a shard, and a shard can't be split.
     """
     events = events_topic(effective.config)
     created = topic.create(events)
@@ -51,10 +51,10 @@ def show(effective: Effective) -> None:
 def trim(effective: Effective) -> None:
     """Delete the records that no image needs any more.
 
-    Of each shard goes what its oldest image holds: workers begin from an image and read the topic
-    from there on. A shard without an image can be built from nothing but the whole topic, so as
-    long as there is one nothing is deleted. The last records of a shard stay in any case, because
-    they say how far it has come.
+    In each shard these are the records up to its oldest image: workers start from an image and read
+    the topic from there on. A shard without an image can only be built from the whole topic, so
+    while there is one, nothing is deleted. The last records of each shard always stay, because they
+    tell how far it has come.
     """
     config = effective.config
     if config.images.url is None:

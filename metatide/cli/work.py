@@ -1,4 +1,4 @@
-"""`metatide work`: one worker."""
+"""`metatide work`: runs a worker."""
 
 import asyncio
 import logging
@@ -43,13 +43,17 @@ _COLLECT_AFTER = 10_000
     "images.url",
 )
 def command(effective: Effective) -> None:
-    """Run a worker until Ctrl-C: it folds its share of the topic, and answers for it.
+    """Run a worker until Ctrl-C: it folds its share of the topic and answers reads from it.
 
-    Workers of one group share the shards out among them. With a database (--database) it answers
-    reads under /v1, from its shards or from there; /v1/openapi.json describes them. With
-    --thrift-port it speaks as a metastore does, too, and relays what the cache doesn't answer to
-    the metastores of --upstream. /readyz says whether all shards of this one follow the topic,
-    /v1/status how far they are, /metrics the same for Prometheus.
+    The workers of a group divide the shards among them. With --database the worker answers reads
+    under
+    /v1, from its shards or from the database; /v1/openapi.json describes them. With --thrift-port
+    it also
+    speaks the metastore's Thrift interface, and relays what the cache doesn't answer to the
+    metastores of
+    --upstream. /readyz tells whether all its shards follow the topic, /v1/status their positions,
+    and
+    /metrics the same for Prometheus.
     """
     config = effective.config
     if config.kafka.bootstrap_servers is None:
@@ -64,7 +68,7 @@ def command(effective: Effective) -> None:
 
 
 async def _work(config: Config) -> None:
-    """Joining the group takes its time: what answers is made ready meanwhile."""
+    """Runs the worker. The servers are prepared while it joins the group, which takes time."""
     if config.worker.port:
         require_port(config.worker.port, "worker.port", config.worker.host)
     port = config.worker.port or free_port()
@@ -85,7 +89,7 @@ async def _work(config: Config) -> None:
 
 
 async def _answer(config: Config, worker: Worker, port: int) -> None:
-    """Until it is cancelled; requests that are under way are answered then."""
+    """Serves until it is cancelled, then finishes the requests that have begun."""
     primary, certificate = open_primary(config), tls(config)
     scheme = "http" if certificate is None else "https"
     shards = WorkerShards(worker, scheme)
@@ -116,7 +120,7 @@ async def _answer(config: Config, worker: Worker, port: int) -> None:
 async def _endpoint(
     config: Config, shards: WorkerShards, primary: Primary | None, settings: Settings | None
 ) -> Endpoint | None:
-    """Where a port is named for it."""
+    """The Thrift server, if a port is configured for it."""
     if config.thrift.port is None:
         return None
     if primary is None or settings is None:

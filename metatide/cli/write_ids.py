@@ -1,4 +1,4 @@
-"""`metatide write-ids`: look at write-id lists."""
+"""`metatide write-ids`: compares write-id lists."""
 
 import click
 
@@ -12,7 +12,7 @@ SHOWN_MAX = 20
 
 @click.group("write-ids")
 def command() -> None:
-    """Look at Hive's write-id lists."""
+    """Examine Hive's write-id lists."""
 
 
 @command.command()
@@ -20,11 +20,12 @@ def command() -> None:
 @click.argument("cached")
 @click.pass_context
 def compare(ctx: click.Context, requested: str, cached: str) -> None:
-    """Say what the CACHED list is to the REQUESTED one, and which ids differ.
+    """Compare a CACHED list with a REQUESTED one, and show which ids differ.
 
-    A list is written as Hive prints it, as in sales.orders:12:7:7,12:8, or in short, as in
-    [12:7,8,12]: the high-water mark and the exceptions. The status is 0 when the lists are equal,
-    so that the cache would answer, 1 when they aren't, and 2 when one of them is no list.
+    A list is written as Hive prints it, such as sales.orders:12:7:7,12:8, or in short, such as
+    [12:7,8,12]: the high-water mark and the exceptions. The exit status is 0 if the lists are
+    equal, so that the cache would answer, 1 if they differ, and 2 if one of them is not a valid
+    list.
     """
     one, other = _pair(parse(requested), parse(cached))
     found = relation(one, other)
@@ -47,7 +48,7 @@ def _show(what: str, ids: list[int]) -> None:
 def _pair(
     requested: WriteIdList | TxnWriteIdLists, cached: WriteIdList | TxnWriteIdLists
 ) -> tuple[WriteIdList, WriteIdList]:
-    """The two lists of one table."""
+    """The two lists, of the same table."""
     one = _pick(requested, cached)
     other = _pick(cached, one)
     if one.table and other.table and one.table.lower() != other.table.lower():
@@ -58,7 +59,7 @@ def _pair(
 def _pick(
     lists: WriteIdList | TxnWriteIdLists, partner: WriteIdList | TxnWriteIdLists
 ) -> WriteIdList:
-    """Of a transaction's lists the only one, or that of the table which the partner names."""
+    """Picks a transaction's only list, or the one of the table that the other argument names."""
     if isinstance(lists, WriteIdList):
         return lists
     if isinstance(partner, WriteIdList):

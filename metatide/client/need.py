@@ -1,4 +1,4 @@
-"""What a caller needs of an answer, and what it gets."""
+"""The need of a caller, and the answer."""
 
 from dataclasses import dataclass, replace
 from typing import Generic, Literal, NamedTuple, TypeVar
@@ -25,7 +25,7 @@ class Position(NamedTuple):
 
 @dataclass(frozen=True)
 class Need:
-    """The requirement of a read; what isn't given is left to the server."""
+    """The requirement of a read; the server decides what isn't set."""
 
     consistency: Consistency | None = None
     write_ids: str | None = None
@@ -35,7 +35,7 @@ class Need:
     max_wait_ms: int | None = None
 
     def at_least(self, position: Position | None) -> "Need":
-        """The same, and at least this new."""
+        """The same need, with at least this position."""
         if position is None or (self.min_position is not None and self.min_position >= position):
             return self
         return replace(self, min_position=position)
@@ -55,7 +55,7 @@ class Need:
 
 @dataclass(frozen=True)
 class Answer(Generic[T]):
-    """A value, and on what grounds it was given."""
+    """A value, and the grounds on which it was given."""
 
     value: T
     source: str

@@ -1,4 +1,4 @@
-"""What can be set: declared once in `declared`, read from file, environment and options."""
+"""The configuration: declared once in `declared`, read from file, environment and options."""
 
 from metatide.config.declared import Config
 from metatide.config.keys import KEYS, Key

@@ -1,7 +1,7 @@
-"""Every key that can be set. To add one is to add a field here: all else follows from it.
+"""All configuration keys. To add one, add a field here: everything else follows from it.
 
-The name of a field is its name in `metatide.toml` and, with METATIDE_ before it, in the
-environment; a section is a TOML table. `key` says what it does and which option sets it.
+A field has the same name in `metatide.toml` and, after METATIDE_, in the environment; a section is
+a TOML table. `key` holds the description and the command-line option.
 """
 
 from pathlib import Path
@@ -22,9 +22,9 @@ def key(
     ge: int | None = None,
     le: int | None = None,
 ) -> msgspec.Meta:
-    """What a key is for, the command-line option that sets it, and the least and most it takes.
+    """Describes a key: its purpose, its command-line option, and its bounds.
 
-    `default` says in words what a default is that depends on the machine.
+    `default` describes a default that depends on the machine.
     """
     return msgspec.Meta(
         description=doc, ge=ge, le=le, extra={"option": option, "default_text": default}
@@ -32,11 +32,11 @@ def key(
 
 
 class Section(msgspec.Struct, frozen=True):
-    """A table of `metatide.toml`."""
+    """A table in `metatide.toml`."""
 
 
 class Kafka(Section, frozen=True):
-    """The broker, and the topic that the cache is built from."""
+    """The broker, and the topic from which the cache is built."""
 
     bootstrap_servers: Annotated[
         Servers | None,
@@ -67,7 +67,7 @@ class Kafka(Section, frozen=True):
 
     @property
     def security(self) -> dict[str, str]:
-        """TLS and SASL in librdkafka's words."""
+        """The settings of TLS and SASL in librdkafka's terms."""
         return {
             name.replace("_", "."): str(value)
             for name in self.__struct_fields__
@@ -106,14 +106,14 @@ class Database(Section, frozen=True):
 
     @property
     def full_url(self) -> str | None:
-        """The URL as a driver wants it, password and all."""
+        """The URL for a driver, including the password."""
         if self.url is None or self.password is None:
             return self.url
         return self.url.with_password(self.password)
 
 
 class Upstream(Section, frozen=True):
-    """The metastores that answer what the cache does not."""
+    """The metastores that answer what the cache doesn't."""
 
     url: Annotated[
         ThriftUrls | None,
@@ -177,7 +177,7 @@ class Reads(Section, frozen=True):
 
 
 class Client(Section, frozen=True):
-    """How `metatide get` reaches a server."""
+    """How `metatide get` connects to a server."""
 
     server: Annotated[
         str | None,
@@ -190,7 +190,7 @@ class Client(Section, frozen=True):
 
 
 class Thrift(Section, frozen=True):
-    """The Thrift server of a worker, which speaks as a metastore does."""
+    """The Thrift server of a worker, with the metastore's interface."""
 
     host: Annotated[str, key("The address to listen on; `0.0.0.0` is all of this machine's.")] = (
         "127.0.0.1"
@@ -251,7 +251,7 @@ class State(Section, frozen=True):
 
 
 class Connect(Section, frozen=True):
-    """The connector, which reads the metastore's log into the topic."""
+    """The connector, which copies the metastore's log to the topic."""
 
     poll_interval_ms: Annotated[
         int,
@@ -275,7 +275,7 @@ class Connect(Section, frozen=True):
 
 
 class Worker(Section, frozen=True):
-    """A worker process: one member of a consumer group, with stores of its own."""
+    """A worker process: a member of a consumer group with its own stores."""
 
     name: Annotated[
         str,
@@ -314,7 +314,7 @@ class Worker(Section, frozen=True):
 
 
 class Images(Section, frozen=True):
-    """Copies of the shards, from which a worker without stores begins."""
+    """Copies of the shards, from which a worker without stores starts."""
 
     url: Annotated[
         str | None,
@@ -325,7 +325,7 @@ class Images(Section, frozen=True):
 
 
 class Audit(Section, frozen=True):
-    """Comparing the cache with the database in the background."""
+    """Comparison of the cache with the database in the background."""
 
     every_s: Annotated[
         int, key("How often a worker compares some of what it holds; 0: never.", ge=0)
@@ -336,8 +336,9 @@ class Audit(Section, frozen=True):
 
 
 class Spark(Section, frozen=True):
-    """Where commands with `--engine spark` run. What Spark itself can be told, it reads from
-    `spark-defaults.conf` in SPARK_CONF_DIR."""
+    """Where commands with `--engine spark` run. Spark reads its own settings from
+    `spark-defaults.conf` in SPARK_CONF_DIR.
+    """
 
     master: Annotated[
         str,
@@ -353,7 +354,7 @@ class Spark(Section, frozen=True):
 
 
 class Config(Section, frozen=True):
-    """What no section holds."""
+    """The whole configuration."""
 
     data_dir: Annotated[
         Path,

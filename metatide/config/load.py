@@ -1,4 +1,6 @@
-"""The effective configuration: defaults, under the file, the environment and the options."""
+"""The effective configuration: defaults, overridden by the file, the environment and options,
+in this order.
+"""
 
 import os
 import re
@@ -24,7 +26,7 @@ _FOREIGN = re.compile(
 
 @dataclass(frozen=True)
 class Setting:
-    """The effective value of a key, and what set it."""
+    """The effective value of a key, and its source."""
 
     key: Key
     value: object
@@ -36,14 +38,14 @@ class Setting:
 
     @property
     def shown(self) -> object:
-        """The value as it may be printed, in types that JSON has."""
+        """The value for printing, in JSON's types."""
         masked = getattr(self.value, "masked", self.value)
         return str(masked) if isinstance(masked, Path) else masked
 
 
 @dataclass(frozen=True)
 class Effective:
-    """A configuration that knows where each of its values came from."""
+    """A configuration that knows the source of each value."""
 
     config: Config
     settings: tuple[Setting, ...]
@@ -56,7 +58,7 @@ def load(
     file: Path | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> Effective:
-    """Reads everything. `options` has values of keys; `file` is one that must be there."""
+    """Reads the configuration. `options` has values of keys; `file`, if set, must exist."""
     path = _find(file, environ)
     found: dict[str, Setting] = {}
     if path is not None:
@@ -152,7 +154,9 @@ def _instead(key: Key) -> str:
 
 
 def _from_secret_file(key: Key, found: Mapping[str, Setting]) -> Setting | None:
-    """A secret that a file holds. One that the environment holds itself stands above it."""
+    """A secret from the file that a key names. A secret in the environment itself takes
+    precedence.
+    """
     named = found.get(key.name + FILE_SUFFIX)
     if not key.secret or named is None or key.name in found:
         return None

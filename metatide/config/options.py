@@ -1,4 +1,4 @@
-"""Command-line options of keys."""
+"""Command-line options for configuration keys."""
 
 import functools
 from collections.abc import Callable
@@ -17,7 +17,7 @@ _METAVARS = {int: "N", Path: "PATH"}
 def configured(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Gives a command `--config` and the options of these keys.
 
-    The command is called with the effective configuration as `effective`.
+    The command gets the effective configuration as `effective`.
     """
     keys = {name.replace(".", "_"): KEYS[name] for name in names}
 

@@ -11,7 +11,7 @@ from metatide.stack.database import make_engine
 
 
 class Store:
-    """A database with Hive's schema; an empty one gets it."""
+    """A database with Hive's schema, which is created if it is empty."""
 
     def __init__(self, url: str) -> None:
         self.engine: Engine = make_engine(url)
@@ -24,7 +24,7 @@ class Store:
         return Session(self.engine, self.metadata)
 
     def log_only(self) -> Sink:
-        """A connection that writes events alone, in bulk."""
+        """A connection that writes only events, in bulk."""
         return LogOnly(self.engine, self.metadata)
 
     def _reserve(self, table: str, count: int) -> int:

@@ -1,4 +1,4 @@
-"""The metastore's database."""
+"""Checks of the metastore's database."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ _REPLICA = {"postgresql": "SELECT pg_is_in_recovery()", "mysql": "SELECT @@globa
 
 @contextmanager
 def snapshot(target: Target) -> Iterator[Connection]:
-    """A transaction in which all reads see one state."""
+    """A transaction in which all reads see the same state."""
     assert target.database_url is not None
     engine = make_engine(target.database_url).execution_options(isolation_level="REPEATABLE READ")
     with engine.connect() as connection:

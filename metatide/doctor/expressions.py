@@ -1,4 +1,4 @@
-"""Hive's classes, by which a worker reads the expressions that Hive prunes partitions by."""
+"""Checks that a worker can use Hive's classes to read the expressions of partition pruning."""
 
 import asyncio
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _JARS = "*"
 
 
 def readable(target: Target) -> Finding:
-    """Does what a worker does when the first expression comes."""
+    """Reads an expression in the same way as a worker."""
     if target.hive_classpath is None:
         return unchecked(
             f"{_KEY} isn't set: {_WITHOUT}",
@@ -48,7 +48,7 @@ def readable(target: Target) -> Finding:
 
 
 def _files(entry: str) -> Iterator[Path]:
-    """What an entry of a class path stands for, as Java understands it."""
+    """The files that an entry of a class path stands for, by Java's rules."""
     path = Path(entry)
     if path.name == _JARS:
         yield from path.parent.glob("*.[jJ][aA][rR]")

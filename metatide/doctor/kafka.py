@@ -1,4 +1,4 @@
-"""The broker and the topic."""
+"""Checks of the broker and the topic."""
 
 import logging
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The notification log: that nothing is missing in it."""
+"""Checks that the notification log has no gaps."""
 
 import time
 

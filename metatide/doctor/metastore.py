@@ -1,4 +1,4 @@
-"""How the metastore writes its log."""
+"""Checks how the metastore writes its log."""
 
 import re
 
@@ -28,7 +28,7 @@ _SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 
 
 def one_transaction(target: Target) -> Finding:
-    """Looks for a table whose row and whose event were written by one transaction."""
+    """Looks for a table whose row and event were written by the same transaction."""
     with snapshot(target) as connection:
         if connection.dialect.name != "postgresql":
             return unchecked("this database doesn't tell who wrote a row", _GIVE_UPSTREAM)
@@ -111,7 +111,7 @@ def retention(target: Target) -> Finding:
 
 
 def authorization(target: Target) -> Finding:
-    """The cache asks no hooks: who relies on them must know, and so must who gave the cache up."""
+    """Warns about authorization in the metastore, which the cache bypasses."""
     hooks = {name: _setting(target, name) for name in _HOOKS}
     found = [f"{name} is {text!r}" for name, text in hooks.items() if text not in ("", *_NO_HOOKS)]
     if found and not target.relays_reads:
@@ -130,7 +130,7 @@ def authorization(target: Target) -> Finding:
 
 
 def default_catalog(target: Target) -> Finding:
-    """What a name without a catalog means must be the same on both sides."""
+    """Checks that names without a catalog mean the same in the metastore and in the cache."""
     theirs = (_setting(target, _CATALOG) or DEFAULT_CATALOG).lower()
     if theirs != target.default_catalog:
         return failed(

@@ -1,4 +1,4 @@
-"""One question to a metastore: what is this setting of yours?"""
+"""Asks a metastore for one of its settings."""
 
 import socket
 from struct import Struct
@@ -19,7 +19,7 @@ _FIELD = Struct("!bh")
 
 
 def setting(address: tuple[str, int], name: str) -> str:
-    """The value of a setting of the metastore at HOST, PORT; empty where it has none."""
+    """The value of a setting of the metastore at HOST, PORT; empty if it isn't set."""
     try:
         with socket.create_connection(address, TIMEOUT_S) as connection:
             connection.sendall(_question(name))

@@ -1,4 +1,4 @@
-"""When somebody must look; each alert has a chapter of its name in docs/operate.md."""
+"""Alerts; each has a chapter of its name in docs/operate.md."""
 
 from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple
@@ -8,7 +8,7 @@ AT_ONCE: Final = "0s"
 
 
 class Alert(NamedTuple):
-    """One rule."""
+    """One alert rule."""
 
     name: str
     expr: str
@@ -187,7 +187,7 @@ ALERTS: Final = (
 
 
 def rules() -> Mapping[str, Any]:
-    """The file of rules, for Prometheus."""
+    """The file of rules for Prometheus."""
     return {"groups": [{"name": "metatide", "rules": [_rule(one) for one in ALERTS]}]}
 
 

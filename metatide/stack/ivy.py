@@ -1,4 +1,4 @@
-"""Runs Apache Ivy, which PySpark brings along, to get Maven artifacts."""
+"""Runs Apache Ivy, which is part of PySpark, to fetch Maven artifacts."""
 
 import importlib.util
 import re
@@ -32,7 +32,7 @@ _POLL_S = 0.05
 
 @dataclass(frozen=True, order=True)
 class Coordinates:
-    """What names an artifact, written as `group:name:version[:classifier][@extension]`."""
+    """The coordinates of an artifact, written as `group:name:version[:classifier][@extension]`."""
 
     group: str
     name: str
@@ -59,7 +59,7 @@ class Coordinates:
 
 
 def retrieve_exactly(artifacts: Iterable[Coordinates], into: Path, cache: Path, text: str) -> None:
-    """Gets these artifacts and no others; each lands in `into` under its `file_name`."""
+    """Fetches these artifacts and no others; each is stored in `into` under its `file_name`."""
     dependencies = [_dependency(one, transitive=False, named=True) for one in artifacts]
     pattern = f"{into}/[organisation]_[artifact]-[revision](-[classifier]).[ext]"
     _run(dependencies, pattern, cache, text, exact=True)
@@ -68,7 +68,7 @@ def retrieve_exactly(artifacts: Iterable[Coordinates], into: Path, cache: Path, 
 def resolve(
     with_dependencies: Iterable[Coordinates], alone: Iterable[Coordinates], cache: Path, text: str
 ) -> dict[Coordinates, Path]:
-    """Gets artifacts, the first ones with all that they need at run time."""
+    """Fetches artifacts, with the runtime dependencies of the first list."""
     into = cache / "resolved"
     dependencies = [_dependency(one, transitive=True, named=False) for one in with_dependencies]
     dependencies += [_dependency(one, transitive=False, named=True) for one in alone]
@@ -136,7 +136,7 @@ def _fetched(cache: Path) -> str:
 
 
 def _reason(text: str, log: str) -> str:
-    """One line of the hundreds that Ivy writes when it fails."""
+    """The decisive line of the hundreds that Ivy prints when it fails."""
     if "No space left on device" in log:
         return f"{text}: no space left on the disk; free some and run this again"
     if _UNREACHABLE.search(log):

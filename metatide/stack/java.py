@@ -1,4 +1,4 @@
-"""The Java runtime that Kafka and Ivy run on."""
+"""The Java runtime of Kafka and Ivy."""
 
 import os
 import re
@@ -14,7 +14,7 @@ _INSTALL = f"install Java {MAJOR_MIN} or newer (Debian: openjdk-17-jre-headless)
 
 
 def find_java() -> Path:
-    """The `java` of JAVA_HOME, else of the PATH; refused when it is missing or too old."""
+    """The `java` of JAVA_HOME, or else of the PATH; raises an error if it is missing or too old."""
     return _checked(os.environ.get("JAVA_HOME", ""), os.environ.get("PATH", ""))
 
 

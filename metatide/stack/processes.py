@@ -1,4 +1,4 @@
-"""Every process of a stack, in one table."""
+"""The table of all processes of a stack."""
 
 import sys
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ _PROBE = httpx.Client(timeout=2.0, trust_env=False, verify=False)
 
 
 class Ours(Service):
-    """A process of Metatide itself, run by `python -m`, which says over HTTP that it is alive."""
+    """A process of Metatide itself, run by `python -m`, with a health check over HTTP."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class Ours(Service):
         scheme: str = "http",
         thrift: str | None = None,
     ) -> None:
-        """`thrift`: where clients of a metastore find it, if they do."""
+        """`thrift` is the address of its Thrift server, if it has one."""
         self.name = name
         self._scheme = scheme
         self.needs = needs
@@ -51,7 +51,7 @@ class Ours(Service):
         return self._launch
 
     def answers(self) -> bool:
-        """Whatever the answer is: a process may wait for long for what others have to make."""
+        """Whether it responds at all: a process may wait for a long time for others."""
         try:
             _PROBE.get(f"{self.address}/healthz")
         except httpx.TransportError:
@@ -60,9 +60,9 @@ class Ours(Service):
 
 
 def services(effective: Effective, ports: Ports) -> list[Service]:
-    """What runs for this configuration, in the order in which it is shown.
+    """The services of this configuration, in display order.
 
-    To add a process is to append it here. Processes of ours take their configuration from the
+    To add a process, append it here. Metatide's own processes take their configuration from the
     environment in `settings`.
     """
     config = effective.config
@@ -131,7 +131,7 @@ def services(effective: Effective, ports: Ports) -> list[Service]:
 
 
 def as_environment(effective: Effective) -> dict[str, str]:
-    """The whole configuration as the variables that say the same to a process of ours."""
+    """The whole configuration as environment variables."""
     return {
         one.key.variable: str(one.value).lower() if isinstance(one.value, bool) else str(one.value)
         for one in effective.settings

@@ -1,4 +1,4 @@
-"""Keeps the processes of a stack running, and ends them in order."""
+"""Supervises the processes of a stack: starts, restarts and stops them in order."""
 
 import asyncio
 import contextlib
@@ -82,7 +82,7 @@ class Supervisor:
                 keeper.log.bound()
 
     async def _stop_all(self) -> None:
-        """Ends a process when nothing that needs it is left."""
+        """Stops each process once nothing that needs it is left."""
         left = dict(self._keepers)
         while left:
             needed = {need for one in left.values() for need in one.service.needs}
@@ -93,7 +93,7 @@ class Supervisor:
 
 
 class _Keeper:
-    """One service and the process that is it at the moment."""
+    """A service and its current process."""
 
     def __init__(self, service: Service, log: LogFile, say: Say, supervisor: Supervisor) -> None:
         self.service = service
@@ -130,7 +130,7 @@ class _Keeper:
             self._waited_s = min(2 * self._waited_s, BACK_OFF_MAX_S)
 
     async def stop(self) -> None:
-        """Asks the process to end; makes it after a while."""
+        """Asks the process to stop, and kills it after a while."""
         process = self._process
         if process is not None and process.poll() is None:
             process.send_signal(self.service.stop_signal)
@@ -145,7 +145,7 @@ class _Keeper:
             self._enter("stopped")
 
     async def _live(self, began: float) -> str:
-        """Starts the process and stays with it until it ends; how it ended."""
+        """Starts the process and waits until it ends; returns how it ended."""
         process = await self._start()
         if not await self._until_answer(process, began):
             if process.poll() is not None:

@@ -1,4 +1,4 @@
-"""Runs a stack from the first check of the machine to its orderly end."""
+"""Runs a stack, from the checks of the machine to the shutdown."""
 
 import asyncio
 import os
@@ -28,7 +28,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def run(effective: Effective, say: Say) -> None:
-    """Starts everything and returns when it has ended, asked by Ctrl-C or SIGTERM."""
+    """Starts everything, and returns when it has ended after Ctrl-C or SIGTERM."""
     began = time.monotonic()
     config = effective.config
     folder = make_folder(config.data_dir)
@@ -53,7 +53,7 @@ def run(effective: Effective, say: Say) -> None:
 
 
 def _check(config: Config) -> None:
-    """Says what is amiss before anything starts."""
+    """Reports problems of the machine before anything starts."""
     require_room(config.data_dir, ROOM_BYTES)
     if config.http.port:
         require_port(config.http.port, "--http-port", config.http.host)

@@ -1,4 +1,6 @@
-"""The process that serves HTTP: `python -m metatide.stack.web`, configured by the environment."""
+"""The process that serves the stack's HTTP page: `python -m metatide.stack.web`, configured by
+the environment.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +20,7 @@ from query_api.http import Check, create_status_app
 
 
 def checks(config: Config) -> list[Check]:
-    """What must be well for the stack to be ready."""
+    """The checks that decide whether the stack is ready."""
     address, url = config.kafka.bootstrap_servers, config.database.full_url
     assert address is not None
     assert url is not None
@@ -34,7 +36,7 @@ def _database(engine: sa.Engine) -> Callable[[], str | None]:
 
 
 def worker_page(config: Config) -> Callable[[Request], str | None]:
-    """Where a worker shows its page; None while none runs."""
+    """The address of a worker's page; None if no worker runs."""
 
     def find(request: Request) -> str | None:
         state = StateFile(config.data_dir).read()
