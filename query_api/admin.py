@@ -94,7 +94,10 @@ class Administration:
         }
         return [
             admin_route(PATH, "GET", tokens, self.show),
-            *(admin_route(f"{PATH}/{name}", "POST", tokens, one) for name, one in of.items()),
+            *(
+                admin_route(f"{PATH}/{name}", "POST", tokens, endpoint)
+                for name, endpoint in of.items()
+            ),
         ]
 
     async def show(self, _request: Request, _by: Holder) -> list[ShardOrders]:
@@ -177,12 +180,12 @@ class Administration:
         return tables
 
     def _heads(self) -> list[tuple[int, Head]]:
-        found = []
+        heads = []
         for number in range(self._views.source.count):
             reader = self._views.reader(number)
             if reader is not None:
-                found.append((number, reader.head))
-        return found
+                heads.append((number, reader.head))
+        return heads
 
 
 async def _tables(request: Request) -> list[TableName]:

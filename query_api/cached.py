@@ -45,12 +45,16 @@ class CachedObjects:
     def partition_values(
         self, table: TableName, prefix: Sequence[str], spans: Sequence[Span] | None
     ) -> Iterator[Values]:
-        known = tuple(takewhile(bool, prefix))
+        leading = tuple(takewhile(bool, prefix))
         chosen = [(place, value) for place, value in enumerate(prefix) if value]
-        for some in self._keys(table, known, spans):
+        for some in self._keys(table, leading, spans):
             many = keys.split_many(some)
-            if len(chosen) > len(known):
-                many = [one for one in many if all(one[place] == value for place, value in chosen)]
+            if len(chosen) > len(leading):
+                many = [
+                    values
+                    for values in many
+                    if all(values[place] == value for place, value in chosen)
+                ]
             if spans is not None and _DEFAULT in b"".join(some):
                 yield from map(partial(self._raw, table), many)
             else:
@@ -100,14 +104,14 @@ class CachedObjects:
         """Partitions that are adjacent in the store are read in sequence, without seeking each."""
         view, end = self._of(table).view, after(keys.of_table(keys.PARTITION, table))
         following: Iterator[tuple[bytes, bytes]] = iter(())
-        for one in values:
-            key = keys.partition(table, one)
-            found = next(following, None)
-            if found is None or found[0] != key:
+        for key_values in values:
+            key = keys.partition(table, key_values)
+            entry = next(following, None)
+            if entry is None or entry[0] != key:
                 following = view.scan(key, end)
-                found = next(following, None)
-            if found is not None and found[0] == key and entries.is_live(found[1]):
-                yield entries.data_of(found[1])
+                entry = next(following, None)
+            if entry is not None and entry[0] == key and entries.is_live(entry[1]):
+                yield entries.data_of(entry[1])
 
     def table_statistics(self, table: TableName) -> list[ColumnFigures]:
         return [_figures(column) for column in self._of(table).table_statistics(table)]
@@ -116,13 +120,16 @@ class CachedObjects:
         self, table: TableName, values: Sequence[Values]
     ) -> Iterator[tuple[Values, list[ColumnFigures]]]:
         reader = self._of(table)
-        for one in values:
-            yield one, [_figures(column) for column in reader.partition_statistics(table, one)]
+        for key_values in values:
+            yield (
+                key_values,
+                [_figures(column) for column in reader.partition_statistics(table, key_values)],
+            )
 
     def constraints(self, table: TableName) -> list[ConstraintColumns]:
         return [
-            ConstraintColumns(one.kind, one.name, one.columns)
-            for one in self._of(table).constraints(table)
+            ConstraintColumns(constraint.kind, constraint.name, constraint.columns)
+            for constraint in self._of(table).constraints(table)
         ]
 
     def database(self, db: DatabaseName) -> bytes | None:

@@ -104,9 +104,9 @@ class Views:
         if shard is None or commits is None:
             self._seen.pop(number, None)
             return None
-        commit, known = commits.count, self._seen.get(number)
-        if known is not None and known.commits is commits and known.commit == commit:
-            return known.reader
+        commit, seen = commits.count, self._seen.get(number)
+        if seen is not None and seen.commits is commits and seen.commit == commit:
+            return seen.reader
         view = shard.snapshot()
         if view is None:
             self._seen.pop(number, None)

@@ -71,31 +71,31 @@ class Auditor:
         """Compares the scopes in their order. Raises UnansweredError while the database is
         unavailable.
         """
-        found: dict[Scope, Audited] = {}
+        results: dict[Scope, Audited] = {}
         for attempt in range(TRIES):
-            waiting = [scope for scope in scopes if scope not in found]
+            waiting = [scope for scope in scopes if scope not in results]
             if not waiting:
                 break
             await asyncio.sleep(AGAIN_S if attempt else 0)
-            found |= await self._try(waiting, is_last=attempt + 1 == TRIES)
-        return [found[scope] for scope in scopes]
+            results |= await self._try(waiting, is_last=attempt + 1 == TRIES)
+        return [results[scope] for scope in scopes]
 
     async def _try(self, scopes: Sequence[Scope], *, is_last: bool) -> dict[Scope, Audited]:
         """Compares the scopes. Those that are changing are left out, except in the last attempt."""
         numbers = {scope: self._shard_of(scope) for scope in scopes}
         readers = {number: self.views.own_reader(number) for number in {*numbers.values()}}
         look_at: dict[Scope, ShardReader] = {}
-        found: dict[Scope, Audited] = {}
+        results: dict[Scope, Audited] = {}
         for scope, number in numbers.items():
             reader = readers[number]
             if reader is None:
-                found[scope] = _all_left_out(scope, Reason.NOT_OWNED)
+                results[scope] = _all_left_out(scope, Reason.NOT_OWNED)
             else:
                 look_at[scope] = reader
         if look_at:
             loop = asyncio.get_running_loop()
-            found |= await loop.run_in_executor(self._thread, self._compare, look_at, is_last)
-        return found
+            results |= await loop.run_in_executor(self._thread, self._compare, look_at, is_last)
+        return results
 
     def _shard_of(self, scope: Scope) -> int:
         return self.views.shard_of(targets_of(scope)[0])
@@ -104,14 +104,14 @@ class Auditor:
         try:
             with self._database.snapshot() as snapshot:
                 moment = _Moment(self._database, snapshot, readers)
-                found = {scope: moment.audited(scope) for scope in readers}
+                results = {scope: moment.audited(scope) for scope in readers}
         except SQLAlchemyError as error:
             why = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
             raise UnansweredError(f"the database can't be audited: {why}", 1.0) from error
         return {
-            scope: one
-            for scope, one in found.items()
-            if is_last or not _MOVING & {*one.left_out.values()}
+            scope: result
+            for scope, result in results.items()
+            if is_last or not _MOVING & {*result.left_out.values()}
         }
 
 
@@ -128,7 +128,7 @@ class _Moment:
         self._snapshot = snapshot
         self._readers = readers
         self._database = DatabaseObjects(snapshot, database.dialect)
-        self._database.tables([one.name for one in readers if one.kind is ScopeKind.TABLE])
+        self._database.tables([scope.name for scope in readers if scope.kind is ScopeKind.TABLE])
         first = min(reader.head.applied for reader in readers.values())
         tail = read_tail(snapshot, first)
         self._epoch = max(reader.head.epoch for reader in readers.values())
@@ -164,19 +164,19 @@ class _Moment:
                 objects += 1
                 if pair.cache == pair.database:
                     continue
-                found = _difference(
+                difference = _difference(
                     pair, silent=facts.silent if pair.silent is None else pair.silent
                 )
-                if found is None:
+                if difference is None:
                     continue
-                wrong += not found.silent
+                wrong += not difference.silent
                 if len(differences) < DIFFERENCES_MAX:
-                    differences.append(found)
+                    differences.append(difference)
         if scope.kind is ScopeKind.TABLE and Kind.TABLE not in left_out:
-            for one in self._compare_write_ids(scope, reader, left_out):
+            for difference_of_ids in self._compare_write_ids(scope, reader, left_out):
                 objects += 1
-                wrong += one is not None
-                differences += [] if one is None else [one]
+                wrong += difference_of_ids is not None
+                differences += [] if difference_of_ids is None else [difference_of_ids]
         position = Position(reader.head.epoch, self._log.current)
         return Audited(scope, position, objects, wrong, differences, left_out)
 
@@ -194,10 +194,10 @@ class _Moment:
         state = reader.state(name)
         if state is None or not state.managed:
             return
-        known = reader.write_ids(name)
-        ours = known.snapshot()
-        if ours is None or known.loading or known.reflects > applied:
-            left_out["write_ids"] = f"{Reason.COLD}: {known.cold or 'loading'}"
+        ids = reader.write_ids(name)
+        ours = ids.snapshot()
+        if ours is None or ids.loading or ids.reflects > applied:
+            left_out["write_ids"] = f"{Reason.COLD}: {ids.cold or 'loading'}"
             return
         if self._of_transactions > applied:
             left_out["write_ids"] = "in_flight"
@@ -208,7 +208,7 @@ class _Moment:
             yield None
             return
         aborted = {*ours.aborted, *theirs.aborted}
-        sides = (_as_thrift(one, aborted) for one in (ours, theirs))
+        sides = (_as_thrift(write_ids, aborted) for write_ids in (ours, theirs))
         yield ObjectDifference("write ids", differing(*sides))
 
 
@@ -221,7 +221,7 @@ def _difference(pair: Pair, *, silent: bool) -> ObjectDifference | None:
     only_in = "database" if ours is None else "cache" if theirs is None else None
     if only_in is None and pair.label == "table":
         # An event may carry another one than the metastore stores; lists of ids are compared apart.
-        fields = [one for one in fields if one.field != "writeId"]
+        fields = [field for field in fields if field.field != "writeId"]
         if not fields:
             return None
     return ObjectDifference(pair.label, fields, only_in, silent)

@@ -76,12 +76,12 @@ def totals(audited: Iterable[Audited]) -> Totals:
     """The totals of these findings."""
     seen = wrong = objects = wrong_objects = 0
     left_out = Counter[str]()
-    for one in audited:
-        seen += one.objects > 0
-        wrong += one.wrong > 0
-        objects += one.objects
-        wrong_objects += one.wrong
-        left_out.update(one.left_out.values())
+    for scope in audited:
+        seen += scope.objects > 0
+        wrong += scope.wrong > 0
+        objects += scope.objects
+        wrong_objects += scope.wrong
+        left_out.update(scope.left_out.values())
     return Totals(bound(seen, wrong), bound(objects, wrong_objects), dict(left_out))
 
 
@@ -107,11 +107,11 @@ def differing(cache: Mapping[str, Any] | None, database: Mapping[str, Any] | Non
 def _flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Every leaf with its path, as `sd.cols.0.type`."""
     if isinstance(value, Mapping):
-        for key, one in value.items():
-            yield from _flat(one, f"{path}.{key}" if path else str(key))
+        for key, item in value.items():
+            yield from _flat(item, f"{path}.{key}" if path else str(key))
     elif isinstance(value, list | tuple):
-        for place, one in enumerate(value):
-            yield from _flat(one, f"{path}.{place}")
+        for place, item in enumerate(value):
+            yield from _flat(item, f"{path}.{place}")
     elif isinstance(value, bytes):
         yield path, value.hex()
     else:

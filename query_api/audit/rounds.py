@@ -41,23 +41,23 @@ class Rounds:
 
     async def round(self) -> None:
         """Compares a few scopes."""
-        known = await asyncio.to_thread(lambda: list(known_scopes(self._auditor.views)))
-        for one in await self._auditor.audit(draw(known, self._scopes, random.getrandbits(63))):
-            self._count(one)
+        scopes = await asyncio.to_thread(lambda: list(known_scopes(self._auditor.views)))
+        for result in await self._auditor.audit(draw(scopes, self._scopes, random.getrandbits(63))):
+            self._count(result)
 
-    def _count(self, one: Audited) -> None:
-        self.metrics.objects.inc(one.objects)
-        self.metrics.disagreements.inc(one.wrong)
-        for reason in one.left_out.values():
+    def _count(self, result: Audited) -> None:
+        self.metrics.objects.inc(result.objects)
+        self.metrics.disagreements.inc(result.wrong)
+        for reason in result.left_out.values():
             self.metrics.left_out.labels(reason.partition(":")[0]).inc()
-        for found in one.differences:
-            if not found.silent:
+        for difference in result.differences:
+            if not difference.silent:
                 log.error(
                     "the cache differs from the database",
-                    scope=f"{one.scope.kind} {one.scope.name}",
-                    object=found.object,
-                    position=str(one.position),
-                    fields=[field.field for field in found.fields[:FIELDS_LOGGED]],
-                    only_in=found.only_in,
+                    scope=f"{result.scope.kind} {result.scope.name}",
+                    object=difference.object,
+                    position=str(result.position),
+                    fields=[field.field for field in difference.fields[:FIELDS_LOGGED]],
+                    only_in=difference.only_in,
                     remedy="metatide audit --table tells all; metatide admin refresh loads it anew",
                 )

@@ -51,11 +51,11 @@ class Tokens:
         scheme, _, token = (authorization or b"").partition(b" ")
         if scheme.lower() != b"bearer" or len(token) > TOKEN_BYTES_MAX:
             return Role.NONE, ""
-        given, found = sha256(token).digest(), Role.NONE
-        for known, role in self._hashes.items():
-            if hmac.compare_digest(known, given):
-                found = role
-        return found, self._names.get(given) or given.hex()[:8]
+        digest, role = sha256(token).digest(), Role.NONE
+        for known_digest, role_of_digest in self._hashes.items():
+            if hmac.compare_digest(known_digest, digest):
+                role = role_of_digest
+        return role, self._names.get(digest) or digest.hex()[:8]
 
 
 OPEN: Final = Tokens(None)

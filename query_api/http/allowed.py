@@ -28,8 +28,10 @@ def administrator(request: Request, tokens: Tokens) -> Holder:
     """
     address = "" if request.client is None else request.client.host
     if tokens.are_known:
-        given = request.headers.get("authorization")
-        role, name = tokens.holder_of(None if given is None else given.encode("latin-1"))
+        authorization = request.headers.get("authorization")
+        role, name = tokens.holder_of(
+            None if authorization is None else authorization.encode("latin-1")
+        )
         if role < Role.ADMIN:
             raise ForbiddenError("send a token of the role admin: Authorization: Bearer …")
         return Holder(name, address)

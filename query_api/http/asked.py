@@ -33,8 +33,11 @@ def read_route(path: str, method: str, tokens: Tokens, handler: Reading) -> Rout
     """A route that answers readers with JSON."""
 
     async def answer(request: Request) -> Response:
-        given = request.headers.get("authorization")
-        if tokens.role_of(None if given is None else given.encode("latin-1")) < Role.READ:
+        authorization = request.headers.get("authorization")
+        if (
+            tokens.role_of(None if authorization is None else authorization.encode("latin-1"))
+            < Role.READ
+        ):
             return _problem(401, _NO_TOKEN, {"www-authenticate": "Bearer"})
         return await _answer(handler(request))
 
@@ -53,8 +56,8 @@ def _route(path: str, method: str, answer: Callable[[Request], Awaitable[Respons
     return Route(path, answer_or_problem, methods=[method])
 
 
-async def _answer(found: Awaitable[Any]) -> Response:
-    return Response(msgspec.json.encode(await found), media_type="application/json")
+async def _answer(value: Awaitable[Any]) -> Response:
+    return Response(msgspec.json.encode(await value), media_type="application/json")
 
 
 async def body_of(request: Request, kind: type[B]) -> B:

@@ -66,7 +66,7 @@ def table_lines(answer: Slice[NameLine]) -> bytes:
 
 def table_lines_of_all(answer: Slice[TableLine]) -> bytes:
     """A TableMeta of each table, with its database."""
-    return _page("tables", answer, lambda one: {"dbName": one.db, **_table_line(one.line)})
+    return _page("tables", answer, lambda row: {"dbName": row.db, **_table_line(row.line)})
 
 
 def databases(answer: Slice[Named]) -> bytes:
@@ -117,7 +117,9 @@ def table_statistics(answer: list[ColumnFigures]) -> bytes:
 
 def partition_statistics(answer: list[PartitionFigures]) -> bytes:
     """The statistics of each column, by the names of the partitions."""
-    return as_json({"partStats": {one.name: _columns(one.columns) for one in answer}})
+    return as_json(
+        {"partStats": {partition.name: _columns(partition.columns) for partition in answer}}
+    )
 
 
 def aggregates(answer: dict[str, Aggregate]) -> bytes:
@@ -126,19 +128,29 @@ def aggregates(answer: dict[str, Aggregate]) -> bytes:
     """
     return as_json(
         {
-            "colStats": [one.statistics for one in answer.values() if one.statistics is not None],
-            "missing": {column: one.missing for column, one in answer.items() if one.missing},
+            "colStats": [
+                aggregate.statistics
+                for aggregate in answer.values()
+                if aggregate.statistics is not None
+            ],
+            "missing": {
+                column: aggregate.missing
+                for column, aggregate in answer.items()
+                if aggregate.missing
+            },
         }
     )
 
 
 def constraints(answer: list[ConstraintColumns]) -> bytes:
     """Constraints of all kinds, as SQLAllTableConstraints."""
-    found: dict[str, list[Any]] = {field: [] for field in _CONSTRAINT_FIELDS.values()}
-    for one in answer:
-        label, struct = CONSTRAINTS[one.kind]
-        found[_CONSTRAINT_FIELDS[label]] += [decode(struct, column) for column in one.columns]
-    return as_json(found)
+    by_field: dict[str, list[Any]] = {field: [] for field in _CONSTRAINT_FIELDS.values()}
+    for constraint in answer:
+        label, struct = CONSTRAINTS[constraint.kind]
+        by_field[_CONSTRAINT_FIELDS[label]] += [
+            decode(struct, column) for column in constraint.columns
+        ]
+    return as_json(by_field)
 
 
 def write_ids(answer: Snapshots) -> bytes:
@@ -148,11 +160,11 @@ def write_ids(answer: Snapshots) -> bytes:
             "validTxnList": print_txn_list(answer.txns),
             "tables": [
                 {
-                    "fullTableName": str(one.name),
-                    "id": one.id,
-                    "validWriteIdList": print_write_id_list(one.write_ids),
+                    "fullTableName": str(table.name),
+                    "id": table.id,
+                    "validWriteIdList": print_write_id_list(table.write_ids),
                 }
-                for one in answer.tables
+                for table in answer.tables
             ],
         }
     )
@@ -168,8 +180,8 @@ def _table_line(line: NameLine) -> dict[str, Any]:
 
 
 def _columns(figures: Iterable[ColumnFigures]) -> list[dict[str, Any]]:
-    return [decode(COLUMN_STATISTICS_OBJ, one.data) for one in figures]
+    return [decode(COLUMN_STATISTICS_OBJ, column.data) for column in figures]
 
 
 def _page(field: str, answer: Slice[Any], convert: Any) -> bytes:
-    return as_json({field: [convert(one) for one in answer.items], "next": answer.next})
+    return as_json({field: [convert(item) for item in answer.items], "next": answer.next})

@@ -75,49 +75,62 @@ class Endpoint:
     named: Named = PARTITION
 
 
-def _wanted(given: Given) -> Wanted:
-    names = given.partitions() if given.has_names("name") else None
-    wanted = Wanted(names, given.many("prefix"), given.filter)
+def _wanted(parameters: Given) -> Wanted:
+    names = parameters.partitions() if parameters.has_names("name") else None
+    wanted = Wanted(names, parameters.many("prefix"), parameters.filter)
     if sum((names is not None, bool(wanted.prefix), wanted.filter is not None)) > 1:
         raise InputError("give one of filter, prefix and name, not several")
     return wanted
 
 
-def _tables(given: Given) -> Read[Any]:
-    types = given.many("type")
-    return ListTables(given.db, given.one("pattern", "*"), types, given.page(NAMES, NAMES_MAX))
+def _tables(parameters: Given) -> Read[Any]:
+    types = parameters.many("type")
+    return ListTables(
+        parameters.db, parameters.one("pattern", "*"), types, parameters.page(NAMES, NAMES_MAX)
+    )
 
 
-def _tables_of_all(given: Given) -> Read[Any]:
-    names = tuple(one.lower() for one in given.names("name")) if given.has_names("name") else None
+def _tables_of_all(parameters: Given) -> Read[Any]:
+    names = (
+        tuple(name.lower() for name in parameters.names("name"))
+        if parameters.has_names("name")
+        else None
+    )
     return ListTablesOfAll(
-        given.catalog,
-        given.one("database", "*"),
-        given.one("pattern", "*"),
-        given.many("type"),
+        parameters.catalog,
+        parameters.one("database", "*"),
+        parameters.one("pattern", "*"),
+        parameters.many("type"),
         names,
-        given.page(NAMES, NAMES_MAX),
+        parameters.page(NAMES, NAMES_MAX),
     )
 
 
-def _partition_statistics(given: Given) -> Read[Any]:
+def _partition_statistics(parameters: Given) -> Read[Any]:
     return GetPartitionStatistics(
-        given.table, given.partitions(), given.many("column"), given.one("engine", DEFAULT_ENGINE)
+        parameters.table,
+        parameters.partitions(),
+        parameters.many("column"),
+        parameters.one("engine", DEFAULT_ENGINE),
     )
 
 
-def _aggregate(given: Given) -> Read[Any]:
-    columns = given.many("column")
+def _aggregate(parameters: Given) -> Read[Any]:
+    columns = parameters.many("column")
     if not columns:
         raise InputError("name at least one column by column=…")
-    engine = given.one("engine", DEFAULT_ENGINE)
-    return AggregateStatistics(given.table, given.partitions(), columns, engine)
+    engine = parameters.one("engine", DEFAULT_ENGINE)
+    return AggregateStatistics(parameters.table, parameters.partitions(), columns, engine)
 
 
-def streamed(given: Given) -> Read[Any]:
+def streamed(parameters: Given) -> Read[Any]:
     """All matching partitions, without a limit, for an answer in JSON lines."""
-    page = given.page(None, NAMES_MAX) if given.one("limit") else Page(given.one("after"))
-    return ListPartitions(given.table, _wanted(given), page)
+    page = (
+        parameters.page(None, NAMES_MAX)
+        if parameters.one("limit")
+        else Page(parameters.one("after"))
+    )
+    return ListPartitions(parameters.table, _wanted(parameters), page)
 
 
 _TABLE: Final = "/v1/databases/{db}/tables/{table}"

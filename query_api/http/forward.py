@@ -98,8 +98,8 @@ class Forwarder:
 
 def has_reached(response: httpx.Response, least: Position | None) -> bool:
     """Whether an owner's answer is as new as required; refusals have no position."""
-    told = response.headers.get("metatide-position")
-    return least is None or told is None or parse_position(told) >= least
+    position = response.headers.get("metatide-position")
+    return least is None or position is None or parse_position(position) >= least
 
 
 async def _relay(response: httpx.Response, send: Send) -> None:

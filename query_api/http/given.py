@@ -51,8 +51,8 @@ class Given:
         self._query: dict[str, list[str]] = {}
         for name, value in _pairs(query):
             if name not in allowed and name not in _REQUIREMENTS:
-                known = ", ".join(sorted(allowed | _REQUIREMENTS))
-                raise InputError(f"unknown parameter {name[:40]!r}: give one of {known}")
+                names = ", ".join(sorted(allowed | _REQUIREMENTS))
+                raise InputError(f"unknown parameter {name[:40]!r}: give one of {names}")
             self._query.setdefault(name, []).append(value)
         self._body = _parse_body(body) if body else Body()
 
@@ -60,10 +60,13 @@ class Given:
         """The requirement on the answer; the query takes precedence over the headers."""
         if not self._query and self._body.write_ids is None:
             return dict(headers)
-        given = {**headers, **{name: self.one(name) for name in self._query.keys() & _REQUIREMENTS}}
+        conditions = {
+            **headers,
+            **{name: self.one(name) for name in self._query.keys() & _REQUIREMENTS},
+        }
         if self._body.write_ids is not None:
-            given["write_ids"] = self._body.write_ids
-        return given
+            conditions["write_ids"] = self._body.write_ids
+        return conditions
 
     def one(self, name: str, default: str = "") -> str:
         values = self._query.get(name)
@@ -97,20 +100,20 @@ class Given:
 
     def names(self, name: str) -> tuple[str, ...]:
         """The names in the query or in the body."""
-        found = (*self.many(name), *(self._body.names or ()))
-        if len(found) > NAMES_MAX:
-            raise TooLargeError(f"{len(found)} names are too many: give at most {NAMES_MAX}")
-        return found
+        names = (*self.many(name), *(self._body.names or ()))
+        if len(names) > NAMES_MAX:
+            raise TooLargeError(f"{len(names)} names are too many: give at most {NAMES_MAX}")
+        return names
 
     def has_names(self, name: str) -> bool:
         return name in self._query or self._body.names is not None
 
     def tables(self, name: str) -> tuple[TableName, ...]:
         """The full names of the tables, at least one."""
-        found = tuple(dict.fromkeys(map(parse_table_name, self.names(name))))
-        if not found:
+        tables = tuple(dict.fromkeys(map(parse_table_name, self.names(name))))
+        if not tables:
             raise InputError(f"name at least one table by {name}=db.table or in the body")
-        return found
+        return tables
 
     def partitions(self) -> tuple[Values, ...]:
         return tuple(map(partition_values, self.names("name")))

@@ -48,7 +48,7 @@ class Health:
         async with self._lock:
             if time.monotonic() >= self._fresh_until:
                 findings = await asyncio.gather(*map(_find, self._checks))
-                self._report = Report(all(one.ok for one in findings), findings)
+                self._report = Report(all(finding.ok for finding in findings), findings)
                 self._fresh_until = time.monotonic() + FRESH_S
             return self._report
 

@@ -63,23 +63,23 @@ class Kept:
     def reached(self) -> Position:
         return self.moment.reached
 
-    def is_latest(self, found: LatestLog) -> bool:
+    def is_latest(self, latest: LatestLog) -> bool:
         """Whether no event up to the current one of this read touched it."""
-        return found.leaves(self.latest_of, self.reached)
+        return latest.leaves(self.latest_of, self.reached)
 
-    def response(self, known: bytes | None, accepted: bytes | None) -> Response:
+    def response(self, etag: bytes | None, accepted: bytes | None) -> Response:
         """The response for a caller with these ETags that accepts these encodings."""
-        if known is not None and is_etag_in(known, self.etag):
+        if etag is not None and is_etag_in(etag, self.etag):
             return 304, self._headers, b""
-        found = self._forms.get(accepted)
-        if found is None:
+        response = self._forms.get(accepted)
+        if response is None:
             body, headers = compressed(
                 accepted, self._body, [*self._headers, (b"content-type", JSON)]
             )
-            found = 200, [*headers, (b"content-length", b"%d" % len(body))], body
+            response = 200, [*headers, (b"content-length", b"%d" % len(body))], body
             if len(self._forms) < _FORMS_MAX:
-                self._forms[accepted] = found
-        return found
+                self._forms[accepted] = response
+        return response
 
 
 class Short(NamedTuple):
@@ -130,8 +130,8 @@ class KeptAnswers:
 
     def by_head(self, head: bytes) -> Short | None:
         """The response to a request of exactly these bytes, if one is kept."""
-        found = self._heads.get(head)
-        return found if found is not None and self.get(found.key) is found.kept else None
+        short = self._heads.get(head)
+        return short if short is not None and self.get(short.key) is short.kept else None
 
     def put_head(self, key: Key, kept: Kept, scope: Scope, response: Response) -> None:
         """Remembers the bytes of this request, if the answer depends on nothing else."""
@@ -168,8 +168,8 @@ def _around_position(response: Response) -> tuple[bytes, bytes]:
     _, headers, body = response
     lines = b"".join(b"%b: %b\r\n" % header for header in headers)
     mark = b"%b: " % _POSITION
-    before, found, rest = lines.partition(mark)
-    assert found, "an answer without its position"
+    before, position, rest = lines.partition(mark)
+    assert position, "an answer without its position"
     _, _, after = rest.partition(b"\r\n")
     return before + mark, b"\r\n%b\r\n%b" % (after, body)
 

@@ -32,8 +32,8 @@ def header(scope: Scope, name: bytes) -> bytes | None:
     """The first header of this name."""
     for key, value in scope["headers"]:
         if key == name:
-            found: bytes = value
-            return found
+            text: bytes = value
+            return text
     return None
 
 
@@ -55,19 +55,19 @@ def etag_of(body: bytes) -> bytes:
     return b'W/"%s"' % blake2b(body, digest_size=12).hexdigest().encode()
 
 
-def is_etag_in(given: bytes, etag: bytes) -> bool:
+def is_etag_in(if_none_match: bytes, etag: bytes) -> bool:
     """Whether a caller who sent this If-None-Match has the body already."""
-    if given in (etag, b"*"):
+    if if_none_match in (etag, b"*"):
         return True
-    return etag[2:] in (one.strip().removeprefix(b"W/") for one in given.split(b","))
+    return etag[2:] in (listed.strip().removeprefix(b"W/") for listed in if_none_match.split(b","))
 
 
 async def send_body(scope: Scope, send: Send, body: bytes, headers: Headers) -> None:
     """Sends an answer of JSON: compressed if accepted and worthwhile, or 304 if it is known."""
     etag = etag_of(body)
     headers = [*headers, (b"etag", etag)]
-    known = header(scope, b"if-none-match")
-    if known is not None and is_etag_in(known, etag):
+    if_none_match = header(scope, b"if-none-match")
+    if if_none_match is not None and is_etag_in(if_none_match, etag):
         await _send(send, 304, b"", headers)
         return
     headers.append((b"content-type", JSON))

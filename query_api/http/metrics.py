@@ -58,13 +58,13 @@ class Metrics:
 
     def counts(self) -> Counts[tuple[Source, Reason]]:
         """The number of answers by source and reason, over all reads."""
-        found: Counts[tuple[Source, Reason]] = Counts()
+        answers: Counts[tuple[Source, Reason]] = Counts()
         for metric in self._answers.collect():
-            for one in metric.samples:
-                if one.name.endswith("_total"):
-                    grounds = Source(one.labels["source"]), Reason(one.labels["reason"])
-                    found[grounds] += int(one.value)
-        return found
+            for sample in metric.samples:
+                if sample.name.endswith("_total"):
+                    grounds = Source(sample.labels["source"]), Reason(sample.labels["reason"])
+                    answers[grounds] += int(sample.value)
+        return answers
 
     def page(self) -> bytes:
         """The metrics in Prometheus' text format."""

@@ -59,7 +59,10 @@ def document(more: Iterable[Operation] = ()) -> dict[str, Any]:
             "`Metatide-Min-Position`.",
         },
         "paths": {
-            **{re.sub(":path", "", one.path): _path(one, examples) for one in ENDPOINTS},
+            **{
+                re.sub(":path", "", endpoint.path): _path(endpoint, examples)
+                for endpoint in ENDPOINTS
+            },
             **described(operations, {status: _problem(what) for status, what in _PROBLEMS.items()}),
         },
         "components": {
@@ -151,14 +154,14 @@ def _answer(endpoint: Endpoint) -> dict[str, Any]:
 
 def _schemas() -> dict[str, Any]:
     """These structs and all that they consist of."""
-    found: dict[str, Any] = {}
+    schemas: dict[str, Any] = {}
     waiting = list(_ROOTS)
     while waiting:
         struct = waiting.pop()
-        if struct.name not in found:
+        if struct.name not in schemas:
             fields = {field.name: _schema(field.type, waiting) for field in struct.fields}
-            found[struct.name] = {"type": "object", "properties": fields}
-    return dict(sorted(found.items()))
+            schemas[struct.name] = {"type": "object", "properties": fields}
+    return dict(sorted(schemas.items()))
 
 
 def _schema(kind: Type, waiting: list[Struct]) -> dict[str, Any]:

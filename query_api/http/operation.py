@@ -54,39 +54,50 @@ def described(
 ) -> dict[str, dict[str, Any]]:
     """The paths with their operations; `problems` are the possible problems by status."""
     paths: dict[str, dict[str, Any]] = {}
-    for one in operations:
-        taken = ("400", "413") if one.body else ("400",) if one.query else ()
-        statuses = sorted({*taken, one.access.value, *one.fails} - {""})
-        operation: dict[str, Any] = {
-            "operationId": one.id,
-            "summary": one.summary,
-            "security": SECURITY[one.access],
+    for operation in operations:
+        taken = ("400", "413") if operation.body else ("400",) if operation.query else ()
+        statuses = sorted({*taken, operation.access.value, *operation.fails} - {""})
+        description: dict[str, Any] = {
+            "operationId": operation.id,
+            "summary": operation.summary,
+            "security": SECURITY[operation.access],
             "parameters": [
-                *(_parameter(*given, "path") for given in one.in_path),
-                *(_parameter(*given, "query") for given in one.query),
+                *(_parameter(*parameter, "path") for parameter in operation.in_path),
+                *(_parameter(*parameter, "query") for parameter in operation.query),
             ],
             "responses": {
-                "200": {"description": "The answer", "content": _content(one.answer, one.answers)},
+                "200": {
+                    "description": "The answer",
+                    "content": _content(operation.answer, operation.answers),
+                },
                 **{status: problems[status] for status in statuses},
             },
         }
-        if one.body is not None:
-            operation["requestBody"] = {"required": True, "content": _content(one.body, one.given)}
-        paths.setdefault(one.path, {})[one.method] = operation
+        if operation.body is not None:
+            description["requestBody"] = {
+                "required": True,
+                "content": _content(operation.body, operation.given),
+            }
+        paths.setdefault(operation.path, {})[operation.method] = description
     return paths
 
 
 def schemas(operations: Iterable[Operation]) -> dict[str, Any]:
     """The structs that these operations use."""
-    kinds = [kind for one in operations for kind in (one.answer, one.body) if kind is not None]
+    kinds = [
+        kind
+        for operation in operations
+        for kind in (operation.answer, operation.body)
+        if kind is not None
+    ]
     return msgspec.json.schema_components(kinds, ref_template=_REF)[1]
 
 
 def _content(kind: Any, example: Any) -> dict[str, Any]:
     [schema], _ = msgspec.json.schema_components([kind], ref_template=_REF)
     # As JSON has it, which knows no tuples.
-    told = msgspec.json.decode(msgspec.json.encode(example))
-    return {"application/json": {"schema": schema, "example": told}}
+    value = msgspec.json.decode(msgspec.json.encode(example))
+    return {"application/json": {"schema": schema, "example": value}}
 
 
 def _parameter(name: str, description: str, example: int, place: str) -> dict[str, Any]:

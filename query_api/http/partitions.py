@@ -46,11 +46,11 @@ class PartitionWriter:
 
     def write(self, data: bytes) -> bytes:
         """A Partition."""
-        found = None if self._form is None else _written(self._form, data)
-        if found is None:
+        text = None if self._form is None else _written(self._form, data)
+        if text is None:
             self._form = _form_of(data)
-            found = as_json(decode(PARTITION, data))
-        return found
+            text = as_json(decode(PARTITION, data))
+        return text
 
 
 def _written(form: _Form, data: bytes) -> bytes | None:
@@ -91,8 +91,8 @@ def _form_of(data: bytes) -> _Form:
     partition = struct_reader(PARTITION, **own(PARTITION), sd=descriptor)
     *texts, json_after = as_json(decode(PARTITION, data, partition)).split(_HERE)
     begins = [0, *(end for _, end, _ in places)]
-    found = tuple(
+    own_fields = tuple(
         _Own(data[begin:at], text, read)
         for begin, (at, _, read), text in zip(begins, places, texts, strict=False)
     )
-    return _Form(found, data[begins[-1] :], json_after)
+    return _Form(own_fields, data[begins[-1] :], json_after)

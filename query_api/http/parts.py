@@ -138,12 +138,12 @@ class Parts:
             return None
         if not has_reached(response, requirement.min_position):
             return None
-        told = response.headers
+        in_response = response.headers
         return Part(
-            Source(told["metatide-source"]),
-            Reason(told["metatide-reason"]),
-            parse_position(told["metatide-position"]),
-            told.get("metatide-detail", ""),
+            Source(in_response["metatide-source"]),
+            Reason(in_response["metatide-reason"]),
+            parse_position(in_response["metatide-position"]),
+            in_response.get("metatide-detail", ""),
             _decode_body(response.content).tables,
         )
 
@@ -153,8 +153,8 @@ def _together(read: Splittable, parts: Sequence[Part]) -> Answer[bytes]:
     items = [item for part in parts for item in part.items]
     if isinstance(read, GetTables):
         by_name = {_name_of(item): item for item in items}
-        found = [by_name[name] for name in read.names if name in by_name]
-        value = msgspec.json.encode({"tables": found})
+        lines = [by_name[name] for name in read.names if name in by_name]
+        value = msgspec.json.encode({"tables": lines})
     else:
         sorted_items = sorted(((_name_of(item).in_catalog, item) for item in items), key=_first)
         page = cut(sorted_items, _first, read.page)
@@ -182,12 +182,12 @@ def _of_names(catalog: str) -> Callable[[str], Target]:
 
 
 def _parameters(read: ListTablesOfAll) -> Mapping[str, str | Sequence[str]]:
-    found: dict[str, str | Sequence[str]] = {
+    parameters: dict[str, str | Sequence[str]] = {
         "catalog": read.catalog or default_catalog(),
         "pattern": read.pattern,
         "type": read.types,
         "after": read.page.after,
     }
     if read.page.limit is not None:
-        found["limit"] = str(read.page.limit)
-    return {name: value for name, value in found.items() if value}
+        parameters["limit"] = str(read.page.limit)
+    return {name: value for name, value in parameters.items() if value}

@@ -81,8 +81,8 @@ class ReadProtocol(HttpToolsProtocol):
         elif self._begun != self._completed or not self._answer_shortly(data):
             self._receive(data)
 
-    def _receive(self, data: bytes, **told: LatestLog | None) -> None:
-        """Handles bytes from the client. `told` is what the database said for this request, if it
+    def _receive(self, data: bytes, **state: LatestLog | None) -> None:
+        """Handles bytes from the client. `state` has what the database said for this request, if it
         was asked.
         """
         begun = self._begun
@@ -91,7 +91,7 @@ class ReadProtocol(HttpToolsProtocol):
         super().data_received(data)
         if self._begun == self._completed:
             if is_between and self._begun == begun + 1 and not self._has_body:
-                self.scope["state"].update(told, head=data)
+                self.scope["state"].update(state, head=data)
         elif self._head_bytes > HEAD_BYTES_MAX:
             self._refuse(431, f"a request's head has more than {HEAD_BYTES_MAX} bytes")
 
@@ -159,18 +159,18 @@ class ReadProtocol(HttpToolsProtocol):
             self._latest.ask(short.kept.reached, partial(self._answer_if_latest, data, short))
         return True
 
-    def _answer_if_latest(self, data: bytes, short: Short, found: LatestLog | None) -> None:
+    def _answer_if_latest(self, data: bytes, short: Short, latest: LatestLog | None) -> None:
         held, self._held = self._held, None
         if self.transport.is_closing():
             return
         assert self._kept is not None
         # The read may have shown that the database has another history now.
         is_kept = self._kept.by_head(data) is short
-        if found is not None and is_kept and short.kept.is_latest(found):
-            position = max(short.kept.reached, Position(found.epoch, found.current))
+        if latest is not None and is_kept and short.kept.is_latest(latest):
+            position = max(short.kept.reached, Position(latest.epoch, latest.current))
             self._write(short, position)
         else:
-            self._receive(data, told=found)
+            self._receive(data, told=latest)
         self.flow.resume_reading()
         for more in held or ():
             self.data_received(more)

@@ -106,23 +106,23 @@ class Service:
     async def _answer(self, endpoint: Endpoint, scope: Scope, receive: Receive, send: Send) -> None:
         start = perf_counter()
         body = await _body(scope, receive) if scope["method"] == "POST" else b""
-        given = Given(
+        parameters = Given(
             scope["path_params"], scope["query_string"], body, frozenset(endpoint.parameters)
         )
         in_lines = endpoint.lines is not None and header(scope, b"accept") == NDJSON
-        read = streamed(given) if in_lines else endpoint.read(given)
+        read = streamed(parameters) if in_lines else endpoint.read(parameters)
         in_headers = _in_headers(scope)
-        asked = given.requirement(in_headers)
-        requirement = parse_requirement(asked, read.of_table, self.settings.defaults)
+        conditions = parameters.requirement(in_headers)
+        requirement = parse_requirement(conditions, read.of_table, self.settings.defaults)
         if await self._forward(read, requirement, scope, body, send):
             return
         answer: Answer[Any] | None = None
         if header(scope, FORWARDED) is None:
-            answer = await self._parts.answer(read, requirement, _to_owner(asked, scope))
+            answer = await self._parts.answer(read, requirement, _to_owner(conditions, scope))
         if answer is None:
             asked_for = read if in_lines else Rendered(read, endpoint.encode)
-            told = scope.get("state", {}).get("told")
-            answer = await self._resolver.answer(asked_for, requirement, told)
+            latest = scope.get("state", {}).get("told")
+            answer = await self._resolver.answer(asked_for, requirement, latest)
         self.metrics.answered(
             answer.source, answer.reason, type(read).__name__, perf_counter() - start
         )
@@ -184,19 +184,19 @@ def _in_headers(scope: Scope) -> Mapping[str, str]:
     }
 
 
-def _to_owner(asked: Mapping[str, str], scope: Scope) -> Headers:
+def _to_owner(conditions: Mapping[str, str], scope: Scope) -> Headers:
     """The headers of a request for a part."""
     headers = [
         (f"metatide-{name.replace('_', '-')}".encode(), value.encode("latin-1", "replace"))
-        for name, value in asked.items()
+        for name, value in conditions.items()
     ]
     authorization = header(scope, b"authorization")
     return headers if authorization is None else [*headers, (b"authorization", authorization)]
 
 
 async def _body(scope: Scope, receive: Receive) -> bytes:
-    told = header(scope, b"content-length")
-    if told is not None and (not told.isdigit() or int(told[:20]) > BODY_BYTES_MAX):
+    length = header(scope, b"content-length")
+    if length is not None and (not length.isdigit() or int(length[:20]) > BODY_BYTES_MAX):
         raise TooLargeError(f"the body is longer than {BODY_BYTES_MAX} bytes")
     parts: list[bytes] = []
     size = 0

@@ -63,13 +63,13 @@ class History:
 
     def _touched_by(self, row: ThinRow) -> Touched:
         mark = (row.event_time, row.event_type, row.db_name, row.tbl_name)
-        known = self._rows.get(row.event_id)
-        if known is not None:
-            if known[0] != mark:
+        seen = self._rows.get(row.event_id)
+        if seen is not None:
+            if seen[0] != mark:
                 self._rewound = max(self._rewound, self._epoch)
-            return known[1]
+            return seen[1]
         if row.event_type in WITH_MESSAGE and not row.message:
             return EVERYTHING
-        found = touched(row)
-        self._rows[row.event_id] = mark, found
-        return found
+        effects = touched(row)
+        self._rows[row.event_id] = mark, effects
+        return effects

@@ -66,12 +66,12 @@ class LatestIndex:
             while self._waiting:
                 began = perf_counter()
                 batch, self._waiting = self._waiting, []
-                found = await self._read_for([reached for reached, _ in batch])
+                log = await self._read_for([reached for reached, _ in batch])
                 interval = 2 * (perf_counter() - began)
                 interval = min(max(interval, INTERVAL_S_MIN), INTERVAL_S_MAX)
                 for _, future in batch:
                     if not future.done():
-                        future.set_result(found)
+                        future.set_result(log)
                 rest_s = began + interval - perf_counter()
                 if rest_s > 0:
                     # The event loop's own clock and timers go by milliseconds.
@@ -92,8 +92,8 @@ class LatestIndex:
             return None
 
     def _read_now(self, reached: list[Position]) -> LatestLog:
-        epoch = max(one.epoch for one in reached)
-        applied = [one.event for one in reached if one.epoch == epoch]
+        epoch = max(position.epoch for position in reached)
+        applied = [position.event for position in reached if position.epoch == epoch]
         first = min(applied)
         tail = self._read(first, self._history.known_up_to(first))
         self._history.check_position(epoch, max(applied), tail.current)

@@ -42,8 +42,8 @@ class SequenceReader:
                 self._statement = _statement(metadata(self._version()))
                 self._plans = KeptPlans(self._connection)
             self._plans.use(first)
-            found = self._connection.execute(self._statement, {"first": first, "known": known})
-            rows = found.all()
+            result = self._connection.execute(self._statement, {"first": first, "known": known})
+            rows = result.all()
         except SQLAlchemyError:
             self.close()
             raise
@@ -68,13 +68,13 @@ def read_tail(snapshot: Snapshot, first: int) -> Tail:
     return _tail(snapshot.rows(statement, {"first": first, "known": first - 1}))
 
 
-def _tail(found: Sequence[Any]) -> Tail:
-    [following] = [row[0] for row in found if row[1] is None]
+def _tail(rows: Sequence[Any]) -> Tail:
+    [following] = [row[0] for row in rows if row[1] is None]
     if following is None:
         raise SourceError("NOTIFICATION_SEQUENCE has no row, so nobody knows the current event")
     thin = [
         ThinRow(event, time, kind, catalog, db, table, message or "", form)
-        for _, event, time, kind, catalog, db, table, message, form in found
+        for _, event, time, kind, catalog, db, table, message, form in rows
         if event is not None and event < following
     ]
     thin.sort(key=lambda row: row.event_id)
@@ -92,7 +92,7 @@ def _statement(tables: sa.MetaData) -> sa.CompoundSelect[Any]:
         sa.bindparam("known", type_=sa.BigInteger),
     )
     # Not IN: SQLAlchemy would write such a statement anew for each read.
-    tells_names = sa.or_(*(log.EVENT_TYPE == one for one in WITH_MESSAGE))
+    tells_names = sa.or_(*(log.EVENT_TYPE == event_type for event_type in WITH_MESSAGE))
     columns = (
         *(log.EVENT_ID, log.EVENT_TIME, log.EVENT_TYPE, log.CAT_NAME, log.DB_NAME, log.TBL_NAME),
         sa.case((sa.and_(tells_names, log.EVENT_ID > known), log.MESSAGE)).label("MESSAGE"),

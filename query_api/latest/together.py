@@ -29,6 +29,6 @@ class LatestReads:
 
     async def _read(self) -> None:
         batch, self._waiting = self._waiting, []
-        found = await self._database.after_now(min(reached for reached, _ in batch))
+        latest = await self._database.after_now(min(reached for reached, _ in batch))
         for _, taker in batch:
-            taker(found)
+            taker(latest)

@@ -62,8 +62,8 @@ class ListDatabases(Read[Slice[Named]], frozen=True):
 
     def answer(self, objects: Objects) -> Slice[Named]:
         matches = compile_pattern(self.pattern).fullmatch
-        found = sorted(one for one in objects.databases(self.catalog) if matches(one[0]))
-        return cut(found, _name, self.page)
+        lines = sorted(line for line in objects.databases(self.catalog) if matches(line[0]))
+        return cut(lines, _name, self.page)
 
 
 class GetFunction(Read[bytes], frozen=True):
@@ -102,5 +102,5 @@ class ListFunctions(Read[Slice[Named]], frozen=True):
 
     def answer(self, objects: Objects) -> Slice[Named]:
         matches = compile_pattern(self.pattern).fullmatch
-        found = sorted(one for one in objects.functions(self.db) if matches(one[0]))
-        return cut(found, _name, self.page)
+        lines = sorted(line for line in objects.functions(self.db) if matches(line[0]))
+        return cut(lines, _name, self.page)

@@ -73,9 +73,9 @@ class _Selection(TableRead[A], Generic[A], frozen=True):
 
     def _select(self, objects: Objects, table: bytes) -> list[tuple[str, Values]]:
         """The names and values of the wanted partitions, in the order of the names."""
-        found = list(self._values(objects, table))
-        names = partition_names(_about(table).keys, found)
-        return sorted(zip(names, found, strict=True))
+        values = list(self._values(objects, table))
+        names = partition_names(_about(table).keys, values)
+        return sorted(zip(names, values, strict=True))
 
     def _values(self, objects: Objects, table: bytes) -> Iterable[Values]:
         wanted, keys = self.wanted, self._keys(table)
@@ -142,7 +142,9 @@ class _About(NamedTuple):
 @lru_cache(maxsize=2048)
 def _about(table: bytes) -> _About:
     view = TableView(table)
-    typed = tuple(PartitionKey(one.text(1) or "", one.text(2) or "") for one in view.structs(8))
+    typed = tuple(
+        PartitionKey(field.text(1) or "", field.text(2) or "") for field in view.structs(8)
+    )
     full_acid = view.transactional and is_full_acid(decode(TABLE, table)["parameters"])
     return _About(view.partition_keys, typed, full_acid)
 

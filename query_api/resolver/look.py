@@ -41,7 +41,7 @@ def is_cached(whitelist: tuple[str, ...], blacklist: tuple[str, ...], table: Tab
     """Whether the white- and blacklist admit a table."""
 
     def any_of(patterns: tuple[str, ...]) -> bool:
-        return any(compile_pattern(one).fullmatch(table.in_catalog) for one in patterns)
+        return any(compile_pattern(pattern).fullmatch(table.in_catalog) for pattern in patterns)
 
     return (not whitelist or any_of(whitelist)) and not any_of(blacklist)
 
@@ -56,7 +56,7 @@ def _look_at_table(
         return Facts(reached, Reason.COLD, detail, floor)
     ids = reader.write_ids(target.name) if with_ids else None
     # Ids that were loaded ahead of the events tell of writes that the objects may not reflect.
-    known = ids is not None and ids.reflects <= reader.head.applied
+    is_known = ids is not None and ids.reflects <= reader.head.applied
     return Facts(
         reached,
         floor=0 if ids is None else max(ids.cold_since, 0),
@@ -64,7 +64,7 @@ def _look_at_table(
         managed=state.managed,
         table_id=state.id if table is not None else 0,
         pending=ids is not None and state.is_pending(ids),
-        write_ids=ids.snapshot() if ids is not None and known else None,
+        write_ids=ids.snapshot() if ids is not None and is_known else None,
         former_names=_former_names(state, reader.head.applied) if state.former_names else (),
     )
 
@@ -121,7 +121,9 @@ def _is_silent(reader: ShardReader, target: Target, table: Entry | None) -> bool
             return is_replicated(table.data)
         case Kind.CONSTRAINTS:
             wanted = target.constraints
-            return any(wanted in (None, one.kind) for one in reader.constraints(target.name))
+            return any(
+                wanted in (None, constraint.kind) for constraint in reader.constraints(target.name)
+            )
     return False
 
 

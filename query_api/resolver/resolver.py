@@ -118,22 +118,22 @@ class Resolver:
         return self._history.is_rewound(epoch)
 
     async def answer(
-        self, read: Read[A], requirement: Requirement, told: LatestLog | None = None
+        self, read: Read[A], requirement: Requirement, latest_read: LatestLog | None = None
     ) -> Answer[A]:
         """Answers a read. Raises InputError if the request makes no sense, UnansweredError if
         nobody can answer.
         """
         rival = Rival(partial(self._ask_database, read))
         try:
-            found = await self.cached(read, requirement, told, rival)
-            if isinstance(found, Answer):
-                return found
-            if found.reason is Reason.NO_LIST and found.judged is not None:
+            outcome = await self.cached(read, requirement, latest_read, rival)
+            if isinstance(outcome, Answer):
+                return outcome
+            if outcome.reason is Reason.NO_LIST and outcome.judged is not None:
                 raise InputError(
-                    f"{found.judged.target.name} has write ids: pass write_ids and a positive "
+                    f"{outcome.judged.target.name} has write ids: pass write_ids and a positive "
                     "table_id, or ask for consistency latest"
                 )
-            return await self._from_database(found, rival, requirement.min_position)
+            return await self._from_database(outcome, rival, requirement.min_position)
         finally:
             rival.leave()
 
@@ -141,19 +141,19 @@ class Resolver:
         self,
         read: Read[A],
         requirement: Requirement,
-        told: LatestLog | None = None,
+        latest_read: LatestLog | None = None,
         rival: Rival[Any] | None = None,
     ) -> Answer[A] | Miss:
         """The cache's answer, after waiting for it as long as that is worthwhile.
 
-        `told` is a read of the log for this request, if one was made already. `rival` may begin
-        while this waits, and ends the wait when it has the answer.
+        `latest_read` is a read of the log for this request, if one was made already. `rival` may
+        begin while this waits, and ends the wait when it has the answer.
         """
         try:
-            judged, found = await self._judge(read, requirement, told, rival)
+            judged, latest = await self._judge(read, requirement, latest_read, rival)
             if _first_miss(judged) is not None or not judged or not read.is_long:
                 return self._settled(read, requirement, judged)
-            own = self._look(read, requirement, found, own=True)
+            own = self._look(read, requirement, latest, own=True)
             miss = _first_miss(own)
             if miss is not None:
                 return Miss(miss.verdict.reason, miss)
@@ -211,20 +211,22 @@ class Resolver:
         `judged`.
         """
         reader, number = judged[0].reader, self._views.shard_of(judged[0].target)
-        if reader is None or any(one.reader is not reader for one in judged):
+        if reader is None or any(judgement.reader is not reader for judgement in judged):
             return None
         head = Position(reader.head.epoch, reader.head.applied)
-        if not requirement.latest and any(one.verdict.position != head for one in served):
+        if not requirement.latest and any(
+            judgement.verdict.position != head for judgement in served
+        ):
             return None
-        targets = (one.target for one in judged)
-        by_list = (one.by_list for one in judged if one.by_list is not None)
+        targets = (judgement.target for judgement in judged)
+        by_list = (judgement.by_list for judgement in judged if judgement.by_list is not None)
         return self._views.moment(number, reader, (*targets, *by_list))
 
     async def _ask_database(self, read: Read[A]) -> tuple[A | NoSuchObjectError, Position]:
         reached = self._views.reached
-        found = await self._database.answer(read)
-        self._history.check_position(reached.epoch, reached.event, found.event)
-        return found.value, Position(reached.epoch, found.event)
+        answer = await self._database.answer(read)
+        self._history.check_position(reached.epoch, reached.event, answer.event)
+        return answer.value, Position(reached.epoch, answer.event)
 
     async def _from_database(
         self,
@@ -247,7 +249,7 @@ class Resolver:
         self,
         read: Read[Any],
         requirement: Requirement,
-        told: LatestLog | None,
+        latest_read: LatestLog | None,
         rival: Rival[Any] | None,
     ) -> tuple[list[Judged], LatestLog | None]:
         """Judges the targets, with what the database says if it must be asked."""
@@ -255,7 +257,7 @@ class Resolver:
         if requirement.latest:
             if not all(map(_may_serve, judged)):
                 return judged, None
-            return await self._judge_latest(read, requirement, judged, told, rival)
+            return await self._judge_latest(read, requirement, judged, latest_read, rival)
         wait_s = _wait_s(requirement, POSITION_WAIT_S)
         if not _worth_waiting(judged):
             return judged, None
@@ -263,26 +265,26 @@ class Resolver:
         if not _worth_waiting(judged):
             return judged, None
         # What no event touched since is complete up to now, whatever the shard has folded.
-        found = await self._database.after_now(_lowest(judged))
-        return self._look(read, requirement, found), found
+        latest = await self._database.after_now(_lowest(judged))
+        return self._look(read, requirement, latest), latest
 
     async def _judge_latest(
         self,
         read: Read[Any],
         requirement: Requirement,
         judged: Sequence[Judged],
-        told: LatestLog | None,
+        latest_read: LatestLog | None,
         rival: Rival[Any] | None,
     ) -> tuple[list[Judged], LatestLog | None]:
         if not judged:
             return [], None
-        found = told or await self._database.after_now(_lowest(judged))
-        again = self._look(read, requirement, found)
-        if found is None or not _worth_waiting(again):
-            return again, found
+        latest = latest_read or await self._database.after_now(_lowest(judged))
+        again = self._look(read, requirement, latest)
+        if latest is None or not _worth_waiting(again):
+            return again, latest
         wait_s = _wait_s(requirement, LATEST_WAIT_S)
         rival = None if requirement.max_wait_ms is not None else rival
-        return await self._wait(read, requirement, again, wait_s, found, rival), found
+        return await self._wait(read, requirement, again, wait_s, latest, rival), latest
 
     async def _wait(
         self,
@@ -290,25 +292,25 @@ class Resolver:
         requirement: Requirement,
         judged: Sequence[Judged],
         wait_s: float,
-        found: LatestLog | None,
+        latest: LatestLog | None,
         rival: Rival[Any] | None = None,
     ) -> list[Judged]:
         """Waits for all shards that lag, and judges again."""
         waits = []
-        for one in judged:
-            shard = self._views.source.shard(self._views.shard_of(one.target))
-            if one.verdict.wait_for is not None and shard is not None and wait_s > 0:
-                waits.append(shard.complete_up_to(*one.verdict.wait_for, wait_s))
+        for judgement in judged:
+            shard = self._views.source.shard(self._views.shard_of(judgement.target))
+            if judgement.verdict.wait_for is not None and shard is not None and wait_s > 0:
+                waits.append(shard.complete_up_to(*judgement.verdict.wait_for, wait_s))
         if waits:
             shards = asyncio.gather(*waits)
             await (shards if rival is None else rival.race(shards))
-        return self._look(read, requirement, found)
+        return self._look(read, requirement, latest)
 
     def _look(
         self,
         read: Read[Any],
         requirement: Requirement,
-        found: LatestLog | None,
+        latest: LatestLog | None,
         *,
         own: bool = False,
     ) -> list[Judged]:
@@ -316,7 +318,7 @@ class Resolver:
         aren't shared.
         """
         reader_of = self._views.own_reader if own else self._views.reader
-        sight = _Sight(self._views, reader_of, self._history, requirement, found)
+        sight = _Sight(self._views, reader_of, self._history, requirement, latest)
         judged = [sight.judge(target) for target in read.targets]
         if judged and all(map(_may_serve, judged)):
             further = read.further(CachedObjects(_reader_of(judged)))
@@ -333,13 +335,13 @@ class _Sight:
         reader_of: Callable[[int], ShardReader | None],
         history: History,
         requirement: Requirement,
-        found: LatestLog | None,
+        latest: LatestLog | None,
     ) -> None:
         self._views = views
         self._reader_of = reader_of
         self._history = history
         self._requirement = requirement
-        self._found = found
+        self._found = latest
         self._readers: dict[int, ShardReader | None] = {}
 
     def judge(self, target: Target) -> Judged:
@@ -390,20 +392,26 @@ class _Sight:
 
 
 def _reader_of(judged: Sequence[Judged]) -> Callable[[Target], ShardReader]:
-    readers = {one.target: one.reader for one in judged}
-    of_tables = {one.target.name: one.reader for one in judged if one.target.is_of_table}
+    readers = {judgement.target: judgement.reader for judgement in judged}
+    of_tables = {
+        judgement.target.name: judgement.reader
+        for judgement in judged
+        if judgement.target.is_of_table
+    }
 
     def reader_of(target: Target) -> ShardReader:
-        found = readers.get(target) or of_tables.get(target.name)
-        assert found is not None, f"{target} was not judged"
-        return found
+        reader = readers.get(target) or of_tables.get(target.name)
+        assert reader is not None, f"{target} was not judged"
+        return reader
 
     return reader_of
 
 
 def _serve(read: Read[A], judged: Sequence[Judged]) -> Answer[A]:
-    position = min(one.verdict.position for one in judged)
-    reason = max((one.verdict.reason for one in judged), key=(Reason.FRESH, Reason.NEWER).index)
+    position = min(judgement.verdict.position for judgement in judged)
+    reason = max(
+        (judgement.verdict.reason for judgement in judged), key=(Reason.FRESH, Reason.NEWER).index
+    )
     value: A | NoSuchObjectError
     try:
         value = read.answer(CachedObjects(_reader_of(judged)))
@@ -430,8 +438,10 @@ def _check_reached(position: Position, least: Position | None) -> None:
 
 def _first_miss(judged: Sequence[Judged]) -> Judged | None:
     """The first reason that holds by itself, rather than one that the database might remove."""
-    misses = [one for one in judged if not one.verdict.serves]
-    return next((one for one in misses if not _may_serve(one)), next(iter(misses), None))
+    misses = [judgement for judgement in judged if not judgement.verdict.serves]
+    return next(
+        (judgement for judgement in misses if not _may_serve(judgement)), next(iter(misses), None)
+    )
 
 
 def _unreadable(read: Read[Any], error: Exception) -> Miss:
@@ -447,17 +457,17 @@ def _store_error(target: Target, why: str) -> Judged:
 
 def _worth_waiting(judged: Sequence[Judged]) -> bool:
     """Whether all obstacles may disappear once the shards have moved on."""
-    misses = [one for one in judged if not one.verdict.serves]
-    return bool(misses) and all(one.verdict.wait_for is not None for one in misses)
+    misses = [judgement for judgement in judged if not judgement.verdict.serves]
+    return bool(misses) and all(judgement.verdict.wait_for is not None for judgement in misses)
 
 
 def _lowest(judged: Sequence[Judged]) -> Position:
-    return min(one.facts.reached for one in judged)
+    return min(judgement.facts.reached for judgement in judged)
 
 
 def _wait_s(requirement: Requirement, default_s: float) -> float:
-    asked = requirement.max_wait_ms
-    return default_s if asked is None else asked / 1000
+    asked_ms = requirement.max_wait_ms
+    return default_s if asked_ms is None else asked_ms / 1000
 
 
 def _is_absent(reader: ShardReader | None, target: Target) -> bool:

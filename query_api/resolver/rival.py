@@ -27,8 +27,8 @@ class Rival(Generic[A]):
 
     async def answer(self) -> A:
         """The database's answer, requested now if it wasn't before."""
-        asked, self._asked = self._asked, None
-        return await (self._ask() if asked is None else asked)
+        task, self._asked = self._asked, None
+        return await (self._ask() if task is None else task)
 
     def leave(self) -> None:
         """Drops the database's answer, because the cache has answered."""
@@ -37,7 +37,7 @@ class Rival(Generic[A]):
 
     @property
     def _failed(self) -> bool:
-        asked = self._asked
-        if asked is None or not asked.done() or asked.cancelled():
+        task = self._asked
+        if task is None or not task.done() or task.cancelled():
             return False
-        return asked.exception() is not None
+        return task.exception() is not None

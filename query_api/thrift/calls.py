@@ -204,11 +204,11 @@ class ClientCalls:
         kept.figures.answered(Source.CACHE, kept.reason, perf_counter() - self._began)
 
     def _answer_if_latest(
-        self, kept: Kept, data: bytes, head: bytes, found: LatestLog | None
+        self, kept: Kept, data: bytes, head: bytes, latest: LatestLog | None
     ) -> None:
         # The read may have shown that the database has another history now.
         still = self._hub.kept.get(_key(data)) is kept
-        if still and found is not None and kept.is_latest(found):
+        if still and latest is not None and kept.is_latest(latest):
             self._reply_kept(kept, head)
             self._connection.done()
         else:
@@ -243,10 +243,10 @@ class ClientCalls:
         return False
 
     async def _raise_floor(self) -> bool:
-        found = await self._hub.database.after_now(self._hub.views.reached)
-        if found is None:
+        latest = await self._hub.database.after_now(self._hub.views.reached)
+        if latest is None:
             return False
-        position, least = Position(found.epoch, found.current), self._client.min_position
+        position, least = Position(latest.epoch, latest.current), self._client.min_position
         self._client.min_position = position if least is None else max(position, least)
         return True
 

@@ -69,10 +69,10 @@ class Expressions:
 
     def known(self, expression: bytes) -> str | Unable | None:
         """The result, if it is available at once; None if `text` must be awaited."""
-        known = self._remembered.get(expression)
-        if known is not None:
+        remembered = self._remembered.get(expression)
+        if remembered is not None:
             self._remembered.move_to_end(expression)
-            return self._counted("remembered", known)
+            return self._counted("remembered", remembered)
         if len(expression) > EXPRESSION_BYTES_MAX:
             return self._counted("too_long")
         if self._gateway is None:
@@ -83,9 +83,9 @@ class Expressions:
         return None
 
     async def text(self, expression: bytes) -> str | Unable:
-        known = self.known(expression)
-        if known is not None:
-            return known
+        remembered = self.known(expression)
+        if remembered is not None:
+            return remembered
         task = self._asking.get(expression)
         if task is None:
             assert self._gateway is not None
@@ -115,13 +115,13 @@ class Expressions:
         finally:
             del self._asking[expression]
         self._failures = 0
-        found = text or Unable.EXPRESSION
-        self._remember(expression, found)
-        return self._counted("read" if text else "unreadable", found)
+        outcome = text or Unable.EXPRESSION
+        self._remember(expression, outcome)
+        return self._counted("read" if text else "unreadable", outcome)
 
-    def _counted(self, outcome: str, found: str | Unable = Unable.EXPRESSION) -> str | Unable:
+    def _counted(self, outcome: str, text: str | Unable = Unable.EXPRESSION) -> str | Unable:
         self._outcomes[outcome] += 1
-        return found
+        return text
 
     def _start(self) -> None:
         under_way = self._starting is not None and not self._starting.done()
@@ -156,9 +156,9 @@ class Expressions:
             again_in_s=wait_s,
         )
 
-    def _remember(self, expression: bytes, found: str | Unable) -> None:
-        self._remembered[expression] = found
-        self._remembered_bytes += len(expression) + len(found)
+    def _remember(self, expression: bytes, outcome: str | Unable) -> None:
+        self._remembered[expression] = outcome
+        self._remembered_bytes += len(expression) + len(outcome)
         while len(self._remembered) > REMEMBERED or self._remembered_bytes > REMEMBERED_BYTES_MAX:
             oldest, text = self._remembered.popitem(last=False)
             self._remembered_bytes -= len(oldest) + len(text)

@@ -41,10 +41,10 @@ log = structlog.get_logger(__name__)
 
 def call_of(message: Message) -> Call:
     """The call that another worker forwards."""
-    given = decode(_CALL, message.body)
+    arguments = decode(_CALL, message.body)
     try:
-        floor = Position(given["epoch"], given["event"]) if "epoch" in given else None
-        return Call(given["method"], given["arguments"], Client(), floor)
+        floor = Position(arguments["epoch"], arguments["event"]) if "epoch" in arguments else None
+        return Call(arguments["method"], arguments["arguments"], Client(), floor)
     except KeyError as error:
         raise ThriftError(f"a call that is handed on lacks its {error}") from error
 
@@ -154,12 +154,12 @@ def _message(call: Call) -> bytes:
 def _answer(link: Link, reply: bytes) -> Answer | None:
     if link.reply_kind != Kind.REPLY:
         raise UpstreamError("it doesn't take calls that are handed on")
-    found = decode(_ANSWER, reply[link.reply_body_at :])
-    if "result" not in found:
+    answer = decode(_ANSWER, reply[link.reply_body_at :])
+    if "result" not in answer:
         return None
     try:
-        source, reason = Source(found["source"]), Reason(found["reason"])
-        position = Position(found["epoch"], found["event"])
+        source, reason = Source(answer["source"]), Reason(answer["reason"])
+        position = Position(answer["epoch"], answer["event"])
     except (KeyError, ValueError) as error:
         raise UpstreamError(f"it answers what can't be read: {error}") from error
-    return Answer(found["result"], source, reason, position)
+    return Answer(answer["result"], source, reason, position)

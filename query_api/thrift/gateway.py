@@ -94,13 +94,13 @@ class Gateway:
             raise JavaError(f"{name} was no object, but {kind}{value[:100]}")
         return value
 
-    async def call(self, object_: str, method: str, *given: bytes | str | bool) -> str | None:
+    async def call(self, object_: str, method: str, *arguments: bytes | str | bool) -> str | None:
         """The text that a method returns; None if it raises an exception.
 
         Raises JavaError if the process is gone or doesn't answer in time; it can't be used any more
         then.
         """
-        parts = "".join(map(protocol.get_command_part, given))
+        parts = "".join(map(protocol.get_command_part, arguments))
         kind, value = await self._ask(
             f"{protocol.CALL_COMMAND_NAME}{object_}\n{method}\n{parts}{protocol.END_COMMAND_PART}"
         )

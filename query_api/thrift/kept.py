@@ -35,9 +35,9 @@ class Kept(msgspec.Struct, eq=False):
     def reached(self) -> Position:
         return self.moment.reached
 
-    def is_latest(self, found: LatestLog) -> bool:
+    def is_latest(self, latest: LatestLog) -> bool:
         """Whether no event up to the current one of this read touched it."""
-        return found.leaves(self.latest_of, self.reached)
+        return latest.leaves(self.latest_of, self.reached)
 
 
 class KeptReplies:

@@ -49,11 +49,11 @@ async def ask_for_facts(settings: UpstreamSettings, address: Address) -> Metasto
 
 
 async def _setting(link: Link, name: str) -> str:
-    given = encode(_ARGUMENTS, {"name": name, "defaultValue": ""})
+    arguments = encode(_ARGUMENTS, {"name": name, "defaultValue": ""})
     taker = Collected()
-    link.call(header(Kind.CALL, _METHOD, b"\0\0\0\0") + given, taker)
+    link.call(header(Kind.CALL, _METHOD, b"\0\0\0\0") + arguments, taker)
     reply = await taker.reply
     if link.reply_kind != Kind.REPLY:
         raise UpstreamError(f"it refuses to tell {name}")
-    found: str = decode(_RESULT, reply[link.reply_body_at :]).get("success", "")
-    return found
+    value: str = decode(_RESULT, reply[link.reply_body_at :]).get("success", "")
+    return value

@@ -58,11 +58,11 @@ class _Times:
 
     def buckets(self) -> list[tuple[str, float]]:
         """The buckets as Prometheus wants them: each includes the ones below."""
-        found, sum_ = [], 0
+        cumulative, sum_ = [], 0
         for bound, count in zip((*map(str, BOUNDS_S), "+Inf"), self.counts, strict=True):
             sum_ += count
-            found.append((bound, float(sum_)))
-        return found
+            cumulative.append((bound, float(sum_)))
+        return cumulative
 
 
 class Metrics:
@@ -82,19 +82,19 @@ class Metrics:
         """The figures of a method. Clients can send any name, so beyond a limit all others share
         one entry.
         """
-        found = self._methods.get(method)
-        if found is None:
+        figures = self._methods.get(method)
+        if figures is None:
             if len(self._methods) >= METHODS_MAX and method != OTHERS:
                 return self.of(OTHERS)
-            found = self._methods[method] = MethodFigures()
-        return found
+            figures = self._methods[method] = MethodFigures()
+        return figures
 
     def counts(self) -> Counts[tuple[Source, Reason]]:
         """The number of answers by source and reason, over all methods."""
-        found: Counts[tuple[Source, Reason]] = Counts()
+        answers: Counts[tuple[Source, Reason]] = Counts()
         for figures in self._methods.values():
-            found.update(figures.answers)
-        return found
+            answers.update(figures.answers)
+        return answers
 
     def page(self) -> bytes:
         """The metrics in Prometheus' text format."""

@@ -35,12 +35,12 @@ class Session:
         known.
         """
         try:
-            given = decode(_UGI, message.body)
-            groups = [*given.get("group_names", []), given["user_name"]]
+            arguments = decode(_UGI, message.body)
+            groups = [*arguments.get("group_names", []), arguments["user_name"]]
         except (ThriftError, KeyError):
             return None
         self._ugi = message.data
-        self._client.user = given["user_name"]
+        self._client.user = arguments["user_name"]
         body = encode(_UGI_RESULT, {"success": groups})
         return header(Kind.REPLY, message.method, message.sequence) + body
 

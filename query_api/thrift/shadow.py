@@ -97,13 +97,13 @@ class Shadow:
             ours = await whole(answer.result)
             if ours == theirs:
                 return Outcome.EQUAL
-            found = _plain(parse(ours)), _plain(parse(theirs))
-            if _same(*found):
+            values = _plain(parse(ours)), _plain(parse(theirs))
+            if _same(*values):
                 return Outcome.EQUAL
-            if _same(*map(_sorted, found)):
+            if _same(*map(_sorted, values)):
                 return Outcome.REORDERED
             if rounds == ROUNDS:
-                self._note(call, answer, *found)
+                self._note(call, answer, *values)
                 return Outcome.DIFFERENT
             rounds += 1
             theirs = await self._ask_again(call, opening)
@@ -123,27 +123,30 @@ class Shadow:
         return result if other is None else other.translated(result)
 
     def _note(self, call: Call, answer: Answer, ours: Value, theirs: Value) -> None:
-        places = [(path, shown(one), shown(other)) for path, one, other in _first(ours, theirs)]
-        found = Difference(
+        places = [
+            (path, shown(our_value), shown(their_value))
+            for path, our_value, their_value in _first(ours, theirs)
+        ]
+        difference = Difference(
             time.time(), call.method, shown(parse(call.arguments)), str(answer.position), places
         )
-        self.differences.append(found)
+        self.differences.append(difference)
         log.warning(
             "the cache would have said something else",
-            method=found.method,
-            arguments=found.arguments,
-            position=found.position,
+            method=difference.method,
+            arguments=difference.arguments,
+            position=difference.position,
             places=places,
         )
 
 
 def _first(ours: Value, theirs: Value) -> list[tuple[str, Value, Value]]:
-    found = []
-    for one in differences(ours, theirs):
-        found.append(one)
-        if len(found) == PATHS_MAX:
+    first = []
+    for difference in differences(ours, theirs):
+        first.append(difference)
+        if len(first) == PATHS_MAX:
             break
-    return found
+    return first
 
 
 def _same(ours: Value, theirs: Value) -> bool:
@@ -160,14 +163,14 @@ def _plain(value: Value) -> Value:
     ones.
     """
     if isinstance(value, list):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     if not isinstance(value, dict):
         return value
     is_table = isinstance(value.get(_STORAGE), dict) and isinstance(value.get(_TYPE), bytes)
     return {
-        key: _plain(one)
-        for key, one in value.items()
-        if not (is_table and key == _TEMPORARY and one is False)
+        key: _plain(item)
+        for key, item in value.items()
+        if not (is_table and key == _TEMPORARY and item is False)
     }
 
 

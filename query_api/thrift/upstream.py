@@ -190,7 +190,7 @@ class Upstreams:
         now = monotonic()
         addresses = list(self.settings.addresses)
         random.shuffle(addresses)
-        return sorted(addresses, key=lambda one: self._failed.get(one, 0.0) > now)
+        return sorted(addresses, key=lambda address: self._failed.get(address, 0.0) > now)
 
     async def _connect(self, address: Address, opening: Sequence[bytes]) -> Link:
         loop = asyncio.get_running_loop()

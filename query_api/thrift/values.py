@@ -92,8 +92,10 @@ def _struct(data: bytes, at: int, depth: int) -> tuple[dict[int, Value], int]:
 
 def _map(data: bytes, at: int, depth: int) -> tuple[dict[Value, Value], int]:
     key, value, count = PACK_PAIRS.unpack_from(data, at)
-    found, at = _items(data, at + 6, (key, value), _count(count, data), depth)
-    return {_frozen(one): other for one, other in zip(found[::2], found[1::2], strict=True)}, at
+    items, at = _items(data, at + 6, (key, value), _count(count, data), depth)
+    return {
+        _frozen(key_item): item for key_item, item in zip(items[::2], items[1::2], strict=True)
+    }, at
 
 
 def _items(
@@ -116,7 +118,9 @@ def _count(count: int, data: bytes) -> int:
 def _frozen(value: Value) -> Value:
     """The value in a hashable form."""
     if isinstance(value, dict):
-        return tuple(sorted(((_frozen(key), _frozen(one)) for key, one in value.items()), key=repr))
+        return tuple(
+            sorted(((_frozen(key), _frozen(item)) for key, item in value.items()), key=repr)
+        )
     if isinstance(value, list):
         return tuple(map(_frozen, value))
     return value

@@ -51,17 +51,17 @@ class Counting:
         if shard is None:
             self._counted.pop(number, None)
             return None
-        known = self._counted.get(number)
-        is_old = known is None or (
-            known.position != shard.position and time.monotonic() >= known.until
+        counted = self._counted.get(number)
+        is_old = counted is None or (
+            counted.position != shard.position and time.monotonic() >= counted.until
         )
         if is_old and number not in self._tasks:
             task = self._tasks[number] = asyncio.create_task(self._count(number, shard.position))
             task.add_done_callback(lambda _: self._tasks.pop(number))
-        if known is None:
+        if counted is None:
             await asyncio.wait([self._tasks[number]], timeout=FIRST_S_MAX)
-            known = self._counted.get(number)
-        return None if known is None else known.counts
+            counted = self._counted.get(number)
+        return None if counted is None else counted.counts
 
     async def close(self) -> None:
         if self._tasks:

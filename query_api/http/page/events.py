@@ -46,12 +46,12 @@ class RecentEvents:
         count = int(text) if text.isascii() and text.isdecimal() and len(text) < 5 else 0
         if not 0 < count <= COUNT_MAX:
             raise InputError(f"bad limit {text[:20]!r}: write a number from 1 to {COUNT_MAX}")
-        known = self._known.get(count)
-        if known is not None and time.monotonic() < known[1]:
-            return known[0]
+        kept = self._known.get(count)
+        if kept is not None and time.monotonic() < kept[1]:
+            return kept[0]
         answer = await self._database.answer(ListEvents(count))
         assert isinstance(answer.value, list)
-        found = Events(
+        events = Events(
             [
                 Event(
                     row.event_id,
@@ -64,5 +64,5 @@ class RecentEvents:
                 for row in answer.value
             ]
         )
-        self._known[count] = found, time.monotonic() + FRESH_S
-        return found
+        self._known[count] = events, time.monotonic() + FRESH_S
+        return events

@@ -48,8 +48,8 @@ def send_file(request: Request, name: str = INDEX) -> Response:
     """Sends a file, or 304 to a browser that has it."""
     file = files()[name]
     headers = HEADERS | {"etag": file.etag.decode()}
-    known = request.headers.get("if-none-match")
-    if known is not None and is_etag_in(known.encode("latin-1"), file.etag):
+    if_none_match = request.headers.get("if-none-match")
+    if if_none_match is not None and is_etag_in(if_none_match.encode("latin-1"), file.etag):
         return Response(status_code=304, headers=headers)
     return Response(file.body, headers=headers, media_type=file.media_type)
 

@@ -54,10 +54,10 @@ class Holdings:
         self._views = views
         self._forwarder = forwarder
 
-    async def of(self, asked: Asked, headers: Headers, *, is_forwarded: bool) -> HeldTables:
-        if not 0 < len(asked.tables) <= TABLES_MAX:
-            raise InputError(f"name 1 to {TABLES_MAX} tables, not {len(asked.tables)}")
-        names = list(dict.fromkeys(map(parse_table_name, asked.tables)))
+    async def of(self, question: Asked, headers: Headers, *, is_forwarded: bool) -> HeldTables:
+        if not 0 < len(question.tables) <= TABLES_MAX:
+            raise InputError(f"name 1 to {TABLES_MAX} tables, not {len(question.tables)}")
+        names = list(dict.fromkeys(map(parse_table_name, question.tables)))
         owners: dict[str | None, list[TableName]] = {}
         for name in names:
             url = None if is_forwarded else self._owner(name)
@@ -68,8 +68,8 @@ class Holdings:
                 for url, some in owners.items()
             )
         )
-        found = {one.table: one for part in parts for one in part}
-        return HeldTables([found[str(name)] for name in names])
+        by_name = {table.table: table for part in parts for table in part}
+        return HeldTables([by_name[str(name)] for name in names])
 
     def _owner(self, name: TableName) -> str | None:
         number = self._views.shard_of(Target(Kind.TABLE, name))
@@ -99,9 +99,9 @@ class Holdings:
         answer = await self._forwarder.ask(url + PATH, {}, headers, body)
         try:
             if answer is not None and answer.status_code == 200:
-                found = _decode(answer.content).tables
-                if [one.table for one in found] == [str(name) for name in names]:
-                    return found
+                tables = _decode(answer.content).tables
+                if [table.table for table in tables] == [str(name) for name in names]:
+                    return tables
         except msgspec.DecodeError:
             pass
         return [_not_held(name, Reason.NOT_OWNED, "its owner doesn't answer") for name in names]

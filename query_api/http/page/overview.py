@@ -99,15 +99,15 @@ class Glance:
         return Overview(self._views.source.count, str(self._views.reached), event, list(workers))
 
     async def _current_event(self) -> int | None:
-        found = await self._database.after_now(self._views.reached)
-        return None if found is None else found.current
+        latest = await self._database.after_now(self._views.reached)
+        return None if latest is None else latest.current
 
     async def _own_part(self) -> WorkerPart:
         source = self._views.source
         here = [number for number in range(source.count) if source.shard(number) is not None]
         parts = await asyncio.gather(*map(self._shard_part, here))
         answered = self._around.answered()
-        shards = [one for one in parts if one is not None]
+        shards = [part for part in parts if part is not None]
         return WorkerPart("", None, self._around.status(), answered, shards)
 
     async def _shard_part(self, number: int) -> ShardPart | None:

@@ -57,8 +57,8 @@ class Pages:
         return await self._glance.of_group(_who(request))
 
     async def _held(self, request: Request) -> held.HeldTables:
-        asked = await body_of(request, held.Asked)
-        return await self._holdings.of(asked, _who(request), is_forwarded=_is_forwarded(request))
+        question = await body_of(request, held.Asked)
+        return await self._holdings.of(question, _who(request), is_forwarded=_is_forwarded(request))
 
     async def _recent(self, request: Request) -> Events:
         return await self._events.last(request.query_params.get("limit"))
@@ -69,5 +69,5 @@ def _is_forwarded(request: Request) -> bool:
 
 
 def _who(request: Request) -> Headers:
-    given = request.headers.get("authorization")
-    return [] if given is None else [(b"authorization", given.encode("latin-1"))]
+    authorization = request.headers.get("authorization")
+    return [] if authorization is None else [(b"authorization", authorization.encode("latin-1"))]

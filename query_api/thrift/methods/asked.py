@@ -32,12 +32,15 @@ def snapshot(text: str | None, table: TableName) -> WriteIdList | None:
     """
     if not text:
         return None
-    found = parse(text)
-    if isinstance(found, TxnWriteIdLists):
+    write_ids = parse(text)
+    if isinstance(write_ids, TxnWriteIdLists):
         raise InputError(f"lists of several tables where the one of {table} is expected")
-    if found.table is not None and found.table.lower() not in (table.in_catalog, str(table)):
-        raise InputError(f"a list of {found.table[:80]!r} where {table} is read")
-    return found
+    if write_ids.table is not None and write_ids.table.lower() not in (
+        table.in_catalog,
+        str(table),
+    ):
+        raise InputError(f"a list of {write_ids.table[:80]!r} where {table} is read")
+    return write_ids
 
 
 def at_snapshot(read: Read[Outcome], ids: WriteIdList | None, table_id: int | None) -> Asked:
@@ -57,9 +60,9 @@ def of_request(
     return at_snapshot(read, ids, request.get(id_field))
 
 
-def limit(given: Arguments, field: str = "max_parts") -> int | None:
+def limit(arguments: Arguments, field: str = "max_parts") -> int | None:
     """The limit on results; None for a negative number, which means all."""
-    most: int = given.get(field, -1)
+    most: int = arguments.get(field, -1)
     return None if most < 0 else most
 
 

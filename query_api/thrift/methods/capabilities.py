@@ -97,8 +97,8 @@ def _seen(capabilities: frozenset[str], table: bytes, facts: TableFacts) -> byte
         "requiredReadCapabilities": list(view.reads) or None,
         "requiredWriteCapabilities": list(view.writes) or None,
     }
-    told = {name: value for name, value in fields.items() if value is not None}
-    return extended(TABLE, table, **told)
+    set_fields = {name: value for name, value in fields.items() if value is not None}
+    return extended(TABLE, table, **set_fields)
 
 
 def _view(capabilities: frozenset[str], facts: TableFacts) -> _View | Unable:

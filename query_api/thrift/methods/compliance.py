@@ -37,9 +37,9 @@ def _told(text: str | None) -> dict[str, Any]:
     if text is None or text.lower() in ("true", "false"):
         return {}
     try:
-        told = json.loads(text)
+        accuracy = json.loads(text)
     except ValueError:
-        told = None
-    if not isinstance(told, dict):
+        accuracy = None
+    if not isinstance(accuracy, dict):
         raise InputError(f"{_ACCURATE} is {text[:80]!r}")
-    return told
+    return accuracy

@@ -105,51 +105,51 @@ class ListTables(Read[Outcome], frozen=True):
         )
 
 
-def get_databases(given: Arguments) -> Understood:
-    refuse_unknown(given)
-    if given.get("pattern") is None:
+def get_databases(arguments: Arguments) -> Understood:
+    refuse_unknown(arguments)
+    if arguments.get("pattern") is None:
         # Hive 4.0 fails on it, later releases list all.
         return Unable.FORM
-    catalog, pattern = names.place(given["pattern"])
+    catalog, pattern = names.place(arguments["pattern"])
     return Asked(ListDatabases(catalog, plain_pattern(pattern)))
 
 
-def get_all_databases(given: Arguments) -> Understood:
-    refuse_unknown(given)
+def get_all_databases(arguments: Arguments) -> Understood:
+    refuse_unknown(arguments)
     return Asked(ListDatabases(default_catalog(), "*"))
 
 
-def get_database(given: Arguments, warehouse: str) -> Understood:
-    refuse_unknown(given)
-    return Asked(GetDatabase(names.database(given.get("name")), warehouse))
+def get_database(arguments: Arguments, warehouse: str) -> Understood:
+    refuse_unknown(arguments)
+    return Asked(GetDatabase(names.database(arguments.get("name")), warehouse))
 
 
-def get_database_req(given: Arguments, warehouse: str) -> Understood:
-    request = given["request"]
+def get_database_req(arguments: Arguments, warehouse: str) -> Understood:
+    request = arguments["request"]
     refuse_unknown(request)
     if request.get("catalogName") is None:
         raise InputError("a request without a catalog")
-    given = {"catName": request["catalogName"], "dbName": request.get("name")}
-    return Asked(GetDatabase(names.database_in_catalog(given), warehouse))
+    place = {"catName": request["catalogName"], "dbName": request.get("name")}
+    return Asked(GetDatabase(names.database_in_catalog(place), warehouse))
 
 
-def get_all_tables(given: Arguments) -> Understood:
-    refuse_unknown(given)
-    return Asked(ListTables(names.database(given.get("db_name")), "*"))
+def get_all_tables(arguments: Arguments) -> Understood:
+    refuse_unknown(arguments)
+    return Asked(ListTables(names.database(arguments.get("db_name")), "*"))
 
 
-def get_tables(given: Arguments) -> Understood:
-    refuse_unknown(given)
-    db = names.database(given.get("db_name"))
-    return Asked(ListTables(db, plain_pattern(given.get("pattern"))))
+def get_tables(arguments: Arguments) -> Understood:
+    refuse_unknown(arguments)
+    db = names.database(arguments.get("db_name"))
+    return Asked(ListTables(db, plain_pattern(arguments.get("pattern"))))
 
 
-def get_tables_by_type(given: Arguments) -> Understood:
-    refuse_unknown(given)
-    db, kind = names.database(given.get("db_name")), given.get("tableType")
+def get_tables_by_type(arguments: Arguments) -> Understood:
+    refuse_unknown(arguments)
+    db, kind = names.database(arguments.get("db_name")), arguments.get("tableType")
     if kind not in TABLE_TYPES:
         raise InputError("no type of tables that is known")
-    return Asked(ListTables(db, plain_pattern(given.get("pattern")), kind))
+    return Asked(ListTables(db, plain_pattern(arguments.get("pattern")), kind))
 
 
 def plain_pattern(text: str | None) -> str:

@@ -22,17 +22,17 @@ class _Successor(NamedTuple):
     """Of the field that the old result has in place of the new answer's first one."""
 
 
-def _one(given: Arguments) -> Arguments:
-    return {**_place(given), "tblName": given.get("tbl_name")}
+def _one(arguments: Arguments) -> Arguments:
+    return {**_place(arguments), "tblName": arguments.get("tbl_name")}
 
 
-def _several(given: Arguments) -> Arguments:
-    return {**_place(given), "tblNames": given.get("tbl_names")}
+def _several(arguments: Arguments) -> Arguments:
+    return {**_place(arguments), "tblNames": arguments.get("tbl_names")}
 
 
-def _place(given: Arguments) -> Arguments:
+def _place(arguments: Arguments) -> Arguments:
     """A database's catalog and name. Without a catalog, the metastore applies its default."""
-    text = given.get("db_name")
+    text = arguments.get("db_name")
     catalog, db = names.place(text)
     named = text is not None and text.startswith("@")
     return {"catName": catalog, "dbName": db} if named else {"dbName": db}
@@ -61,10 +61,10 @@ def substitute(call: Call) -> Substitute | None:
     successor = _SUCCESSORS.get(call.method)
     if successor is None:
         return None
-    given = decode(successor.old, call.arguments)
-    refuse_unknown(given)
-    request = encode(successor.request, successor.translated(given))
-    arguments = FIELD.pack(STRUCT, 1) + request + b"\0"
+    arguments = decode(successor.old, call.arguments)
+    refuse_unknown(arguments)
+    request = encode(successor.request, successor.translated(arguments))
+    new_arguments = FIELD.pack(STRUCT, 1) + request + b"\0"
 
     def translated(result: bytes) -> bytes:
         answer = View(result).struct(0)
@@ -72,4 +72,4 @@ def substitute(call: Call) -> Substitute | None:
         # Exceptions have the same numbers.
         return result if first is None else FIELD.pack(successor.code, 0) + first + b"\0"
 
-    return Substitute(successor.method, arguments, translated)
+    return Substitute(successor.method, new_arguments, translated)

@@ -16,12 +16,12 @@ class Expressions(Protocol):
     async def text(self, expression: bytes, /) -> str | Unable: ...
 
 
-def expression_of(given: Arguments) -> bytes:
+def expression_of(arguments: Arguments) -> bytes:
     """The expression of a call by expression."""
-    found: bytes = given["req"]["expr"]
-    return found
+    expression: bytes = arguments["req"]["expr"]
+    return expression
 
 
-def with_text(given: Arguments, text: str) -> Arguments:
+def with_text(arguments: Arguments, text: str) -> Arguments:
     """The call with a filter in place of the expression."""
-    return {**given, "req": {**given["req"], "expr": text.encode()}}
+    return {**arguments, "req": {**arguments["req"], "expr": text.encode()}}

@@ -61,13 +61,13 @@ def grouped(name: TableName, table: bytes, partitions: Iterable[bytes]) -> bytes
 def _spec(name: TableName, location: str, group: list[dict[str, Any]]) -> bytes:
     partitions = [
         {
-            "values": one["values"],
-            "createTime": one["createTime"],
-            "lastAccessTime": one["lastAccessTime"],
-            "relativePath": one["sd"]["location"][len(location) :],
-            "parameters": one["parameters"],
+            "values": partition["values"],
+            "createTime": partition["createTime"],
+            "lastAccessTime": partition["lastAccessTime"],
+            "relativePath": partition["sd"]["location"][len(location) :],
+            "parameters": partition["parameters"],
         }
-        for one in group
+        for partition in group
     ]
     shared = {"partitions": partitions, "sd": {**group[0]["sd"], "location": location}}
     return encode(

@@ -47,13 +47,13 @@ class FindDatabases(Read[Outcome], frozen=True):
 
     def answer(self, objects: Objects) -> Outcome:
         matches = compile_pattern(self.databases).fullmatch
-        found = []
+        databases = []
         for name, data in sorted(objects.databases(self.catalog)):
             if matches(name):
                 if is_remote(data):
                     return Unable.FORM
-                found.append(DatabaseName(self.catalog, name))
-        return FindTables(tuple(found), self.tables, self.types) if found else structs([])
+                databases.append(DatabaseName(self.catalog, name))
+        return FindTables(tuple(databases), self.tables, self.types) if databases else structs([])
 
 
 class FindTables(Read[Outcome], frozen=True):
@@ -73,16 +73,16 @@ class FindTables(Read[Outcome], frozen=True):
 
     def answer(self, objects: Objects) -> Outcome:
         matches = compile_pattern(self.pattern).fullmatch
-        found = [
+        lines = [
             (TableName(db.catalog, db.db, line.table), line)
             for db in self.databases
             for line in objects.names(db)
             if matches(line.table) and (not self.types or line.type in self.types)
         ]
         # The metastore raises where a table has no type.
-        if len(found) > TABLES_MAX or not all(line.type for _, line in found):
+        if len(lines) > TABLES_MAX or not all(line.type for _, line in lines):
             return Unable.FORM
-        return Describe(tuple(sorted(found))) if found else structs([])
+        return Describe(tuple(sorted(lines))) if lines else structs([])
 
 
 class Describe(Read[Outcome], frozen=True):
@@ -108,15 +108,15 @@ class Describe(Read[Outcome], frozen=True):
         )
 
 
-def get_table_meta(given: Arguments) -> Understood:
-    refuse_unknown(given)
-    catalog, databases = names.place(given.get("db_patterns"))
+def get_table_meta(arguments: Arguments) -> Understood:
+    refuse_unknown(arguments)
+    catalog, databases = names.place(arguments.get("db_patterns"))
     return Asked(
         FindDatabases(
             catalog,
             plain_pattern(databases),
-            plain_pattern(given.get("tbl_patterns")),
-            tuple(given.get("tbl_types", ())),
+            plain_pattern(arguments.get("tbl_patterns")),
+            tuple(arguments.get("tbl_types", ())),
         )
     )
 

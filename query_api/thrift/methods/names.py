@@ -31,10 +31,10 @@ def database(text: str | None) -> DatabaseName:
     return DatabaseName(_word(catalog), _word(db))
 
 
-def table(given: Mapping[str, Any]) -> TableName:
+def table(arguments: Mapping[str, Any]) -> TableName:
     """The table of an older call, with the database possibly in another catalog."""
-    catalog, db = place(given.get("db_name"))
-    return TableName(_word(catalog), _word(db), _word(given.get("tbl_name")))
+    catalog, db = place(arguments.get("db_name"))
+    return TableName(_word(catalog), _word(db), _word(arguments.get("tbl_name")))
 
 
 def table_in_catalog(

@@ -18,7 +18,7 @@ def ordered_by(collation: Collation, understood: Understood) -> Understood:
     if collation.by_bytes or isinstance(understood, Unable):
         return understood
     read = understood.read
-    if not collation.is_exact and any(one.kind in _OF_PARTITIONS for one in read.targets):
+    if not collation.is_exact and any(target.kind in _OF_PARTITIONS for target in read.targets):
         return Unable.COLLATION
     if isinstance(read, Partitions):
         changed = msgspec.structs.replace(read, collation=collation)

@@ -62,42 +62,42 @@ class GetPartitionByName(TableMethod, frozen=True, kw_only=True):
         return GetPartition(self.table, values=values, missing=_no_partition(values))
 
 
-def get_partition(given: Arguments) -> Understood:
-    refuse_unknown(given)
-    table, values = names.table(given), _values(given.get("part_vals"))
+def get_partition(arguments: Arguments) -> Understood:
+    refuse_unknown(arguments)
+    table, values = names.table(arguments), _values(arguments.get("part_vals"))
     return Asked(GetPartition(table, values=values, missing=_because_of_table(table)))
 
 
-def get_partition_req(given: Arguments) -> Understood:
-    request = given["req"]
+def get_partition_req(arguments: Arguments) -> Understood:
+    request = arguments["req"]
     refuse_unknown(request)
     table, values = names.table_in_catalog(request), _values(request.get("partVals"))
     read = GetPartition(table, values=values, missing=_because_of_table(table))
     return of_request(read, request, table)
 
 
-def get_partition_with_auth(given: Arguments) -> Understood:
-    refuse_unknown(given)
-    values = _values(given.get("part_vals"))
+def get_partition_with_auth(arguments: Arguments) -> Understood:
+    refuse_unknown(arguments)
+    values = _values(arguments.get("part_vals"))
     missing = _no_partition(values)
-    table = names.table(given)
+    table = names.table(arguments)
     return Asked(GetPartition(table, values=values, missing=missing, with_privileges=True))
 
 
-def get_partition_by_name(given: Arguments) -> Understood:
-    refuse_unknown(given)
-    table, name = names.table(given), given.get("part_name", "")
+def get_partition_by_name(arguments: Arguments) -> Understood:
+    refuse_unknown(arguments)
+    table, name = names.table(arguments), arguments.get("part_name", "")
     missing = Raised("NoSuchObjectException", f"{table.in_catalog} table not found")
     return Asked(GetPartitionByName(table, name=name, missing=missing))
 
 
-def _values(given: Sequence[str] | None) -> Values:
+def _values(values: Sequence[str] | None) -> Values:
     """The requested values. None may be empty, because the answer repeats them and the stored
     object has no empty values.
     """
-    if not given or not all(given):
+    if not values or not all(values):
         raise InputError("a partition without some of its values")
-    return tuple(given)
+    return tuple(values)
 
 
 def _no_partition(values: Values) -> Raised:

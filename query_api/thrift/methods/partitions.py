@@ -97,21 +97,23 @@ class Partitions(TableMethod, frozen=True, kw_only=True):
             return shown
         choice = dict(Choice(self.table, wanted).chosen(objects, table))
         values = [choice[name] for name in self._first(choice)]
-        found = map(shown, objects.partitions(self.table, values))
+        partitions = map(shown, objects.partitions(self.table, values))
         if self.of_each is Of.SPECS:
-            return grouped(self.table, table, found)
+            return grouped(self.table, table, partitions)
         if self.names is None and len(values) > _WHOLE_MAX:
-            return Items(len(values), found)
-        return structs(list(found))
+            return Items(len(values), partitions)
+        return structs(list(partitions))
 
     def _first(self, names: Iterable[str]) -> Sequence[str]:
         """The first of the sorted names, up to the limit.
 
         Raises UncertainOrderError if the metastore might choose others, or another order.
         """
-        found = list(names)
-        chosen = found[: self.most]
-        if (self.is_ordered or len(chosen) < len(found)) and not self.collation.keeps(found):
+        all_names = list(names)
+        chosen = all_names[: self.most]
+        if (self.is_ordered or len(chosen) < len(all_names)) and not self.collation.keeps(
+            all_names
+        ):
             raise UncertainOrderError(f"{self.collation.name} decides the order of names")
         return chosen
 
@@ -137,11 +139,11 @@ class Partitions(TableMethod, frozen=True, kw_only=True):
         values = PartitionView(partition).values
         columns = columns_with_statistics(decode(PARTITION, partition)["parameters"])
         ((_, figures),) = objects.partition_statistics(self.table, [values])
-        found = chosen(figures, columns, engine)
-        if not found:
+        of_columns = chosen(figures, columns, engine)
+        if not of_columns:
             return partition
-        told = described(self.table, partition_name(keys, values), found)
-        return extended(PARTITION, partition, colStats=told)
+        statistics = described(self.table, partition_name(keys, values), of_columns)
+        return extended(PARTITION, partition, colStats=statistics)
 
 
 class Choice(ListPartitions, frozen=True):
@@ -159,21 +161,21 @@ def _tells_values(prefix: Values, keys: int) -> bool:
 
 def _of_names(names: Iterable[str], keys: Values) -> Wanted:
     """The partitions of these names. A name that no partition can have matches none."""
-    found: list[Values] = []
+    possible: list[Values] = []
     for name in names:
         try:
             values = partition_values(name)
             if len(values) == len(keys) and partition_name(keys, values) == name:
-                found.append(values)
+                possible.append(values)
         except NameFormatError:
             continue
-    return Wanted(names=tuple(found))
+    return Wanted(names=tuple(possible))
 
 
 def _chain(changes: Iterable[Callable[[bytes], bytes]]) -> Callable[[bytes], bytes]:
     def change(data: bytes) -> bytes:
-        for one in changes:
-            data = one(data)
+        for apply in changes:
+            data = apply(data)
         return data
 
     return change

@@ -28,10 +28,10 @@ class PartitionSpecs(TableMethod, frozen=True, kw_only=True):
         return grouped(self.table, table, objects.partitions(self.table, values))
 
 
-def get_partitions_with_specs(given: Arguments) -> Understood:
-    request = given["request"]
-    told = "withAuth", "projectionSpec", "filterSpec", "processorCapabilities"
-    refuse_unknown(request, *told)
+def get_partitions_with_specs(arguments: Arguments) -> Understood:
+    request = arguments["request"]
+    supported = "withAuth", "projectionSpec", "filterSpec", "processorCapabilities"
+    refuse_unknown(request, *supported)
     catalog, db = names.place(request.get("dbName"))
     place = {"catName": catalog, **request, "dbName": db}
     table = names.table_in_catalog(place)

@@ -67,15 +67,15 @@ class GetTable(TableMethod, frozen=True, kw_only=True):
     ) -> bytes:
         parameters = decode(TABLE, table)["parameters"]
         columns = columns_with_statistics(parameters)
-        found = chosen(objects.table_statistics(self.table), columns, engine)
-        if not found:
+        of_columns = chosen(objects.table_statistics(self.table), columns, engine)
+        if not of_columns:
             return table
         compliant = None
         if self.snapshot is not None:
             compliant = not about.transactional or complies(
                 parameters, TableView(table).write_id, self.snapshot
             )
-        figures = described(self.table, None, found, compliant=compliant)
+        figures = described(self.table, None, of_columns, compliant=compliant)
         return extended(TABLE, table, colStats=figures)
 
 
@@ -103,18 +103,18 @@ class GetTables(Read[Outcome], frozen=True):
         return [TableName(self.db.catalog, self.db.db, name) for name in self.names]
 
     def answer(self, objects: Objects) -> Outcome:
-        found = objects.tables(self._tables)
-        if not found:
+        tables = objects.tables(self._tables)
+        if not tables:
             if not self.with_database:
                 return GetTables(self.db, self.names, self.knows_insert_only, True)
             return self._none(objects)
-        for table in found:
+        for table in tables:
             about = facts(table)
             if not _can_be_shown(about):
                 return Unable.FORM
             if about.insert_only and not self.knows_insert_only:
                 return Unable.CAPABILITIES
-        return structs(found)
+        return structs(tables)
 
     def _none(self, objects: Objects) -> Outcome:
         database = objects.database(self.db)
@@ -124,15 +124,15 @@ class GetTables(Read[Outcome], frozen=True):
         return Unable.FORM if database is not None and is_remote(database) else structs([])
 
 
-def get_table(given: Arguments) -> Understood:
+def get_table(arguments: Arguments) -> Understood:
     """The call of Hive 3 and before, which states no capabilities."""
-    refuse_unknown(given)
-    table = names.table(given)
+    refuse_unknown(arguments)
+    table = names.table(arguments)
     return Asked(GetTable(table, missing=_not_found(table)))
 
 
-def get_table_req(given: Arguments) -> Understood:
-    request = given["req"]
+def get_table_req(arguments: Arguments) -> Understood:
+    request = arguments["req"]
     refuse_unknown(request)
     table = names.table_in_catalog(request)
     ids = snapshot(request.get("validWriteIdList"), table)
@@ -147,14 +147,16 @@ def get_table_req(given: Arguments) -> Understood:
     return at_snapshot(read, ids, request.get("id"))
 
 
-def get_table_objects_by_name(given: Arguments) -> Understood:
+def get_table_objects_by_name(arguments: Arguments) -> Understood:
     """The call of Hive 3 and before."""
-    refuse_unknown(given)
-    return _tables(names.database(given.get("db_name")), given.get("tbl_names"), knows=False)
+    refuse_unknown(arguments)
+    return _tables(
+        names.database(arguments.get("db_name")), arguments.get("tbl_names"), knows=False
+    )
 
 
-def get_table_objects_by_name_req(given: Arguments) -> Understood:
-    request = given["req"]
+def get_table_objects_by_name_req(arguments: Arguments) -> Understood:
+    request = arguments["req"]
     refuse_unknown(request, "projectionSpec", "tablesPattern")
     db = names.database_in_catalog(request)
     return _tables(db, request.get("tblNames"), knows=_knows_insert_only(request))
@@ -164,12 +166,12 @@ def _not_found(table: TableName) -> Raised:
     return Raised("NoSuchObjectException", f"{table} table not found")
 
 
-def _tables(db: DatabaseName, given: list[str] | None, *, knows: bool) -> Understood:
-    if given is None or not all(one == one.strip().lower() for one in given):
+def _tables(db: DatabaseName, table_names: list[str] | None, *, knows: bool) -> Understood:
+    if table_names is None or not all(name == name.strip().lower() for name in table_names):
         raise InputError("no names of tables as they are stored")
-    if len(given) > TABLES_MAX:
+    if len(table_names) > TABLES_MAX:
         raise InputError("more tables than are judged for one call")
-    return Asked(GetTables(db, tuple(dict.fromkeys(given)), knows))
+    return Asked(GetTables(db, tuple(dict.fromkeys(table_names)), knows))
 
 
 def _knows_insert_only(request: Arguments) -> bool:
