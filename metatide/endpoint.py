@@ -112,9 +112,13 @@ class Endpoint:
         is.
         """
         untold = self._untold
-        told = await asyncio.gather(*(ask_for_facts(self._upstream, one) for one in untold))
-        self._untold = [one for one, facts in zip(untold, told, strict=True) if facts is None]
-        for address, facts in zip(untold, told, strict=True):
+        answers = await asyncio.gather(
+            *(ask_for_facts(self._upstream, address) for address in untold)
+        )
+        self._untold = [
+            address for address, facts in zip(untold, answers, strict=True) if facts is None
+        ]
+        for address, facts in zip(untold, answers, strict=True):
             if facts is None:
                 continue
             if facts.default_catalog != default_catalog():
@@ -138,11 +142,11 @@ class Endpoint:
 
     async def _has_collation(self) -> bool:
         try:
-            found = await asyncio.to_thread(self._primary.collation)
+            collation = await asyncio.to_thread(self._primary.collation)
         except (SQLAlchemyError, MetatideError) as error:
             log.info("the database doesn't say how it sorts names", error=str(error))
             return False
-        self._methods.set_collation(found)
+        self._methods.set_collation(collation)
         return True
 
     @property
@@ -214,10 +218,10 @@ class _Owners:
         url = self._shards.owner_url(shard)
         if url is None:
             return None
-        known = self._known.get(url)
-        if known is None or known.until < monotonic():
-            known = self._known[url] = _Known(await self._ask(url), monotonic() + KNOWN_S)
-        return known.address
+        entry = self._known.get(url)
+        if entry is None or entry.until < monotonic():
+            entry = self._known[url] = _Known(await self._ask(url), monotonic() + KNOWN_S)
+        return entry.address
 
     async def close(self) -> None:
         await self._client.aclose()

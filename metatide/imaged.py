@@ -60,9 +60,9 @@ class ImagedShard:
 
     def let_go(self) -> None:
         """Closes and deletes images that nobody reads any more."""
-        for one in [one for one in self._before if not one[1]]:
-            self._before.remove(one)
-            _delete(one[0])
+        for opened in [opened for opened in self._before if not opened[1]]:
+            self._before.remove(opened)
+            _delete(opened[0])
 
     def close(self) -> None:
         for store, _ in (*self._before, (self._store, self._readers)):
@@ -83,7 +83,7 @@ class ImagedShards:
     @property
     def missing(self) -> list[int]:
         """The shards that have no image yet."""
-        return [one for one in range(self.topic.partitions) if one not in self.shards]
+        return [number for number in range(self.topic.partitions) if number not in self.shards]
 
     async def refresh(self) -> None:
         """Opens images that are newer than the open ones."""
@@ -113,11 +113,11 @@ class ImagedShards:
         broken, or pruned while it is fetched, an older one is tried.
         """
         try:
-            found = self._images.of(self.topic.identity(number))
+            manifests = self._images.of(self.topic.identity(number))
         except (OSError, MetatideError) as error:
             log.warning("images can't be looked for", shard=number, why=str(error))
             return None
-        for manifest in found:
+        for manifest in manifests:
             if manifest.position.offset <= offset:
                 return None
             try:

@@ -31,10 +31,10 @@ def scheme(config: Config) -> str:
 
 def worker_urls(config: Config, topic: Topic, group: str) -> list[str]:
     """The URLs of all workers of a group; raises an error if there are none."""
-    found = [f"{scheme(config)}://{address}" for _, address in members(topic, group)]
-    if not found:
+    urls = [f"{scheme(config)}://{address}" for _, address in members(topic, group)]
+    if not urls:
         raise InputError(f"group {group} has no members: start one (metatide work)")
-    return found
+    return urls
 
 
 def worker_client(config: Config, timeout_s: float) -> httpx.Client:

@@ -53,7 +53,7 @@ def _section(answer: Answer) -> Iterator[str]:
     most = max((_number(row[1]) for row in answer.rows), default=0.0)
     for row in answer.rows:
         first, *others = (_text(value) for value in row)
-        cells = "".join(f"<td>{one}" for one in others)
+        cells = "".join(f"<td>{cell}" for cell in others)
         yield f'<tr><th scope="row">{first}{cells}<td>{_bar(_number(row[1]), most)}</tr>'
     yield "</tbody>\n</table>"
 

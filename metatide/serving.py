@@ -48,7 +48,7 @@ def read_settings(config: Config, primary: Primary) -> Settings:
     pairs = () if reads.tables is None else reads.tables.pairs
     defaults = Defaults(
         Consistency(reads.consistency),
-        tuple((pattern, Consistency(one)) for pattern, one in pairs),
+        tuple((pattern, Consistency(consistency)) for pattern, consistency in pairs),
         Consistency(reads.floor),
         _NOT_TRANSACTIONAL if _is_not_transactional(config, primary) else None,
     )

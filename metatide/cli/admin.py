@@ -59,12 +59,12 @@ class Workers:
 
     def shards(self) -> list[dict[str, Any]]:
         """The orders that each shard has applied, in the order of the shards."""
-        found = [
+        states = [
             shard
             for url in self._urls
             for shard in orjson.loads(json_of(self._asked("GET", f"{url}{PATH}")))
         ]
-        return sorted(found, key=lambda shard: int(shard["shard"]))
+        return sorted(states, key=lambda shard: int(shard["shard"]))
 
     def until_heard(self, heard: Callable[[dict[str, Any]], bool]) -> None:
         """Waits until every shard has applied an order."""

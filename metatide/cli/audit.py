@@ -62,14 +62,14 @@ def command(
                 scopes, of = [Scope(ScopeKind.TABLE, name) for name in names], len(tables)
             else:
                 scopes, of = _drawn(client, urls, sample, seed)
-            found = list(_shown(_audited(client, urls, scopes), len(scopes)))
+            results = list(_shown(_audited(client, urls, scopes), len(scopes)))
         except httpx.HTTPError as error:
             raise MachineError(f"a worker doesn't answer: {error}") from error
-    together, console = totals(found), Console()
+    together, console = totals(results), Console()
     if as_json or not console.is_terminal:
-        click.echo(orjson.dumps(_as_json(found, together, of, seed), option=orjson.OPT_INDENT_2))
+        click.echo(orjson.dumps(_as_json(results, together, of, seed), option=orjson.OPT_INDENT_2))
     else:
-        _show(console, found, together, of, seed)
+        _show(console, results, together, of, seed)
     sys.exit(bool(together.objects.wrong))
 
 
@@ -82,8 +82,8 @@ def _drawn(
         msgspec.json.decode(json_of(client.get(f"{url}{PATH}", params=parameters)), type=Drawn)
         for url in urls
     ]
-    scopes = list(dict.fromkeys(scope for one in answers for scope in one.scopes))
-    of = len(scopes) if sample is None else max(sum(one.of for one in answers), len(scopes))
+    scopes = list(dict.fromkeys(scope for answer in answers for scope in answer.scopes))
+    of = len(scopes) if sample is None else max(sum(answer.of for answer in answers), len(scopes))
     return draw(scopes, len(scopes) if sample is None else sample, seed), of
 
 
@@ -98,53 +98,59 @@ def _audited(
             answer = client.post(
                 f"{url}{PATH}", content=body, headers={"content-type": "application/json"}
             )
-            found = msgspec.json.decode(json_of(answer), type=list[Audited])
-            elsewhere = [] if number == len(urls) else [one for one in found if _is_elsewhere(one)]
-            yield from (one for one in found if one not in elsewhere)
-            waiting = [one.scope for one in elsewhere]
+            audited = msgspec.json.decode(json_of(answer), type=list[Audited])
+            elsewhere = (
+                []
+                if number == len(urls)
+                else [result for result in audited if _is_elsewhere(result)]
+            )
+            yield from (result for result in audited if result not in elsewhere)
+            waiting = [result.scope for result in elsewhere]
             if not waiting:
                 break
 
 
-def _is_elsewhere(one: Audited) -> bool:
-    return not one.objects and Reason.NOT_OWNED in one.left_out.values()
+def _is_elsewhere(result: Audited) -> bool:
+    return not result.objects and Reason.NOT_OWNED in result.left_out.values()
 
 
-def _shown(found: Iterator[Audited], count: int) -> Iterator[Audited]:
+def _shown(results: Iterator[Audited], count: int) -> Iterator[Audited]:
     """Audits with a progress bar, if stderr is a terminal."""
     console = Console(stderr=True)
     with Progress(console=console, disable=not console.is_terminal, transient=True) as progress:
-        yield from progress.track(found, total=count, description="comparing")
+        yield from progress.track(results, total=count, description="comparing")
 
 
-def _as_json(found: Sequence[Audited], together: Totals, of: int, seed: int) -> dict[str, Any]:
+def _as_json(results: Sequence[Audited], together: Totals, of: int, seed: int) -> dict[str, Any]:
     return {
-        "audited": len(found),
+        "audited": len(results),
         "of": of,
         "seed": seed,
         "totals": msgspec.to_builtins(together),
         "disagreements": [
             {
-                "scope": f"{one.scope.kind} {_named(one.scope)}",
-                "position": str(one.position),
+                "scope": f"{result.scope.kind} {_named(result.scope)}",
+                "position": str(result.position),
                 **msgspec.to_builtins(difference),
             }
-            for one in found
-            for difference in one.differences
+            for result in results
+            for difference in result.differences
         ],
     }
 
 
-def _show(console: Console, found: Sequence[Audited], together: Totals, of: int, seed: int) -> None:
-    for one in found:
-        for difference in one.differences:
-            _show_difference(console, one, difference)
+def _show(
+    console: Console, results: Sequence[Audited], together: Totals, of: int, seed: int
+) -> None:
+    for result in results:
+        for difference in result.differences:
+            _show_difference(console, result, difference)
     if together.left_out:
         console.print("left out, for the cache doesn't answer it:")
     for reason, count in sorted(together.left_out.items()):
         console.print(f"  {count} × {reason}")
     console.print(
-        f"{len(found)} of {of} tables and lists (seed {seed}): "
+        f"{len(results)} of {of} tables and lists (seed {seed}): "
         f"{together.objects.seen} objects compared, {together.objects.wrong} differ"
     )
     for what, bound in (("tables and lists", together.scopes), ("objects", together.objects)):
@@ -155,8 +161,8 @@ def _show(console: Console, found: Sequence[Audited], together: Totals, of: int,
             )
 
 
-def _show_difference(console: Console, one: Audited, difference: Any) -> None:
-    where = f"{one.scope.kind} {_named(one.scope)}, {difference.object}, at {one.position}"
+def _show_difference(console: Console, result: Audited, difference: Any) -> None:
+    where = f"{result.scope.kind} {_named(result.scope)}, {difference.object}, at {result.position}"
     only = f" is only in the {difference.only_in}" if difference.only_in else ""
     silent = "; the log is silent about it, and readers get it from the database"
     console.print(f"{where}{only}{silent if difference.silent else ''}", style="bold")

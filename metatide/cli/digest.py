@@ -29,13 +29,17 @@ def command(store: Path, other: Path | None) -> None:
     if other is None:
         click.echo(orjson.dumps(_digests(store), option=orjson.OPT_INDENT_2))
         return
-    one, two = _digests(store)["content"], _digests(other)["content"]
-    both = sorted(name for name in one.keys() & two.keys() if one[name] and two[name])
-    different = [name for name in both if one[name] != two[name]]
+    digests, other_digests = _digests(store)["content"], _digests(other)["content"]
+    both = sorted(
+        name
+        for name in digests.keys() & other_digests.keys()
+        if digests[name] and other_digests[name]
+    )
+    different = [name for name in both if digests[name] != other_digests[name]]
     compared = {
         "compared": len(both),
         "different": different,
-        "told_by_one_only": len(one.keys() | two.keys()) - len(both),
+        "told_by_one_only": len(digests.keys() | other_digests.keys()) - len(both),
     }
     click.echo(orjson.dumps(compared, option=orjson.OPT_INDENT_2))
     sys.exit(bool(different))

@@ -32,7 +32,7 @@ def command(effective: Effective, as_json: bool) -> None:
                 click.echo(json.dumps(_as_object(result), ensure_ascii=False))
     if console.is_terminal and not as_json:
         console.print(_as_table(results))
-    sys.exit(any(one.finding.status is Status.FAILED for one in results))
+    sys.exit(any(result.finding.status is Status.FAILED for result in results))
 
 
 def _as_object(result: Result) -> dict[str, str | None]:
@@ -47,11 +47,11 @@ def _as_object(result: Result) -> dict[str, str | None]:
 
 def _as_table(results: list[Result]) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
-    for one in results:
-        finding = one.finding
+    for result in results:
+        finding = result.finding
         style = _STYLES[finding.status]
         detail = Text(finding.detail)
         if finding.remedy:
             detail.append(f"\n→ {finding.remedy}", style="italic")
-        table.add_row(Text(finding.status.value, style), Text(one.check), detail)
+        table.add_row(Text(finding.status.value, style), Text(result.check), detail)
     return table

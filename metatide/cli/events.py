@@ -50,8 +50,8 @@ def command(
     if dead_letters:
         lines = show.dead_letters(events, from_event=from_event, ever=follow)
     else:
-        found = show.follow(events, from_event=from_event, table=name, ever=follow)
-        lines = map(show.as_json if as_json else show.as_line, found)
+        records = show.follow(events, from_event=from_event, table=name, ever=follow)
+        lines = map(show.as_json if as_json else show.as_line, records)
     try:
         for line in lines:
             click.echo(line)

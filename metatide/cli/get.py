@@ -180,8 +180,8 @@ def statistics(
             ("partition", *headings),
             lambda value: (
                 (partition, *cells)
-                for partition, found in value.items()
-                for cells in _columns(*figures)(found)
+                for partition, rows in value.items()
+                for cells in _columns(*figures)(rows)
             ),
         )
     else:
@@ -224,13 +224,13 @@ def _check_database(client: Client, db: str, answer: Answer[list[Object]], need:
 
 def _fields(value: Object, within: str = "") -> Iterator[tuple[str, ...]]:
     """The fields of a struct, nested ones included; columns as in their declaration."""
-    for name, one in value.items():
-        if isinstance(one, dict) and one:
-            yield from _fields(one, f"{within}{name}.")
-        elif isinstance(one, list) and one and all(map(_is_column, one)):
-            yield f"{within}{name}", "\n".join(map(_declared, one))
+    for name, item in value.items():
+        if isinstance(item, dict) and item:
+            yield from _fields(item, f"{within}{name}.")
+        elif isinstance(item, list) and item and all(map(_is_column, item)):
+            yield f"{within}{name}", "\n".join(map(_declared, item))
         else:
-            yield f"{within}{name}", cell(one)
+            yield f"{within}{name}", cell(item)
 
 
 def _is_column(value: Any) -> bool:
@@ -243,7 +243,7 @@ def _declared(column: Object) -> str:
 
 
 def _columns(*fields: str) -> Rows:
-    return lambda value: (tuple(cell(one.get(field)) for field in fields) for one in value)
+    return lambda value: (tuple(cell(row.get(field)) for field in fields) for row in value)
 
 
 def _one(value: int) -> Iterable[tuple[str, ...]]:
@@ -251,14 +251,17 @@ def _one(value: int) -> Iterable[tuple[str, ...]]:
 
 
 def _lines(value: list[str]) -> Iterable[tuple[str, ...]]:
-    return ((one,) for one in value)
+    return ((name,) for name in value)
 
 
 def _partition_rows(value: list[dict[str, Any]]) -> Iterable[tuple[str, ...]]:
-    return ((", ".join(one["values"]), cell(one["sd"].get("location"))) for one in value)
+    return (
+        (", ".join(partition["values"]), cell(partition["sd"].get("location")))
+        for partition in value
+    )
 
 
 def _constraint_rows(value: dict[str, list[dict[str, Any]]]) -> Iterable[tuple[str, ...]]:
-    for kind, found in value.items():
-        for one in found:
-            yield kind, cell(one.get("column_name") or one.get("fkcolumn_name"))
+    for kind, constraints in value.items():
+        for constraint in constraints:
+            yield kind, cell(constraint.get("column_name") or constraint.get("fkcolumn_name"))

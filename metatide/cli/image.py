@@ -81,10 +81,10 @@ def restore(effective: Effective, shard: int | None) -> None:
     directory = _directory(effective.config)
     with directory.owned():
         for number in _shards(topic, shard):
-            found = images.restore_newest(topic.identity(number), directory.new(number))
-            if found is not None:
+            manifest = images.restore_newest(topic.identity(number), directory.new(number))
+            if manifest is not None:
                 directory.swap_in(number)
-                _print(found)
+                _print(manifest)
 
 
 @command.command()
@@ -150,11 +150,13 @@ def _on_spark(config: Config, every_s: float | None) -> None:
 
 def _made_by_worker(config: Config, shard: int | None, owned: str) -> list[Manifest]:
     """Has the running worker of this name make the images."""
-    one = config.worker
-    found = dict(members(events_topic(config), one.group)).get(one.name)
-    if found is None:
-        raise MachineError(f"{owned}. Nor can it be asked: it isn't in the group {one.group} yet")
-    url = f"{scheme(config)}://{found}{PATH}"
+    worker = config.worker
+    address = dict(members(events_topic(config), worker.group)).get(worker.name)
+    if address is None:
+        raise MachineError(
+            f"{owned}. Nor can it be asked: it isn't in the group {worker.group} yet"
+        )
+    url = f"{scheme(config)}://{address}{PATH}"
     with worker_client(config, TIMEOUT_S) as client:
         try:
             answer = client.post(url, json={"shard": shard})

@@ -73,8 +73,8 @@ def command(
     if url is None:
         raise InputError("no database: start `metatide up`, or give one with --database URL")
     topic.create(events)
-    found = tails.find(events)
-    if found.behind:
+    tail = tails.find(events)
+    if tail.behind:
         raise MachineError(
             f"an epoch has begun in some shards of {events.name} only: run `metatide connect`, "
             "which ends that, then prewarm"
@@ -82,17 +82,17 @@ def command(
     lists = Lists(tables, but)
     database = find_database(make_engine(url))
     planned = _plan(database, lists)
-    partitions = sum(one.partitions for one in planned)
+    partitions = sum(plan.partitions for plan in planned)
     if engine == "spark" or (engine == "auto" and partitions >= SPARK_PARTITIONS_MIN):
-        reach = (url, database.version, events, found.epoch)
+        reach = (url, database.version, events, tail.epoch)
         _load_on_spark(effective.config, reach, planned, again=again)
         return
-    held = set() if again else ended_scopes(events, found.epoch)
-    due = [one for one in planned if one.scope not in held]
+    held = set() if again else ended_scopes(events, tail.epoch)
+    due = [plan for plan in planned if plan.scope not in held]
     loader = Loader(database.engine, events, lists=lists, workers=threads)
     loader.add(due)
     with _showing(loader.progress, due):
-        _load(loader, events, found.epoch)
+        _load(loader, events, tail.epoch)
 
 
 def _plan(database: Database, lists: Lists) -> list[Planned]:
@@ -130,7 +130,7 @@ def _load_on_spark(
     with session(config, f"prewarm {events.name}", speculates=False) as spark:
         context = spark.sparkContext
         held = set() if again else prewarm.ended_on_spark(context, events, epoch)
-        due = [one for one in planned if one.scope not in held]
+        due = [plan for plan in planned if plan.scope not in held]
         progress = prewarm.Progress(context)
         with _showing(progress, due):
             prewarm.prewarm(context, Reach(make_engine, *reach, progress.counts), due)
@@ -167,7 +167,7 @@ def _showing(counts: _Counts, planned: list[Planned]) -> Iterator[None]:
     )
     with Progress(*columns, console=console) as bars, ticking(_LOOK_S) as ticks:
         scopes = bars.add_task("loads", total=len(planned), written="")
-        total = sum(one.partitions for one in planned)
+        total = sum(plan.partitions for plan in planned)
         partitions = bars.add_task("partitions", total=total, written="")
 
         @ticks

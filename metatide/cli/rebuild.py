@@ -56,15 +56,15 @@ def command(effective: Effective, engine: str, shards: tuple[int, ...]) -> None:
 def _here(config: Config, topic: Topic, shards: list[int]) -> list[dict[str, object]]:
     path = worker_path(config.data_dir, config.worker.name)
     with _bars(len(shards)) as report:
-        found = rebuild_shards(topic, shards, path, config.state.memory_mib * MIB, report)
+        rebuilt = rebuild_shards(topic, shards, path, config.state.memory_mib * MIB, report)
     return [
         {
-            "shard": one.shard,
-            "epoch": one.position.epoch,
-            "event_id": one.position.applied,
-            "offset": one.position.offset,
+            "shard": shard.shard,
+            "epoch": shard.position.epoch,
+            "event_id": shard.position.applied,
+            "offset": shard.position.offset,
         }
-        for one in found
+        for shard in rebuilt
     ]
 
 
@@ -82,8 +82,8 @@ def _on_spark(config: Config, topic: Topic, shards: list[int]) -> list[dict[str,
         session(config, f"rebuild {topic.name}") as spark,
         showing_tasks(spark.sparkContext, len(shards)),
     ):
-        found = build_images(spark.sparkContext, topic, ends, place)
-    return [one._asdict() for one in found]
+        built = build_images(spark.sparkContext, topic, ends, place)
+    return [image._asdict() for image in built]
 
 
 @contextmanager
@@ -96,13 +96,17 @@ def _bars(shards: int) -> Iterator[Callable[[Progress], None]]:
         if not bars.console.is_terminal:
             bars.stop()
         task = bars.add_task("", total=None)
-        known: dict[int, Progress] = {}
+        by_shard: dict[int, Progress] = {}
 
         def report(progress: Progress) -> None:
-            known[progress.shard] = progress
-            done = sum(one.done for one in known.values())
+            by_shard[progress.shard] = progress
+            done = sum(shard_progress.done for shard_progress in by_shard.values())
             # Those that wait for their turn are taken to be as long as the others.
-            total = sum(one.end for one in known.values()) * shards // len(known)
+            total = (
+                sum(shard_progress.end for shard_progress in by_shard.values())
+                * shards
+                // len(by_shard)
+            )
             bars.update(task, completed=done, total=total)
 
         yield report

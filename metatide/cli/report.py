@@ -42,8 +42,8 @@ def command(effective: Effective, out: Path, parquet: str | None) -> None:
     out.mkdir(parents=True, exist_ok=True)
     with session(config, f"report on {topic.name}", reads_kafka=True) as spark:
         spark.sparkContext.setJobDescription(f"Metatide: the history of {topic.name}")
-        told = facts(spark, topic, bounds, config.state.memory_mib * MIB)
-        answers = ask(spark, told, parquet or f"file://{out.absolute()}")
+        loaded = facts(spark, topic, bounds, config.state.memory_mib * MIB)
+        answers = ask(spark, loaded, parquet or f"file://{out.absolute()}")
     path = out / "report.html"
     path.write_text(page(topic.name, time.time(), answers))
     click.echo(path)

@@ -117,7 +117,7 @@ async def _serve(config: Config, directory: WorkerDirectory, every_s: float) -> 
 async def _until_told(server: ReadServer, *work: Coroutine[Any, Any, None]) -> None:
     """Serves until a signal arrives, or until a background task fails."""
     serving = asyncio.create_task(server.serve())
-    others = [asyncio.create_task(one) for one in work]
+    others = [asyncio.create_task(task) for task in work]
     loop = asyncio.get_running_loop()
     for number in _SIGNALS:
         loop.add_signal_handler(number, _end, server)
@@ -125,12 +125,12 @@ async def _until_told(server: ReadServer, *work: Coroutine[Any, Any, None]) -> N
         await asyncio.wait([serving, *others], return_when=asyncio.FIRST_COMPLETED)
     finally:
         server.should_exit = True
-        for one in others:
-            one.cancel()
+        for task in others:
+            task.cancel()
         await asyncio.wait([serving, *others])
-    for one in others:
-        if not one.cancelled():
-            one.result()
+    for task in others:
+        if not task.cancelled():
+            task.result()
 
 
 def _end(server: ReadServer) -> None:

@@ -28,17 +28,17 @@ def command(effective: Effective, group: str | None, content: bool, as_json: boo
     topic = events_topic(effective.config)
     name = group or effective.config.worker.group
     with worker_client(effective.config, _TIMEOUT_S) as client:
-        found = [
+        workers = [
             _ask(client, member, f"{scheme(effective.config)}://{address}", content)
             for member, address in members(topic, name)
         ]
     console = Console()
     if as_json or not console.is_terminal:
-        click.echo(orjson.dumps({"group": name, "workers": found}, option=orjson.OPT_INDENT_2))
+        click.echo(orjson.dumps({"group": name, "workers": workers}, option=orjson.OPT_INDENT_2))
         return
-    for worker in found:
+    for worker in workers:
         _show(console, worker)
-    if not found:
+    if not workers:
         console.print(f"group {name} has no members: start one (metatide work)")
 
 
@@ -85,9 +85,9 @@ def _show(console: Console, worker: dict[str, Any]) -> None:
 def _show_content(console: Console, content: dict[str, Any]) -> None:
     cold = ", ".join(f"{count} {why}" for why, count in content["tables_cold"].items())
     objects = ", ".join(
-        f"{one['count']} {name} of {one['mean_bytes']:g} bytes"
-        for name, one in content["objects"].items()
-        if one["count"]
+        f"{kind['count']} {name} of {kind['mean_bytes']:g} bytes"
+        for name, kind in content["objects"].items()
+        if kind["count"]
     )
     console.print(
         f"shard {content['shard']}: {content['store_bytes'] >> 10} KiB; warm tables: "

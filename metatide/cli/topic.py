@@ -36,12 +36,12 @@ def create(effective: Effective) -> None:
 @configured("data_dir", "kafka.bootstrap_servers")
 def show(effective: Effective) -> None:
     """Print the topic's id, settings and offsets as JSON."""
-    found = topic.describe(events_topic(effective.config))
+    description = topic.describe(events_topic(effective.config))
     shown = {
-        "topic": found.name,
-        "id": found.id,
-        "settings": dict(found.settings),
-        "partitions": [one._asdict() for one in found.partitions],
+        "topic": description.name,
+        "id": description.id,
+        "settings": dict(description.settings),
+        "partitions": [partition._asdict() for partition in description.partitions],
     }
     click.echo(orjson.dumps(shown, option=orjson.OPT_INDENT_2))
 
@@ -62,16 +62,18 @@ def trim(effective: Effective) -> None:
             "say where images are kept (--images URL): without them only the whole topic can "
             "rebuild a shard, so nothing of it may go"
         )
-    found = find_topic(config)
+    events = find_topic(config)
     images = Images(config.images.url, MemoryBudget(config.state.memory_mib * MIB))
     needed = {
-        shard: min((one.position.offset for one in images.of(found.identity(shard))), default=None)
-        for shard in range(found.partitions)
+        shard: min(
+            (image.position.offset for image in images.of(events.identity(shard))), default=None
+        )
+        for shard in range(events.partitions)
     }
     without = [str(shard) for shard, offset in needed.items() if offset is None]
     if without:
         raise InputError(
-            f"no image of shard {', '.join(without)} of {found.name} is at {config.images.url}, "
+            f"no image of shard {', '.join(without)} of {events.name} is at {config.images.url}, "
             "and only the whole topic can rebuild what has none: make one with `metatide image "
             "create`, or let workers run with images.url, then trim"
         )

@@ -132,24 +132,24 @@ async def _endpoint(
 
 def _settings(config: Config, port: int) -> WorkerSettings:
     assert config.kafka.bootstrap_servers is not None
-    one = config.worker
+    worker = config.worker
     return WorkerSettings(
         servers=config.kafka.bootstrap_servers,
         topic=config.kafka.topic,
         security=config.kafka.security,
-        path=worker_path(config.data_dir, one.name),
-        name=one.name,
-        group=one.group,
-        address=f"{one.host}:{port}",
-        session_timeout_s=one.session_timeout_s,
-        flush_s=one.flush_s,
+        path=worker_path(config.data_dir, worker.name),
+        name=worker.name,
+        group=worker.group,
+        address=f"{worker.host}:{port}",
+        session_timeout_s=worker.session_timeout_s,
+        flush_s=worker.flush_s,
         images_url=config.images.url,
         images_every_s=config.images.every_s,
         images_keep=config.images.keep,
         memory_bytes=config.state.memory_mib * MIB,
         allowed=Allowed(
-            disk_bytes_max=one.disk_max_mib * MIB or None,
-            disk_free_bytes_min=one.disk_free_min_mib * MIB,
-            memory_bytes_max=one.memory_max_mib * MIB or None,
+            disk_bytes_max=worker.disk_max_mib * MIB or None,
+            disk_free_bytes_min=worker.disk_free_min_mib * MIB,
+            memory_bytes_max=worker.memory_max_mib * MIB or None,
         ),
     )

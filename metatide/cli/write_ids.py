@@ -27,15 +27,15 @@ def compare(ctx: click.Context, requested: str, cached: str) -> None:
     equal, so that the cache would answer, 1 if they differ, and 2 if one of them is not a valid
     list.
     """
-    one, other = _pair(parse(requested), parse(cached))
-    found = relation(one, other)
-    click.echo(found.value)
-    if not (one.is_snapshot and other.is_snapshot):
+    requested_list, cached_list = _pair(parse(requested), parse(cached))
+    outcome = relation(requested_list, cached_list)
+    click.echo(outcome.value)
+    if not (requested_list.is_snapshot and cached_list.is_snapshot):
         click.echo(f"a list up to {LONG_MAX} comes from outside of a transaction and tells nothing")
     else:
-        _show("only in the requested list", only_in(one, other, SHOWN_MAX + 1))
-        _show("only in the cached list", only_in(other, one, SHOWN_MAX + 1))
-    if found is not Relation.EQUAL:
+        _show("only in the requested list", only_in(requested_list, cached_list, SHOWN_MAX + 1))
+        _show("only in the cached list", only_in(cached_list, requested_list, SHOWN_MAX + 1))
+    if outcome is not Relation.EQUAL:
         ctx.exit(1)
 
 
@@ -49,11 +49,17 @@ def _pair(
     requested: WriteIdList | TxnWriteIdLists, cached: WriteIdList | TxnWriteIdLists
 ) -> tuple[WriteIdList, WriteIdList]:
     """The two lists, of the same table."""
-    one = _pick(requested, cached)
-    other = _pick(cached, one)
-    if one.table and other.table and one.table.lower() != other.table.lower():
-        raise InputError(f"{one.table} and {other.table}: give two lists of one table")
-    return one, other
+    requested_list = _pick(requested, cached)
+    cached_list = _pick(cached, requested_list)
+    if (
+        requested_list.table
+        and cached_list.table
+        and requested_list.table.lower() != cached_list.table.lower()
+    ):
+        raise InputError(
+            f"{requested_list.table} and {cached_list.table}: give two lists of one table"
+        )
+    return requested_list, cached_list
 
 
 def _pick(

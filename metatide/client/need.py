@@ -42,7 +42,7 @@ class Need:
 
     @property
     def headers(self) -> dict[str, str]:
-        given = {
+        values = {
             "Metatide-Consistency": self.consistency,
             "Metatide-Write-Ids": self.write_ids,
             "Metatide-Table-Id": self.table_id,
@@ -50,7 +50,7 @@ class Need:
             "Metatide-Min-Position": self.min_position,
             "Metatide-Max-Wait-Ms": self.max_wait_ms,
         }
-        return {name: str(value) for name, value in given.items() if value is not None}
+        return {name: str(value) for name, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True)

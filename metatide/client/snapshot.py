@@ -39,8 +39,8 @@ def snapshot_of(body: Object) -> Snapshot:
     tables = body["tables"]
     return Snapshot(
         body["validTxnList"],
-        {one["fullTableName"]: one["validWriteIdList"] for one in tables},
-        {one["fullTableName"]: one["id"] for one in tables if one["id"] is not None},
+        {table["fullTableName"]: table["validWriteIdList"] for table in tables},
+        {table["fullTableName"]: table["id"] for table in tables if table["id"] is not None},
     )
 
 
@@ -52,7 +52,7 @@ def committed(text: str, write_id: int) -> str:
     """
     table, hwm_text, _, open_text, aborted_text = [*text.split(":"), "", ""][:5]
     hwm = int(hwm_text)
-    open_ids = {int(one) for one in open_text.split(",") if one}
+    open_ids = {int(open_id) for open_id in open_text.split(",") if open_id}
     open_ids |= set(range(hwm + 1, write_id))
     open_ids.discard(write_id)
     hwm = max(hwm, write_id)

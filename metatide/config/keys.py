@@ -35,7 +35,7 @@ class Key:
     def plain_type(self) -> Any:
         """The type without `None` and bounds."""
         hint = _bare(self.type)
-        plain = [one for one in get_args(hint) if one is not NoneType]
+        plain = [arg for arg in get_args(hint) if arg is not NoneType]
         return _bare(plain[0]) if plain else hint
 
     @property
@@ -90,7 +90,7 @@ def _default(field: msgspec.structs.FieldInfo) -> Callable[[], object]:
     return lambda: field.default
 
 
-KEYS: Mapping[str, Key] = {one.name: one for one in _walk(Config, "")}
+KEYS: Mapping[str, Key] = {key.name: key for key in _walk(Config, "")}
 
 
 def build(values: Mapping[str, object]) -> Config:

@@ -60,16 +60,20 @@ def load(
 ) -> Effective:
     """Reads the configuration. `options` has values of keys; `file`, if set, must exist."""
     path = _find(file, environ)
-    found: dict[str, Setting] = {}
+    by_name: dict[str, Setting] = {}
     if path is not None:
-        found |= {one.key.name: one for one in _from_file(path)}
-    found |= {one.key.name: one for one in _from_environment(environ)}
-    found |= {one.key.name: one for one in _from_options(options or {})}
+        by_name |= {setting.key.name: setting for setting in _from_file(path)}
+    by_name |= {setting.key.name: setting for setting in _from_environment(environ)}
+    by_name |= {setting.key.name: setting for setting in _from_options(options or {})}
     settings = tuple(
-        _from_secret_file(key, found) or found.get(name) or Setting(key, key.default(), _DEFAULT)
+        _from_secret_file(key, by_name)
+        or by_name.get(name)
+        or Setting(key, key.default(), _DEFAULT)
         for name, key in KEYS.items()
     )
-    return Effective(build({one.key.name: one.value for one in settings}), settings, path)
+    return Effective(
+        build({setting.key.name: setting.value for setting in settings}), settings, path
+    )
 
 
 def _find(file: Path | None, environ: Mapping[str, str]) -> Path | None:
@@ -105,22 +109,22 @@ def _leaves(table: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str
 
 
 def _unknown(path: Path, name: str) -> InputError:
-    if any(known.startswith(f"{name}.") for known in KEYS):
+    if any(key.startswith(f"{name}.") for key in KEYS):
         return InputError(f"{path}: {name} is a table, written [{name}], not a value")
     return InputError(f"{path}: there is no key {name}; the nearest is {nearest(name, KEYS)}")
 
 
 def _from_environment(environ: Mapping[str, str]) -> Iterator[Setting]:
-    known = {key.variable: key for key in KEYS.values()}
+    by_variable = {key.variable: key for key in KEYS.values()}
     for variable, text in environ.items():
         if not variable.startswith(PREFIX) or variable == FILE_VARIABLE or not text:
             continue
-        if variable in known:
-            yield _setting(known[variable], text, variable, variable)
+        if variable in by_variable:
+            yield _setting(by_variable[variable], text, variable, variable)
         elif not _FOREIGN.fullmatch(variable):
             raise InputError(
                 f"the environment variable {variable} stands for no key; "
-                f"the nearest is {nearest(variable, known)}"
+                f"the nearest is {nearest(variable, by_variable)}"
             )
 
 
@@ -137,8 +141,8 @@ def _setting(
     try:
         converted = key.convert(value, base or Path.cwd(), text=text)
     except ValueError as error:
-        given = "" if key.secret or "@" in str(value) else f" {value!r}"
-        raise InputError(f"{where}: the value{given} is wrong: {error}") from error
+        shown = "" if key.secret or "@" in str(value) else f" {value!r}"
+        raise InputError(f"{where}: the value{shown} is wrong: {error}") from error
     with_password = isinstance(converted, DatabaseUrl) and converted.password is not None
     if with_password and not origin.startswith(PREFIX):
         secret = KEYS[key.name.rpartition(".")[0] + ".password"]
@@ -153,12 +157,12 @@ def _instead(key: Key) -> str:
     )
 
 
-def _from_secret_file(key: Key, found: Mapping[str, Setting]) -> Setting | None:
+def _from_secret_file(key: Key, by_name: Mapping[str, Setting]) -> Setting | None:
     """A secret from the file that a key names. A secret in the environment itself takes
     precedence.
     """
-    named = found.get(key.name + FILE_SUFFIX)
-    if not key.secret or named is None or key.name in found:
+    named = by_name.get(key.name + FILE_SUFFIX)
+    if not key.secret or named is None or key.name in by_name:
         return None
     path = named.value
     assert isinstance(path, Path)

@@ -24,8 +24,8 @@ def configured(*names: str) -> Callable[[Callable[..., None]], Callable[..., Non
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(function)
         def command(config_file: Path | None, **rest: Any) -> None:
-            given = {key.name: rest.pop(name) for name, key in keys.items()}
-            options = {name: str(value) for name, value in given.items() if value is not None}
+            values = {key.name: rest.pop(name) for name, key in keys.items()}
+            options = {name: str(value) for name, value in values.items() if value is not None}
             effective: Effective = load(options, file=config_file)
             set_default_catalog(effective.config.database.default_catalog)
             function(effective=effective, **rest)

@@ -98,11 +98,11 @@ class ThriftUrls(str):
     metavar = "URL,…"
 
     def __new__(cls, text: str) -> Self:
-        return super().__new__(cls, ",".join(ThriftUrl(one.strip()) for one in text.split(",")))
+        return super().__new__(cls, ",".join(ThriftUrl(url.strip()) for url in text.split(",")))
 
     @property
     def addresses(self) -> tuple[tuple[str, int], ...]:
-        return tuple(ThriftUrl(one).address for one in self.split(","))
+        return tuple(ThriftUrl(url).address for url in self.split(","))
 
 
 class Servers(str):
@@ -130,5 +130,5 @@ class Consistencies(str):
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
         """The patterns with their consistencies, in order."""
-        found = (one.partition("=") for one in self.split(","))
-        return tuple((pattern.strip(), consistency) for pattern, _, consistency in found)
+        parts = (one.partition("=") for one in self.split(","))
+        return tuple((pattern.strip(), consistency) for pattern, _, consistency in parts)

@@ -104,34 +104,34 @@ class Compiler:
         if isinstance(change, Insert):
             compiled = insert(table).values(values).inline().compile(dialect=self._dialect)
         elif isinstance(change, Update):
-            found = and_(*(table.c[name] == values[name] for name in keys))
+            condition = and_(*(table.c[name] == values[name] for name in keys))
             new = {name: values[name] for name in columns if name not in keys}
-            compiled = update(table).where(found).values(new).compile(dialect=self._dialect)
+            compiled = update(table).where(condition).values(new).compile(dialect=self._dialect)
         elif isinstance(change, Move):
-            found = and_(*(table.c[name] == values[f"old_{name}"] for name in change.old))
+            condition = and_(*(table.c[name] == values[f"old_{name}"] for name in change.old))
             moved = {name: values[name] for name in change.new}
-            compiled = update(table).where(found).values(moved).compile(dialect=self._dialect)
+            compiled = update(table).where(condition).values(moved).compile(dialect=self._dialect)
         else:
-            found = and_(*(table.c[name] == values[name] for name in columns))
-            compiled = delete(table).where(found).compile(dialect=self._dialect)
+            condition = and_(*(table.c[name] == values[name] for name in columns))
+            compiled = delete(table).where(condition).compile(dialect=self._dialect)
         return str(compiled)
 
     def _json_text(self, change: Change, keys: tuple[str, ...], columns: tuple[str, ...]) -> str:
         table = self._metadata.tables[change.table]
         types = ((name, _unlimited(table.c[name].type)) for name in columns)
         rows = cast(bindparam("rows", type_=Text()), JSON)
-        given = func.json_to_recordset(rows).table_valued(*(column(*each) for each in types))
-        given = given.render_derived("given", with_types=True)
+        values = func.json_to_recordset(rows).table_valued(*(column(*each) for each in types))
+        values = values.render_derived("given", with_types=True)
         statement: UpdateBase
         if isinstance(change, Insert):
-            statement = insert(table).from_select(columns, select(given))
+            statement = insert(table).from_select(columns, select(values))
         elif isinstance(change, Update):
-            new = {name: given.c[name] for name in columns if name not in keys}
-            found = and_(*(table.c[name] == given.c[name] for name in keys))
-            statement = update(table).where(found).values(new)
+            new = {name: values.c[name] for name in columns if name not in keys}
+            condition = and_(*(table.c[name] == values.c[name] for name in keys))
+            statement = update(table).where(condition).values(new)
         else:
-            found = and_(*(table.c[name] == given.c[name] for name in columns))
-            statement = delete(table).where(found)
+            condition = and_(*(table.c[name] == values.c[name] for name in columns))
+            statement = delete(table).where(condition)
         return str(statement.compile(dialect=self._dialect))
 
 

@@ -55,13 +55,13 @@ class Postgres:
         except DeadlockDetected as error:
             cursor.execute("ROLLBACK")
             raise DeadlockError(str(error)) from error
-        found: list[int] = []
+        first_values: list[int] = []
         more: bool | None = True
         while more:
             if cursor.description:
-                found += (row[0] for row in cursor)
+                first_values += (row[0] for row in cursor)
             more = cursor.nextset()
-        return found
+        return first_values
 
     def close(self) -> None:
         """Closes the connection; what was not committed is rolled back."""
@@ -81,7 +81,7 @@ class MySql:
 
     def run(self, statements: Sequence[Statement]) -> list[int]:
         """Executes statements in order; returns the first column of all rows."""
-        found: list[int] = []
+        first_values: list[int] = []
         for text, rows in statements:
             try:
                 self._cursor.executemany(text, rows)
@@ -90,8 +90,8 @@ class MySql:
                     raise DeadlockError(str(error)) from error
                 raise
             if self._cursor.description:
-                found += (row[0] for row in self._cursor)
-        return found
+                first_values += (row[0] for row in self._cursor)
+        return first_values
 
     def close(self) -> None:
         """Closes the connection; what was not committed is rolled back."""

@@ -199,8 +199,8 @@ def alloc_write_ids(table: Table, pairs: Sequence[tuple[int, int]]) -> Notificat
 
 def commit_txn(txn_id: int, writes: Sequence[tuple[str, int]], release: Release) -> Notification:
     """COMMIT_TXN; has (database, write id) from 4.1 on."""
-    known = None if release is Release.HIVE_4_0 else writes
-    return _of_transaction("COMMIT_TXN", messages.commit_txn(txn_id, known))
+    named = None if release is Release.HIVE_4_0 else writes
+    return _of_transaction("COMMIT_TXN", messages.commit_txn(txn_id, named))
 
 
 def abort_txn(txn_id: int, writes: Sequence[tuple[str, int]], release: Release) -> Notification:

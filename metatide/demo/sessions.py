@@ -42,8 +42,8 @@ def reserve_ids(engine: Engine, metadata: MetaData, table: str, count: int) -> i
     sequences = metadata.tables["SEQUENCE_TABLE"]
     name = sequence_name(table)
     with engine.begin() as connection:
-        found = select(sequences.c.NEXT_VAL).where(sequences.c.SEQUENCE_NAME == name)
-        first = connection.scalar(found.with_for_update())
+        query = select(sequences.c.NEXT_VAL).where(sequences.c.SEQUENCE_NAME == name)
+        first = connection.scalar(query.with_for_update())
         if first is None:
             connection.execute(insert(sequences).values(SEQUENCE_NAME=name, NEXT_VAL=1 + count))
             return 1
@@ -94,8 +94,8 @@ class Session:
             "TXN_HOST": "demo",
             "TXN_TYPE": 0,
         }
-        one = [self._compiler.compile(Insert("TXNS", [row])), self._driver.last_id]
-        ids = self._driver.run([BEGIN, *one * count])
+        insertion = [self._compiler.compile(Insert("TXNS", [row])), self._driver.last_id]
+        ids = self._driver.run([BEGIN, *insertion * count])
         self._opened = [{"TXN_ID": txn_id, **row} for txn_id in ids]
         return ids
 

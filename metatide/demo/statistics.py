@@ -174,18 +174,18 @@ def _update(
         structs.append(
             {"colName": column.name, "colType": column.type, "statsData": {kind: figures}}
         )
-        known = of.statistics.get(column.name)
+        id_ = of.statistics.get(column.name)
         row: dict[str, Any] = dict.fromkeys(COLUMNS)
         row |= {FIGURES[kind][name]: value for name, value in figures.items()}
         row |= {"COLUMN_TYPE": column.type, "LAST_ANALYZED": now}
-        if known is None:
-            known = of.statistics[column.name] = actor.ids.take(rows_of)
+        if id_ is None:
+            id_ = of.statistics[column.name] = actor.ids.take(rows_of)
             row |= {id_name: of.id, "COLUMN_NAME": column.name, "ENGINE": "hive"}
             if actor.schema < Version.V4_1:
                 row |= _names(table, of)
-            new.append({"CS_ID": known, **row})
+            new.append({"CS_ID": id_, **row})
         else:
-            other.append({"CS_ID": known, **row})
+            other.append({"CS_ID": id_, **row})
     changes = some(Insert(rows_of, new), Update(rows_of, ("CS_ID",), other))
     return _describe(table, of, structs, now), changes
 

@@ -33,13 +33,13 @@ class Store:
 
 def _schema(engine: Engine) -> Version:
     with engine.connect() as connection:
-        found = detect(connection)
-    if found is None:
+        version = detect(connection)
+    if version is None:
         create(engine, Version.V4_1)
         return Version.V4_1
-    if found < Version.V4_0:
+    if version < Version.V4_0:
         raise InputError(
-            f"{engine.url.render_as_string()} has the schema of Hive {found.release}; "
+            f"{engine.url.render_as_string()} has the schema of Hive {version.release}; "
             "the demo writes to 4.0 and later: give it another database"
         )
-    return found
+    return version

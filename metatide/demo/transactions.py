@@ -16,5 +16,5 @@ class Transaction:
 
     def write_ids(self) -> list[tuple[int, Table]]:
         """Its write ids in ascending order, with their tables, which are held."""
-        found = [(t.write_ids[self.id], t) for t in self.tables if self.id in t.write_ids]
-        return sorted(found, key=lambda pair: pair[0])
+        pairs = [(t.write_ids[self.id], t) for t in self.tables if self.id in t.write_ids]
+        return sorted(pairs, key=lambda pair: pair[0])

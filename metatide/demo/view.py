@@ -47,10 +47,12 @@ def current_txns(connection: Connection, metadata: MetaData) -> WriteIdList:
     """The transactions that are currently not committed."""
     txns = metadata.tables["TXNS"].c
     now_ms = int(time.time() * 1000)
-    found = connection.execute(select(txns.TXN_ID, txns.TXN_STATE, txns.TXN_STARTED, txns.TXN_TYPE))
+    result = connection.execute(
+        select(txns.TXN_ID, txns.TXN_STATE, txns.TXN_STARTED, txns.TXN_TYPE)
+    )
     rows = (
         TxnRow(id_, TxnState(state), now_ms - started_ms, type_ == READ_ONLY)
-        for id_, state, started_ms, type_ in found
+        for id_, state, started_ms, type_ in result
     )
     return open_txns(rows, with_read_only=False)
 
@@ -58,11 +60,11 @@ def current_txns(connection: Connection, metadata: MetaData) -> WriteIdList:
 def _write_ids(
     connection: Connection, metadata: MetaData, txns: WriteIdList, database: str, table: str
 ) -> WriteIdList:
-    given = metadata.tables["TXN_TO_WRITE_ID"].c
+    columns = metadata.tables["TXN_TO_WRITE_ID"].c
     following = metadata.tables["NEXT_WRITE_ID"].c
     rows = connection.execute(
-        select(given.T2W_TXNID, given.T2W_WRITEID).where(
-            given.T2W_DATABASE == database, given.T2W_TABLE == table
+        select(columns.T2W_TXNID, columns.T2W_WRITEID).where(
+            columns.T2W_DATABASE == database, columns.T2W_TABLE == table
         )
     )
     next_write_id = connection.scalar(

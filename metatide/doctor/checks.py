@@ -51,14 +51,14 @@ CHECKS = (
 
 def examine(target: Target, checks: Sequence[Check] = CHECKS) -> Iterator[Result]:
     """Runs the checks, and yields each result as soon as it is known."""
-    found: dict[str, Finding] = {}
+    findings: dict[str, Finding] = {}
     for check in checks:
-        needed = found[check.needs] if check.needs is not None else None
+        needed = findings[check.needs] if check.needs is not None else None
         if needed is not None and needed.status is not Status.OK:
             finding = unchecked(f"needs {check.needs}", needed.remedy or "")
         else:
             finding = _run(check, target)
-        found[check.name] = finding
+        findings[check.name] = finding
         yield Result(check.name, finding)
 
 

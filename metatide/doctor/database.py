@@ -63,20 +63,20 @@ def schema(target: Target) -> Finding:
 
 def collation(target: Target) -> Finding:
     with snapshot(target) as connection:
-        found = read_collation(connection)
-    if not found.is_exact:
+        order = read_collation(connection)
+    if not order.is_exact:
         return failed(
-            f"{found.name} takes different names of partitions for the same, so the Thrift server "
+            f"{order.name} takes different names of partitions for the same, so the Thrift server "
             "leaves all reads of partitions to the metastore",
             "give PARTITIONS.PART_NAME and PARTITION_KEY_VALS.PART_KEY_VAL a collation that ends "
             "in _bin, as Hive's own scripts do",
         )
-    if not found.by_bytes:
+    if not order.by_bytes:
         return ok(
-            f"{found.name} sorts partitions in its own way; where that counts, the Thrift server "
+            f"{order.name} sorts partitions in its own way; where that counts, the Thrift server "
             "leaves them to the metastore"
         )
-    return ok(f"{found.name}, by bytes")
+    return ok(f"{order.name}, by bytes")
 
 
 def _reason(error: DBAPIError) -> str:

@@ -23,8 +23,8 @@ def readable(target: Target) -> Finding:
             f"{_KEY} isn't set: {_WITHOUT}",
             "set it to the jars of your Hive, if the cache shall answer that, too",
         )
-    entries = [one for one in target.hive_classpath.split(":") if one]
-    missing = [one for one in entries if not any(_files(one))]
+    entries = [entry for entry in target.hive_classpath.split(":") if entry]
+    missing = [entry for entry in entries if not any(_files(entry))]
     if missing or not entries:
         return failed(
             f"{_KEY} names what isn't here: {', '.join(missing) or 'nothing'}",

@@ -40,7 +40,7 @@ def one_transaction(target: Target) -> Finding:
         written_together = literal_column('"NOTIFICATION_LOG".xmin::text').op("=")(
             literal_column('"TBLS".xmin::text')
         )
-        found = connection.scalar(
+        event = connection.scalar(
             select(log.c.EVENT_ID)
             .join_from(databases, tables, tables.c.DB_ID == databases.c.DB_ID)
             .join(
@@ -53,9 +53,9 @@ def one_transaction(target: Target) -> Finding:
             .where(written_together)
             .limit(1)
         )
-    if found is None:
+    if event is None:
         return unchecked("no table shows it that was created lately", _GIVE_UPSTREAM)
-    return ok(f"event {found} was committed together with its table")
+    return ok(f"event {event} was committed together with its table")
 
 
 def reachable(target: Target) -> Finding:
@@ -113,20 +113,22 @@ def retention(target: Target) -> Finding:
 def authorization(target: Target) -> Finding:
     """Warns about authorization in the metastore, which the cache bypasses."""
     hooks = {name: _setting(target, name) for name in _HOOKS}
-    found = [f"{name} is {text!r}" for name, text in hooks.items() if text not in ("", *_NO_HOOKS)]
-    if found and not target.relays_reads:
+    configured = [
+        f"{name} is {text!r}" for name, text in hooks.items() if text not in ("", *_NO_HOOKS)
+    ]
+    if configured and not target.relays_reads:
         return failed(
-            f"{' and '.join(found)}, which the Thrift server doesn't ask about what it answers "
-            "from the cache",
+            f"{' and '.join(configured)}, which the Thrift server doesn't ask about answers from "
+            "the cache",
             "if they guard reads, set thrift.relay_reads; if not, leave it as it is",
         )
-    if target.relays_reads and not found:
+    if target.relays_reads and not configured:
         return failed(
             "thrift.relay_reads is set, so that the Thrift server answers nothing from the cache, "
             "and the metastore has no hooks that would need it",
             "take thrift.relay_reads away",
         )
-    return ok("the metastore's hooks are asked" if found else "the metastore has no hooks")
+    return ok("the metastore's hooks are asked" if configured else "the metastore has no hooks")
 
 
 def default_catalog(target: Target) -> Finding:

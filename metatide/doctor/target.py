@@ -67,7 +67,7 @@ def _running(folder: Path) -> Mapping[str, str]:
     state = StateFile(folder).read()
     if state is None or not psutil.pid_exists(state.pid):
         return {}
-    return {one.name: one.address for one in state.processes}
+    return {process.name: process.address for process in state.processes}
 
 
 def _with_password(address: str, folder: Path) -> str:

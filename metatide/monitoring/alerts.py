@@ -188,7 +188,7 @@ ALERTS: Final = (
 
 def rules() -> Mapping[str, Any]:
     """The file of rules for Prometheus."""
-    return {"groups": [{"name": "metatide", "rules": [_rule(one) for one in ALERTS]}]}
+    return {"groups": [{"name": "metatide", "rules": [_rule(alert) for alert in ALERTS]}]}
 
 
 def _rule(alert: Alert) -> dict[str, Any]:

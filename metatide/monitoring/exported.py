@@ -37,14 +37,14 @@ class Family(NamedTuple):
     def series(self) -> tuple[str, ...]:
         """The names that queries may use."""
         endings = {"counter": ("_total",), "histogram": ("_bucket", "_sum", "_count")}
-        return tuple(f"{self.name}{one}" for one in endings.get(self.kind, ("",)))
+        return tuple(f"{self.name}{ending}" for ending in endings.get(self.kind, ("",)))
 
 
 def exported() -> list[Family]:
     """The metrics of a connector and of a worker, in the order of their pages."""
     return [
-        *(family for one in _of_connector() for family in _families(one, CONNECTOR)),
-        *(family for one in _of_worker() for family in _families(one, WORKER)),
+        *(family for metric in _of_connector() for family in _families(metric, CONNECTOR)),
+        *(family for metric in _of_worker() for family in _families(metric, WORKER)),
     ]
 
 

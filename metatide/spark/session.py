@@ -57,12 +57,12 @@ def _plain_errors() -> Iterator[None]:
         yield
     except (Py4JError, PySparkException) as error:
         text = str(error)
-        told = TaskError.find(text)
-        if told is None:
+        message = TaskError.find(text)
+        if message is None:
             lines = [line.strip() for line in text.splitlines() if line.strip()]
             cause = next((line for line in reversed(lines) if line.startswith("Caused by")), None)
-            told = (cause or " ".join(lines))[:_ERROR_CHARS_MAX]
-        raise MachineError(f"Spark: {told}") from error
+            message = (cause or " ".join(lines))[:_ERROR_CHARS_MAX]
+        raise MachineError(f"Spark: {message}") from error
 
 
 @contextmanager

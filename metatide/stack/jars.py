@@ -142,7 +142,7 @@ def lock(name: str, sets: Path = SETS) -> Path:
     if unknown:
         raise InputError(f"{source} has an unknown key {min(unknown)!r}")
     with tempfile.TemporaryDirectory(prefix="metatide-lock-") as cache:
-        found = ivy.resolve(
+        paths = ivy.resolve(
             map(Coordinates.parse, wanted.get("with_dependencies", [])),
             map(Coordinates.parse, wanted.get("alone", [])),
             Path(cache),
@@ -150,7 +150,7 @@ def lock(name: str, sets: Path = SETS) -> Path:
         )
         jars = [
             Jar(artifact, hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_size)
-            for artifact, path in sorted(found.items())
+            for artifact, path in sorted(paths.items())
         ]
     target = sets / f"{name}.lock"
     target.write_text("".join(f"{jar}\n" for jar in jars))

@@ -25,10 +25,10 @@ def _checked(home: str, path: str) -> Path:
         if not program.is_file():
             raise MachineError(f"JAVA_HOME is {home}, but there is no {program}; {_INSTALL}")
     else:
-        found = shutil.which("java", path=path)
-        if found is None:
+        java = shutil.which("java", path=path)
+        if java is None:
             raise MachineError(f"no java on the PATH; {_INSTALL}")
-        program = Path(found)
+        program = Path(java)
     try:
         done = subprocess.run([program, "-version"], capture_output=True, text=True, check=False)
     except OSError as error:

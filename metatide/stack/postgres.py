@@ -199,14 +199,14 @@ def _stand_in() -> str | None:
     """The user as whom PostgreSQL must run; None if the current user can run it."""
     if os.geteuid() != 0:
         return None
-    known = {entry.pw_name for entry in pwd.getpwall()}
-    found = next((name for name in _STAND_INS if name in known), None)
-    if found is None:
+    names = {entry.pw_name for entry in pwd.getpwall()}
+    user = next((name for name in _STAND_INS if name in names), None)
+    if user is None:
         raise MachineError(
             "PostgreSQL does not run as root, and there is no user postgres or nobody here; "
             "run this as another user"
         )
-    return found
+    return user
 
 
 def _reaches(user: str, path: Path) -> bool:

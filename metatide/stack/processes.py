@@ -66,16 +66,16 @@ def services(effective: Effective, ports: Ports) -> list[Service]:
     environment in `settings`.
     """
     config = effective.config
-    found: list[Service] = []
+    processes: list[Service] = []
     servers: str | None = config.kafka.bootstrap_servers
     if servers is None:
         kafka = Kafka(config.data_dir / "kafka", ports)
-        found.append(kafka)
+        processes.append(kafka)
         servers = kafka.address
     url = config.database.full_url
     if url is None:
         postgres = Postgres(config.data_dir / "postgres", ports)
-        found.append(postgres)
+        processes.append(postgres)
         url = postgres.url().render_as_string(hide_password=False)
     upstream: str | None = config.upstream.url
     if config.metastore:
@@ -84,7 +84,7 @@ def services(effective: Effective, ports: Ports) -> list[Service]:
             ports,
             MetastoreSettings(sa.make_url(url), config.data_dir / "warehouse"),
         )
-        found.append(metastore)
+        processes.append(metastore)
         upstream = upstream or metastore.address
     port = config.http.port or ports.take("http")
     connect_port = config.connect.port or ports.take("connect")
@@ -106,7 +106,7 @@ def services(effective: Effective, ports: Ports) -> list[Service]:
     folder = str(config.data_dir)
     connect = ("metatide", "connect", "--data-dir", folder)
     host = config.connect.host
-    found.append(Ours("connect", connect, host, connect_port, settings, ("kafka", "postgres")))
+    processes.append(Ours("connect", connect, host, connect_port, settings, ("kafka", "postgres")))
     work = ("metatide", "work", "--data-dir", folder)
     scheme = "http" if config.reads.tls_certificate is None else "https"
     for number in range(1, config.workers + 1):
@@ -116,24 +116,26 @@ def services(effective: Effective, ports: Ports) -> list[Service]:
         thrift = None
         if speaks_thrift:
             # The first one has the port that was asked for: each of them answers for all.
-            asked = config.thrift.port if number == 1 else None
-            thrift_port = asked or ports.take(f"{name}-thrift")
+            configured_port = config.thrift.port if number == 1 else None
+            thrift_port = configured_port or ports.take(f"{name}-thrift")
             own["METATIDE_THRIFT_PORT"] = str(thrift_port)
             thrift_host = LOOPBACK if config.thrift.host == ANY else config.thrift.host
             thrift = f"thrift://{thrift_host}:{thrift_port}"
         host = config.worker.host
-        found.append(
+        processes.append(
             Ours(name, work, host, worker_port, settings | own, ("kafka",), scheme, thrift)
         )
     web = ("metatide.stack.web", folder)
-    found.append(Ours("http", web, config.http.host, port, settings))
-    return found
+    processes.append(Ours("http", web, config.http.host, port, settings))
+    return processes
 
 
 def as_environment(effective: Effective) -> dict[str, str]:
     """The whole configuration as environment variables."""
     return {
-        one.key.variable: str(one.value).lower() if isinstance(one.value, bool) else str(one.value)
-        for one in effective.settings
-        if one.value is not None
+        setting.key.variable: str(setting.value).lower()
+        if isinstance(setting.value, bool)
+        else str(setting.value)
+        for setting in effective.settings
+        if setting.value is not None
     }

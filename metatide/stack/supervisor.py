@@ -43,15 +43,15 @@ class Supervisor:
         # Probes block: each service may have one going without holding up another's.
         self.threads = ThreadPoolExecutor(len(services), "stack")
         self._keepers = {
-            one.name: _Keeper(one, LogFile(folder / f"{one.name}.log"), say, self)
-            for one in services
+            service.name: _Keeper(service, LogFile(folder / f"{service.name}.log"), say, self)
+            for service in services
         }
 
     async def run(self, stop: asyncio.Event, ready: Callable[[], Awaitable[None]]) -> None:
         """Starts everything, calls `ready`, and ends everything once `stop` is set."""
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(one.keep()) for one in self._keepers.values()]
+                tasks = [group.create_task(keeper.keep()) for keeper in self._keepers.values()]
                 tasks.append(group.create_task(self._announce(ready)))
                 tasks.append(group.create_task(self._bound_logs()))
                 await stop.wait()
@@ -64,7 +64,7 @@ class Supervisor:
             self.threads.shutdown()
 
     def changed(self) -> None:
-        self._changed([one.state for one in self._keepers.values()])
+        self._changed([keeper.state for keeper in self._keepers.values()])
 
     async def answered(self, names: Sequence[str]) -> None:
         for name in names:
@@ -85,11 +85,11 @@ class Supervisor:
         """Stops each process once nothing that needs it is left."""
         left = dict(self._keepers)
         while left:
-            needed = {need for one in left.values() for need in one.service.needs}
-            now = [one for name, one in left.items() if name not in needed]
+            needed = {need for keeper in left.values() for need in keeper.service.needs}
+            now = [keeper for name, keeper in left.items() if name not in needed]
             assert now, "services need each other in a circle"
-            await asyncio.gather(*(one.stop() for one in now))
-            left = {name: one for name, one in left.items() if name in needed}
+            await asyncio.gather(*(keeper.stop() for keeper in now))
+            left = {name: keeper for name, keeper in left.items() if name in needed}
 
 
 class _Keeper:

@@ -43,7 +43,7 @@ def run(effective: Effective, say: Say) -> None:
         _check(config)
         say(f"data in {folder}")
         running = services(effective, Ports(folder / "ports.json"))
-        for name in {name for one in running for name in one.jar_sets}:
+        for name in {name for service in running for name in service.jar_sets}:
             jars.fetch(name)
         try:
             asyncio.run(_supervise(running, config, state, say, began))
@@ -76,8 +76,10 @@ def _check(config: Config) -> None:
 async def _supervise(
     running: Sequence[Service], config: Config, state: StateFile, say: Say, began: float
 ) -> None:
-    address = next(one.address for one in running if one.name == "http")
-    speakers = [one.thrift for one in running if isinstance(one, Ours) and one.thrift]
+    address = next(service.address for service in running if service.name == "http")
+    speakers = [
+        service.thrift for service in running if isinstance(service, Ours) and service.thrift
+    ]
 
     def changed(processes: list[ProcessState]) -> None:
         state.write(StackState(os.getpid(), address, processes))

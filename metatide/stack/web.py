@@ -40,9 +40,9 @@ def worker_page(config: Config) -> Callable[[Request], str | None]:
 
     def find(request: Request) -> str | None:
         state = StateFile(config.data_dir).read()
-        for one in [] if state is None else state.processes:
-            if one.name.startswith("worker-") and one.phase == "running":
-                url = httpx.URL(one.address).copy_with(path="/")
+        for process in [] if state is None else state.processes:
+            if process.name.startswith("worker-") and process.phase == "running":
+                url = httpx.URL(process.address).copy_with(path="/")
                 # Where workers listen on all addresses, it is the one that was used to get here.
                 everywhere = config.worker.host == ANY
                 return str(url.copy_with(host=request.url.hostname) if everywhere else url)
@@ -56,7 +56,11 @@ def _processes(folder: Path) -> Callable[[], str | None]:
         state = StateFile(folder).read()
         if state is None or not psutil.pid_exists(state.pid):
             return "no supervisor runs them"
-        down = [f"{one.name} is {one.phase}" for one in state.processes if one.phase != "running"]
+        down = [
+            f"{process.name} is {process.phase}"
+            for process in state.processes
+            if process.phase != "running"
+        ]
         return ", ".join(down) or None
 
     return check
