@@ -157,7 +157,7 @@ class Administration:
         signals: Sequence[AnySignal],
         **more: object,
     ) -> Sent:
-        # Before it is done: what nobody knows the author of must not happen.
+        # Logged before it is done, so that no order is carried out without its author on record.
         log.warning("administration", who=by.name, address=by.address, what=what, **more)
         try:
             async with asyncio.timeout(SENT_S_MAX):

@@ -20,7 +20,7 @@ class ColumnFigures(NamedTuple):
     column: str
     last_analyzed: int
     data: bytes
-    """A ColumnStatisticsObj, without figures where the metastore can't tell them."""
+    """A ColumnStatisticsObj, without figures if the metastore can't return them."""
 
     @property
     def is_told(self) -> bool:

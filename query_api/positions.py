@@ -23,6 +23,6 @@ def parse_position(text: str) -> Position:
     match = _TEXT.fullmatch(text)
     if match is None:
         raise InputError(
-            f"bad position {text[:40]!r}: pass on what the header Metatide-Position said, as 0:1234"
+            f"bad position {text[:40]!r}: pass on the header Metatide-Position, such as 0:1234"
         )
     return Position(int(match[1]), int(match[2]))

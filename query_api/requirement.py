@@ -23,13 +23,13 @@ class Consistency(StrEnum):
     """How fresh an answer must be."""
 
     ANY = "any"
-    """Whatever the cache has."""
+    """Any state of the cache."""
     AT_LEAST = "at_least"
     """At least as new as a position."""
     WRITE_IDS = "write_ids"
-    """With exactly the commits of a write-id list."""
+    """Contains exactly the commits of a write-id list."""
     LATEST = "latest"
-    """With everything that was committed before the request came."""
+    """Contains everything that was committed before the request arrived."""
 
 
 class Requirement(msgspec.Struct, frozen=True):
@@ -37,7 +37,7 @@ class Requirement(msgspec.Struct, frozen=True):
 
     consistency: Consistency = Consistency.LATEST
     latest: bool = True
-    """Also where it isn't the consistency: it may be the floor of the deployment."""
+    """May be set for other consistencies as well, by the deployment's floor."""
     write_ids: WriteIdList | None = None
     """None where no list is checked, or where `write_ids` was asked for without one."""
     table_id: int = 0
@@ -51,11 +51,11 @@ class Defaults(msgspec.Struct, frozen=True):
 
     consistency: Consistency = Consistency.LATEST
     tables: tuple[tuple[str, Consistency], ...] = ()
-    """Hive's patterns over `db.table`; the first one that matches counts."""
+    """Consistencies by Hive's patterns over `db.table`; the first match counts."""
     floor: Consistency = Consistency.ANY
-    """`latest` makes every answer at least that."""
+    """The least consistency of every answer: `any` or `latest`."""
     no_latest: str | None = None
-    """Why nobody may be told that an answer is the latest; None where it can be told."""
+    """Why no answer can be known to be the latest; None if it can."""
 
     def __post_init__(self) -> None:
         for pattern, _ in self.tables:
@@ -123,7 +123,7 @@ def parse_requirement(
         raise InputError("consistency write_ids is for reads of one table: ask for latest")
     latest = Consistency.LATEST in (consistency, defaults.floor)
     if latest and defaults.no_latest is not None:
-        raise InputError(f"latest can't be had here: {defaults.no_latest}")
+        raise InputError(f"latest isn't available: {defaults.no_latest}")
     return Requirement(
         consistency,
         latest,

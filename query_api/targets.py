@@ -17,12 +17,12 @@ class Kind(StrEnum):
     STATISTICS = "statistics"
     CONSTRAINTS = "constraints"
     NAMES = "names"
-    """The names of a database's tables; that one isn't among them, too."""
+    """The names of a database's tables; also tells that a name isn't among them."""
     FUNCTIONS = "functions"
     DATABASE = "database"
     DATABASES = "databases"
     DATABASE_DETAILS = "database_details"
-    """What of databases an alter may change unsaid."""
+    """The fields of databases that ALTER may change without an event."""
 
 
 OF_TABLE = frozenset(
@@ -36,9 +36,9 @@ class Target(msgspec.Struct, frozen=True):
     kind: Kind
     name: TableName
     values: tuple[str, ...] = ()
-    """Of a single partition."""
+    """The values of a single partition."""
     constraints: ConstraintKind | None = None
-    """Of one kind alone; None for all."""
+    """Only constraints of this kind; None for all."""
 
     @property
     def is_of_table(self) -> bool:

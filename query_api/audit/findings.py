@@ -11,9 +11,9 @@ from query_api.positions import Position
 from state.records import Scope
 
 RULE_OF_THREE: Final = 3
-"""If none of n things drawn by chance is wrong, with 95 % confidence less than 3/n of all are."""
+"""If none of n random samples is wrong, less than 3/n of all are, with 95 % confidence."""
 DIFFERENCES_MAX: Final = 100
-"""So many of one scope are told; the others are counted."""
+"""The differences reported of one scope; further ones are only counted."""
 
 
 class Field(msgspec.Struct, frozen=True):
@@ -28,12 +28,12 @@ class ObjectDifference(msgspec.Struct, frozen=True):
     """An object that differs between cache and database."""
 
     object: str
-    """What of the scope: `table`, `partition ds=1`, `constraint pk`."""
+    """The object within the scope: `table`, `partition ds=1`, `constraint pk`."""
     fields: list[Field]
     only_in: str | None = None
-    """`cache` or `database`, where the other one has no such object."""
+    """`cache` or `database`, if the other one has no such object."""
     silent: bool = False
-    """The log doesn't tell such changes, and readers get it from the database."""
+    """The log doesn't record such changes, so readers get the object from the database."""
 
 
 class Audited(msgspec.Struct, frozen=True):
@@ -43,12 +43,12 @@ class Audited(msgspec.Struct, frozen=True):
     position: Position | None = None
     """The event as of which both sides were compared."""
     objects: int = 0
-    """How many were compared."""
+    """The number of objects compared."""
     wrong: int = 0
-    """How many of them differ, but for what the log is silent about."""
+    """The number of objects that differ, without changes that the log doesn't record."""
     differences: list[ObjectDifference] = []
     left_out: dict[str, str] = {}
-    """What couldn't be compared, and why: the cache doesn't answer that either."""
+    """What couldn't be compared, and why. The cache doesn't answer it either."""
 
 
 class Bound(msgspec.Struct, frozen=True):
@@ -57,7 +57,7 @@ class Bound(msgspec.Struct, frozen=True):
     seen: int
     wrong: int
     wrong_at_most: float | None
-    """The greatest share of wrong ones that is still believable; null where some were wrong."""
+    """The greatest plausible share of wrong ones; null if any was wrong."""
     nines: float | None
     """The same as a number of nines: 3 for 99.9 %."""
 
@@ -66,10 +66,10 @@ class Totals(msgspec.Struct, frozen=True):
     """The totals of an audit."""
 
     scopes: Bound
-    """Tables and lists of names. Objects of one may be wrong together: this is the careful one."""
+    """Tables and lists of names. This bound is cautious: objects of one may be wrong together."""
     objects: Bound
     left_out: dict[str, int]
-    """How many for each reason."""
+    """The number for each reason."""
 
 
 def totals(audited: Iterable[Audited]) -> Totals:

@@ -17,9 +17,11 @@ class Metrics:
             "disagreements", "Objects that audits found to differ; there must be none"
         )
         self.left_out = counter(
-            "left_out", "Parts of scopes that audits couldn't compare, by why", ("reason",)
+            "left_out", "Parts of scopes that audits couldn't compare, by reason", ("reason",)
         )
-        self.faults = counter("faults", "Rounds that failed: the database was away, mostly")
+        self.faults = counter(
+            "faults", "Rounds that failed, mostly because the database was unavailable"
+        )
 
     def page(self) -> bytes:
         """The metrics in Prometheus' text format."""

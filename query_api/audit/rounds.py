@@ -59,5 +59,5 @@ class Rounds:
                     position=str(result.position),
                     fields=[field.field for field in difference.fields[:FIELDS_LOGGED]],
                     only_in=difference.only_in,
-                    remedy="metatide audit --table tells all; metatide admin refresh loads it anew",
+                    remedy="metatide audit --table shows all; metatide admin refresh repairs it",
                 )

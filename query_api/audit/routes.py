@@ -19,7 +19,7 @@ from state.records import Scope
 
 PATH: Final = "/v1/admin/audit"
 SCOPES_MAX: Final = 100
-"""So many are compared in one moment of the database."""
+"""The scopes compared as of one moment of the database."""
 DRAWN_MAX: Final = 1_000_000
 
 

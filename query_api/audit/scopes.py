@@ -40,7 +40,7 @@ def _of_shard(source: ShardSource, number: int, reader: ShardReader) -> Iterator
     for db in reader.database_names():
         if home_shard(db, source.count) == number:
             yield Scope(ScopeKind.NAMES, TableName(db.catalog, db.db, ""))
-    # Databases are in every shard, and each of these may be wrong; the first one here tells.
+    # Databases are in every shard, and any copy may be wrong; the first one here is compared.
     if all(source.shard(before) is None for before in range(number)):
         for catalog in reader.catalogs():
             yield Scope(ScopeKind.DATABASES, TableName(catalog, "", ""))

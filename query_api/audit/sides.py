@@ -19,7 +19,7 @@ from state.records.objects import ConstraintKind
 PARTITIONS_AT_ONCE: Final = 500
 
 _DETAILS: Final = dict.fromkeys(("description", "locationUri", "managedLocationUri"))
-"""Of a database: what an alter changes unsaid."""
+"""The fields of a database that ALTER changes without an event."""
 
 Parts = tuple[bytes, ...]
 Read = Callable[[Parts], Mapping[str, Any]]
@@ -34,7 +34,7 @@ class Pair(NamedTuple):
     read: Read
     """What the parts say."""
     silent: bool | None = None
-    """Whether the log is silent about how they differ; None where that is so of its target."""
+    """Whether the log doesn't record the difference; None if that holds for the whole target."""
 
 
 def pairs(cache: Objects, database: Objects, target: Target) -> Iterator[Pair]:

@@ -30,7 +30,7 @@ class Breaker:
         now = self._clock()
         if now < self._open_until:
             return self._open_until - now
-        # One attempt; the others wait as long as it may take.
+        # One attempt; the other callers wait until it must have ended.
         self._open_until = now + self._pause_s
         return 0.0
 

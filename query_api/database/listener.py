@@ -12,9 +12,9 @@ import sqlalchemy as sa
 from hive.schema import Version, metadata
 
 EVENTS_MAX: Final = 100_000
-"""How many of the newest events are looked at."""
+"""The number of newest events that are examined."""
 CLOCKS_S_MAX: Final = 300
-"""How far the clocks of the database and of the metastores may be apart."""
+"""The maximum difference between the clocks of the database and the metastores."""
 _UNLOGGED_TYPES: Final = (1, 2)
 """Of TXNS.TXN_TYPE: transactions of replication and read-only ones, which write no events."""
 

@@ -35,7 +35,7 @@ class TableSnapshot(NamedTuple):
 
     name: TableName
     id: int | None
-    """None where there is no such table."""
+    """None if there is no such table."""
     write_ids: WriteIdList
 
 

@@ -37,7 +37,7 @@ def administrator(request: Request, tokens: Tokens) -> Holder:
         return Holder(name, address)
     if not (_is_loopback(address) and _is_loopback(request.url.hostname or "")):
         raise ForbiddenError(
-            "without tokens (reads.tokens_path) this is for this machine alone, by its own name"
+            "without tokens (reads.tokens_path) only this machine may ask, by its own name"
         )
     if request.method == "POST" and not _is_json(request.headers.get("content-type", "")):
         raise ForbiddenError("send content-type: application/json")

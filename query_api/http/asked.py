@@ -17,7 +17,7 @@ BODY_BYTES_MAX: Final = 4 * 1024 * 1024
 B = TypeVar("B")
 Handler = Callable[[Request, Holder], Awaitable[Any]]
 Reading = Callable[[Request], Awaitable[Any]]
-_NO_TOKEN: Final = "send a token that is known here: Authorization: Bearer …"
+_NO_TOKEN: Final = "send a valid token: Authorization: Bearer …"
 
 
 def admin_route(path: str, method: str, tokens: Tokens, handler: Handler) -> Route:
@@ -72,7 +72,7 @@ async def body_of(request: Request, kind: type[B]) -> B:
     try:
         return msgspec.json.decode(b"".join(parts) or b"{}", type=kind)
     except msgspec.DecodeError as error:
-        raise InputError(f"the body is not what this takes: {error}"[:200]) from None
+        raise InputError(f"the body is invalid: {error}"[:200]) from None
 
 
 def _problem(status: int, detail: str, headers: dict[str, str]) -> Response:

@@ -71,7 +71,7 @@ class Endpoint:
     has_body: bool = False
     """POST takes what may be too long for a URL."""
     required: tuple[str, ...] = ()
-    """Parameters without which nothing would come; names may be in the body instead."""
+    """Required parameters; names may be in the body instead."""
     named: Named = PARTITION
 
 
@@ -166,7 +166,7 @@ ENDPOINTS: Final = (
     ),
     Endpoint(
         f"{_TABLE}/partition-count",
-        "How many partitions there are",
+        "The number of partitions",
         lambda g: CountPartitions(g.table, _wanted(g)),
         encode.count,
         _SELECTION,
@@ -203,7 +203,7 @@ ENDPOINTS: Final = (
     ),
     Endpoint(
         f"{_TABLE}/constraints",
-        "The constraints of a table; foreign keys are their child's",
+        "The constraints of a table; foreign keys belong to the child",
         lambda g: GetConstraints(g.table),
         encode.constraints,
         _CATALOG,
@@ -219,7 +219,7 @@ ENDPOINTS: Final = (
     ),
     Endpoint(
         "/v1/tables",
-        "Several tables, those that exist",
+        "Those of several tables that exist",
         lambda g: GetTables(g.tables("name")),
         encode.tables,
         ("name",),
@@ -286,7 +286,7 @@ ENDPOINTS: Final = (
     ),
     Endpoint(
         "/v1/write-ids",
-        "What a reader passes on with its reads: write-id lists and ids of tables, of one moment",
+        "The write-id lists and ids of tables, as of one moment, for a reader to pass on",
         lambda g: GetWriteIds(g.tables("table"), g.one("txns") or None),
         encode.write_ids,
         ("table", "txns"),

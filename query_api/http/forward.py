@@ -74,7 +74,7 @@ class Forwarder:
     @property
     def _to_owners(self) -> httpx.AsyncClient:
         if self._client is None:
-            # What the caller doesn't take is not to be taken on his behalf.
+            # Encodings that the caller doesn't accept must not be accepted for him.
             self._client = httpx.AsyncClient(
                 headers={"Accept-Encoding": "identity"},
                 timeout=TIMEOUT,

@@ -147,4 +147,4 @@ def _parse_body(body: bytes) -> Body:
     try:
         return _decode_body(body)
     except msgspec.DecodeError as error:
-        raise InputError(f"the body is not what this takes: {error}"[:200]) from None
+        raise InputError(f"the body is invalid: {error}"[:200]) from None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import msgspec
 
 CHECK_TIMEOUT_S = 5.0
-# Who asks often gets the same answer for this long.
+# The result is kept for this long.
 FRESH_S = 0.2
 
 

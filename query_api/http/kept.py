@@ -29,7 +29,7 @@ _DECIDE_FRAMING: Final = frozenset(
     (b"content-length", b"transfer-encoding", b"expect", b"upgrade", b"connection")
 )
 CONSISTENCY: Final = b"metatide-consistency"
-"""The one header that asks for something and has so few values that answers are kept by it."""
+"""The only header with a requirement and so few values that it can be part of the key."""
 Key = tuple[str, bytes, bytes]
 """Path, query, and that header."""
 Response = tuple[int, Headers, bytes]

@@ -17,19 +17,19 @@ class Metrics:
         self.registry = CollectorRegistry()
         self._answers = Counter(
             "metatide_answers",
-            "Answers by who gave them, why, and what was read",
+            "Answers by source, reason and read",
             ("source", "reason", "read"),
             registry=self.registry,
         )
         self._refused = Counter(
             "metatide_refused_requests",
-            "Requests that got an error, by its status",
+            "Requests answered with an error, by status",
             ("status",),
             registry=self.registry,
         )
         self._seconds = Histogram(
             "metatide_answer_seconds",
-            "How long answers took",
+            "Time to answer",
             ("source",),
             buckets=_BUCKETS,
             registry=self.registry,

@@ -76,7 +76,7 @@ def document(more: Iterable[Operation] = ()) -> dict[str, Any]:
             "parameters": {name: in_query(name) for name in REQUIREMENTS},
             "headers": _HEADERS,
             "securitySchemes": {
-                "token": _scheme("A token of the role read or admin, where there are tokens"),
+                "token": _scheme("A token of the role read or admin, if tokens are configured"),
                 "adminToken": _scheme(
                     "A token of the role admin; where there are no tokens, it must be asked from "
                     "this machine"
@@ -187,12 +187,12 @@ def _problem(what: str) -> dict[str, Any]:
 
 
 _PROBLEMS: Final = {
-    "400": "The request makes no sense",
+    "400": "The request is invalid",
     "401": "The token is not known",
     "403": "Only for administrators, see docs/operate.md",
     "404": "There is no such object",
-    "413": "Too long, or too many names",
-    "500": "The server can't do it now; what it lacks is said",
+    "413": "The request is too long, or has too many names",
+    "500": "The server can't do it now; the detail says what is missing",
     "503": "Neither cache nor database can answer now",
 }
 # What a body of names says, or what excludes it.
@@ -229,10 +229,10 @@ _HEADERS: Final = {
         "schema": {"type": "string", "enum": list(Reason)},
     },
     "Metatide-Position": {
-        "description": "All changes up to here are in the answer",
+        "description": "The answer contains all changes up to this position",
         "schema": TEXT,
         "example": "0:1234",
     },
-    "Metatide-Detail": {"description": "More of the reason, where there is more", "schema": TEXT},
+    "Metatide-Detail": {"description": "Details of the reason, if there are any", "schema": TEXT},
     "ETag": {"description": "For If-None-Match", "schema": TEXT},
 }

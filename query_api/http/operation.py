@@ -20,7 +20,7 @@ class Access(Enum):
 
 SECURITY: Final[Mapping[Access, list[dict[str, list[str]]]]] = {
     Access.EVERYBODY: [],
-    # Nothing is asked for where there are no tokens.
+    # Without configured tokens nothing is required.
     Access.READERS: [{}, {"token": []}],
     Access.ADMINISTRATORS: [{}, {"adminToken": []}],
 }
@@ -44,9 +44,9 @@ class Operation:
     query: tuple[tuple[str, str, int], ...] = ()
     """Parameters, all of them whole numbers: name, what it is, example."""
     in_path: tuple[tuple[str, str, int], ...] = ()
-    """The same of the path."""
+    """The parameters in the path, in the same form."""
     fails: tuple[str, ...] = ()
-    """Statuses that follow neither from the access nor from what it takes."""
+    """Further statuses, beside those of access and of invalid requests."""
 
 
 def described(

@@ -17,9 +17,9 @@ from hive.thrift.wire import packing_error
 from query_api.http.as_json import as_json
 
 _OWN: Final = frozenset(("values", "createTime", "location", "parameters"))
-"""Fields that most partitions have for themselves; and `sd`, which has such fields."""
+"""Fields that differ between most partitions, and `sd`, which contains such fields."""
 _HERE: Final = b"\0"
-"""In no JSON: stands for a field of a partition's own."""
+"""A placeholder that occurs in no JSON, for a field that differs."""
 
 
 class _Own(NamedTuple):

@@ -35,9 +35,9 @@ CONNECTIONS_MAX: Final = 10_000
 HEAD_BYTES_MAX: Final = 64 * 1024
 KEEP_ALIVE_S: Final = 60
 REQUEST_S_MAX: Final = 20
-"""All of a request must be there this long after its first byte, that after the connection."""
+"""The time for a whole request after its first byte, and for that byte after the connection."""
 STUCK_S_MAX: Final = 30
-"""A response of which nobody has taken anything for this long is given up."""
+"""A response is given up if the client takes none of it for this long."""
 SWEEP_S: Final = 1
 _TICKS_A_SECOND: Final = 10
 _NO_LINGERING: Final = pack("ii", 1, 0)
@@ -133,7 +133,7 @@ class ReadProtocol(HttpToolsProtocol):
         is_late = not self._begun or self._begun != self._completed
         self._late_s = self._late_s + SWEEP_S if is_late else 0
         if self._stuck_s >= STUCK_S_MAX:
-            # Or the system would go on offering what it holds.
+            # Otherwise the system would keep sending what it has buffered.
             connected = self.transport.get_extra_info("socket")
             connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGERING)
             self.transport.abort()
@@ -148,7 +148,7 @@ class ReadProtocol(HttpToolsProtocol):
         short = self._kept.by_head(data)
         if short is None:
             return False
-        # A whole request came, though nothing has parsed it.
+        # A whole request arrived, although nothing has parsed it.
         self._begun = self._completed = max(1, self._begun)
         if not short.needs_latest:
             self._write(short, short.kept.reached)

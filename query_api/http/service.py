@@ -47,7 +47,7 @@ class Settings(msgspec.Struct, frozen=True):
     defaults: Defaults = Defaults()
     tokens: Tokens = OPEN
     trusted: SSLContext | None = None
-    """Whose certificates are trusted of other workers; without it, the system's."""
+    """The CA certificates for other workers; by default the system's."""
     in_flight_max: int = 2_000
     timeout_s: float = 60.0
 
@@ -91,16 +91,16 @@ class Service:
             await self._fail(began, 503, detail, [(b"retry-after", b"1")])
         except Exception:
             log.exception("a request failed", path=scope["path"])
-            await self._fail(began, 500, "an error of the server, which its log tells", [])
+            await self._fail(began, 500, "an internal error of the server; see its log", [])
         finally:
             self._in_flight -= 1
 
     def _refusal(self, scope: Scope) -> tuple[int, str, Headers] | None:
         if self.settings.tokens.role_of(header(scope, b"authorization")) < Role.READ:
-            detail = "send a token that is known here: Authorization: Bearer …"
+            detail = "send a valid token: Authorization: Bearer …"
             return 401, detail, [(b"www-authenticate", b"Bearer")]
         if self._in_flight >= self.settings.in_flight_max:
-            return 503, "too many requests at a time", [(b"retry-after", b"1")]
+            return 503, "too many concurrent requests", [(b"retry-after", b"1")]
         return None
 
     async def _answer(self, endpoint: Endpoint, scope: Scope, receive: Receive, send: Send) -> None:
@@ -133,7 +133,7 @@ class Service:
             await send_lines(send, endpoint.lines(answer.value), headers)
         else:
             by_consistency = in_headers.keys() <= {_HEADERS[CONSISTENCY]}
-            # What is kept is compared with the database, and with no position in the query.
+            # Kept answers are checked against the database, not against a position in the query.
             keeps = by_consistency and requirement.min_position is None
             if answer.moment is not None and scope["method"] == "GET" and keeps:
                 count = partial(self.metrics.served_kept, answer.reason, type(read).__name__)
@@ -159,7 +159,7 @@ class Service:
     async def _fail(self, began: "_Began", status: int, detail: str, headers: Headers) -> None:
         self.metrics.refused(status)
         if began.has_begun:
-            # The status is out: only an end before the end tells that something went wrong.
+            # The status is sent: only closing the connection early tells that something is wrong.
             raise ConnectionAbortedError(detail)
         await send_problem(began.send, status, detail, headers)
 

@@ -17,7 +17,7 @@ from query_api.latest.sequence import Tail
 from query_api.positions import Position
 
 INTERVAL_S_MIN: Final = 0.001
-"""At most this often a read begins: who comes meanwhile shares the next one."""
+"""The shortest interval between reads; callers in between share the next one."""
 INTERVAL_S_MAX: Final = 0.004
 """Half of the time up to this the database rests, so that reads which take longer come less often.
 One that takes all of it is followed by the next at once."""

@@ -13,7 +13,7 @@ from query_api.resolver.facts import Current
 from query_api.targets import Target
 
 ThinRow = NotificationRow
-"""A row whose message is empty where it isn't needed."""
+"""A row; the message is empty if it isn't needed."""
 ROWS_MAX: Final = 1000
 
 

@@ -22,7 +22,7 @@ class Tail(NamedTuple):
 
     current: int
     rows: list[ThinRow]
-    """Ascending, from the event that was asked for on; the newest where there are too many."""
+    """Ascending, from the requested event on; the newest ones if there are too many."""
 
 
 class SequenceReader:
@@ -71,7 +71,7 @@ def read_tail(snapshot: Snapshot, first: int) -> Tail:
 def _tail(rows: Sequence[Any]) -> Tail:
     [following] = [row[0] for row in rows if row[1] is None]
     if following is None:
-        raise SourceError("NOTIFICATION_SEQUENCE has no row, so nobody knows the current event")
+        raise SourceError("NOTIFICATION_SEQUENCE has no row, so the current event is unknown")
     thin = [
         ThinRow(event, time, kind, catalog, db, table, message or "", form)
         for _, event, time, kind, catalog, db, table, message, form in rows

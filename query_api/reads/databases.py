@@ -45,7 +45,7 @@ class ListDatabases(Read[Slice[Named]], frozen=True):
     pattern: str = "*"
     page: Page = Page()
     names_only: bool = False
-    """Nothing else of them is used."""
+    """The other fields aren't used."""
 
     @property
     def targets(self) -> tuple[Target, ...]:

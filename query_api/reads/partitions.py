@@ -29,10 +29,10 @@ class Wanted(msgspec.Struct, frozen=True):
     names: tuple[Values, ...] | None = None
     """The values of each."""
     prefix: Values = ()
-    """Their first values; an empty text stands for any."""
+    """Their first values; an empty text matches any."""
     filter: str | None = None
     collation: Collation = BY_BYTES
-    """By whose order the filter compares texts."""
+    """The order by which the filter compares texts."""
 
 
 class GetPartition(TableRead[bytes], frozen=True):

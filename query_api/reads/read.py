@@ -15,7 +15,7 @@ from query_api.targets import Target
 A = TypeVar("A")
 T = TypeVar("T")
 SHORT_MAX = 100
-"""So many objects are read at once without anybody having to wait."""
+"""Reads of more objects than this run in a thread, so that others needn't wait."""
 
 
 class Read(msgspec.Struct, Generic[A], frozen=True):
@@ -84,7 +84,7 @@ class Page(msgspec.Struct, frozen=True):
     """A part of an ordered list."""
 
     after: str = ""
-    """The last name of the page before."""
+    """The last name of the previous page."""
     limit: int | None = None
 
 
@@ -93,7 +93,7 @@ class Slice(NamedTuple, Generic[T]):
 
     items: Iterable[T]
     next: str | None
-    """What the next page comes after; None when there is none."""
+    """The last name of this page; None if it is the last page."""
 
 
 def cut(sorted_items: Sequence[T], name_of: Callable[[T], str], page: Page) -> Slice[T]:

@@ -45,7 +45,7 @@ class ListTables(Read[Slice[NameLine]], frozen=True):
     db: DatabaseName
     pattern: str = "*"
     types: tuple[str, ...] = ()
-    """All when empty."""
+    """All types if empty."""
     page: Page = Page()
 
     @property
@@ -82,7 +82,7 @@ class ListTablesOfAll(Read[Slice[TableLine]], frozen=True):
     pattern: str = "*"
     types: tuple[str, ...] = ()
     only: tuple[str, ...] | None = None
-    """The names of databases, where not all that match are meant."""
+    """The names of databases, if not all that match are meant."""
     page: Page = Page()
 
     @property

@@ -15,7 +15,7 @@ class Verdict(msgspec.Struct, frozen=True):
 
     reason: Reason
     position: Position
-    """Up to where the answer would be complete."""
+    """The position up to which the answer would be complete."""
     wait_for: Position | None = None
     """Serving may become possible once the shard is complete up to here."""
 

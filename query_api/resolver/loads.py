@@ -29,7 +29,7 @@ class Loads:
             return
         scope = scope_of(target)
         if facts.refused is None:
-            # The objects are known: it was the write ids that were not.
+            # The objects are known; only the write ids are not.
             scope = Scope(ScopeKind.WRITE_IDS, target.name)
         now = self._clock()
         last = self._asked.get(scope)

@@ -55,7 +55,7 @@ def _look_at_table(
         floor = max(state.loads.floor, state.statistics_floor, reader.head.floor)
         return Facts(reached, Reason.COLD, detail, floor)
     ids = reader.write_ids(target.name) if with_ids else None
-    # Ids that were loaded ahead of the events tell of writes that the objects may not reflect.
+    # Ids that were loaded ahead of the events may include writes that the objects don't reflect.
     is_known = ids is not None and ids.reflects <= reader.head.applied
     return Facts(
         reached,

@@ -41,7 +41,7 @@ long to wait: it answers sooner than many an event comes, and those that come la
 POSITION_WAIT_S: Final = 0.25
 RETRY_AFTER_S: Final = 1.0
 LONG_READS: Final = 4
-"""So many reads that take long go on at a time, each in a thread."""
+"""The number of long reads that run concurrently, each in a thread."""
 _STORE_ERRORS: Final = (ClosedStoreError, ColdShardError)
 
 log = structlog.get_logger(__name__)
@@ -79,7 +79,7 @@ class Judged(NamedTuple):
     verdict: Verdict
     reader: ShardReader | None
     by_list: Target | None = None
-    """The list of names that shows that there is no such table."""
+    """The target of the list of names, if it shows that the table doesn't exist."""
 
 
 class Miss(NamedTuple):
@@ -87,7 +87,7 @@ class Miss(NamedTuple):
 
     reason: Reason
     judged: Judged | None = None
-    """What stands in the way; None where a read needs nothing that is cached."""
+    """The target that can't be served; None if a read needs nothing that is cached."""
 
     @property
     def detail(self) -> str:
@@ -239,7 +239,7 @@ class Resolver:
             _check_reached(position, least)
         except UnansweredError as error:
             raise UnansweredError(
-                f"{error}; the cache does not because of: {miss.reason}", error.retry_after_s
+                f"{error}; the cache can't answer ({miss.reason})", error.retry_after_s
             ) from error
         if not isinstance(value, NoSuchObjectError):
             self.want(miss)
@@ -264,7 +264,7 @@ class Resolver:
         judged = await self._wait(read, requirement, judged, wait_s, None)
         if not _worth_waiting(judged):
             return judged, None
-        # What no event touched since is complete up to now, whatever the shard has folded.
+        # What no event has touched since is complete up to now, however far the shard is.
         latest = await self._database.after_now(_lowest(judged))
         return self._look(read, requirement, latest), latest
 

@@ -18,7 +18,7 @@ from hive.thrift.structs import TABLE
 from hive.thrift.view import TableView, View
 
 _REPLICATION_ID = "repl.last.id"
-# commit_txn sets only keys that begin so; before a text stands its length.
+# commit_txn sets only keys with this prefix; the length precedes a text.
 _COMMITTED = re.compile(rb"\0\0.._meta", re.DOTALL)
 _DATABASE_PARAMETERS = 4
 _TABLE_PARAMETERS = next(field.id for field in TABLE.fields if field.name == "parameters")

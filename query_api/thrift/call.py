@@ -17,9 +17,9 @@ class Client(msgspec.Struct, eq=False):
 
     address: str = ""
     user: str = ""
-    """As `set_ugi` said."""
+    """The user's name, from `set_ugi`."""
     min_position: Position | None = None
-    """What this client's own writes reached: its answers must be complete up to there."""
+    """The position of this client's last write; its answers must be complete up to there."""
 
 
 class Call(msgspec.Struct, eq=False):
@@ -29,32 +29,32 @@ class Call(msgspec.Struct, eq=False):
     arguments: bytes
     client: Client
     min_position: Position | None = None
-    """What any answer from the cache must be complete up to, whatever else it must fulfil."""
+    """The position up to which any answer from the cache must be complete."""
 
 
 class Unable(StrEnum):
     """Why a call can't be answered by the cache, whatever the cache holds."""
 
     NOT_CACHED = "not_cached"
-    """The method is none of those that the cache answers."""
+    """The cache doesn't answer this method."""
     RELAY_READS = "relay_reads"
-    """The deployment wants all reads answered by the metastore."""
+    """The deployment has the metastore answer all reads."""
     CAPABILITIES = "capabilities"
-    """What the metastore would do for a client of these capabilities isn't known."""
+    """It isn't known how the metastore serves a client with these capabilities."""
     EXPRESSION = "expression"
     """A serialized expression that can't be read here."""
     COLLATION = "collation"
-    """The metastore's database decides the order, and may have another than ours."""
+    """The order depends on the collation of the metastore's database."""
     FORM = "form"
     """A form of the request, a projection or an option, that only the metastore answers."""
     UNREADABLE = "unreadable"
-    """The arguments aren't what this method takes."""
+    """The arguments are invalid for this method."""
     SHADOW = "shadow"
     """The metastore answers, so that the cache's answer can be compared with it."""
     CATALOG = "catalog"
-    """A metastore has another default catalog than was declared."""
+    """A metastore's default catalog differs from the configured one."""
     FAILED = "failed"
-    """Answering failed."""
+    """The cache failed to answer."""
 
 
 Why = Reason | Unable
@@ -87,7 +87,7 @@ class Substitute(msgspec.Struct, eq=False):
     method: str
     arguments: bytes
     translated: Callable[[bytes], bytes]
-    """From its result struct to the result struct that the client awaits."""
+    """Turns its result struct into the one that the client expects."""
 
 
 class Relay(msgspec.Struct, eq=False):
@@ -95,7 +95,7 @@ class Relay(msgspec.Struct, eq=False):
 
     reason: Why
     shard: int | None = None
-    """With `Reason.NOT_OWNED`: whose owner is asked first."""
+    """The shard whose owner is asked first, if the reason is `Reason.NOT_OWNED`."""
 
 
 class Methods(Protocol):

@@ -26,7 +26,7 @@ from query_api.thrift.upstream import Link
 from query_api.thrift.wire import REPLY_HEAD, Fault, Kind, Message, header, refusal
 
 AT_ONCE_BYTES: Final = 256 * 1024
-"""Of an answer in chunks, so much is written before others get their turn."""
+"""The number of bytes of a chunked answer that are written before other clients get a turn."""
 _CALL_HEAD: Final = b"\x80\x01\x00\x01\x00\x00\x00"
 
 log = structlog.get_logger(__name__)
@@ -72,7 +72,7 @@ class ClientCalls:
         if message.kind == Kind.ONEWAY:
             self._connection.run(self._send_one_way(message))
         elif message.kind != Kind.CALL:
-            self._connection.end("protocol", "a reply where a call was awaited")
+            self._connection.end("protocol", "expected a call, got a reply")
         elif method in hub.methods.names:
             if hub.settings.relay_reads or hub.settings.shadow:
                 self._relay_known(message)
@@ -236,7 +236,7 @@ class ClientCalls:
     async def _has_floor(self) -> bool:
         """Finds out how far this client's writes reach; returns whether that is known now."""
         floor = self._floor
-        # If it could not be read then, perhaps it can be now.
+        # The position may be readable now, even if it wasn't at the write.
         if floor is None or await floor or await self._raise_floor():
             self._floor = None
             return True
@@ -288,7 +288,7 @@ class ClientCalls:
         try:
             self._link = await self._hub.upstreams.open(self._session.opening)
         except UpstreamError as error:
-            why = f"{error}; the cache does not answer because of: {relaying.why}"
+            why = f"{error}; the cache can't answer ({relaying.why})"
             reply = refusal(message.method, message.sequence, Fault.INTERNAL_ERROR, why)
             self._connection.write(reply)
             self._hub.metrics.refused["upstream"] += 1
@@ -356,7 +356,7 @@ class ClientCalls:
         if relaying.may_try_again and relaying.tries <= self._hub.upstreams.count:
             self._connection.run(self._open_and_relay(relaying))
         else:
-            self._connection.end("upstream", f"the metastore did not answer to the end: {why}")
+            self._connection.end("upstream", f"the metastore's reply is incomplete: {why}")
 
     def _note_slow(self, method: str, source: str, why: Why, seconds: float) -> None:
         slow_ms = self._hub.settings.slow_ms

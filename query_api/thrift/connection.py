@@ -16,7 +16,7 @@ from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.wire import Fault, Message, refusal
 
 CALLS_IN_A_ROW: Final = 32
-"""After so many of one client the others get their turn."""
+"""The number of calls of a client after which others get a turn."""
 PUT_OFF_BYTES_MAX: Final = 64 * 1024
 
 log = structlog.get_logger(__name__)
@@ -143,7 +143,7 @@ class Connection(asyncio.Protocol):
         if since is None or now - since < self._settings.message_timeout_s:
             return
         if self.ended is None:
-            self.end("slow", "it takes too long to send a call, or to take a reply")
+            self.end("slow", "the client took too long to send a call or to read a reply")
         elif self._transport is not None:
             self._transport.abort()
 
@@ -274,7 +274,9 @@ class Connection(asyncio.Protocol):
         self._buffered += size
         self._budget.bytes += size
         if size > 0 and self._budget.bytes > self._budget.bytes_max:
-            self._refuse("limit", "all clients together sent too much: try again later")
+            self._refuse(
+                "limit", "too many bytes of pending calls from all clients: try again later"
+            )
 
     def _go_on(self) -> None:
         """Begins what was deferred."""

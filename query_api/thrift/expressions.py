@@ -29,7 +29,7 @@ REMEMBERED_BYTES_MAX: Final = 16 << 20
 BACK_OFF_S: Final = 1.0
 BACK_OFF_S_MAX: Final = 300.0
 READER: Final = "org.apache.hadoop.hive.ql.optimizer.ppr.PartitionExpressionForMetastore"
-"""Hive's class that makes filters of expressions."""
+"""Hive's class that turns expressions into filters."""
 
 log = structlog.get_logger(__name__)
 
@@ -91,7 +91,7 @@ class Expressions:
             assert self._gateway is not None
             task = asyncio.get_running_loop().create_task(self._ask(self._gateway, expression))
             self._asking[expression] = task
-        # Who asked may go away; the answer must be taken all the same.
+        # The caller may be cancelled, but the result must still be read.
         return await asyncio.shield(task)
 
     async def close(self) -> None:

@@ -19,7 +19,7 @@ from query_api.thrift.wire import Kind, Message, header
 FORWARDED: Final = "metatide.forward"
 TIMEOUT_S: Final = 5.0
 LINKS_MAX: Final = 16
-"""To each other worker."""
+"""The number of connections to each other worker."""
 _CALL: Final = Struct(
     "forward_args",
     (1, "method", string),
@@ -46,7 +46,7 @@ def call_of(message: Message) -> Call:
         floor = Position(arguments["epoch"], arguments["event"]) if "epoch" in arguments else None
         return Call(arguments["method"], arguments["arguments"], Client(), floor)
     except KeyError as error:
-        raise ThriftError(f"a call that is handed on lacks its {error}") from error
+        raise ThriftError(f"a forwarded call lacks its {error}") from error
 
 
 def told(message: Message, answer: Answer, result: bytes) -> bytes:
@@ -153,7 +153,7 @@ def _message(call: Call) -> bytes:
 
 def _answer(link: Link, reply: bytes) -> Answer | None:
     if link.reply_kind != Kind.REPLY:
-        raise UpstreamError("it doesn't take calls that are handed on")
+        raise UpstreamError("it doesn't accept forwarded calls")
     answer = decode(_ANSWER, reply[link.reply_body_at :])
     if "result" not in answer:
         return None
@@ -161,5 +161,5 @@ def _answer(link: Link, reply: bytes) -> Answer | None:
         source, reason = Source(answer["source"]), Reason(answer["reason"])
         position = Position(answer["epoch"], answer["event"])
     except (KeyError, ValueError) as error:
-        raise UpstreamError(f"it answers what can't be read: {error}") from error
+        raise UpstreamError(f"its answer can't be read: {error}") from error
     return Answer(answer["result"], source, reason, position)

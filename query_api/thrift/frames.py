@@ -38,5 +38,5 @@ class Unframer:
                 (self._left,) = I32.unpack(self._head)
                 self._head = b""
                 if self._left < 0:
-                    raise ThriftError("a frame of a negative length: the transport isn't framed")
+                    raise ThriftError("a frame of negative length: the transport isn't framed")
         return b"".join(parts)

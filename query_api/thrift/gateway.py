@@ -19,7 +19,7 @@ START_TIMEOUT_S: Final = 30.0
 CALL_TIMEOUT_S: Final = 5.0
 ANSWER_BYTES_MAX: Final = 1 << 20
 _LOOPBACK: Final = "127.0.0.1"
-# Hive and Hadoop look into classes of the JDK.
+# Hive and Hadoop access classes of the JDK by reflection.
 OPENED: Final = tuple(
     f"--add-opens=java.base/{name}=ALL-UNNAMED"
     for name in (
@@ -82,7 +82,7 @@ class Gateway:
             self._process.kill()
         if self._discarding is not None:
             await asyncio.gather(self._discarding, return_exceptions=True)
-        # Waits for the pipes to be closed, too.
+        # This also waits until the pipes are closed.
         await self._process.communicate()
 
     async def new(self, name: str) -> str:

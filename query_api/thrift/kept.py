@@ -26,7 +26,7 @@ class Kept(msgspec.Struct, eq=False):
 
     moment: Moment
     latest_of: tuple[Target, ...]
-    """What the database is asked about each time; nothing but for `latest`."""
+    """The targets that the database is asked about each time; empty unless for `latest`."""
     reason: Reason
     result: bytes
     figures: MethodFigures

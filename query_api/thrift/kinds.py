@@ -9,7 +9,7 @@ _OTHER_READS: Final = frozenset(
         *("fetch_partition_names_req", "find_columns_with_stats", "isPartitionMarkedForEvent"),
     )
 )
-# They look like reads, and make something.
+# Their names are like those of reads, but they create something.
 _WRITES: Final = frozenset(("get_delegation_token", "get_lock_materialization_rebuild"))
 
 

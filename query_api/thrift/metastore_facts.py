@@ -28,7 +28,7 @@ class MetastoreFacts(NamedTuple):
 
     default_catalog: str
     warehouse: str
-    """Where it puts managed tables; empty where it doesn't tell."""
+    """The directory of managed tables; empty if unknown."""
 
 
 async def ask_for_facts(settings: UpstreamSettings, address: Address) -> MetastoreFacts | None:

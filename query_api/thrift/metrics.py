@@ -18,10 +18,10 @@ from query_api.thrift.call import Why
 
 BOUNDS_S: Final = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1.0, 5.0)
 METHODS_MAX: Final = 400
-"""Methods that are counted by themselves: more than the interface has."""
+"""How many methods are counted separately: more than the interface has."""
 OTHERS: Final = "others"
 METASTORE: Final = "metastore"
-"""Who answered, where it was neither the cache nor the database."""
+"""The source of answers from neither the cache nor the database."""
 
 
 class MethodFigures:
@@ -103,22 +103,22 @@ class Metrics:
     def collect(self) -> Iterator[Metric]:
         hits = CounterMetricFamily(
             "metatide_thrift_answers",
-            "Calls answered here, by who knew the answer, and why",
+            "Calls answered here, by source and reason",
             labels=("method", "source", "reason"),
         )
         relayed = CounterMetricFamily(
             "metatide_thrift_relayed",
-            "Calls that a metastore answered, by why",
+            "Calls relayed to a metastore, by reason",
             labels=("method", "reason"),
         )
         shadowed = CounterMetricFamily(
             "metatide_thrift_shadowed",
-            "Calls in shadow mode, by how the cache's answer compared",
+            "Calls in shadow mode, by the outcome of the comparison",
             labels=("method", "outcome"),
         )
         seconds = HistogramMetricFamily(
             "metatide_thrift_seconds",
-            "How long calls took, by who knew the answer",
+            "Time to answer a call, by source",
             labels=("method", "source"),
         )
         for method, figures in sorted(self._methods.items()):
@@ -135,14 +135,14 @@ class Metrics:
             "metatide_thrift_connections", "Connections of clients", self._connections()
         )
         refused = CounterMetricFamily(
-            "metatide_thrift_refused", "Connections that were ended, by why", labels=("reason",)
+            "metatide_thrift_refused", "Connections that were ended, by reason", labels=("reason",)
         )
         for category, count in self.refused.items():
             refused.add_metric((category,), count)
         yield refused
         expressions = CounterMetricFamily(
             "metatide_thrift_expressions",
-            "Serialized expressions, by what became of them",
+            "Serialized expressions, by outcome",
             labels=("outcome",),
         )
         for outcome, count in self._expressions.items():

@@ -9,7 +9,7 @@ from query_api.thrift.upstream import Link
 from query_api.thrift.wire import Kind, Message, header
 
 COPY_BYTES_MAX: Final = 64 * 1024 * 1024
-"""A reply that must be had whole may be this long."""
+"""The maximum length of a reply that must be collected whole."""
 
 
 class Client(Protocol):

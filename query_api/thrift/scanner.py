@@ -94,7 +94,7 @@ class Scanner:
         versioned = word < 0
         if versioned:
             if word & 0xFFFFFF00 != 0x80010000:
-                raise ThriftError("no version of Thrift's binary protocol that is known")
+                raise ThriftError("an unknown version of Thrift's binary protocol")
             if len(data) - at < 8:
                 return 0
             at += 4
@@ -111,7 +111,7 @@ class Scanner:
         if not versioned:
             kind = data[name_at + word]
         if kind not in _KINDS:
-            raise ThriftError(f"a message of the unknown kind {kind}")
+            raise ThriftError(f"a message of unknown type {kind}")
         self.method, self.kind, self.sequence = name.decode(), kind, data[end - 4 : end]
         return end
 
@@ -203,7 +203,7 @@ def _skip_texts(data: bytes, at: int, count: int) -> tuple[int, int]:
     """Skips texts; returns how many of them don't begin in `data`, and where the others end."""
     last = len(data) - 4
     while count and at <= last:
-        # As if without a sign: what is negative lies far beyond the end.
+        # Read as unsigned, so that a negative length lies far beyond the end.
         at += 4 + _U32(data, at)[0]
         count -= 1
     return count, at

@@ -96,7 +96,7 @@ class ThriftServer:
         self._hub.peers.close()
         for connection in list(self._connections):
             connection.end("closing", "the server ends")
-        # Connections hear of their end in the next turn of the event loop.
+        # Connections are notified of their end in the next iteration of the event loop.
         await asyncio.sleep(0)
 
     def forget(self) -> None:

@@ -22,7 +22,7 @@ from query_api.thrift.wire import Kind, header
 AT_A_TIME: Final = 4
 WAITING_MAX: Final = 200
 ROUNDS: Final = 3
-"""The metastore changes between two questions: only what differs each time is a difference."""
+"""How often a call is compared, because the metastore may change in between."""
 REMEMBERED: Final = 100
 PATHS_MAX: Final = 5
 # Fields of a table.
@@ -39,7 +39,7 @@ class Outcome:
     DIFFERENT: Final = "different"
     MISS: Final = "miss"
     ELSEWHERE: Final = "elsewhere"
-    """Another worker has the shard, and compares what its own clients ask."""
+    """Another worker has the shard; it compares the calls of its own clients."""
     FAILED: Final = "failed"
     SKIPPED: Final = "skipped"
 
@@ -52,7 +52,7 @@ class Difference(msgspec.Struct, frozen=True):
     arguments: str
     position: str
     places: list[tuple[str, str, str]]
-    """The way to a value by field ids, and what the cache and the metastore have there."""
+    """The paths of values by field ids, with the values of the cache and of the metastore."""
 
 
 class Shadow:
@@ -83,7 +83,7 @@ class Shadow:
             try:
                 outcome = await self._outcome(call, theirs, opening)
             except MetatideError as error:
-                log.info("a shadow's comparison failed", method=call.method, error=str(error))
+                log.info("a comparison in shadow mode failed", method=call.method, error=str(error))
                 outcome = Outcome.FAILED
         self._metrics.of(call.method).shadowed[outcome] += 1
 
@@ -132,7 +132,7 @@ class Shadow:
         )
         self.differences.append(difference)
         log.warning(
-            "the cache would have said something else",
+            "the cache would have answered differently",
             method=difference.method,
             arguments=difference.arguments,
             position=difference.position,

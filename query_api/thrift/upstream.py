@@ -18,7 +18,7 @@ from query_api.thrift.wire import Kind
 Address = tuple[str, int]
 CONNECT_TIMEOUT_S: Final = 3.0
 AVOIDED_S: Final = 5.0
-"""How long a metastore that didn't answer is only tried when the others don't either."""
+"""How long a metastore that didn't answer is tried only after the others."""
 
 log = structlog.get_logger(__name__)
 
@@ -99,14 +99,14 @@ class Link(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         taker = self._taker
         if taker is None:
-            self._fail("it spoke without being asked")
+            self._fail("it sent data without a call")
             return
         try:
             if self._unframer is not None:
                 data = self._unframer.feed(data)
             end = self._scanner.feed(data)
         except ThriftError as error:
-            self._fail(f"what it says can't be read: {error}")
+            self._fail(f"its reply can't be read: {error}")
             return
         if end < 0:
             taker.piece(data)
@@ -115,7 +115,7 @@ class Link(asyncio.Protocol):
         taker.piece(data if end == len(data) else data[:end])
         taker.whole()
         if end < len(data):
-            self._fail("it said more than it was asked")
+            self._fail("it sent more than one reply")
 
     def eof_received(self) -> None:
         self._fail("it hung up")
@@ -178,7 +178,7 @@ class Upstreams:
             self._failed.pop(address, None)
             return link
         if not failures:
-            raise UpstreamError("no metastore is named to relay to (upstream.url)")
+            raise UpstreamError("no metastore to relay to is configured (upstream.url)")
         raise UpstreamError(f"no metastore answers: {'; '.join(failures)}")
 
     def avoid(self, address: Address) -> None:
@@ -204,7 +204,7 @@ class Upstreams:
                 link.call(message, taker)
                 await taker.reply
                 if link.reply_kind != Kind.REPLY:
-                    raise UpstreamError("it refused what the client said of itself")
+                    raise UpstreamError("it refused the client's session settings")
         except BaseException:
             link.close()
             raise

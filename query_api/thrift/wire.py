@@ -5,7 +5,7 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 NAME_BYTES_MAX: Final = 128
-"""No method of a metastore has a name half as long."""
+"""The maximum length of a method's name; no method of a metastore has half of it."""
 I32: Final = Struct("!i")
 VERSION: Final = b"\x80\x01\x00"
 REPLY_HEAD: Final = VERSION + b"\x02"
@@ -37,7 +37,7 @@ class Message(NamedTuple):
     method: str
     kind: int
     sequence: bytes
-    """Four bytes, which come back with the reply."""
+    """Four bytes, which the reply repeats."""
     body_at: int
 
     @property

@@ -24,9 +24,9 @@ class Around:
     """What a server of reads can't know by itself."""
 
     status: Callable[[], Any] = lambda: None
-    """What the worker says of itself, as `/v1/status` does."""
+    """The worker's status, as in `/v1/status`."""
     answered: Callable[[], list[Answered]] = list
-    """By other servers of the same process."""
+    """The answers of other servers in the same process."""
 
 
 def answered_by(server: str, counts: Mapping[tuple[Source, Reason], int]) -> list[Answered]:

@@ -15,9 +15,9 @@ from state.store import Position
 
 AGAIN_S: Final = 2.0
 AGAIN_FACTOR: Final = 20.0
-"""Counting all shards takes at most one part of so many of the time."""
+"""Counting all shards takes at most one part in this many of the time."""
 FIRST_S_MAX: Final = 2.0
-"""How long the first who asks waits for a count."""
+"""How long the first caller waits for a count."""
 
 
 class TableCounts(msgspec.Struct, frozen=True):
@@ -25,7 +25,7 @@ class TableCounts(msgspec.Struct, frozen=True):
 
     warm: int
     cold: dict[str, int]
-    """By why."""
+    """By reason."""
     named: int
     """Tables in the lists of names that this shard holds, wherever the tables are."""
 
@@ -76,7 +76,7 @@ class Counting:
             try:
                 counts = await asyncio.to_thread(count_tables, reader)
             except MetatideError:
-                # It closes, or its store is broken: its phase and its fault say so.
+                # It is closing, or its store is broken; its phase and fault tell.
                 self._counted.pop(number, None)
                 return
         now = time.monotonic()

@@ -30,12 +30,12 @@ class Held(msgspec.Struct, frozen=True):
 
     table: str
     warm: bool
-    """Whether it can answer all reads of it, as far as the caller's consistency allows."""
+    """Whether the cache can answer all reads of the table, if the consistency allows it."""
     reason: str
-    """Why not; empty where it is warm."""
+    """Why not; empty if it is warm."""
     detail: str
     load: str
-    """Which load brought it last; empty where none did. Another one after a refresh."""
+    """The last load of the table; empty if there was none. It changes with a refresh."""
 
 
 class HeldTables(msgspec.Struct, frozen=True):
@@ -80,7 +80,7 @@ class Holdings:
         return [self._look(name) for name in names]
 
     def _look(self, name: TableName) -> Held:
-        # Who knows the partitions of a table knows all of it but for its statistics.
+        # A shard that knows a table's partitions knows all of the table except its statistics.
         target = Target(Kind.PARTITIONS, name)
         try:
             reader = self._views.reader(self._views.shard_of(target))

@@ -17,7 +17,7 @@ from query_api.shards import Views
 
 PATH: Final = "/v1/overview"
 FRESH_S: Final = 0.5
-"""Who asks often, or at many places, gets the same answer for this long."""
+"""How long an overview is kept for all callers."""
 PATIENCE_S: Final = 3.0
 WORKERS_MAX: Final = 256
 
@@ -29,17 +29,17 @@ class ShardPart(msgspec.Struct, frozen=True):
     position: str
     paused: bool
     tables: TableCounts | None
-    """None while they can't be counted."""
+    """None as long as they can't be counted."""
 
 
 class WorkerPart(msgspec.Struct, frozen=True):
     """One worker."""
 
     url: str
-    """Empty for the one that answers."""
+    """Empty for the worker that answers."""
     fault: str | None
     status: Any
-    """As its `/v1/status` says it; null where it answers from images."""
+    """As in its `/v1/status`; null if it answers from images."""
     answered: list[Answered]
     shards: list[ShardPart]
 
@@ -49,7 +49,7 @@ class Overview(msgspec.Struct, frozen=True):
 
     shard_count: int
     position: str
-    """The furthest of the shards here."""
+    """The highest position of the shards here."""
     event: int | None
     """The last event of the metastore's database; null while it can't be read."""
     workers: list[WorkerPart]
@@ -130,5 +130,5 @@ class Glance:
         try:
             [part] = _decode(answer.content).workers
         except (msgspec.DecodeError, ValueError):
-            return WorkerPart(url, "answers what isn't understood here", None, [], [])
+            return WorkerPart(url, "its answer can't be read", None, [], [])
         return msgspec.structs.replace(part, url=url)

@@ -19,7 +19,7 @@ class Asked(NamedTuple):
 
     read: Read[Outcome]
     write_ids: WriteIdList | None = None
-    """Of the table that it reads, where the request also knows the table's id."""
+    """The list of the table that is read, if the request also has the table's id."""
     table_id: int = 0
 
 

@@ -49,7 +49,7 @@ KNOWN: Final = frozenset(
         "SPARKSQL",
     )
 )
-"""Of words that aren't among them nobody knows what they would change."""
+"""All capabilities whose effect is known; any other is left to the metastore."""
 
 _NONE, _READ_ONLY, _READ_WRITE = 1, 2, 8
 _MANAGED_WRITE = ("HIVEMANAGESTATS", "HIVECACHEINVALIDATE", "CONNECTORWRITE")

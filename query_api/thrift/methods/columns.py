@@ -30,7 +30,7 @@ _IN_THE_METASTORE: Final = frozenset(
         "org.apache.iceberg.mr.hive.HiveIcebergSerDe",
     )
 )
-"""Serdes that know no other columns than the stored ones, by the metastore's own defaults."""
+"""Serdes whose columns are those stored in the metastore, by its own defaults."""
 
 
 class Columns(TableMethod, frozen=True, kw_only=True):

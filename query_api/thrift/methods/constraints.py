@@ -30,7 +30,7 @@ _ALL: Final = (
     ConstraintKind.DEFAULT,
     ConstraintKind.CHECK,
 )
-"""In the order of the fields of the answer that has them all."""
+"""In the order of the fields in the answer with all kinds."""
 
 
 class Constraints(TableMethod, frozen=True, kw_only=True):
@@ -38,7 +38,7 @@ class Constraints(TableMethod, frozen=True, kw_only=True):
 
     kind: ConstraintKind
     parent: tuple[str, str] | None = None
-    """Only foreign keys of this table, a database and a name."""
+    """The parent's database and name, if only its foreign keys are wanted."""
 
     @property
     def needed(self) -> tuple[Target, ...]:
@@ -90,7 +90,7 @@ def get_foreign_keys(arguments: Arguments) -> Understood:
     table = names.table_in_catalog(request, "foreign_db_name", "foreign_tbl_name")
     parent = request.get("parent_db_name"), request.get("parent_tbl_name")
     if (parent[0] is None) != (parent[1] is None):
-        raise InputError("half a name of a parent")
+        raise InputError("the parent has a database or a name, but not both")
     read = Constraints(
         table,
         missing=structs([]),

@@ -23,7 +23,7 @@ TABLE_TYPES: Final = frozenset(
     ("MANAGED_TABLE", "EXTERNAL_TABLE", "VIRTUAL_VIEW", "MATERIALIZED_VIEW")
 )
 _PLAIN: Final = re.compile(r"[\w*|]+", re.ASCII)
-"""What means the same in Hive's patterns and in ours."""
+"""Patterns that mean the same to Hive and to the cache."""
 _LOCATION = 3
 
 
@@ -148,7 +148,7 @@ def get_tables_by_type(arguments: Arguments) -> Understood:
     refuse_unknown(arguments)
     db, kind = names.database(arguments.get("db_name")), arguments.get("tableType")
     if kind not in TABLE_TYPES:
-        raise InputError("no type of tables that is known")
+        raise InputError("an unknown type of tables")
     return Asked(ListTables(db, plain_pattern(arguments.get("pattern")), kind))
 
 

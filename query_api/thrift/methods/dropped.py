@@ -19,7 +19,7 @@ class _Successor(NamedTuple):
     old: Struct
     translated: Callable[[Arguments], Arguments]
     code: int
-    """Of the field that the old result has in place of the new answer's first one."""
+    """The type of the old result's field, which replaces the first field of the new answer."""
 
 
 def _one(arguments: Arguments) -> Arguments:

@@ -22,13 +22,13 @@ class TableFacts(NamedTuple):
     """The names of its partition columns."""
     buckets: int
     transactional: bool
-    """It has write ids."""
+    """Whether the table has write ids."""
     transactional_text: str
-    """As it is stored, in lower case."""
+    """The stored value, in lower case."""
     kind: str
-    """As a transactional table says it, in lower case."""
+    """The transactional property as the table stores it, in lower case."""
     asks_for: str | None
-    """Capabilities that it asks of clients by itself."""
+    """The capabilities that the table itself requires of clients."""
     has_partition_privileges: bool
 
     @property

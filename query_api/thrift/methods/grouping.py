@@ -36,7 +36,7 @@ PARTITION_SPEC: Final = Struct(
     (6, "catName", string),
 )
 _SHARED: Final = (1, 3, 4, 7)
-"""The fields of descriptors by which partitions are put together."""
+"""The fields of storage descriptors by which partitions are grouped."""
 
 
 def grouped(name: TableName, table: bytes, partitions: Iterable[bytes]) -> bytes | Unable:

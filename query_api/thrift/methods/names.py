@@ -48,7 +48,7 @@ def table_in_catalog(
 def refuse_without_catalog(request: Mapping[str, Any]) -> None:
     """Refuses a call without a catalog, as the metastore does where its interface requires one."""
     if "catName" not in request:
-        raise InputError("a request without the catalog that it must have")
+        raise InputError("a request without its required catalog")
 
 
 def database_in_catalog(request: Mapping[str, Any], db: str = "dbName") -> DatabaseName:
@@ -59,5 +59,5 @@ def database_in_catalog(request: Mapping[str, Any], db: str = "dbName") -> Datab
 def _word(text: str | None) -> str:
     """A name as it is stored. Names that the metastore would normalize are left to it."""
     if not text or text != text.strip().lower() or text[0] == "@" or "." in text:
-        raise InputError(f"{str(text)[:80]!r} is not a name as they are stored")
+        raise InputError(f"{str(text)[:80]!r} is not a name in its stored form")
     return text

@@ -30,7 +30,7 @@ class Nothing(NamedTuple):
 
 Payload = bytes | Items | Nothing
 Outcome = Payload | Raised | Unable | Read[Any]
-"""A read means: ask this next. Lists begin with the type and the number of their items."""
+"""A read means that it must be answered next. Lists begin with the type and number of items."""
 
 
 class Shape(NamedTuple):
@@ -44,7 +44,7 @@ I32: Final = Shape(b"\x08\0\0", b"\0")
 STRUCT_ALONE: Final = Shape(b"\x0c\0\0", b"\0")
 LIST: Final = Shape(b"\x0f\0\0", b"\0")
 STRUCT_IN: Final = Shape(b"\x0c\0\0\x0c\0\1", b"\0\0")
-"""In the first field of the answer's struct, as the next ones."""
+"""The payload is the first field of the answer's struct; so it is in the next shapes."""
 LIST_IN: Final = Shape(b"\x0c\0\0\x0f\0\1", b"\0\0")
 MAP_IN: Final = Shape(b"\x0c\0\0\x0d\0\1", b"\0\0")
 BY_EXPRESSION: Final = Shape(b"\x0c\0\0\x0f\0\1", b"\x02\0\2\0\0\0")

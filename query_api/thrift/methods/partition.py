@@ -42,7 +42,7 @@ class GetPartition(TableMethod, frozen=True, kw_only=True):
         if partition is None:
             return _no_partition(self.values)
         if PartitionView(partition).values != self.values:
-            # The metastore finds it by its name, and gives the values that it was asked for.
+            # The metastore looks it up by name, and returns the values of the request.
             return Unable.FORM
         if about.full_acid:
             return acid_partition(partition)

@@ -29,7 +29,7 @@ from query_api.thrift.methods.statistics import chosen, described
 from query_api.thrift.methods.table_method import TableMethod
 
 _WHOLE_MAX: Final = 1000
-"""Longer lists of partitions are written while they are read."""
+"""Longer lists of partitions are streamed."""
 
 
 class Of(Enum):
@@ -39,7 +39,7 @@ class Of(Enum):
     NAMES = 1
     NUMBER = 2
     SPECS = 3
-    """They, in groups that share a descriptor."""
+    """Whole partitions, in groups that share a storage descriptor."""
 
 
 class Partitions(TableMethod, frozen=True, kw_only=True):
@@ -48,22 +48,22 @@ class Partitions(TableMethod, frozen=True, kw_only=True):
     needs: ClassVar[tuple[Kind, ...]] = (Kind.PARTITIONS,)
     wanted: Wanted = Wanted()
     names: tuple[str, ...] | None = None
-    """Instead, exactly these."""
+    """The names of exactly these partitions, instead of a selection."""
     most: int | None = None
     of_each: Of = Of.OBJECTS
     by_values: bool = False
     by_query: bool = False
-    """Found by a condition, be it one that lets everything through."""
+    """Whether they are selected by a condition, even one that matches everything."""
     with_privileges: bool = False
-    """Asked for; there are such of partitions only where the table says so."""
+    """Whether privileges are requested; partitions have some only if the table says so."""
     without_columns: bool = False
     capabilities: tuple[str, ...] = ()
     engine: str | None = None
-    """Whose statistics of columns shall come with each."""
+    """The engine whose column statistics are returned with each partition."""
     is_ordered: bool = True
-    """Else the metastore gives them in no certain order."""
+    """Whether the metastore returns them in a defined order."""
     collation: Collation = BY_BYTES
-    """Of the metastore's database."""
+    """The collation of the metastore's database."""
 
     @property
     def targets(self) -> tuple[Target, ...]:

@@ -24,7 +24,7 @@ _NO_OBJECTS: Final = structs([])
 _NO_NAMES: Final = texts([])
 _PATTERNS: Final = ("includeParamKeyPattern", "excludeParamKeyPattern")
 _EVERYTHING: Final = b"\xff"
-"""What Hive sends in place of an expression that lets everything through."""
+"""What Hive sends in place of an expression that matches everything."""
 
 
 def get_partitions(arguments: Arguments) -> Understood:
@@ -230,7 +230,7 @@ def _filter_of(expression: bytes, of_each: Of) -> str | Unable:
 
 def _names_by_values(table: TableName, values: list[str] | None, most: int | None) -> Partitions:
     if not values:
-        raise InputError("no values to find names by")
+        raise InputError("no values to select names by")
     return Partitions(
         table,
         missing=_not_found(table),
@@ -249,7 +249,7 @@ def _by_values(values: list[str] | None) -> Wanted:
 
 def _names(names: list[str] | None) -> tuple[str, ...]:
     if names is None:
-        raise InputError("no names to find partitions by")
+        raise InputError("no names to select partitions by")
     return tuple(names)
 
 

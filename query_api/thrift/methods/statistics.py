@@ -184,7 +184,7 @@ def get_aggr_stats_for(arguments: Arguments) -> Understood:
     table = names.table_in_catalog(request)
     partitions = tuple(map(_in_lower_case, request.get("partNames", ())))
     if len(set(partitions)) != len(partitions):
-        raise InputError("a partition that counts twice")
+        raise InputError("a partition that is named twice")
     read = Aggregate(
         table,
         missing=Unable.FORM,

@@ -21,9 +21,9 @@ class TableMethod(TableRead[Outcome], frozen=True, kw_only=True):
     """
 
     needs: ClassVar[tuple[Kind, ...]] = ()
-    """What it reads beside the table itself."""
+    """The targets that it reads beside the table itself."""
     missing: Payload | Raised | Unable
-    """What becomes of it where there is no such table."""
+    """The outcome if the table doesn't exist."""
     with_database: bool = False
 
     @property

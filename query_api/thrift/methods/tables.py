@@ -31,7 +31,7 @@ from query_api.thrift.methods.table_method import TableMethod
 from state.records.objects import DatabaseName
 
 TABLES_MAX: Final = 1_000
-"""More of them are the metastore's: each is judged by itself, while all others wait."""
+"""Calls for more tables go to the metastore: judging each table delays all other calls."""
 _INSERT_ONLY = 2
 _MATERIALIZED = "MATERIALIZED_VIEW"
 
@@ -43,7 +43,7 @@ class GetTable(TableMethod, frozen=True, kw_only=True):
     knows_insert_only: bool = False
     snapshot: WriteIdList | None = None
     engine: str | None = None
-    """Whose statistics of columns shall come with it."""
+    """The engine whose column statistics are returned with the table."""
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -168,9 +168,9 @@ def _not_found(table: TableName) -> Raised:
 
 def _tables(db: DatabaseName, table_names: list[str] | None, *, knows: bool) -> Understood:
     if table_names is None or not all(name == name.strip().lower() for name in table_names):
-        raise InputError("no names of tables as they are stored")
+        raise InputError("names of tables that aren't in their stored form")
     if len(table_names) > TABLES_MAX:
-        raise InputError("more tables than are judged for one call")
+        raise InputError("too many tables for one call")
     return Asked(GetTables(db, tuple(dict.fromkeys(table_names)), knows))
 
 
