@@ -144,7 +144,7 @@ class Endpoint:
         try:
             collation = await asyncio.to_thread(self._primary.collation)
         except (SQLAlchemyError, MetatideError) as error:
-            log.info("the database doesn't say how it sorts names", error=str(error))
+            log.info("the database doesn't tell its collation", error=str(error))
             return False
         self._methods.set_collation(collation)
         return True
@@ -232,7 +232,7 @@ class _Owners:
             host = httpx.URL(url).host
             return (host, int(answer.json()["port"])) if answer.is_success else None
         except (httpx.HTTPError, ValueError, KeyError) as error:
-            log.warning("a worker doesn't say where it speaks Thrift", url=url, error=str(error))
+            log.warning("a worker doesn't tell its Thrift port", url=url, error=str(error))
             return None
 
 

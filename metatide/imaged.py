@@ -115,7 +115,7 @@ class ImagedShards:
         try:
             manifests = self._images.of(self.topic.identity(number))
         except (OSError, MetatideError) as error:
-            log.warning("images can't be looked for", shard=number, why=str(error))
+            log.warning("can't list the images", shard=number, why=str(error))
             return None
         for manifest in manifests:
             if manifest.position.offset <= offset:
@@ -123,7 +123,7 @@ class ImagedShards:
             try:
                 return self._opened(number, manifest)
             except (OSError, MetatideError) as error:
-                log.warning("an image can't be opened", shard=number, why=str(error))
+                log.warning("can't open an image", shard=number, why=str(error))
         return None
 
     def _opened(self, number: int, manifest: Manifest) -> ReadOnlyStore:

@@ -10,6 +10,6 @@ def events_topic(config: Config) -> Topic:
     """The topic that records are written to and read from."""
     servers = find_target(config).kafka
     if servers is None:
-        raise InputError("no Kafka: start `metatide up`, or give one with --kafka HOST:PORT")
+        raise InputError("no Kafka: run `metatide up`, or give --kafka HOST:PORT")
     kafka = config.kafka
     return Topic(servers, kafka.topic, kafka.partitions, kafka.security)

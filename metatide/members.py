@@ -33,7 +33,7 @@ def worker_urls(config: Config, topic: Topic, group: str) -> list[str]:
     """The URLs of all workers of a group; raises an error if there are none."""
     urls = [f"{scheme(config)}://{address}" for _, address in members(topic, group)]
     if not urls:
-        raise InputError(f"group {group} has no members: start one (metatide work)")
+        raise InputError(f"group {group} has no members: start a worker (metatide work)")
     return urls
 
 

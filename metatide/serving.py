@@ -99,7 +99,7 @@ def _refuse_release(primary: Primary) -> None:
     try:
         primary.require_release()
     except (SQLAlchemyError, MachineError) as error:
-        log.info("the metastore's release can't be looked at", error=str(error).splitlines()[0])
+        log.info("can't determine the metastore's release", error=str(error).splitlines()[0])
 
 
 def _is_not_transactional(config: Config, primary: Primary) -> bool:
@@ -111,11 +111,11 @@ def _is_not_transactional(config: Config, primary: Primary) -> bool:
         try:
             return listener(target).status is Status.FAILED
         except MachineError as error:
-            log.info("the metastore's listener can't be looked at", error=str(error))
+            log.info("can't determine the metastore's listener", error=str(error))
     try:
         return primary.has_unlogged_transactions()
     except (SQLAlchemyError, MetatideError) as error:
-        log.info("the notification log can't be looked at", error=str(error).splitlines()[0])
+        log.info("can't read the notification log", error=str(error).splitlines()[0])
         return False
 
 

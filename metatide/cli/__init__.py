@@ -33,7 +33,7 @@ COMMANDS: dict[str, str] = {
     "topic": "metatide.cli.topic",
     "write-ids": "metatide.cli.write_ids",
 }
-"""Name of a subcommand → the module that defines `command`."""
+"""The name of each subcommand, with the module that defines `command`."""
 
 
 class LazyGroup(click.Group):

@@ -29,7 +29,9 @@ def _without_patterns(
 ) -> tuple[str, ...]:
     for name in names:
         if "*" in name:
-            raise click.BadParameter(f"{name} is no table: name each; patterns are for `lists`")
+            raise click.BadParameter(
+                f"{name} is not a table: name each table; only `lists` takes patterns"
+            )
     return names
 
 
@@ -98,7 +100,7 @@ def command() -> None:
 
 @command.command()
 @_SETTINGS
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, as it is when piped.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, as when piped.")
 def show(effective: Effective, as_json: bool) -> None:
     """Show whether the cache serves, and its lists; shards in the same state share a line."""
     shards = Workers(effective.config).shards()
@@ -119,7 +121,7 @@ def show(effective: Effective, as_json: bool) -> None:
 @_TABLES
 def warm(effective: Effective, tables: tuple[str, ...]) -> None:
     """Load tables that nobody has read yet."""
-    then = "will be loaded, where it isn't"
+    then = "will be loaded if it isn't"
     Workers(effective.config).order_tables("warm", tables, then)
 
 
@@ -128,7 +130,7 @@ def warm(effective: Effective, tables: tuple[str, ...]) -> None:
 @_TABLES
 def refresh(effective: Effective, tables: tuple[str, ...]) -> None:
     """Drop tables and load them again; until then the database answers."""
-    then = "the database answers until it is loaded anew"
+    then = "the database answers until it is loaded again"
     Workers(effective.config).order_tables("refresh", tables, then)
 
 
@@ -137,7 +139,7 @@ def refresh(effective: Effective, tables: tuple[str, ...]) -> None:
 @_TABLES
 def drop(effective: Effective, tables: tuple[str, ...]) -> None:
     """Drop tables from the cache until somebody reads them; the metastore keeps them."""
-    then = "will be forgotten, until somebody reads it"
+    then = "will be dropped until somebody reads it"
     Workers(effective.config).order_tables("drop", tables, then)
 
 
@@ -160,10 +162,16 @@ def resume(effective: Effective) -> None:
 @command.command()
 @_SETTINGS
 @click.option(
-    "--whitelist", multiple=True, metavar="PATTERN", help="Only what this matches; repeatable."
+    "--whitelist",
+    multiple=True,
+    metavar="PATTERN",
+    help="Cache only tables that match; repeatable.",
 )
 @click.option(
-    "--blacklist", multiple=True, metavar="PATTERN", help="Not what this matches; repeatable."
+    "--blacklist",
+    multiple=True,
+    metavar="PATTERN",
+    help="Don't cache tables that match; repeatable.",
 )
 def lists(effective: Effective, whitelist: tuple[str, ...], blacklist: tuple[str, ...]) -> None:
     """Set which tables are cached, by Hive's patterns over db.table; without any, all are.

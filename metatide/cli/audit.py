@@ -31,12 +31,14 @@ FIELDS_SHOWN = 20
 @click.command()
 @configured("data_dir", "kafka.bootstrap_servers")
 @click.option("--table", "tables", multiple=True, metavar="DB.TABLE", help="Only this; repeatable.")
-@click.option("--sample", type=click.IntRange(1), metavar="N", help="So many, drawn by chance.")
 @click.option(
-    "--seed", type=click.IntRange(0), metavar="N", help="Draws the same as another audit did."
+    "--sample", type=click.IntRange(1), metavar="N", help="Compare a random sample of this size."
 )
-@click.option("--group", metavar="NAME", help="Another group than worker.group.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, as it is when piped.")
+@click.option(
+    "--seed", type=click.IntRange(0), metavar="N", help="Repeat the sample of an earlier audit."
+)
+@click.option("--group", metavar="NAME", help="The group, instead of worker.group.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, as when piped.")
 def command(
     effective: Effective,
     tables: tuple[str, ...],
@@ -146,7 +148,7 @@ def _show(
         for difference in result.differences:
             _show_difference(console, result, difference)
     if together.left_out:
-        console.print("left out, for the cache doesn't answer it:")
+        console.print("left out, because the cache doesn't answer it:")
     for reason, count in sorted(together.left_out.items()):
         console.print(f"  {count} × {reason}")
     console.print(
@@ -164,7 +166,7 @@ def _show(
 def _show_difference(console: Console, result: Audited, difference: Any) -> None:
     where = f"{result.scope.kind} {_named(result.scope)}, {difference.object}, at {result.position}"
     only = f" is only in the {difference.only_in}" if difference.only_in else ""
-    silent = "; the log is silent about it, and readers get it from the database"
+    silent = "; the log doesn't record it, so readers get it from the database"
     console.print(f"{where}{only}{silent if difference.silent else ''}", style="bold")
     for field in difference.fields[:FIELDS_SHOWN]:
         console.print(f"  {field.field}: cache {field.cache!r}, database {field.database!r}")

@@ -16,7 +16,7 @@ def command() -> None:
 
 @command.command()
 @configured(*(name for name, key in KEYS.items() if key.option))
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, as it is when piped.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, as when piped.")
 def show(effective: Effective, as_json: bool) -> None:
     """Print the effective value of every key, and where it was set. Secrets are masked."""
     console = Console()

@@ -42,7 +42,7 @@ def command(effective: Effective) -> None:
     config = effective.config
     url = find_target(config).database_url
     if url is None:
-        raise InputError("no database: start `metatide up`, or give one with --database URL")
+        raise InputError("no database: run `metatide up`, or give --database URL")
     events = events_topic(config)
     status, metrics = Status(), Metrics()
     loader = Loader(make_engine(url), events, metrics=LoadMetrics(metrics.registry))

@@ -32,11 +32,13 @@ def _number(name: str, default: Any, help_: str) -> Callable[[Command], Command]
 
 
 _size = _options(
-    _number("--tables", 100, "Tables to begin with."),
-    _number("--partitions", 2_000, "Partitions to begin with, of all tables."),
-    _number("--storage-descriptors", 40, "Different lists of columns that tables have."),
-    _number("--skew", 1.0, "Zipf's exponent: how unlike in size and heat tables are."),
-    _number("--seed", 0, "What all random decisions follow from."),
+    _number("--tables", 100, "The initial number of tables."),
+    _number("--partitions", 2_000, "The initial number of partitions of all tables."),
+    _number("--storage-descriptors", 40, "The number of different lists of columns."),
+    _number(
+        "--skew", 1.0, "Zipf's exponent: how unevenly size and changes are spread over tables."
+    ),
+    _number("--seed", 0, "The seed of all random decisions."),
 )
 _messages = _options(
     click.option(
@@ -44,14 +46,14 @@ _messages = _options(
         type=click.Choice([release.value for release in Release]),
         default=Release.HIVE_4_2.value,
         show_default=True,
-        help="The Hive whose messages are written.",
+        help="The release of Hive whose messages are written.",
     ),
     click.option(
         "--gzip-share",
         type=click.FloatRange(0, 1),
         default=0.5,
         show_default=True,
-        help="How many of the messages are zipped.",
+        help="The share of messages that are compressed.",
     ),
 )
 
@@ -69,10 +71,15 @@ def command() -> None:
 @configured("data_dir", "database.url")
 @_size
 @_messages
-@click.option("--writers", default=4, show_default=True, help="Connections that write at a time.")
-@click.option("--events", type=int, help="End after so many events.")
-@click.option("--seconds", type=float, help="End after so many seconds.")
-@click.option("--events-per-s", type=float, help="Write no faster than this.")
+@click.option(
+    "--writers",
+    default=4,
+    show_default=True,
+    help="The number of connections that write concurrently.",
+)
+@click.option("--events", type=int, help="Stop after this many events.")
+@click.option("--seconds", type=float, help="Stop after this many seconds.")
+@click.option("--events-per-s", type=float, help="The maximum number of events per second.")
 def run(
     effective: Effective,
     writers: int,
@@ -116,7 +123,7 @@ def fill(effective: Effective, **options: Any) -> None:
 @configured("data_dir", "database.url")
 @_size
 @_messages
-@click.option("--events", type=int, required=True, help="How many events to write.")
+@click.option("--events", type=int, required=True, help="The number of events to write.")
 def log(effective: Effective, events: int, **options: Any) -> None:
     """Write events in bulk, without the rows that they describe: a log to read, without a
     catalog.
@@ -133,7 +140,7 @@ def log(effective: Effective, events: int, **options: Any) -> None:
 def _store(effective: Effective) -> Store:
     url = find_target(effective.config).database_url
     if url is None:
-        raise InputError("no database: start `metatide up`, or give one with --database URL")
+        raise InputError("no database: run `metatide up`, or give --database URL")
     return Store(url)
 
 

@@ -16,7 +16,9 @@ _STYLES = {Status.OK: "green", Status.FAILED: "bold red", Status.UNCHECKED: "dim
 
 @click.command("doctor")
 @configured("data_dir", "kafka.bootstrap_servers", "database.url", "upstream.url")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object a line, as when piped.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object per line, as when piped."
+)
 def command(effective: Effective, as_json: bool) -> None:
     """Check what Metatide needs, and say how to fix what is missing.
 

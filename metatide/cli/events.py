@@ -20,13 +20,15 @@ from metatide.kafka import events_topic
     type=click.IntRange(min=0),
     default=0,
     metavar="EVENT_ID",
-    help="Leave out what comes before this event.",
+    help="Leave out events before this one.",
 )
-@click.option("--follow", is_flag=True, help="Go on with what comes, until Ctrl-C.")
-@click.option("--table", metavar="DB.TABLE", help="What touches this table only.")
-@click.option("--json", "as_json", is_flag=True, help="Whole records, one JSON object a line.")
+@click.option("--follow", is_flag=True, help="Continue with new records until Ctrl-C.")
+@click.option("--table", metavar="DB.TABLE", help="Only records that affect this table.")
 @click.option(
-    "--dead-letters", is_flag=True, help="The rows of the log that can't be read, as JSON."
+    "--json", "as_json", is_flag=True, help="Print whole records, one JSON object per line."
+)
+@click.option(
+    "--dead-letters", is_flag=True, help="Print the rows of the log that can't be read, as JSON."
 )
 def command(
     effective: Effective,

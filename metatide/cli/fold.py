@@ -34,7 +34,7 @@ def command(log: Path, until: int | None) -> None:
     fold = Fold(txn)
     renames = Renames()
     for row in _rows(log, until):
-        # One shard takes what all shards together would.
+        # One shard holds what otherwise all shards hold.
         actions = route(_addressed(row, renames), 1).get(0, ())
         fold.apply(Change(0, row.event_id - 1, row.event_id, actions))
     fold.flush()

@@ -37,9 +37,9 @@ def table(client: Client, need: Need, show: Show, name: str) -> None:
     "types",
     type=click.Choice(_TYPES, case_sensitive=False),
     multiple=True,
-    help="Of this type only; may be repeated.",
+    help="Only tables of this type; repeatable.",
 )
-@click.option("--after", default="", help="The page after this name.")
+@click.option("--after", default="", help="Start after this name.")
 @asking
 def tables(
     client: Client,
@@ -79,7 +79,7 @@ def database(client: Client, need: Need, show: Show, db: str) -> None:
 
 @command.command()
 @click.option("--pattern", default="*", help="Hive's pattern: * and |.")
-@click.option("--catalog", default="", help="Of this catalog; hive by default.")
+@click.option("--catalog", default="", help="The catalog; hive by default.")
 @asking
 def databases(client: Client, need: Need, show: Show, pattern: str, catalog: str) -> None:
     """List all databases."""
@@ -119,12 +119,14 @@ def partition(client: Client, need: Need, show: Show, name: str, partition: str)
 @command.command()
 @click.argument("name", metavar="DB.TABLE", callback=table_name)
 @click.option("--filter", "filter_", default="", help="Hive's filter, as \"ds >= '2026-01-01'\".")
-@click.option("--prefix", multiple=True, help="The first values, each once; empty for any.")
-@click.option("--name", "names", multiple=True, help="A partition's name; may be repeated.")
-@click.option("--after", default="", help="The page after this name.")
-@click.option("--limit", type=click.IntRange(min=1), help="How many at most.")
-@click.option("--whole", is_flag=True, help="Whole partitions, not only their names.")
-@click.option("--count", is_flag=True, help="Only how many there are.")
+@click.option(
+    "--prefix", multiple=True, help="The first values, each once; an empty one matches any."
+)
+@click.option("--name", "names", multiple=True, help="A partition's name; repeatable.")
+@click.option("--after", default="", help="Start after this name.")
+@click.option("--limit", type=click.IntRange(min=1), help="The maximum number.")
+@click.option("--whole", is_flag=True, help="Get whole partitions, not only their names.")
+@click.option("--count", is_flag=True, help="Get only the number of partitions.")
 @asking
 def partitions(
     client: Client,
@@ -151,10 +153,14 @@ def partitions(
 
 @command.command()
 @click.argument("name", metavar="DB.TABLE", callback=table_name)
-@click.option("--column", "columns", multiple=True, help="This column only; may be repeated.")
-@click.option("--partition", "names", multiple=True, help="Of this partition; may be repeated.")
-@click.option("--as-one", is_flag=True, help="Of all these partitions together, as one figure.")
-@click.option("--engine", default="", help="The engine that computed them; hive by default.")
+@click.option("--column", "columns", multiple=True, help="Only this column; repeatable.")
+@click.option(
+    "--partition", "names", multiple=True, help="The statistics of this partition; repeatable."
+)
+@click.option("--as-one", is_flag=True, help="Aggregate the statistics over all given partitions.")
+@click.option(
+    "--engine", default="", help="The engine that computed the statistics; hive by default."
+)
 @asking
 def statistics(
     client: Client,
@@ -171,7 +177,7 @@ def statistics(
     headings = "column", "type", "statistics"
     if as_one:
         if not (names and columns):
-            raise InputError("--as-one needs --partition and --column, each as often as you like")
+            raise InputError("--as-one needs --partition and --column; both are repeatable")
         answer = client.aggregate_statistics(name, names, columns, engine, need)
         show(answer, headings, _columns(*figures))
     elif names:
@@ -205,7 +211,9 @@ def event(client: Client, need: Need, show: Show) -> None:
 
 @command.command("write-ids")
 @click.argument("names", metavar="DB.TABLE...", nargs=-1, required=True)
-@click.option("--txns", default="", help="A ValidTxnList; by default that of a new reader.")
+@click.option(
+    "--txns", default="", help="A ValidTxnList; by default that of a reader who begins now."
+)
 @asking
 def write_ids(client: Client, need: Need, show: Show, names: tuple[str, ...], txns: str) -> None:
     """Get the write-id lists and ids of tables, as of one moment, for a reader to pass on."""

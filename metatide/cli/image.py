@@ -90,7 +90,12 @@ def restore(effective: Effective, shard: int | None) -> None:
 @command.command()
 @configured(*_CONFIGURED)
 @_SHARD
-@click.option("--keep", type=click.IntRange(min=1), metavar="N", help="So many; else images.keep.")
+@click.option(
+    "--keep",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="The number of images to keep, instead of images.keep.",
+)
 def prune(effective: Effective, shard: int | None, keep: int | None) -> None:
     """Delete old images of this topic's shards, and files that no image needs."""
     topic, images, _ = _open(effective.config)
@@ -115,7 +120,7 @@ def once(effective: Effective) -> None:
     default=60.0,
     show_default=True,
     metavar="SECONDS",
-    help="How often, if there is something new.",
+    help="How often to make an image, if there are new records.",
 )
 def follow(effective: Effective, every_s: float) -> None:
     """Keep making the next image of each shard, on Spark, until Ctrl-C.
@@ -154,7 +159,7 @@ def _made_by_worker(config: Config, shard: int | None, owned: str) -> list[Manif
     address = dict(members(events_topic(config), worker.group)).get(worker.name)
     if address is None:
         raise MachineError(
-            f"{owned}. Nor can it be asked: it isn't in the group {worker.group} yet"
+            f"{owned}. It can't be asked either, because it isn't in the group {worker.group} yet"
         )
     url = f"{scheme(config)}://{address}{PATH}"
     with worker_client(config, TIMEOUT_S) as client:
@@ -167,7 +172,7 @@ def _made_by_worker(config: Config, shard: int | None, owned: str) -> list[Manif
 
 def _open(config: Config) -> tuple[Topic, Images, MemoryBudget]:
     if config.images.url is None:
-        raise InputError("say where images are kept (--images URL)")
+        raise InputError("give the place of the images (--images URL)")
     budget = MemoryBudget(config.state.memory_mib * MIB)
     return find_topic(config), Images(config.images.url, budget), budget
 

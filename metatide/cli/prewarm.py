@@ -43,16 +43,21 @@ SPARK_PARTITIONS_MIN = 250_000
     show_default=True,
     help=f"local reads here; auto is spark from {SPARK_PARTITIONS_MIN:,} partitions on.",
 )
-@click.option("--tables", multiple=True, metavar="PATTERN", help="Load these only: db.table, *, |.")
+@click.option(
+    "--tables",
+    multiple=True,
+    metavar="PATTERN",
+    help="Load only tables that match: db.table, *, |.",
+)
 @click.option("--except", "but", multiple=True, metavar="PATTERN", help="Don't load these.")
 @click.option(
     "--threads",
     type=click.IntRange(1, 32),
     default=WORKERS,
     show_default=True,
-    help="How many read at a time with local, each on a connection of its own.",
+    help="The number of concurrent readers with local, each with its own connection.",
 )
-@click.option("--again", is_flag=True, help="Load what the topic holds already, too.")
+@click.option("--again", is_flag=True, help="Also load again what the topic already holds.")
 def command(
     effective: Effective,
     engine: str,
@@ -71,7 +76,7 @@ def command(
     events = events_topic(effective.config)
     url = find_target(effective.config).database_url
     if url is None:
-        raise InputError("no database: start `metatide up`, or give one with --database URL")
+        raise InputError("no database: run `metatide up`, or give --database URL")
     topic.create(events)
     tail = tails.find(events)
     if tail.behind:

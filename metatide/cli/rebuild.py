@@ -29,7 +29,7 @@ MIB = 1 << 20
     type=click.Choice(["replay", "spark"]),
     default="replay",
     show_default=True,
-    help="replay builds the stores here, one shard a core; spark makes images, one shard a task.",
+    help="replay builds the stores here, one per core; spark makes images, one per task.",
 )
 @click.option("--shard", "shards", type=int, multiple=True, metavar="N", help="This one only.")
 def command(effective: Effective, engine: str, shards: tuple[int, ...]) -> None:
@@ -74,7 +74,7 @@ def _on_spark(config: Config, topic: Topic, shards: list[int]) -> list[dict[str,
     from processors.spark.build import Place, build_images
 
     if config.images.url is None:
-        raise InputError("Spark builds images: say where they are kept (--images URL)")
+        raise InputError("Spark builds images: give a place for them (--images URL)")
     bounds = TopicClient(topic.servers, topic.name, topic.security).bounds(shards)
     ends = [(shard, bounds[shard].end) for shard in shards]
     place = Place(config.images.url, config.state.memory_mib * MIB)
@@ -101,7 +101,7 @@ def _bars(shards: int) -> Iterator[Callable[[Progress], None]]:
         def report(progress: Progress) -> None:
             by_shard[progress.shard] = progress
             done = sum(shard_progress.done for shard_progress in by_shard.values())
-            # Those that wait for their turn are taken to be as long as the others.
+            # Shards that haven't begun are assumed to be as long as the others.
             total = (
                 sum(shard_progress.end for shard_progress in by_shard.values())
                 * shards

@@ -20,9 +20,13 @@ MIB = 1 << 20
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("metatide-report"),
     show_default=True,
-    help="The folder for the page.",
+    help="The folder of the page.",
 )
-@click.option("--parquet", metavar="URL", help="Where rows go, as Spark has it; else beside it.")
+@click.option(
+    "--parquet",
+    metavar="URL",
+    help="Spark's path for the Parquet files; by default beside the page.",
+)
 def command(effective: Effective, out: Path, parquet: str | None) -> None:
     """Report on the whole history of the topic, by Spark.
 

@@ -31,7 +31,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @click.command()
 @configured("data_dir", "kafka.bootstrap_servers", "database.url", "images.url", "http.port")
-@click.option("--from-images", is_flag=True, required=True, help="From the newest images.")
+@click.option("--from-images", is_flag=True, required=True, help="Serve from the newest images.")
 @click.option(
     "--every",
     "every_s",
@@ -39,7 +39,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     default=10.0,
     show_default=True,
     metavar="SECONDS",
-    help="How often it looks for newer images.",
+    help="How often to look for newer images.",
 )
 def command(effective: Effective, from_images: bool, every_s: float) -> None:
     """Answer reads from the newest images and from the database until Ctrl-C.
@@ -51,7 +51,7 @@ def command(effective: Effective, from_images: bool, every_s: float) -> None:
     assert from_images
     config = effective.config
     if config.images.url is None:
-        raise InputError("say where images are kept (--images URL)")
+        raise InputError("give the place of the images (--images URL)")
     logging.getLogger().setLevel(logging.CRITICAL)
     logs.configure()
     directory = WorkerDirectory(config.data_dir / "served")
@@ -87,7 +87,7 @@ class _Source:
 async def _serve(config: Config, directory: WorkerDirectory, every_s: float) -> None:
     primary = open_primary(config)
     if primary is None:
-        raise InputError("what isn't in an image the database answers: name it (--database URL)")
+        raise InputError("the database answers what isn't in an image: give --database URL")
     assert config.images.url is not None
     topic = await asyncio.to_thread(find_topic, config)
     budget = MemoryBudget(config.state.memory_mib * MIB)

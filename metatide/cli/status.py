@@ -17,9 +17,9 @@ _TIMEOUT_S = 10.0
 
 @click.command()
 @configured("data_dir", "kafka.bootstrap_servers")
-@click.option("--group", metavar="NAME", help="Another group than worker.group.")
-@click.option("--content", is_flag=True, help="Count tables and objects, too; takes a while.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, as it is when piped.")
+@click.option("--group", metavar="NAME", help="The group, instead of worker.group.")
+@click.option("--content", is_flag=True, help="Also count tables and objects, which takes a while.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, as when piped.")
 def command(effective: Effective, group: str | None, content: bool, as_json: bool) -> None:
     """Show the workers of a group: their shards, positions and lags, and problems.
 
@@ -39,7 +39,7 @@ def command(effective: Effective, group: str | None, content: bool, as_json: boo
     for worker in workers:
         _show(console, worker)
     if not workers:
-        console.print(f"group {name} has no members: start one (metatide work)")
+        console.print(f"group {name} has no members: start a worker (metatide work)")
 
 
 def _ask(client: httpx.Client, name: str, address: str, content: bool) -> dict[str, Any]:

@@ -59,7 +59,7 @@ def trim(effective: Effective) -> None:
     config = effective.config
     if config.images.url is None:
         raise InputError(
-            "say where images are kept (--images URL): without them only the whole topic can "
+            "give the place of the images (--images URL): without them only the whole topic can "
             "rebuild a shard, so nothing of it may go"
         )
     events = find_topic(config)

@@ -25,9 +25,9 @@ from query_api.http import ReadServer, Settings
 
 MIB = 1 << 20
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-# Other threads get their turn this often: folding in bulk shall not hold up the event loop.
+# How often threads are switched: folding in bulk must not hold up the event loop.
 _SWITCH_S = 0.001
-# What a request leaves is gone with it, and the longest pauses would be those of the collector.
+# Requests leave no circular garbage, and the collector would cause the longest pauses.
 _COLLECT_AFTER = 10_000
 
 
@@ -57,7 +57,7 @@ def command(effective: Effective) -> None:
     """
     config = effective.config
     if config.kafka.bootstrap_servers is None:
-        raise InputError("a worker reads the topic: say where Kafka is (--kafka HOST:PORT)")
+        raise InputError("a worker reads the topic: give the brokers (--kafka HOST:PORT)")
     sys.setswitchinterval(_SWITCH_S)
     logging.getLogger().setLevel(logging.CRITICAL)
     logs.configure()
@@ -124,7 +124,7 @@ async def _endpoint(
     if config.thrift.port is None:
         return None
     if primary is None or settings is None:
-        raise InputError("the Thrift server asks the metastore's database: name it (--database)")
+        raise InputError("the Thrift server needs the metastore's database: give --database URL")
     endpoint = Endpoint(config, shards, primary, settings)
     await endpoint.start()
     return endpoint

@@ -31,7 +31,9 @@ def compare(ctx: click.Context, requested: str, cached: str) -> None:
     outcome = relation(requested_list, cached_list)
     click.echo(outcome.value)
     if not (requested_list.is_snapshot and cached_list.is_snapshot):
-        click.echo(f"a list up to {LONG_MAX} comes from outside of a transaction and tells nothing")
+        click.echo(
+            f"a list up to {LONG_MAX} was made outside of a transaction and can't be compared"
+        )
     else:
         _show("only in the requested list", only_in(requested_list, cached_list, SHOWN_MAX + 1))
         _show("only in the cached list", only_in(cached_list, requested_list, SHOWN_MAX + 1))
@@ -57,7 +59,7 @@ def _pair(
         and requested_list.table.lower() != cached_list.table.lower()
     ):
         raise InputError(
-            f"{requested_list.table} and {cached_list.table}: give two lists of one table"
+            f"{requested_list.table} and {cached_list.table}: give two lists of the same table"
         )
     return requested_list, cached_list
 

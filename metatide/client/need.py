@@ -65,4 +65,4 @@ class Answer(Generic[T]):
     """All changes up to here are in it."""
     detail: str = ""
     next: str | None = None
-    """What the next page comes after; None when there is none."""
+    """The last name of this page; None if it is the last page."""

@@ -32,7 +32,7 @@ class Style:
     seed: int = 0
     release: Release = Release.HIVE_4_2
     zipped_share: float = 0.5
-    """How many of the messages are zipped."""
+    """The share of messages that are compressed."""
 
     clock: Clock = time.time
 

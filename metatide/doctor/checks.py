@@ -68,4 +68,4 @@ def _run(check: Check, target: Target) -> Finding:
         return check.run(target)
     except (KafkaException, SQLAlchemyError, MetatideError) as error:
         reason = str(error).partition("\n")[0]
-        return failed(f"could not be checked: {reason}", "see to it and run this again")
+        return failed(f"can't be checked: {reason}", "solve that and run this again")

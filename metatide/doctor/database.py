@@ -27,7 +27,9 @@ def snapshot(target: Target) -> Iterator[Connection]:
 
 def reachable(target: Target) -> Finding:
     if target.database_url is None:
-        return failed("none is named and none runs here", "start `metatide up` or give --database")
+        return failed(
+            "none is configured and none is running here", "start `metatide up` or give --database"
+        )
     shown = make_url(target.database_url).render_as_string()
     try:
         with snapshot(target) as connection:
@@ -54,7 +56,7 @@ def schema(target: Target) -> Finding:
         return failed(detail, remedy)
     if version is None:
         return failed(
-            "no metastore has its tables in this database",
+            "this database has no metastore's tables",
             "correct the name of the database in database.url, or let Hive's schematool "
             "(or `metatide up`, in an empty one of its own) make them",
         )
@@ -66,7 +68,7 @@ def collation(target: Target) -> Finding:
         order = read_collation(connection)
     if not order.is_exact:
         return failed(
-            f"{order.name} takes different names of partitions for the same, so the Thrift server "
+            f"{order.name} treats different partition names as equal, so the Thrift server "
             "leaves all reads of partitions to the metastore",
             "give PARTITIONS.PART_NAME and PARTITION_KEY_VALS.PART_KEY_VAL a collation that ends "
             "in _bin, as Hive's own scripts do",

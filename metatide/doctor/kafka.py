@@ -26,7 +26,9 @@ _LOG.propagate = False
 
 def reachable(target: Target) -> Finding:
     if target.kafka is None:
-        return failed("none is named and none runs here", "start `metatide up` or give --kafka")
+        return failed(
+            "none is configured and none is running here", "start `metatide up` or give --kafka"
+        )
     try:
         brokers = _client(target).list_topics(timeout=TIMEOUT_S).brokers
     except KafkaException as error:

@@ -14,7 +14,7 @@ from metatide.doctor.target import Target
 
 LISTENER = "org.apache.hive.hcatalog.listener.DbNotificationListener"
 EVENTS_MAX = 100_000
-"""How many of the newest events are looked at."""
+"""The number of newest events that are examined."""
 RETENTION_S_MIN = 24 * 3600
 _TRANSACTIONAL = "metastore.transactional.event.listeners"
 _AFTERWARDS = "metastore.event.listeners"
@@ -54,7 +54,7 @@ def one_transaction(target: Target) -> Finding:
             .limit(1)
         )
     if event is None:
-        return unchecked("no table shows it that was created lately", _GIVE_UPSTREAM)
+        return unchecked("no recently created table can show it", _GIVE_UPSTREAM)
     return ok(f"event {event} was committed together with its table")
 
 
@@ -82,7 +82,7 @@ def listener(target: Target) -> Finding:
             f"{_AFTERWARDS} names the listener too, so that events are written twice",
             f"take {LISTENER} out of it and restart the metastores",
         )
-    return ok("writes in the transaction of the change")
+    return ok("writes events in the transaction of the change")
 
 
 def stripping(target: Target) -> Finding:
@@ -126,7 +126,7 @@ def authorization(target: Target) -> Finding:
         return failed(
             "thrift.relay_reads is set, so that the Thrift server answers nothing from the cache, "
             "and the metastore has no hooks that would need it",
-            "take thrift.relay_reads away",
+            "remove thrift.relay_reads",
         )
     return ok("the metastore's hooks are asked" if configured else "the metastore has no hooks")
 

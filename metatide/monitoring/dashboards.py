@@ -17,7 +17,7 @@ def dashboards() -> Mapping[str, dict[str, Any]]:
         "metatide-overview.json": dashboard(
             "metatide-overview",
             "Metatide: overview",
-            "Whether the cache follows, whether it answers, and who answers instead.",
+            "Whether the cache is up to date, whether it answers, and who answers instead.",
             OVERVIEW,
         ),
         "metatide-metrics.json": dashboard(
@@ -124,7 +124,7 @@ OVERVIEW: Final = (
             Panel(
                 "Disagreements, a day",
                 [Query("sum(increase(metatide_audit_disagreements_total[1d]))")],
-                description="Found by audits in the background (`audit.every_s`); none is right.",
+                description="Found by audits in the background (`audit.every_s`); none is allowed.",
                 kind="stat",
                 width=4,
                 steps=_RED,

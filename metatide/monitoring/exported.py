@@ -31,7 +31,7 @@ class Family(NamedTuple):
     labels: tuple[str, ...]
     doc: str
     job: str
-    """Who exports it."""
+    """The exporting process."""
 
     @property
     def series(self) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ def make_folder(folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise MachineError(
-            f"cannot make the folder {folder}: {error.strerror}; see to that or choose another"
+            f"cannot create the folder {folder}: {error.strerror}; solve that or choose another"
         ) from error
     if not os.access(folder, os.W_OK | os.X_OK, effective_ids=True):
         raise MachineError(f"cannot write in the folder {folder}; allow it or choose another")
@@ -93,7 +93,7 @@ def require_port(port: int, option: str, host: str = LOOPBACK) -> None:
     """Raises an error if the port, which `option` sets, is in use."""
     if not is_free(port, host):
         raise MachineError(
-            f"port {port} on {host} is in use; end what listens there or give another {option}"
+            f"port {port} on {host} is in use; stop what listens there or choose another {option}"
         )
 
 

@@ -27,7 +27,7 @@ def owned(folder: Path) -> Iterator[None]:
         state = StateFile(folder).read()
         who = f": process {state.pid}, {state.address}" if state else ""
         raise MachineError(
-            f"a stack already runs on {folder}{who}; end it or give another --data-dir"
+            f"a stack already runs on {folder}{who}; stop it or choose another --data-dir"
         )
     try:
         yield

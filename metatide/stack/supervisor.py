@@ -87,7 +87,7 @@ class Supervisor:
         while left:
             needed = {need for keeper in left.values() for need in keeper.service.needs}
             now = [keeper for name, keeper in left.items() if name not in needed]
-            assert now, "services need each other in a circle"
+            assert now, "the services depend on each other in a circle"
             await asyncio.gather(*(keeper.stop() for keeper in now))
             left = {name: keeper for name, keeper in left.items() if name in needed}
 

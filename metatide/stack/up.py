@@ -37,7 +37,7 @@ def run(effective: Effective, say: Say) -> None:
     with owned(folder):
         ended = end_orphans(folder)
         if ended:
-            say(f"ended what a killed run had left: {', '.join(ended)}")
+            say(f"stopped what a killed run had left: {', '.join(ended)}")
         state = StateFile(folder)
         state.remove()
         _check(config)

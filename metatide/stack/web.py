@@ -55,7 +55,7 @@ def _processes(folder: Path) -> Callable[[], str | None]:
     def check() -> str | None:
         state = StateFile(folder).read()
         if state is None or not psutil.pid_exists(state.pid):
-            return "no supervisor runs them"
+            return "no supervisor is running"
         down = [
             f"{process.name} is {process.phase}"
             for process in state.processes
