@@ -164,7 +164,7 @@ class Administration:
                 await asyncio.gather(*map(self._orders.order, signals))
         except TimeoutError:
             raise MachineError(
-                f"Kafka hasn't taken it within {SENT_S_MAX:g} s; it may take it yet"
+                f"Kafka hasn't taken it within {SENT_S_MAX:g} s; the order may still be carried out"
             ) from None
         return Sent(len(signals))
 

@@ -138,7 +138,7 @@ class ReadProtocol(HttpToolsProtocol):
             connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGERING)
             self.transport.abort()
         elif self._late_s >= REQUEST_S_MAX and not self.transport.is_closing():
-            self._refuse(408, f"no whole request came within {REQUEST_S_MAX} s")
+            self._refuse(408, f"no complete request arrived within {REQUEST_S_MAX} s")
 
     def _answer_shortly(self, data: bytes) -> bool:
         if self._kept is None or self._is_answering():

@@ -223,7 +223,7 @@ def test_a_token_opens_the_door(tmp_path: Path) -> None:
     file = tmp_path / "tokens"
     file.write_text(f"read {sha256(b'secret').hexdigest()}")
     with serving(warm(), settings=ServerSettings(tokens=read_tokens(file))) as at:
-        with Client(at) as client, pytest.raises(ServerError, match="send a token"):
+        with Client(at) as client, pytest.raises(ServerError, match="send a valid token"):
             client.table("sales.orders", ANY)
         with Client(at, Settings(token="secret")) as client:
             assert client.table("sales.orders", ANY).source == "cache"
