@@ -123,7 +123,7 @@ def _from_environment(environ: Mapping[str, str]) -> Iterator[Setting]:
             yield _setting(by_variable[variable], text, variable, variable)
         elif not _FOREIGN.fullmatch(variable):
             raise InputError(
-                f"the environment variable {variable} stands for no key; "
+                f"the environment variable {variable} is not a key; "
                 f"the nearest is {nearest(variable, by_variable)}"
             )
 

@@ -161,7 +161,7 @@ def test_who_lacks_a_token_is_told_where_to_put_it(
     path = tmp_path / "tokens"
     path.write_text(f"read {sha256(b'known').hexdigest()}\n")
     with serving(warm(), Told(), Settings(tokens=read_tokens(path))) as url:
-        with pytest.raises(InputError, match="wants a token: set METATIDE_CLIENT_TOKEN"):
+        with pytest.raises(InputError, match="requires a token: set METATIDE_CLIENT_TOKEN"):
             get(url, "event")
         monkeypatch.setenv("METATIDE_CLIENT_TOKEN", "other")
         with pytest.raises(InputError, match="doesn't know the token"):
