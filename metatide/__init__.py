@@ -1,1 +1,1 @@
-"""The command, its configuration, the embedded stack and the client."""
+"""The `metatide` command, its configuration, the embedded stack and the Python client."""

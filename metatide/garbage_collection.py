@@ -1,4 +1,4 @@
-"""The collector of circular garbage, in processes that make next to none."""
+"""Garbage collection for processes that create almost no circular garbage."""
 
 import gc
 from typing import Final
@@ -8,10 +8,10 @@ ROWS_AT_A_TIME: Final = 100_000
 
 
 def collect_seldom(after: int = ROWS_AT_A_TIME) -> None:
-    """Leaves out what is there now, and looks for garbage only after so many new objects.
+    """Exempts existing objects from garbage collection, and makes collections rare.
 
-    Nothing here is in a circle. To look for it costs a tenth of the time, and stops a process for
-    as long as a hundred commits take.
+    There are no circular references here. Looking for them costs a tenth of the time, and pauses
+    the process for as long as a hundred commits take.
     """
     gc.collect()
     gc.freeze()

@@ -1,4 +1,4 @@
-"""The log of a process of ours: warnings and what is worse, on stderr."""
+"""The log of a process: warnings and errors, on stderr."""
 
 import logging
 import sys
@@ -7,7 +7,9 @@ import structlog
 
 
 def configure() -> None:
-    """Quiet and plain: by default a traceback shows the values of variables, passwords too."""
+    """Configures the log without tracebacks' variables, which structlog shows by default: they
+    may contain passwords.
+    """
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,

@@ -1,4 +1,4 @@
-"""The workers of a group, as Kafka knows them, and a client to ask them."""
+"""The workers of a group, as Kafka knows them, and an HTTP client for them."""
 
 import ssl
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from metatide.config import Config
 
 
 def members(topic: KafkaTopic, group: str) -> Iterator[tuple[str, str]]:
-    """Names and addresses, which the members have told the group in their client ids."""
+    """The members' names and addresses, which are in their Kafka client ids."""
     admin = topic.admin()
     try:
         [future] = admin.describe_consumer_groups([group], request_timeout=TIMEOUT_S).values()
@@ -25,20 +25,20 @@ def members(topic: KafkaTopic, group: str) -> Iterator[tuple[str, str]]:
 
 
 def scheme(config: Config) -> str:
-    """How workers are talked to."""
+    """The URL scheme of workers."""
     return "http" if config.reads.tls_certificate is None else "https"
 
 
 def worker_urls(config: Config, topic: KafkaTopic, group: str) -> list[str]:
-    """Of all workers of a group, one at least."""
-    found = [f"{scheme(config)}://{address}" for _, address in members(topic, group)]
-    if not found:
-        raise InputError(f"group {group} has no members: start one (metatide work)")
-    return found
+    """The URLs of all workers of a group; raises an error if there are none."""
+    urls = [f"{scheme(config)}://{address}" for _, address in members(topic, group)]
+    if not urls:
+        raise InputError(f"group {group} has no members: start a worker (metatide work)")
+    return urls
 
 
 def worker_client(config: Config, timeout_s: float) -> httpx.Client:
-    """Trusts what other workers trust, and shows the token of `client.token`."""
+    """A client that trusts the workers' certificates and sends the token of `client.token`."""
     ca, token = config.reads.tls_ca, config.client.token
     return httpx.Client(
         timeout=timeout_s,
@@ -49,7 +49,7 @@ def worker_client(config: Config, timeout_s: float) -> httpx.Client:
 
 
 def json_of(answer: httpx.Response) -> bytes:
-    """The body of an answer; a problem is raised with what it says."""
+    """The body of a response; raises the error if it is a problem."""
     if answer.is_success:
         return answer.content
     try:

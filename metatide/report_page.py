@@ -1,4 +1,4 @@
-"""The report as a page: tables with bars in them, and nothing to fetch."""
+"""The report as an HTML page with tables and bars, without external resources."""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ _STYLE = """
 
 
 class ReportTable(Protocol):
-    """The first column names, the second one is drawn."""
+    """The result of a query: the first column has names, the second is drawn as bars."""
 
     @property
     def title(self) -> str: ...
@@ -30,7 +30,7 @@ class ReportTable(Protocol):
 
 
 def page(topic: str, made_s: float, answers: Sequence[ReportTable]) -> str:
-    """HTML, whole in itself."""
+    """The complete HTML page."""
     title = f"Metatide: the history of {escape(topic)}"
     made = datetime.fromtimestamp(made_s, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     parts = [
@@ -53,7 +53,7 @@ def _section(answer: ReportTable) -> Iterator[str]:
     most = max((_number(row[1]) for row in answer.rows), default=0.0)
     for row in answer.rows:
         first, *others = (_text(value) for value in row)
-        cells = "".join(f"<td>{one}" for one in others)
+        cells = "".join(f"<td>{cell}" for cell in others)
         yield f'<tr><th scope="row">{first}{cells}<td>{_bar(_number(row[1]), most)}</tr>'
     yield "</tbody>\n</table>"
 

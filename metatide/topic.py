@@ -1,4 +1,4 @@
-"""The events topic, where the configuration, or else a running stack, has it."""
+"""The events topic of the configuration, or of a running stack."""
 
 from connectors.kafka_clients import KafkaTopic
 from hive.errors import InputError
@@ -17,6 +17,6 @@ def events_topic(config: Config) -> KafkaTopic:
 
 
 def find_topic(config: Config) -> Topic:
-    """Asks the brokers for it, as workers see it."""
+    """Asks the brokers for the topic, as workers use it."""
     where = events_topic(config)
     return TopicClient(where.servers, where.name, where.security).describe()

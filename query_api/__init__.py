@@ -1,1 +1,1 @@
-"""Answers reads: resolver, fallback, HTTP, Thrift."""
+"""Answers reads over HTTP and Thrift, from the cache or from the metastore's database."""

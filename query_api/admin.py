@@ -1,6 +1,8 @@
-"""Administration over HTTP: what operators want goes to the connectors, and from them to the topic.
+"""Administration over HTTP: operators' orders are sent to a connector, which writes them to the
+topic.
 
-So an answer says that an order is on its way. GET tells what the shards here have heard of.
+The answer to POST says that an order was sent. GET shows the orders that the shards here have
+applied.
 """
 
 import asyncio
@@ -33,39 +35,40 @@ log = structlog.get_logger(__name__)
 
 
 class Orders(Protocol):
-    """The way to the connectors."""
+    """Sends orders to a connector."""
 
     async def order(self, signal: AnySignal) -> None:
-        """Returns when it is on its way."""
+        """Returns once the order is on its way."""
         ...
 
 
 class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Names as `db.table` or `catalog.db.table`."""
+    """Tables to act on, named `db.table` or `catalog.db.table`."""
 
     tables: list[str]
 
 
 class Lists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Hive's patterns over `db.table`; what the whitelist matches, all if it is empty, but for what
-    the blacklist matches."""
+    """Which tables are cached, by Hive's patterns over `db.table`. A table is cached if the
+    whitelist is empty or matches it, and the blacklist doesn't match it.
+    """
 
     whitelist: list[str] = []
     blacklist: list[str] = []
 
 
 class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """No more need be said."""
+    """The body of an order that takes no arguments."""
 
 
 class Sent(msgspec.Struct, frozen=True):
-    """How many orders are on their way."""
+    """How many orders were sent."""
 
     orders: int
 
 
 class ShardOrders(msgspec.Struct, frozen=True):
-    """What a shard has heard of."""
+    """The orders that a shard has applied."""
 
     shard: int
     paused: bool
@@ -74,7 +77,7 @@ class ShardOrders(msgspec.Struct, frozen=True):
 
 
 class Administration:
-    """Takes orders from whoever may give them, and says in the log who did."""
+    """Takes orders from administrators, and logs who gave each."""
 
     def __init__(self, views: Views, orders: Orders) -> None:
         self._views = views
@@ -91,7 +94,10 @@ class Administration:
         }
         return [
             admin_route(PATH, "GET", tokens, self.show),
-            *(admin_route(f"{PATH}/{name}", "POST", tokens, one) for name, one in of.items()),
+            *(
+                admin_route(f"{PATH}/{name}", "POST", tokens, endpoint)
+                for name, endpoint in of.items()
+            ),
         ]
 
     async def show(self, _request: Request, _by: Holder) -> list[ShardOrders]:
@@ -101,30 +107,30 @@ class Administration:
         ]
 
     async def warm(self, request: Request, by: Holder) -> Sent:
-        """To be loaded, if they aren't."""
+        """Load these tables if they aren't loaded yet."""
         tables = self._let_in(await _tables(request))
         epoch = self._views.reached.epoch
         asks = [Ask(epoch, Scope(ScopeKind.TABLE, name), 0) for name in tables]
         return await self._send(by, "warm", asks, tables=_texts(tables))
 
     async def refresh(self, request: Request, by: Holder) -> Sent:
-        """To be forgotten and loaded anew."""
+        """Drop these tables and load them again."""
         return await self._forget(request, by, "refresh", load=True)
 
     async def drop(self, request: Request, by: Holder) -> Sent:
-        """To be forgotten, until somebody reads them."""
+        """Drop these tables until somebody reads them."""
         return await self._forget(request, by, "drop", load=False)
 
     async def pause(self, request: Request, by: Holder) -> Sent:
-        """From here on the database answers everything."""
+        """Stop serving from the cache: the database answers everything."""
         return await self._serve(request, by, "pause", paused=True)
 
     async def resume(self, request: Request, by: Holder) -> Sent:
-        """The cache answers again."""
+        """Serve from the cache again."""
         return await self._serve(request, by, "resume", paused=False)
 
     async def lists(self, request: Request, by: Holder) -> Sent:
-        """In place of those before."""
+        """Replace the whitelist and the blacklist."""
         wanted = await body_of(request, Lists)
         white, black = _patterns(wanted.whitelist), _patterns(wanted.blacklist)
         above = max((head.lists_version for _, head in self._heads()), default=0)
@@ -151,19 +157,19 @@ class Administration:
         signals: Sequence[AnySignal],
         **more: object,
     ) -> Sent:
-        # Before it is done: what nobody knows the author of must not happen.
+        # Logged before it is done, so that no order is carried out without its author on record.
         log.warning("administration", who=by.name, address=by.address, what=what, **more)
         try:
             async with asyncio.timeout(SENT_S_MAX):
                 await asyncio.gather(*map(self._orders.order, signals))
         except TimeoutError:
             raise MachineError(
-                f"Kafka hasn't taken it within {SENT_S_MAX:g} s; it may take it yet"
+                f"Kafka hasn't taken it within {SENT_S_MAX:g} s; the order may still be carried out"
             ) from None
         return Sent(len(signals))
 
     def _let_in(self, tables: list[TableName]) -> list[TableName]:
-        """Shards throw away what the lists leave out, so to load that would be in vain."""
+        """Refuses tables that the lists leave out: shards would discard what was loaded."""
         for _, head in self._heads():
             out = [name for name in tables if not is_cached(head.whitelist, head.blacklist, name)]
             if out:
@@ -174,12 +180,12 @@ class Administration:
         return tables
 
     def _heads(self) -> list[tuple[int, ShardHead]]:
-        found = []
+        heads = []
         for number in range(self._views.source.count):
             reader = self._views.reader(number)
             if reader is not None:
-                found.append((number, reader.head))
-        return found
+                heads.append((number, reader.head))
+        return heads
 
 
 async def _tables(request: Request) -> list[TableName]:

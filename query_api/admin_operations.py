@@ -1,4 +1,4 @@
-"""What administrators may ask for, for the OpenAPI document: orders and audits."""
+"""The administrators' operations for the OpenAPI document: orders and audits."""
 
 from typing import Any, Final
 
@@ -34,19 +34,19 @@ ORDERS: Final = (
         "admin",
         "get",
         admin.PATH,
-        "What the shards of this worker have heard of",
+        "The orders that the shards of this worker have applied",
         list[admin.ShardOrders],
         [admin.ShardOrders(0, False, (), ("tmp.*",))],
         Access.ADMINISTRATORS,
     ),
     _order("warm", "Load tables, if they aren't in the cache", admin.Tables, _ORDERED),
-    _order("refresh", "Forget tables and load them anew", admin.Tables, _ORDERED),
-    _order("drop", "Forget tables until somebody reads them", admin.Tables, _ORDERED),
-    _order("pause", "Let the database answer everything", admin.Nothing, {}),
-    _order("resume", "Let the cache answer again", admin.Nothing, {}),
+    _order("refresh", "Drop tables and load them again", admin.Tables, _ORDERED),
+    _order("drop", "Drop tables until somebody reads them", admin.Tables, _ORDERED),
+    _order("pause", "Stop answering from the cache", admin.Nothing, {}),
+    _order("resume", "Answer from the cache again", admin.Nothing, {}),
     _order(
         "lists",
-        "Which tables are cached, in place of what was said before",
+        "Replace the lists of cached tables",
         admin.Lists,
         {"whitelist": ["sales.*"], "blacklist": ["sales.tmp*"]},
     ),
@@ -57,13 +57,13 @@ AUDITS: Final = (
         "adminAuditDraw",
         "get",
         audits.PATH,
-        "Draw from what this worker can compare with the database",
+        "Draw a sample of what this worker can compare with the database",
         audits.Drawn,
         audits.Drawn(250, [_SCOPE]),
         Access.ADMINISTRATORS,
         query=(
-            ("sample", "How many at most.", 100),
-            ("seed", "The same ones for the same seed.", 0),
+            ("sample", "The maximum number.", 100),
+            ("seed", "The same seed gives the same sample.", 0),
         ),
     ),
     Operation(

@@ -1,4 +1,4 @@
-"""Tasks that nobody awaits, which end with whoever began them."""
+"""Tasks that run in the background and end with their owner."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -6,7 +6,9 @@ from typing import Any
 
 
 class Background:
-    """The tasks of one owner. The event loop alone would let go of them while they run."""
+    """The background tasks of one owner. It holds references to them, because the event loop
+    doesn't.
+    """
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[None]] = set()
@@ -20,7 +22,7 @@ class Background:
         task.add_done_callback(self._tasks.discard)
 
     async def close(self) -> None:
-        """Cancels what still runs."""
+        """Cancels the tasks that still run."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

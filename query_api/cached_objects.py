@@ -1,4 +1,4 @@
-"""The objects that shards of the cache hold, each in one snapshot."""
+"""The objects that the shards hold, read from one snapshot of each."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -22,7 +22,7 @@ ReaderOf = Callable[[Target], ShardReader]
 
 
 class CachedObjects:
-    """Objects of the cache. What it says of a target holds only if serving it was decided."""
+    """Objects of the cache. They may be used only for targets that were decided to be served."""
 
     def __init__(self, reader_of: ReaderOf) -> None:
         self._reader_of = reader_of
@@ -45,19 +45,25 @@ class CachedObjects:
     def partition_values(
         self, table: TableName, prefix: Sequence[str], spans: Sequence[Span] | None
     ) -> Iterator[Values]:
-        known = tuple(takewhile(bool, prefix))
+        leading = tuple(takewhile(bool, prefix))
         chosen = [(place, value) for place, value in enumerate(prefix) if value]
-        for some in self._keys(table, known, spans):
+        for some in self._keys(table, leading, spans):
             many = keys.split_many(some)
-            if len(chosen) > len(known):
-                many = [one for one in many if all(one[place] == value for place, value in chosen)]
+            if len(chosen) > len(leading):
+                many = [
+                    values
+                    for values in many
+                    if all(values[place] == value for place, value in chosen)
+                ]
             if spans is not None and _DEFAULT in b"".join(some):
                 yield from map(partial(self._raw, table), many)
             else:
                 yield from many
 
     def _raw(self, table: TableName, values: Values) -> Values:
-        """What filters compare: keys tell an empty value as the name of the default partition."""
+        """The values as filters compare them: in keys, an empty value and the name of the default
+        partition differ.
+        """
         data = self.partition(table, values) if DEFAULT_PARTITION in values else None
         return values if data is None else PartitionView(data).values
 
@@ -78,7 +84,7 @@ class CachedObjects:
     def _keys(
         self, table: TableName, prefix: Values, spans: Sequence[Span] | None
     ) -> Iterator[list[bytes]]:
-        """The values of partitions as they are in keys, some at a time."""
+        """The values of partitions as they are in keys, in batches."""
         reader, start_of_values = self._of(table), len(keys.of_table(keys.PARTITION, table))
         state = reader.state(table)
         # Deleted partitions leave tombstones only as long as a load is open.
@@ -95,17 +101,17 @@ class CachedObjects:
         return None if entry is None else entry.data
 
     def partitions(self, table: TableName, values: Sequence[Values]) -> Iterator[bytes]:
-        """Those that follow each other in the store are read on, without seeking each."""
+        """Partitions that are adjacent in the store are read in sequence, without seeking each."""
         view, end = self._of(table).view, after(keys.of_table(keys.PARTITION, table))
         following: Iterator[tuple[bytes, bytes]] = iter(())
-        for one in values:
-            key = keys.partition(table, one)
-            found = next(following, None)
-            if found is None or found[0] != key:
+        for key_values in values:
+            key = keys.partition(table, key_values)
+            entry = next(following, None)
+            if entry is None or entry[0] != key:
                 following = view.scan(key, end)
-                found = next(following, None)
-            if found is not None and found[0] == key and entries.is_live(found[1]):
-                yield entries.data_of(found[1])
+                entry = next(following, None)
+            if entry is not None and entry[0] == key and entries.is_live(entry[1]):
+                yield entries.data_of(entry[1])
 
     def table_statistics(self, table: TableName) -> list[ColumnFigures]:
         return [_figures(column) for column in self._of(table).table_statistics(table)]
@@ -114,13 +120,16 @@ class CachedObjects:
         self, table: TableName, values: Sequence[Values]
     ) -> Iterator[tuple[Values, list[ColumnFigures]]]:
         reader = self._of(table)
-        for one in values:
-            yield one, [_figures(column) for column in reader.partition_statistics(table, one)]
+        for key_values in values:
+            yield (
+                key_values,
+                [_figures(column) for column in reader.partition_statistics(table, key_values)],
+            )
 
     def constraints(self, table: TableName) -> list[ConstraintColumns]:
         return [
-            ConstraintColumns(one.kind, one.name, one.columns)
-            for one in self._of(table).constraints(table)
+            ConstraintColumns(constraint.kind, constraint.name, constraint.columns)
+            for constraint in self._of(table).constraints(table)
         ]
 
     def database(self, db: DatabaseName) -> bytes | None:
@@ -143,7 +152,7 @@ class CachedObjects:
 def _ranges(
     table: TableName, prefix: Values, spans: Sequence[Span] | None
 ) -> Iterator[tuple[bytes, bytes]]:
-    """The keys of partitions with this prefix or, where there is none, in these spans."""
+    """The key ranges of partitions with this prefix or, if it is empty, within these spans."""
     if prefix or spans is None:
         spans = (Span(prefix),)
     for span in spans:

@@ -1,4 +1,4 @@
-"""What a shard shows of a target at one moment, as far as it decides whether to serve it."""
+"""What a shard knows of a target at one moment, as far as it decides whether to serve it."""
 
 import msgspec
 
@@ -12,29 +12,29 @@ class Facts(msgspec.Struct, frozen=True):
     """Facts about one target in one snapshot of its shard."""
 
     reached: Position
-    """All events up to here are in it."""
+    """The snapshot reflects all events up to here."""
     refused: Reason | None = None
-    """Why it can't be served to anybody."""
+    """Why it can't be served at all."""
     detail: str = ""
-    """More about that, for people."""
+    """Details of the reason, as text."""
     floor: int = 0
-    """The event that a load must not be older than to end the coldness."""
+    """The event that a load must reflect to make the target warm."""
     silent: bool = False
-    """The log doesn't tell all its changes."""
+    """The log doesn't record all its changes."""
     managed: bool = False
     """Its writes have write ids."""
     table_id: int = 0
-    """0 where it isn't known."""
+    """0 if it isn't known."""
     pending: bool = False
     """It contains a write that may be aborted."""
     write_ids: WriteIdList | None = None
-    """None where they aren't known, or weren't asked for."""
+    """None if they aren't known or weren't requested."""
     former_names: tuple[TableName, ...] = ()
-    """What the table was called before a rename, as late events may still name it."""
+    """The table's names before renames, which late events may still use."""
 
 
 class Current(msgspec.Struct, frozen=True):
-    """What one read of the database showed of the events after a snapshot."""
+    """What a read of the database showed of the events after a snapshot."""
 
     event: int
     """The event id at the time of the read."""

@@ -1,4 +1,4 @@
-"""The objects of a metastore at one moment, wherever they are kept."""
+"""The interface to the objects of a metastore at one moment, from the cache or the database."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
@@ -14,13 +14,13 @@ _FIGURES = 3
 
 
 class ColumnFigures(NamedTuple):
-    """The statistics of one column as one engine computed them."""
+    """The statistics of one column, computed by one engine."""
 
     engine: str
     column: str
     last_analyzed: int
     data: bytes
-    """A ColumnStatisticsObj, without figures where the metastore can't tell them."""
+    """A ColumnStatisticsObj, without figures if the metastore can't return them."""
 
     @property
     def is_told(self) -> bool:
@@ -36,7 +36,9 @@ class ConstraintColumns(NamedTuple):
 
 
 class Objects(Protocol):
-    """Canonical Thrift bytes by name. None, or nothing in a list, means that there is none."""
+    """Objects by name, as canonical Thrift bytes. None, or absence from a list, means that there is
+    none.
+    """
 
     def table(self, name: TableName) -> bytes | None: ...
 
@@ -45,15 +47,15 @@ class Objects(Protocol):
     def names(self, db: DatabaseName) -> Iterable[NameLine]: ...
 
     def names_of(self, catalog: str, databases: Sequence[str]) -> Iterable[tuple[str, NameLine]]:
-        """The same of several databases, each with the name of its database."""
+        """The lines of several databases, each with the name of its database."""
         ...
 
     def partition_values(
         self, table: TableName, prefix: Sequence[str], spans: Sequence[Span] | None
     ) -> Iterable[Values]:
-        """Of the partitions whose first values are these; an empty text stands for any value.
+        """The values of the partitions with this prefix; an empty text in it matches any value.
 
-        Those outside of `spans` may be left out.
+        Partitions outside of `spans` may be left out.
         """
         ...
 
@@ -66,7 +68,7 @@ class Objects(Protocol):
     def partition(self, table: TableName, values: Values) -> bytes | None: ...
 
     def partitions(self, table: TableName, values: Sequence[Values]) -> Iterable[bytes]:
-        """In this order; values of which there is no partition are passed over."""
+        """The partitions in the order of their values; values without a partition are skipped."""
         ...
 
     def table_statistics(self, table: TableName) -> Iterable[ColumnFigures]: ...

@@ -1,4 +1,4 @@
-"""How far an answer reflects the metastore's history."""
+"""Positions in the metastore's history."""
 
 import re
 from typing import NamedTuple
@@ -19,10 +19,10 @@ class Position(NamedTuple):
 
 
 def parse_position(text: str) -> Position:
-    """Reads `epoch:event`, as `Metatide-Position` gives it."""
+    """Parses `epoch:event`, as in the header `Metatide-Position`."""
     match = _TEXT.fullmatch(text)
     if match is None:
         raise InputError(
-            f"bad position {text[:40]!r}: pass on what the header Metatide-Position said, as 0:1234"
+            f"bad position {text[:40]!r}: pass on the header Metatide-Position, such as 0:1234"
         )
     return Position(int(match[1]), int(match[2]))

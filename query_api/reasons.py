@@ -1,4 +1,4 @@
-"""Where an answer came from, and why."""
+"""The source of an answer, and the reason for it."""
 
 from enum import StrEnum
 
@@ -11,39 +11,39 @@ class Source(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why the cache answered, or why it did not. Nothing else is ever said."""
+    """Why the cache answered or did not. This list is complete."""
 
     FRESH = "fresh"
-    """It is as new as was asked for."""
+    """The cache is as new as required."""
     NEWER = "newer"
-    """It contains all commits of the caller's write-id list, and more, which was allowed."""
+    """The cache contains all commits of the caller's write-id list and more, as allowed."""
 
     BEHIND = "behind"
-    """The cache hasn't seen all that was asked for."""
+    """The cache hasn't seen all events that the requirement includes."""
     AHEAD = "ahead"
     """The cache contains commits that the caller's write-id list doesn't."""
     PENDING_WRITE = "pending_write"
-    """It contains a write of a transaction that hasn't ended."""
+    """The cache contains a write of a transaction that hasn't ended."""
     COLD = "cold"
-    """It isn't known, or was cast into doubt; a load has been asked for."""
+    """The object isn't known, or became uncertain; a load was requested."""
     TABLE_ID = "table_id"
-    """The cached table is another one of the same name."""
+    """The cached table is a different one with the same name."""
     NO_LIST = "no_list"
-    """The write-id check was asked for, but the request brought no list and id to check."""
+    """The write-id check was requested without a list and an id to check."""
     SILENT_LOG = "silent_log"
-    """The log doesn't tell all changes of this object."""
+    """The log doesn't record all changes of this object."""
     GAP = "gap"
-    """The events since can't be told one by one: too many, or some are missing."""
+    """The events since can't be examined one by one: too many, or some are missing."""
     REWOUND = "rewound"
     """The database is older than the cache, or has another history."""
     UNREAD = "unread"
     """The current event id couldn't be read from the database."""
     DATABASE_ONLY = "database_only"
-    """Only the database can tell this."""
+    """Only the database can answer this."""
     EXCLUDED = "excluded"
     """The table is on the blacklist, or not on the whitelist."""
     PAUSED = "paused"
-    """An operator told the cache not to answer."""
+    """An operator paused the cache."""
     NOT_OWNED = "not_owned"
     """Another worker holds the shard, and could not answer."""
     STORE_ERROR = "store_error"
@@ -51,4 +51,4 @@ class Reason(StrEnum):
 
 
 SERVING = frozenset((Reason.FRESH, Reason.NEWER))
-"""The reasons of an answer from the cache."""
+"""The reasons for answers from the cache."""

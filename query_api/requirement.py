@@ -1,4 +1,4 @@
-"""What a caller asks of an answer, and what a deployment asks of all."""
+"""The requirement on an answer: what the caller wants and what the deployment demands."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -23,21 +23,21 @@ class Consistency(StrEnum):
     """How fresh an answer must be."""
 
     ANY = "any"
-    """Whatever the cache has."""
+    """Any state of the cache."""
     AT_LEAST = "at_least"
     """At least as new as a position."""
     WRITE_IDS = "write_ids"
-    """With exactly the commits of a write-id list."""
+    """Contains exactly the commits of a write-id list."""
     LATEST = "latest"
-    """With everything that was committed before the request came."""
+    """Contains everything that was committed before the request arrived."""
 
 
 class Requirement(msgspec.Struct, frozen=True):
-    """What one answer must fulfil; all of it must hold."""
+    """The conditions that one answer must fulfil, all of them."""
 
     consistency: Consistency = Consistency.LATEST
     latest: bool = True
-    """Also where it isn't the consistency: it may be the floor of the deployment."""
+    """May be set for other consistencies as well, by the deployment's floor."""
     write_ids: WriteIdList | None = None
     """None where no list is checked, or where `write_ids` was asked for without one."""
     table_id: int = 0
@@ -47,42 +47,53 @@ class Requirement(msgspec.Struct, frozen=True):
 
 
 class Defaults(msgspec.Struct, frozen=True):
-    """What holds for requests that don't say what they need."""
+    """The defaults for requests that state no requirement."""
 
     consistency: Consistency = Consistency.LATEST
     tables: tuple[tuple[str, Consistency], ...] = ()
-    """Hive's patterns over `db.table`; the first one that matches counts."""
+    """Consistencies by Hive's patterns over `db.table`; the first match counts."""
     floor: Consistency = Consistency.ANY
-    """`latest` makes every answer at least that."""
+    """The least consistency of every answer: `any` or `latest`."""
     no_latest: str | None = None
-    """Why nobody may be told that an answer is the latest; None where it can be told."""
+    """Why no answer can be known to be the latest; None if it can."""
 
     def __post_init__(self) -> None:
         for pattern, _ in self.tables:
             compile_pattern(pattern)
-        for consistency in (self.consistency, *(one for _, one in self.tables)):
+        for consistency in (self.consistency, *(by_table for _, by_table in self.tables)):
             if consistency in (Consistency.AT_LEAST, Consistency.WRITE_IDS):
                 raise InputError(f"{consistency} can't be a default: write latest or any")
         if self.floor not in (Consistency.ANY, Consistency.LATEST):
             raise InputError(f"the floor is any or latest, not {self.floor}")
-        asked = (self.consistency, self.floor, *(one for _, one in self.tables))
-        if self.no_latest is not None and Consistency.LATEST in asked:
+        consistencies = (
+            self.consistency,
+            self.floor,
+            *(by_table for _, by_table in self.tables),
+        )
+        if self.no_latest is not None and Consistency.LATEST in consistencies:
             raise InputError(
                 f"latest can't be the default or the floor: {self.no_latest}; until then set "
                 "reads.consistency to any, and reads.tables and reads.floor to nothing else"
             )
 
     def of(self, table: TableName | None) -> Consistency:
-        """The consistency for a request without a list that doesn't name one."""
-        found = None
+        """The consistency of a request that names none and sends no write-id list."""
+        consistency = None
         if table is not None and self.tables:
-            found = _by_pattern(self.tables, table.in_catalog)
-        return found or self.consistency
+            consistency = _by_pattern(self.tables, table.in_catalog)
+        return consistency or self.consistency
 
 
 @lru_cache(maxsize=16_384)
 def _by_pattern(tables: tuple[tuple[str, Consistency], ...], name: str) -> Consistency | None:
-    return next((one for pattern, one in tables if compile_pattern(pattern).fullmatch(name)), None)
+    return next(
+        (
+            consistency
+            for pattern, consistency in tables
+            if compile_pattern(pattern).fullmatch(name)
+        ),
+        None,
+    )
 
 
 PARAMETERS: Final = (
@@ -96,12 +107,14 @@ PARAMETERS: Final = (
 
 
 def parse_requirement(
-    given: Mapping[str, str], table: TableName | None, defaults: Defaults
+    conditions: Mapping[str, str], table: TableName | None, defaults: Defaults
 ) -> Requirement:
-    """The requirement of a request; `table` is the one that it reads, if it reads just one."""
-    ids, table_id = _ids(given, table)
-    position = given.get("min_position")
-    consistency = _consistency(given, has_list=ids is not None) or defaults.of(table)
+    """Parses the requirement of a request; `table` is the table that it reads, if it reads just
+    one.
+    """
+    ids, table_id = _ids(conditions, table)
+    position = conditions.get("min_position")
+    consistency = _consistency(conditions, has_list=ids is not None) or defaults.of(table)
     min_position = None if position is None else parse_position(position)
     if consistency is Consistency.AT_LEAST and min_position is None:
         raise InputError("consistency at_least needs a min_position, as 0:1234")
@@ -110,20 +123,20 @@ def parse_requirement(
         raise InputError("consistency write_ids is for reads of one table: ask for latest")
     latest = Consistency.LATEST in (consistency, defaults.floor)
     if latest and defaults.no_latest is not None:
-        raise InputError(f"latest can't be had here: {defaults.no_latest}")
+        raise InputError(f"latest isn't available: {defaults.no_latest}")
     return Requirement(
         consistency,
         latest,
         ids if checks_ids else None,
         table_id if checks_ids else 0,
-        _flag(given, "accept_newer"),
+        _flag(conditions, "accept_newer"),
         min_position,
-        _number(given, "max_wait_ms", 0, WAIT_MS_MAX),
+        _number(conditions, "max_wait_ms", 0, WAIT_MS_MAX),
     )
 
 
-def _consistency(given: Mapping[str, str], *, has_list: bool) -> Consistency | None:
-    text = given.get("consistency")
+def _consistency(conditions: Mapping[str, str], *, has_list: bool) -> Consistency | None:
+    text = conditions.get("consistency")
     if text is None:
         return Consistency.WRITE_IDS if has_list else None
     try:
@@ -133,10 +146,12 @@ def _consistency(given: Mapping[str, str], *, has_list: bool) -> Consistency | N
         raise InputError(f"bad consistency {text[:40]!r}: write one of {names}") from None
 
 
-def _ids(given: Mapping[str, str], table: TableName | None) -> tuple[WriteIdList | None, int]:
-    """The list and the table id when both say something: Hive sends others outside of queries."""
-    table_id = _number(given, "table_id", -_TABLE_ID_MAX - 1, _TABLE_ID_MAX)
-    text = given.get("write_ids")
+def _ids(conditions: Mapping[str, str], table: TableName | None) -> tuple[WriteIdList | None, int]:
+    """The write-id list and the table id, if both are meaningful: outside of queries Hive sends
+    placeholders.
+    """
+    table_id = _number(conditions, "table_id", -_TABLE_ID_MAX - 1, _TABLE_ID_MAX)
+    text = conditions.get("write_ids")
     if text is None or table is None:
         return None, 0
     ids = _list_of(text, table)
@@ -150,29 +165,32 @@ def _list_of(text: str, table: TableName) -> WriteIdList | None:
         return None
     if len(text) > WRITE_IDS_CHARS_MAX:
         raise TooLargeError(f"write_ids has more than {WRITE_IDS_CHARS_MAX} characters")
-    found = parse(text)
-    if isinstance(found, TxnWriteIdLists):
+    write_ids = parse(text)
+    if isinstance(write_ids, TxnWriteIdLists):
         names = (table.in_catalog, str(table))
-        lists = {name.lower(): ids for name, ids in found.lists.items()}
+        lists = {name.lower(): ids for name, ids in write_ids.lists.items()}
         return next((lists[name] for name in names if name in lists), None)
-    if found.table is None and not text.startswith("["):
-        if not found.is_snapshot or text[:5].lower() == "null:":
+    if write_ids.table is None and not text.startswith("["):
+        if not write_ids.is_snapshot or text[:5].lower() == "null:":
             return None
         raise InputError("write_ids is a list of transactions: pass the list of the table")
-    if found.table is not None and found.table.lower() not in (table.in_catalog, str(table)):
-        raise InputError(f"write_ids is of {found.table[:80]!r}, but {table} is read")
-    return found
+    if write_ids.table is not None and write_ids.table.lower() not in (
+        table.in_catalog,
+        str(table),
+    ):
+        raise InputError(f"write_ids is of {write_ids.table[:80]!r}, but {table} is read")
+    return write_ids
 
 
-def _flag(given: Mapping[str, str], name: str) -> bool:
-    text = given.get(name, "false").lower()
+def _flag(conditions: Mapping[str, str], name: str) -> bool:
+    text = conditions.get(name, "false").lower()
     if text not in ("true", "false", "1", "0"):
         raise InputError(f"bad {name} {text[:40]!r}: write true or false")
     return text in ("true", "1")
 
 
-def _number(given: Mapping[str, str], name: str, least: int, most: int) -> int | None:
-    text = given.get(name)
+def _number(conditions: Mapping[str, str], name: str, least: int, most: int) -> int | None:
+    text = conditions.get(name)
     if text is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""The shards as the worker that hosts the server gives them."""
+"""The interface to the shards, as the worker provides them to the server."""
 
 from typing import NamedTuple, Protocol
 
@@ -18,44 +18,46 @@ class Shard(Protocol):
 
     @property
     def position(self) -> StorePosition:
-        """Of the last commit; it costs nothing to ask."""
+        """The position of the last commit; cheap to read."""
         ...
 
     @property
     def commits(self) -> Commits | None:
-        """Of the store that `snapshot` is of."""
+        """The commits of the store that `snapshot` reads."""
         ...
 
     def snapshot(self) -> View | None:
-        """Of this position or a later one; None while nothing can be read."""
+        """A snapshot of this position or a later one; None while nothing can be read."""
         ...
 
     async def complete_up_to(self, epoch: int, event: int, timeout_s: float) -> bool:
-        """Waits until the shard has folded all events up to there; False when the time is over."""
+        """Waits until the shard has applied all events up to this one; returns False when the time
+        is over.
+        """
         ...
 
 
 class ShardSource(Protocol):
-    """Which shards there are, and who holds them."""
+    """The shards, and which worker holds each."""
 
     @property
     def count(self) -> int: ...
 
     def shard(self, number: int) -> Shard | None:
-        """None while it is another worker's, or isn't ready."""
+        """The shard; None if another worker has it, or if it isn't ready."""
         ...
 
     def owner_url(self, number: int) -> str | None:
-        """Where the worker that holds the shard answers over HTTP; None when nobody is known."""
+        """The HTTP address of the worker that holds the shard; None if unknown."""
         ...
 
     def ask_for_load(self, scope: Scope, floor: int) -> None:
-        """Signals that somebody wants what is cold. Doesn't wait."""
+        """Requests a load of what is cold. Doesn't wait."""
         ...
 
 
 class Moment(NamedTuple):
-    """What something was read of: targets in one shard, at one commit."""
+    """The state that something was read from: targets in one shard, at one commit."""
 
     shard: int
     targets: tuple[Target, ...]
@@ -65,7 +67,7 @@ class Moment(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """A reader, and the least commit that it shows."""
+    """A reader, and the earliest commit that it may show."""
 
     commits: Commits
     commit: int
@@ -73,9 +75,10 @@ class _Seen(NamedTuple):
 
 
 class Views:
-    """One reader a shard, renewed when the shard has moved: requests between two commits share it.
+    """One shared reader per shard, renewed when the shard has moved on: requests between two
+    commits share it.
 
-    It is for the one thread of the event loop.
+    Only the thread of the event loop may use it.
     """
 
     def __init__(self, source: ShardSource) -> None:
@@ -83,7 +86,9 @@ class Views:
         self._seen: dict[int, _Seen] = {}
 
     def shard_of(self, target: Target) -> int:
-        """Databases are in every shard: any that is here will do."""
+        """The shard that knows of a scope. Databases are in every shard, so any that is here will
+        do.
+        """
         count = self.source.count
         if target.is_of_table:
             return table_shard(target.name, count)
@@ -93,15 +98,15 @@ class Views:
         return next(here, 0)
 
     def reader(self, number: int) -> ShardReader | None:
-        """A moment not before this call; None when the shard isn't here."""
+        """A reader no older than this call; None if the shard isn't here."""
         shard = self.source.shard(number)
         commits = None if shard is None else shard.commits
         if shard is None or commits is None:
             self._seen.pop(number, None)
             return None
-        commit, known = commits.count, self._seen.get(number)
-        if known is not None and known.commits is commits and known.commit == commit:
-            return known.reader
+        commit, seen = commits.count, self._seen.get(number)
+        if seen is not None and seen.commits is commits and seen.commit == commit:
+            return seen.reader
         view = shard.snapshot()
         if view is None:
             self._seen.pop(number, None)
@@ -113,7 +118,7 @@ class Views:
     def moment(
         self, number: int, reader: ShardReader, targets: tuple[Target, ...]
     ) -> Moment | None:
-        """What was read of a reader; None when the shard has moved since it was made."""
+        """The moment that a reader shows; None if the shard has moved on since it was made."""
         if self.reader(number) is not reader:
             return None
         seen = self._seen[number]
@@ -121,7 +126,7 @@ class Views:
         return Moment(number, targets, reached, seen.commits, seen.commit)
 
     def renewed(self, moment: Moment) -> Moment | None:
-        """The same as of now, or None if any of it may have changed since."""
+        """The same moment as of now; None if any of it may have changed since."""
         shard = self.source.shard(moment.shard)
         if shard is None or shard.commits is not moment.commits:
             return None
@@ -135,14 +140,14 @@ class Views:
         return moment._replace(reached=reached, commit=commit)
 
     def own_reader(self, number: int) -> ShardReader | None:
-        """One that nobody shares, for another thread."""
+        """A reader that isn't shared, for another thread."""
         shard = self.source.shard(number)
         view = None if shard is None else shard.snapshot()
         return None if view is None else ShardReader(view)
 
     @property
     def reached(self) -> Position:
-        """The furthest of the shards that are here."""
+        """The highest position of the shards that are here."""
         positions = (
             Position(shard.position.epoch, shard.position.applied)
             for number in range(self.source.count)
@@ -152,7 +157,7 @@ class Views:
 
 
 def _group_of(target: Target) -> bytes:
-    """The keys that this is made of."""
+    """The keys that a target consists of."""
     if target.is_of_table:
         return keys.table_suffix(target.name)
     if target.kind in (TargetKind.NAMES, TargetKind.FUNCTIONS):
@@ -170,7 +175,7 @@ _SCOPES = {
 
 
 def scope_of(target: Target) -> Scope:
-    """What must be loaded so that the target becomes warm."""
+    """The scope that must be loaded to make a target warm."""
     kind = _SCOPES.get(target.kind, ScopeKind.TABLE)
     name = target.name._replace(db="") if kind is ScopeKind.DATABASES else target.name
     return Scope(kind, name)

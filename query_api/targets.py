@@ -1,4 +1,4 @@
-"""What an answer is made of, as far as it must be known whether the cache may tell it."""
+"""Targets: what an answer depends on, at the granularity at which the cache knows it."""
 
 from enum import StrEnum
 
@@ -17,12 +17,12 @@ class TargetKind(StrEnum):
     STATISTICS = "statistics"
     CONSTRAINTS = "constraints"
     NAMES = "names"
-    """The names of a database's tables; that one isn't among them, too."""
+    """The names of a database's tables; also tells that a name isn't among them."""
     FUNCTIONS = "functions"
     DATABASE = "database"
     DATABASES = "databases"
     DATABASE_DETAILS = "database_details"
-    """What of databases an alter may change unsaid."""
+    """The fields of databases that ALTER may change without an event."""
 
 
 OF_TABLE = frozenset(
@@ -37,14 +37,14 @@ OF_TABLE = frozenset(
 
 
 class Target(msgspec.Struct, frozen=True):
-    """Objects that one shard knows, or doesn't, as one. Unused parts of the name are empty."""
+    """Objects that a shard knows, or doesn't, as a unit. Unused parts of the name are empty."""
 
     kind: TargetKind
     name: TableName
     values: tuple[str, ...] = ()
-    """Of a single partition."""
+    """The values of a single partition."""
     constraints: ConstraintKind | None = None
-    """Of one kind alone; None for all."""
+    """Only constraints of this kind; None for all."""
 
     @property
     def is_of_table(self) -> bool:
@@ -56,10 +56,10 @@ class Target(msgspec.Struct, frozen=True):
 
 
 def of_database(kind: TargetKind, db: DatabaseName) -> Target:
-    """Objects of a database."""
+    """A target of a database."""
     return Target(kind, TableName(db.catalog, db.db, ""))
 
 
 def of_catalog(kind: TargetKind, catalog: str) -> Target:
-    """Objects of a catalog."""
+    """A target of a catalog."""
     return Target(kind, TableName(catalog, "", ""))

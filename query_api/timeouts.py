@@ -1,4 +1,4 @@
-"""How long a statement may take, in the words of each database."""
+"""The time limit of a statement, in the syntax of each database."""
 
 from typing import Any
 
@@ -6,13 +6,15 @@ import sqlalchemy as sa
 
 
 def set_timeout(connection: sa.Connection, limit_ms: int) -> None:
-    """Another limit than the engine's, for this connection."""
+    """Sets another limit than the engine's for this connection."""
     driver = connection.connection.dbapi_connection
     connection.exec_driver_sql(timeout_statement(connection.dialect.name, driver, limit_ms))
 
 
 def timeout_statement(kind: str, connection: Any, limit_ms: int) -> str:
-    """`connection` is the driver's own: MariaDB and MySQL differ, and only it tells them apart."""
+    """The statement that sets the limit. `connection` is the driver's own: only it tells MariaDB
+    from MySQL.
+    """
     if kind == "postgresql":
         return f"SET statement_timeout = {limit_ms}"
     if "MariaDB" in connection.get_server_info():

@@ -1,4 +1,4 @@
-"""Structs whose description nobody has, as plain values that can be compared."""
+"""Structs without a description, as plain values that can be compared."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -39,7 +39,7 @@ def parse(data: bytes) -> Value:
 
 
 def differences(ours: Value, theirs: Value, path: str = "") -> Iterator[tuple[str, Value, Value]]:
-    """Where two values differ: the way there, by field ids, keys and indices, and both parts."""
+    """The differences between two values: paths of field ids, keys and indices, and both parts."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         for key in sorted({*ours, *theirs}, key=repr):
             yield from differences(ours.get(key), theirs.get(key), f"{path}/{_key(key)}")
@@ -51,7 +51,7 @@ def differences(ours: Value, theirs: Value, path: str = "") -> Iterator[tuple[st
 
 
 def shown(value: Value) -> str:
-    """A value for people, cut short."""
+    """A value as text for people, truncated."""
     text = repr(value)
     return text if len(text) <= SHOWN_CHARS_MAX else f"{text[:SHOWN_CHARS_MAX]}…"
 
@@ -92,8 +92,10 @@ def _struct(data: bytes, at: int, depth: int) -> tuple[dict[int, Value], int]:
 
 def _map(data: bytes, at: int, depth: int) -> tuple[dict[Value, Value], int]:
     key, value, count = PACK_PAIRS.unpack_from(data, at)
-    found, at = _items(data, at + 6, (key, value), _count(count, data), depth)
-    return {_frozen(one): other for one, other in zip(found[::2], found[1::2], strict=True)}, at
+    items, at = _items(data, at + 6, (key, value), _count(count, data), depth)
+    return {
+        _frozen(key_item): item for key_item, item in zip(items[::2], items[1::2], strict=True)
+    }, at
 
 
 def _items(
@@ -114,9 +116,11 @@ def _count(count: int, data: bytes) -> int:
 
 
 def _frozen(value: Value) -> Value:
-    """As a key of a mapping."""
+    """The value in a hashable form."""
     if isinstance(value, dict):
-        return tuple(sorted(((_frozen(key), _frozen(one)) for key, one in value.items()), key=repr))
+        return tuple(
+            sorted(((_frozen(key), _frozen(item)) for key, item in value.items()), key=repr)
+        )
     if isinstance(value, list):
         return tuple(map(_frozen, value))
     return value

@@ -1,4 +1,6 @@
-"""The `metatide` command. Subcommands are imported when they are called, so that it starts fast."""
+"""The `metatide` command. A subcommand is imported when it is called, so that the command
+starts fast.
+"""
 
 import gc
 import importlib
@@ -31,7 +33,7 @@ COMMANDS: dict[str, str] = {
     "topic": "metatide.cli.topic",
     "write-ids": "metatide.cli.write_ids",
 }
-"""Name of a subcommand → the module that defines `command`."""
+"""The name of each subcommand, with the module that defines `command`."""
 
 
 class LazyGroup(click.Group):
@@ -50,7 +52,9 @@ class LazyGroup(click.Group):
 
 
 def _imported(name: str) -> ModuleType:
-    """What is imported stays: to look for garbage in it over and over takes a sixth of the time."""
+    """Imports a subcommand without garbage collection, which would take a sixth of the time for
+    nothing.
+    """
     if name in sys.modules:
         return sys.modules[name]
     gc.disable()
@@ -68,7 +72,7 @@ def root() -> None:
 
 
 def main() -> None:
-    """The console script: an error of ours is one line on stderr and its exit status."""
+    """The console script: prints our errors as one line on stderr and exits with their status."""
     try:
         root(prog_name="metatide")
     except MetatideError as error:

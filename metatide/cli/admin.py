@@ -29,7 +29,9 @@ def _without_patterns(
 ) -> tuple[str, ...]:
     for name in names:
         if "*" in name:
-            raise click.BadParameter(f"{name} is no table: name each; patterns are for `lists`")
+            raise click.BadParameter(
+                f"{name} is not a table: name each table; only `lists` takes patterns"
+            )
     return names
 
 
@@ -40,34 +42,34 @@ _SETTINGS = configured("data_dir", "kafka.bootstrap_servers")
 
 
 class Workers:
-    """All of the configured group."""
+    """The workers of the configured group."""
 
     def __init__(self, config: Config) -> None:
         self._client = worker_client(config, TIMEOUT_S)
         self._urls = worker_urls(config, events_topic(config), config.worker.group)
 
     def order(self, what: str, **body: Any) -> None:
-        """Any worker takes it to the connectors."""
+        """Sends an order to any worker, which passes it on to a connector."""
         answer = self._asked("POST", f"{self._urls[0]}{PATH}/{what}", json=body)
         json_of(answer)
 
     def order_tables(self, what: str, tables: Sequence[str], then: str) -> None:
-        """Says what will become of them."""
+        """Orders something for these tables, and prints what will happen."""
         self.order(what, tables=tables)
         noun = tables[0] if len(tables) == 1 else f"{len(tables)} tables"
         click.echo(f"{noun}: {then}", err=True)
 
     def shards(self) -> list[dict[str, Any]]:
-        """What each shard has heard of, in their order."""
-        found = [
+        """The orders that each shard has applied, in the order of the shards."""
+        states = [
             shard
             for url in self._urls
             for shard in orjson.loads(json_of(self._asked("GET", f"{url}{PATH}")))
         ]
-        return sorted(found, key=lambda shard: int(shard["shard"]))
+        return sorted(states, key=lambda shard: int(shard["shard"]))
 
     def until_heard(self, heard: Callable[[dict[str, Any]], bool]) -> None:
-        """Waits until every shard has heard of an order."""
+        """Waits until every shard has applied an order."""
         deadline = time.monotonic() + HEARD_S_MAX
         while not all(map(heard, self.shards())):
             if time.monotonic() > deadline:
@@ -89,18 +91,18 @@ class Workers:
 def command() -> None:
     """Tell a running cache what to hold, and whether to serve.
 
-    Orders go through a worker and a connector into the topic, so that all workers, and those that
-    are built anew, obey them alike; each is in the log of its worker with who gave it. With
-    reads.tokens_path a token of the role admin is needed (client.token), without only commands on
-    the worker's own machine are heard.
+    Orders go through a worker and a connector into the topic, so that all workers obey them,
+    including those that are built anew later. Workers log each order and who gave it. If
+    reads.tokens_path is set, an order needs a token of the role admin (client.token); otherwise it
+    must come from the worker's own machine.
     """
 
 
 @command.command()
 @_SETTINGS
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, as it is when piped.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, as when piped.")
 def show(effective: Effective, as_json: bool) -> None:
-    """Show whether the cache serves, and its lists; shards of which it is the same together."""
+    """Show whether the cache serves, and its lists; shards in the same state share a line."""
     shards = Workers(effective.config).shards()
     if as_json or not sys.stdout.isatty():
         click.echo(orjson.dumps(shards, option=orjson.OPT_INDENT_2))
@@ -118,8 +120,8 @@ def show(effective: Effective, as_json: bool) -> None:
 @_SETTINGS
 @_TABLES
 def warm(effective: Effective, tables: tuple[str, ...]) -> None:
-    """Load tables that nobody has asked for yet."""
-    then = "will be loaded, where it isn't"
+    """Load tables that nobody has read yet."""
+    then = "will be loaded if it isn't"
     Workers(effective.config).order_tables("warm", tables, then)
 
 
@@ -127,8 +129,8 @@ def warm(effective: Effective, tables: tuple[str, ...]) -> None:
 @_SETTINGS
 @_TABLES
 def refresh(effective: Effective, tables: tuple[str, ...]) -> None:
-    """Forget tables and load them anew; until then the database answers."""
-    then = "the database answers until it is loaded anew"
+    """Drop tables and load them again; until then the database answers."""
+    then = "the database answers until it is loaded again"
     Workers(effective.config).order_tables("refresh", tables, then)
 
 
@@ -136,37 +138,46 @@ def refresh(effective: Effective, tables: tuple[str, ...]) -> None:
 @_SETTINGS
 @_TABLES
 def drop(effective: Effective, tables: tuple[str, ...]) -> None:
-    """Forget tables until somebody reads them; the metastore keeps them."""
-    then = "will be forgotten, until somebody reads it"
+    """Drop tables from the cache until somebody reads them; the metastore keeps them."""
+    then = "will be dropped until somebody reads it"
     Workers(effective.config).order_tables("drop", tables, then)
 
 
 @command.command()
 @_SETTINGS
 def pause(effective: Effective) -> None:
-    """Let the database answer everything; the cache goes on following the log."""
+    """Stop answering from the cache: the database answers everything, and the cache goes on
+    following the log.
+    """
     _serve(effective.config, "pause", paused=True)
 
 
 @command.command()
 @_SETTINGS
 def resume(effective: Effective) -> None:
-    """Let the cache answer again."""
+    """Answer from the cache again."""
     _serve(effective.config, "resume", paused=False)
 
 
 @command.command()
 @_SETTINGS
 @click.option(
-    "--whitelist", multiple=True, metavar="PATTERN", help="Only what this matches; repeatable."
+    "--whitelist",
+    multiple=True,
+    metavar="PATTERN",
+    help="Cache only tables that match; repeatable.",
 )
 @click.option(
-    "--blacklist", multiple=True, metavar="PATTERN", help="Not what this matches; repeatable."
+    "--blacklist",
+    multiple=True,
+    metavar="PATTERN",
+    help="Don't cache tables that match; repeatable.",
 )
 def lists(effective: Effective, whitelist: tuple[str, ...], blacklist: tuple[str, ...]) -> None:
     """Set which tables are cached, by Hive's patterns over db.table; without any, all are.
 
-    What is left out is deleted from the cache at once; what is let in is loaded when it is read.
+    Tables that are left out are deleted from the cache at once; tables that are let in are loaded
+    when they are read.
     """
     workers = Workers(effective.config)
     workers.order("lists", whitelist=whitelist, blacklist=blacklist)
@@ -175,7 +186,7 @@ def lists(effective: Effective, whitelist: tuple[str, ...], blacklist: tuple[str
 
 
 def _alike(shards: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """Shards that follow each other and have heard the same."""
+    """Consecutive shards in the same state, as one group each."""
 
     def state(place: int) -> tuple[Any, ...]:
         shard = shards[place]

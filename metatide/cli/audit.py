@@ -1,4 +1,4 @@
-"""`metatide audit`: whether the cache and the database agree."""
+"""`metatide audit`: compares the cache with the database."""
 
 import secrets
 import sys
@@ -31,12 +31,14 @@ FIELDS_SHOWN = 20
 @click.command()
 @configured("data_dir", "kafka.bootstrap_servers")
 @click.option("--table", "tables", multiple=True, metavar="DB.TABLE", help="Only this; repeatable.")
-@click.option("--sample", type=click.IntRange(1), metavar="N", help="So many, drawn by chance.")
 @click.option(
-    "--seed", type=click.IntRange(0), metavar="N", help="Draws the same as another audit did."
+    "--sample", type=click.IntRange(1), metavar="N", help="Compare a random sample of this size."
 )
-@click.option("--group", metavar="NAME", help="Another group than worker.group.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, as it is when piped.")
+@click.option(
+    "--seed", type=click.IntRange(0), metavar="N", help="Repeat the sample of an earlier audit."
+)
+@click.option("--group", metavar="NAME", help="The group, instead of worker.group.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, as when piped.")
 def command(
     effective: Effective,
     tables: tuple[str, ...],
@@ -47,9 +49,9 @@ def command(
 ) -> None:
     """Compare what the cache holds with the database, both as of the same event.
 
-    Tables with their partitions, statistics, constraints and write ids, the names of databases, and
-    databases: all that there are, or a sample. Differences are printed field by field; there must
-    be none. The exit status is 1 when there is one. Workers do it, each for its shards, with their
+    Compares tables with their partitions, statistics, constraints and write ids, the names of
+    databases, and databases: all of them, or a sample. Prints each difference, field by field. The
+    exit status is 1 if there is any difference. Each worker compares its own shards, over its own
     connections to the database.
     """
     config = effective.config
@@ -62,35 +64,35 @@ def command(
                 scopes, of = [Scope(ScopeKind.TABLE, name) for name in names], len(tables)
             else:
                 scopes, of = _drawn(client, urls, sample, seed)
-            found = list(_shown(_audited(client, urls, scopes), len(scopes)))
+            results = list(_shown(_audited(client, urls, scopes), len(scopes)))
         except httpx.HTTPError as error:
             raise MachineError(f"a worker doesn't answer: {error}") from error
-    together, console = totals(found), Console()
+    together, console = totals(results), Console()
     if as_json or not console.is_terminal:
-        click.echo(orjson.dumps(_as_json(found, together, of, seed), option=orjson.OPT_INDENT_2))
+        click.echo(orjson.dumps(_as_json(results, together, of, seed), option=orjson.OPT_INDENT_2))
     else:
-        _show(console, found, together, of, seed)
+        _show(console, results, together, of, seed)
     sys.exit(bool(together.objects.wrong))
 
 
 def _drawn(
     client: httpx.Client, urls: Sequence[str], sample: int | None, seed: int
 ) -> tuple[list[Scope], int]:
-    """From all workers together, and how many there are of."""
+    """A sample drawn over all workers, and the number of scopes it was drawn from."""
     parameters = {"seed": seed} if sample is None else {"seed": seed, "sample": sample}
     answers = [
         msgspec.json.decode(json_of(client.get(f"{url}{PATH}", params=parameters)), type=Drawn)
         for url in urls
     ]
-    scopes = list(dict.fromkeys(scope for one in answers for scope in one.scopes))
-    of = len(scopes) if sample is None else max(sum(one.of for one in answers), len(scopes))
+    scopes = list(dict.fromkeys(scope for answer in answers for scope in answer.scopes))
+    of = len(scopes) if sample is None else max(sum(answer.of for answer in answers), len(scopes))
     return draw(scopes, len(scopes) if sample is None else sample, seed), of
 
 
 def _audited(
     client: httpx.Client, urls: Sequence[str], scopes: Sequence[Scope]
 ) -> Iterator[Audited]:
-    """Each worker is asked for what the ones before it don't own."""
+    """Audits the scopes; each worker is asked for those that no worker before it owns."""
     for start in range(0, len(scopes), AT_ONCE):
         waiting = list(scopes[start : start + AT_ONCE])
         for number, url in enumerate(urls, 1):
@@ -98,53 +100,59 @@ def _audited(
             answer = client.post(
                 f"{url}{PATH}", content=body, headers={"content-type": "application/json"}
             )
-            found = msgspec.json.decode(json_of(answer), type=list[Audited])
-            elsewhere = [] if number == len(urls) else [one for one in found if _is_elsewhere(one)]
-            yield from (one for one in found if one not in elsewhere)
-            waiting = [one.scope for one in elsewhere]
+            audited = msgspec.json.decode(json_of(answer), type=list[Audited])
+            elsewhere = (
+                []
+                if number == len(urls)
+                else [result for result in audited if _is_elsewhere(result)]
+            )
+            yield from (result for result in audited if result not in elsewhere)
+            waiting = [result.scope for result in elsewhere]
             if not waiting:
                 break
 
 
-def _is_elsewhere(one: Audited) -> bool:
-    return not one.objects and Reason.NOT_OWNED in one.left_out.values()
+def _is_elsewhere(result: Audited) -> bool:
+    return not result.objects and Reason.NOT_OWNED in result.left_out.values()
 
 
-def _shown(found: Iterator[Audited], count: int) -> Iterator[Audited]:
-    """With a bar, for who waits at a terminal."""
+def _shown(results: Iterator[Audited], count: int) -> Iterator[Audited]:
+    """Audits with a progress bar, if stderr is a terminal."""
     console = Console(stderr=True)
     with Progress(console=console, disable=not console.is_terminal, transient=True) as progress:
-        yield from progress.track(found, total=count, description="comparing")
+        yield from progress.track(results, total=count, description="comparing")
 
 
-def _as_json(found: Sequence[Audited], together: Totals, of: int, seed: int) -> dict[str, Any]:
+def _as_json(results: Sequence[Audited], together: Totals, of: int, seed: int) -> dict[str, Any]:
     return {
-        "audited": len(found),
+        "audited": len(results),
         "of": of,
         "seed": seed,
         "totals": msgspec.to_builtins(together),
         "disagreements": [
             {
-                "scope": f"{one.scope.kind} {_named(one.scope)}",
-                "position": str(one.position),
+                "scope": f"{result.scope.kind} {_named(result.scope)}",
+                "position": str(result.position),
                 **msgspec.to_builtins(difference),
             }
-            for one in found
-            for difference in one.differences
+            for result in results
+            for difference in result.differences
         ],
     }
 
 
-def _show(console: Console, found: Sequence[Audited], together: Totals, of: int, seed: int) -> None:
-    for one in found:
-        for difference in one.differences:
-            _show_difference(console, one, difference)
+def _show(
+    console: Console, results: Sequence[Audited], together: Totals, of: int, seed: int
+) -> None:
+    for result in results:
+        for difference in result.differences:
+            _show_difference(console, result, difference)
     if together.left_out:
-        console.print("left out, for the cache doesn't answer it:")
+        console.print("left out, because the cache doesn't answer it:")
     for reason, count in sorted(together.left_out.items()):
         console.print(f"  {count} × {reason}")
     console.print(
-        f"{len(found)} of {of} tables and lists (seed {seed}): "
+        f"{len(results)} of {of} tables and lists (seed {seed}): "
         f"{together.objects.seen} objects compared, {together.objects.wrong} differ"
     )
     for what, bound in (("tables and lists", together.scopes), ("objects", together.objects)):
@@ -155,10 +163,10 @@ def _show(console: Console, found: Sequence[Audited], together: Totals, of: int,
             )
 
 
-def _show_difference(console: Console, one: Audited, difference: Any) -> None:
-    where = f"{one.scope.kind} {_named(one.scope)}, {difference.object}, at {one.position}"
+def _show_difference(console: Console, result: Audited, difference: Any) -> None:
+    where = f"{result.scope.kind} {_named(result.scope)}, {difference.object}, at {result.position}"
     only = f" is only in the {difference.only_in}" if difference.only_in else ""
-    silent = "; the log is silent about it, and readers get it from the database"
+    silent = "; the log doesn't record it, so readers get it from the database"
     console.print(f"{where}{only}{silent if difference.silent else ''}", style="bold")
     for field in difference.fields[:FIELDS_SHOWN]:
         console.print(f"  {field.field}: cache {field.cache!r}, database {field.database!r}")

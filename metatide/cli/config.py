@@ -1,4 +1,4 @@
-"""`metatide config`: what is set, and by what."""
+"""`metatide config`: shows the configuration and its sources."""
 
 import json
 
@@ -16,18 +16,21 @@ def command() -> None:
 
 @command.command()
 @configured(*(name for name, key in KEYS.items() if key.option))
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, as it is when piped.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, as when piped.")
 def show(effective: Effective, as_json: bool) -> None:
-    """Print the effective value of every key and what set it. Secrets are masked."""
+    """Print the effective value of every key, and where it was set. Secrets are masked."""
     console = Console()
     if as_json or not console.is_terminal:
         keys = {
-            one.key.name: {"value": one.shown, "from": one.origin} for one in effective.settings
+            setting.key.name: {"value": setting.shown, "from": setting.origin}
+            for setting in effective.settings
         }
         click.echo(json.dumps(keys, indent=2))
         return
     table = Table("key", "value", "from", box=None, pad_edge=False, header_style="bold")
-    for one in effective.settings:
-        text = "" if one.shown is None else json.dumps(one.shown, ensure_ascii=False)
-        table.add_row(one.key.name, text, one.origin, style="dim" if one.default else None)
+    for setting in effective.settings:
+        text = "" if setting.shown is None else json.dumps(setting.shown, ensure_ascii=False)
+        table.add_row(
+            setting.key.name, text, setting.origin, style="dim" if setting.default else None
+        )
     console.print(table)

@@ -1,4 +1,4 @@
-"""`metatide connect`: the connector."""
+"""`metatide connect`: runs the connector."""
 
 import signal
 from types import FrameType
@@ -32,17 +32,17 @@ from metatide.topic import events_topic
 def command(effective: Effective) -> None:
     """Publish the metastore's events until Ctrl-C.
 
-    Reads the notification log in the metastore's database and writes it to the events topic,
-    which it makes where there is none. It remembers nothing: what the topic holds says where to go
-    on, so it may be killed at any time, and several may run. Without --kafka and --database it
-    takes those of a running `metatide up`. What workers miss, it loads from the database.
-    /metrics and /healthz are served on --connect-port.
+    Reads the notification log from the metastore's database and writes it to the events topic,
+    which is created if it doesn't exist. The connector keeps no state of its own: it finds in the
+    topic where to go on, so it may be killed at any time, and several may run. Without --kafka and
+    --database it uses those of a running `metatide up`. It also loads from the database what
+    workers request. /metrics and /healthz are served on --connect-port.
     """
     logs.configure()
     config = effective.config
     url = find_target(config).database_url
     if url is None:
-        raise InputError("no database: start `metatide up`, or give one with --database URL")
+        raise InputError("no database: run `metatide up`, or give --database URL")
     events = events_topic(config)
     status, metrics = Status(), Metrics()
     loader = Loader(make_engine(url), events, metrics=LoadMetrics(metrics.registry))

@@ -32,11 +32,13 @@ def _number(name: str, default: Any, help_: str) -> Callable[[Command], Command]
 
 
 _size = _options(
-    _number("--tables", 100, "Tables to begin with."),
-    _number("--partitions", 2_000, "Partitions to begin with, of all tables."),
-    _number("--storage-descriptors", 40, "Different lists of columns that tables have."),
-    _number("--skew", 1.0, "Zipf's exponent: how unlike in size and heat tables are."),
-    _number("--seed", 0, "What all random decisions follow from."),
+    _number("--tables", 100, "The initial number of tables."),
+    _number("--partitions", 2_000, "The initial number of partitions of all tables."),
+    _number("--storage-descriptors", 40, "The number of different lists of columns."),
+    _number(
+        "--skew", 1.0, "Zipf's exponent: how unevenly size and changes are spread over tables."
+    ),
+    _number("--seed", 0, "The seed of all random decisions."),
 )
 _messages = _options(
     click.option(
@@ -44,24 +46,24 @@ _messages = _options(
         type=click.Choice([release.value for release in Release]),
         default=Release.HIVE_4_2.value,
         show_default=True,
-        help="The Hive whose messages are written.",
+        help="The release of Hive whose messages are written.",
     ),
     click.option(
         "--gzip-share",
         type=click.FloatRange(0, 1),
         default=0.5,
         show_default=True,
-        help="How many of the messages are zipped.",
+        help="The share of messages that are compressed.",
     ),
 )
 
 
 @click.group("demo")
 def command() -> None:
-    """Write to a metastore's database as Hive does: for load, and for a first look.
+    """Write to a metastore's database as Hive does, to try Metatide or to put load on it.
 
-    Each run works in databases of its own, named demoN_…, in the database of `metatide up` unless
-    another is given. Don't point it at a metastore that people use.
+    Each run works in databases of its own, named demoN_…, by default in the metastore of `metatide
+    up`. Don't point it at a metastore that people use.
     """
 
 
@@ -69,10 +71,15 @@ def command() -> None:
 @configured("data_dir", "database.url")
 @_size
 @_messages
-@click.option("--writers", default=4, show_default=True, help="Connections that write at a time.")
-@click.option("--events", type=int, help="End after so many events.")
-@click.option("--seconds", type=float, help="End after so many seconds.")
-@click.option("--events-per-s", type=float, help="Write no faster than this.")
+@click.option(
+    "--writers",
+    default=4,
+    show_default=True,
+    help="The number of connections that write concurrently.",
+)
+@click.option("--events", type=int, help="Stop after this many events.")
+@click.option("--seconds", type=float, help="Stop after this many seconds.")
+@click.option("--events-per-s", type=float, help="The maximum number of events per second.")
 def run(
     effective: Effective,
     writers: int,
@@ -81,10 +88,10 @@ def run(
     events_per_s: float | None,
     **options: Any,
 ) -> None:
-    """Write events with all the rows that they tell of, until Ctrl-C or a limit.
+    """Write events along with the rows that they describe, until Ctrl-C or a limit.
 
-    First come the events that make the tables and partitions to begin with; limits count from
-    then on. The rate is shown while it runs, as JSON lines when piped.
+    It begins with the events that create the initial tables and partitions; limits count from then
+    on. The rate is shown while it runs, as JSON lines if piped.
     """
     limits = Limits(events, seconds, events_per_s, writers)
     store = _store(effective)
@@ -102,7 +109,7 @@ def run(
 def fill(effective: Effective, **options: Any) -> None:
     """Write a catalog of a given size in bulk, without events.
 
-    A cache that was loaded before doesn't see it: fill first, then start.
+    A cache that is already loaded doesn't notice it: fill first, then start the cache.
     """
     store = _store(effective)
     workload = _workload(store, store.session, options)
@@ -116,9 +123,11 @@ def fill(effective: Effective, **options: Any) -> None:
 @configured("data_dir", "database.url")
 @_size
 @_messages
-@click.option("--events", type=int, required=True, help="How many events to write.")
+@click.option("--events", type=int, required=True, help="The number of events to write.")
 def log(effective: Effective, events: int, **options: Any) -> None:
-    """Write events in bulk, without the rows that they tell of: a log to read, no catalog."""
+    """Write events in bulk, without the rows that they describe: a log to read, without a
+    catalog.
+    """
     store = _store(effective)
     workload = _workload(store, store.log_only, options)
     pace = Pace(Limits(events=events))
@@ -131,7 +140,7 @@ def log(effective: Effective, events: int, **options: Any) -> None:
 def _store(effective: Effective) -> Store:
     url = find_target(effective.config).database_url
     if url is None:
-        raise InputError("no database: start `metatide up`, or give one with --database URL")
+        raise InputError("no database: run `metatide up`, or give --database URL")
     return Store(url)
 
 

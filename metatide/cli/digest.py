@@ -1,4 +1,4 @@
-"""`metatide digest`: whether two stores hold the same."""
+"""`metatide digest`: tells whether two stores hold the same."""
 
 import sys
 from pathlib import Path
@@ -21,21 +21,25 @@ _STORE = click.Path(exists=True, file_okay=False, path_type=Path)
 def command(store: Path, other: Path | None) -> None:
     """Print the digests of a shard's STORE, or compare it with an OTHER one.
 
-    A store is the directory of a stopped worker's shard, or of an image. "exact" is equal where
-    the same records were folded; "content" is what readers see, a digest for each table and each
-    list of names, null where the shard can't tell. Compared are the contents that both can tell:
-    the exit status is 1 when one differs.
+    A store is the directory of a stopped worker's shard, or of an image. "exact" is equal if the
+    same records were folded. "content" covers what readers see: a digest for each table and each
+    list of names, null where the shard doesn't know. A comparison covers the content that both
+    shards know; the exit status is 1 if any of it differs.
     """
     if other is None:
         click.echo(orjson.dumps(_digests(store), option=orjson.OPT_INDENT_2))
         return
-    one, two = _digests(store)["content"], _digests(other)["content"]
-    both = sorted(name for name in one.keys() & two.keys() if one[name] and two[name])
-    different = [name for name in both if one[name] != two[name]]
+    digests, other_digests = _digests(store)["content"], _digests(other)["content"]
+    both = sorted(
+        name
+        for name in digests.keys() & other_digests.keys()
+        if digests[name] and other_digests[name]
+    )
+    different = [name for name in both if digests[name] != other_digests[name]]
     compared = {
         "compared": len(both),
         "different": different,
-        "told_by_one_only": len(one.keys() | two.keys()) - len(both),
+        "told_by_one_only": len(digests.keys() | other_digests.keys()) - len(both),
     }
     click.echo(orjson.dumps(compared, option=orjson.OPT_INDENT_2))
     sys.exit(bool(different))

@@ -1,4 +1,4 @@
-"""`metatide doctor`: what is missing, and the remedy."""
+"""`metatide doctor`: checks what Metatide needs, and suggests remedies."""
 
 import json
 import sys
@@ -16,12 +16,14 @@ _STYLES = {Status.OK: "green", Status.FAILED: "bold red", Status.UNCHECKED: "dim
 
 @click.command("doctor")
 @configured("data_dir", "kafka.bootstrap_servers", "database.url", "upstream.url")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object a line, as when piped.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="Print one JSON object per line, as when piped."
+)
 def command(effective: Effective, as_json: bool) -> None:
-    """Check what Metatide needs, and say what to do about what is missing.
+    """Check what Metatide needs, and say how to fix what is missing.
 
-    Examines what the configuration names, and for the rest the stack that `metatide up` runs on
-    the same data directory. The exit status is 1 when a check failed.
+    Examines what the configuration names; for what it doesn't name, the stack that `metatide up`
+    runs on the same data directory. The exit status is 1 if a check fails.
     """
     console = Console()
     results = []
@@ -32,7 +34,7 @@ def command(effective: Effective, as_json: bool) -> None:
                 click.echo(json.dumps(_as_object(result), ensure_ascii=False))
     if console.is_terminal and not as_json:
         console.print(_as_table(results))
-    sys.exit(any(one.finding.status is Status.FAILED for one in results))
+    sys.exit(any(result.finding.status is Status.FAILED for result in results))
 
 
 def _as_object(result: Result) -> dict[str, str | None]:
@@ -47,11 +49,11 @@ def _as_object(result: Result) -> dict[str, str | None]:
 
 def _as_table(results: list[Result]) -> Table:
     table = Table(box=None, pad_edge=False, show_header=False)
-    for one in results:
-        finding = one.finding
+    for result in results:
+        finding = result.finding
         style = _STYLES[finding.status]
         detail = Text(finding.detail)
         if finding.remedy:
             detail.append(f"\n→ {finding.remedy}", style="italic")
-        table.add_row(Text(finding.status.value, style), Text(one.check), detail)
+        table.add_row(Text(finding.status.value, style), Text(result.check), detail)
     return table

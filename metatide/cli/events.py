@@ -1,4 +1,4 @@
-"""`metatide events`: what is in the topic."""
+"""`metatide events`: prints the records of the topic."""
 
 import sys
 from collections.abc import Iterator
@@ -20,13 +20,15 @@ from metatide.topic import events_topic
     type=click.IntRange(min=0),
     default=0,
     metavar="EVENT_ID",
-    help="Leave out what comes before this event.",
+    help="Leave out events before this one.",
 )
-@click.option("--follow", is_flag=True, help="Go on with what comes, until Ctrl-C.")
-@click.option("--table", metavar="DB.TABLE", help="What touches this table only.")
-@click.option("--json", "as_json", is_flag=True, help="Whole records, one JSON object a line.")
+@click.option("--follow", is_flag=True, help="Continue with new records until Ctrl-C.")
+@click.option("--table", metavar="DB.TABLE", help="Only records that affect this table.")
 @click.option(
-    "--dead-letters", is_flag=True, help="The rows of the log that can't be read, as JSON."
+    "--json", "as_json", is_flag=True, help="Print whole records, one JSON object per line."
+)
+@click.option(
+    "--dead-letters", is_flag=True, help="Print the rows of the log that can't be read, as JSON."
 )
 def command(
     effective: Effective,
@@ -38,8 +40,8 @@ def command(
 ) -> None:
     """Print the records of the events topic.
 
-    A line has the shard and the offset, the interval of event ids that the record stands for, the
-    event's type and what it does. The order is that of each shard.
+    Each line has the shard and offset, the interval of event ids that the record covers, the type
+    of the event and its effect. Records are in the order of their shard.
     """
     if dead_letters and table is not None:
         raise InputError("--dead-letters shows all rows: leave out --table")
@@ -50,8 +52,8 @@ def command(
     if dead_letters:
         lines = topic_records.dead_letters(events, from_event=from_event, ever=follow)
     else:
-        found = topic_records.follow(events, from_event=from_event, table=name, ever=follow)
-        lines = map(topic_records.as_json if as_json else topic_records.as_line, found)
+        records = topic_records.follow(events, from_event=from_event, table=name, ever=follow)
+        lines = map(topic_records.as_json if as_json else topic_records.as_line, records)
     try:
         for line in lines:
             click.echo(line)

@@ -1,4 +1,4 @@
-"""`metatide fold`: what a log of events amounts to."""
+"""`metatide fold`: folds an exported log of events."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,16 +25,16 @@ from state.store import MemoryStore
     "--until", type=click.IntRange(min=0), metavar="EVENT_ID", help="Stop after this event."
 )
 def command(log: Path, until: int | None) -> None:
-    """Fold an exported NOTIFICATION_LOG, and print as JSON what is known then.
+    """Fold an exported NOTIFICATION_LOG, and print the resulting state as JSON.
 
-    LOG has one row of the table a line, as a JSON object. What events alone can't tell is left
-    out, and named under "cold" with the reason.
+    Each line of LOG is a row of the table as a JSON object. What events alone can't tell is left
+    out, and listed under "cold" with the reason.
     """
     txn = MemoryStore().transaction()
     fold = Fold(txn)
     renames = Renames()
     for row in _rows(log, until):
-        # One shard takes what all shards together would.
+        # One shard holds what otherwise all shards hold.
         actions = route(_addressed(row, renames), 1).get(0, ())
         fold.apply(Change(0, row.event_id - 1, row.event_id, actions))
     fold.flush()

@@ -1,4 +1,4 @@
-"""`metatide get`: ask a server, as a table on a terminal and as JSON in a pipe."""
+"""`metatide get`: reads from a server and prints the answer as a table or as JSON."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -14,10 +14,10 @@ _TYPES = "MANAGED_TABLE", "EXTERNAL_TABLE", "VIRTUAL_VIEW", "MATERIALIZED_VIEW"
 
 @click.group("get")
 def command() -> None:
-    """Ask a running Metatide.
+    """Read from a running Metatide.
 
-    On a terminal the answer is a table, in a pipe or with --json it is JSON with the field names
-    of Hive's Thrift.
+    Prints a table on a terminal. In a pipe, or with --json, prints JSON with the field names of
+    Hive's Thrift.
     """
 
 
@@ -25,7 +25,7 @@ def command() -> None:
 @click.argument("name", metavar="DB.TABLE", callback=table_name)
 @asking
 def table(client: Client, need: Need, show: Show, name: str) -> None:
-    """A table."""
+    """Get a table."""
     show(client.table(name, need), ("field", "value"), _fields)
 
 
@@ -37,9 +37,9 @@ def table(client: Client, need: Need, show: Show, name: str) -> None:
     "types",
     type=click.Choice(_TYPES, case_sensitive=False),
     multiple=True,
-    help="Of this type only; may be repeated.",
+    help="Only tables of this type; repeatable.",
 )
-@click.option("--after", default="", help="The page after this name.")
+@click.option("--after", default="", help="Start after this name.")
 @asking
 def tables(
     client: Client,
@@ -50,7 +50,7 @@ def tables(
     types: tuple[str, ...],
     after: str,
 ) -> None:
-    """The tables of a database, or of all that match Hive's pattern."""
+    """List the tables of a database, or all tables that match Hive's patterns."""
     if "*" in db or "|" in db:
         catalog, _, databases = db.rpartition(".")
         answer = client.table_metadata(databases, pattern, types, after, catalog, need)
@@ -65,7 +65,7 @@ def tables(
 @command.command()
 @asking
 def catalogs(client: Client, need: Need, show: Show) -> None:
-    """All catalogs."""
+    """List all catalogs."""
     show(client.catalogs(need), ("catalog",), _lines)
 
 
@@ -73,16 +73,16 @@ def catalogs(client: Client, need: Need, show: Show) -> None:
 @click.argument("db", metavar="DB", callback=not_empty)
 @asking
 def database(client: Client, need: Need, show: Show, db: str) -> None:
-    """A database."""
+    """Get a database."""
     show(client.database(db, need), ("field", "value"), _fields)
 
 
 @command.command()
 @click.option("--pattern", default="*", help="Hive's pattern: * and |.")
-@click.option("--catalog", default="", help="Of this catalog; hive by default.")
+@click.option("--catalog", default="", help="The catalog; hive by default.")
 @asking
 def databases(client: Client, need: Need, show: Show, pattern: str, catalog: str) -> None:
-    """All databases."""
+    """List all databases."""
     answer = client.databases(pattern, catalog, need)
     show(answer, ("database", "location"), _columns("name", "locationUri"))
 
@@ -92,7 +92,7 @@ def databases(client: Client, need: Need, show: Show, pattern: str, catalog: str
 @click.option("--pattern", default="*", help="Hive's pattern: * and |.")
 @asking
 def functions(client: Client, need: Need, show: Show, db: str, pattern: str) -> None:
-    """The functions of a database."""
+    """List the functions of a database."""
     answer = client.functions(db, pattern, need)
     _check_database(client, db, answer, need)
     show(answer, ("function", "class"), _columns("functionName", "className"))
@@ -103,7 +103,7 @@ def functions(client: Client, need: Need, show: Show, db: str, pattern: str) -> 
 @click.argument("name", metavar="FUNCTION", callback=not_empty)
 @asking
 def function(client: Client, need: Need, show: Show, db: str, name: str) -> None:
-    """A function."""
+    """Get a function."""
     show(client.function(db, name, need), ("field", "value"), _fields)
 
 
@@ -112,19 +112,21 @@ def function(client: Client, need: Need, show: Show, db: str, name: str) -> None
 @click.argument("partition", metavar="PARTITION", callback=not_empty)
 @asking
 def partition(client: Client, need: Need, show: Show, name: str, partition: str) -> None:
-    """A partition by its name, as ds=2026-01-01/hr=7."""
+    """Get a partition by its name, such as ds=2026-01-01/hr=7."""
     show(client.partition(name, partition, need), ("field", "value"), _fields)
 
 
 @command.command()
 @click.argument("name", metavar="DB.TABLE", callback=table_name)
 @click.option("--filter", "filter_", default="", help="Hive's filter, as \"ds >= '2026-01-01'\".")
-@click.option("--prefix", multiple=True, help="The first values, each once; empty for any.")
-@click.option("--name", "names", multiple=True, help="A partition's name; may be repeated.")
-@click.option("--after", default="", help="The page after this name.")
-@click.option("--limit", type=click.IntRange(min=1), help="How many at most.")
-@click.option("--whole", is_flag=True, help="Whole partitions, not only their names.")
-@click.option("--count", is_flag=True, help="Only how many there are.")
+@click.option(
+    "--prefix", multiple=True, help="The first values, each once; an empty one matches any."
+)
+@click.option("--name", "names", multiple=True, help="A partition's name; repeatable.")
+@click.option("--after", default="", help="Start after this name.")
+@click.option("--limit", type=click.IntRange(min=1), help="The maximum number.")
+@click.option("--whole", is_flag=True, help="Get whole partitions, not only their names.")
+@click.option("--count", is_flag=True, help="Get only the number of partitions.")
 @asking
 def partitions(
     client: Client,
@@ -139,7 +141,7 @@ def partitions(
     whole: bool,
     count: bool,
 ) -> None:
-    """The partitions of a table."""
+    """List the partitions of a table."""
     which = Which(filter_, prefix, names or None, after, limit)
     if count:
         show(client.partition_count(name, which, need), ("partitions",), _one)
@@ -151,10 +153,14 @@ def partitions(
 
 @command.command()
 @click.argument("name", metavar="DB.TABLE", callback=table_name)
-@click.option("--column", "columns", multiple=True, help="This column only; may be repeated.")
-@click.option("--partition", "names", multiple=True, help="Of this partition; may be repeated.")
-@click.option("--as-one", is_flag=True, help="Of all these partitions together, as one figure.")
-@click.option("--engine", default="", help="The engine that computed them; hive by default.")
+@click.option("--column", "columns", multiple=True, help="Only this column; repeatable.")
+@click.option(
+    "--partition", "names", multiple=True, help="The statistics of this partition; repeatable."
+)
+@click.option("--as-one", is_flag=True, help="Aggregate the statistics over all given partitions.")
+@click.option(
+    "--engine", default="", help="The engine that computed the statistics; hive by default."
+)
 @asking
 def statistics(
     client: Client,
@@ -166,12 +172,12 @@ def statistics(
     as_one: bool,
     engine: str,
 ) -> None:
-    """The statistics of columns of a table or of its partitions."""
+    """Get the statistics of columns of a table or of its partitions."""
     figures = "colName", "colType", "statsData"
     headings = "column", "type", "statistics"
     if as_one:
         if not (names and columns):
-            raise InputError("--as-one needs --partition and --column, each as often as you like")
+            raise InputError("--as-one needs --partition and --column; both are repeatable")
         answer = client.aggregate_statistics(name, names, columns, engine, need)
         show(answer, headings, _columns(*figures))
     elif names:
@@ -180,8 +186,8 @@ def statistics(
             ("partition", *headings),
             lambda value: (
                 (partition, *cells)
-                for partition, found in value.items()
-                for cells in _columns(*figures)(found)
+                for partition, rows in value.items()
+                for cells in _columns(*figures)(rows)
             ),
         )
     else:
@@ -192,23 +198,25 @@ def statistics(
 @click.argument("name", metavar="DB.TABLE", callback=table_name)
 @asking
 def constraints(client: Client, need: Need, show: Show, name: str) -> None:
-    """The constraints of a table."""
+    """Get the constraints of a table."""
     show(client.constraints(name, need), ("kind", "column"), _constraint_rows)
 
 
 @command.command()
 @asking
 def event(client: Client, need: Need, show: Show) -> None:
-    """The id of the last event of the metastore."""
+    """Get the id of the last event of the metastore."""
     show(client.current_event(need), ("event",), _one)
 
 
 @command.command("write-ids")
 @click.argument("names", metavar="DB.TABLE...", nargs=-1, required=True)
-@click.option("--txns", default="", help="A ValidTxnList; by default that of a new reader.")
+@click.option(
+    "--txns", default="", help="A ValidTxnList; by default that of a reader who begins now."
+)
 @asking
 def write_ids(client: Client, need: Need, show: Show, names: tuple[str, ...], txns: str) -> None:
-    """The write-id lists and ids of tables, of one moment: what a reader passes on."""
+    """Get the write-id lists and ids of tables, as of one moment, for a reader to pass on."""
     show(
         client.write_ids(names, txns, need),
         ("table", "id", "write ids"),
@@ -217,20 +225,20 @@ def write_ids(client: Client, need: Need, show: Show, names: tuple[str, ...], tx
 
 
 def _check_database(client: Client, db: str, answer: Answer[list[Object]], need: Need) -> None:
-    """A list is empty, too, where there is no such database."""
+    """Checks that a database exists, because a missing one has empty lists as well."""
     if not answer.value:
         client.database(db, need)
 
 
 def _fields(value: Object, within: str = "") -> Iterator[tuple[str, ...]]:
-    """Those of what is in it, too; columns as they are declared."""
-    for name, one in value.items():
-        if isinstance(one, dict) and one:
-            yield from _fields(one, f"{within}{name}.")
-        elif isinstance(one, list) and one and all(map(_is_column, one)):
-            yield f"{within}{name}", "\n".join(map(_declared, one))
+    """The fields of a struct, nested ones included; columns as in their declaration."""
+    for name, item in value.items():
+        if isinstance(item, dict) and item:
+            yield from _fields(item, f"{within}{name}.")
+        elif isinstance(item, list) and item and all(map(_is_column, item)):
+            yield f"{within}{name}", "\n".join(map(_declared, item))
         else:
-            yield f"{within}{name}", cell(one)
+            yield f"{within}{name}", cell(item)
 
 
 def _is_column(value: Any) -> bool:
@@ -243,7 +251,7 @@ def _declared(column: Object) -> str:
 
 
 def _columns(*fields: str) -> Rows:
-    return lambda value: (tuple(cell(one.get(field)) for field in fields) for one in value)
+    return lambda value: (tuple(cell(row.get(field)) for field in fields) for row in value)
 
 
 def _one(value: int) -> Iterable[tuple[str, ...]]:
@@ -251,14 +259,17 @@ def _one(value: int) -> Iterable[tuple[str, ...]]:
 
 
 def _lines(value: list[str]) -> Iterable[tuple[str, ...]]:
-    return ((one,) for one in value)
+    return ((name,) for name in value)
 
 
 def _partition_rows(value: list[dict[str, Any]]) -> Iterable[tuple[str, ...]]:
-    return ((", ".join(one["values"]), cell(one["sd"].get("location"))) for one in value)
+    return (
+        (", ".join(partition["values"]), cell(partition["sd"].get("location")))
+        for partition in value
+    )
 
 
 def _constraint_rows(value: dict[str, list[dict[str, Any]]]) -> Iterable[tuple[str, ...]]:
-    for kind, found in value.items():
-        for one in found:
-            yield kind, cell(one.get("column_name") or one.get("fkcolumn_name"))
+    for kind, constraints in value.items():
+        for constraint in constraints:
+            yield kind, cell(constraint.get("column_name") or constraint.get("fkcolumn_name"))

@@ -1,4 +1,4 @@
-"""What all commands of `metatide get` share: options, a client, and how answers are shown."""
+"""What all commands of `metatide get` share: options, a client, and the output."""
 
 import functools
 import sys
@@ -34,7 +34,7 @@ _CONSISTENCIES = ("any", "at_least", "write_ids", "latest")
 
 
 def asking(function: Callable[..., None]) -> Callable[..., None]:
-    """Gives a command the options that all have, and a client."""
+    """Gives a command the common options, and a client."""
 
     @functools.wraps(function)
     def asked(
@@ -65,33 +65,39 @@ def asking(function: Callable[..., None]) -> Callable[..., None]:
             raise kind(error.detail) from error
         except httpx.HTTPError as error:
             raise MachineError(
-                f"{url} does not answer: {error}; start it, or name another by --server"
+                f"{url} does not answer: {error}; start it, or choose another with --server"
             ) from error
 
     options = [
         click.option(
             "--consistency", type=click.Choice(_CONSISTENCIES), help="How fresh the answer must be."
         ),
-        click.option("--min-position", metavar="EPOCH:EVENT", help="At least this new."),
-        click.option("--write-ids", metavar="LIST", help="The write-id list to read by."),
+        click.option(
+            "--min-position",
+            metavar="EPOCH:EVENT",
+            help="Require an answer at least as new as this position.",
+        ),
+        click.option("--write-ids", metavar="LIST", help="The write-id list of the reader."),
         click.option(
             "--table-id", type=int, metavar="ID", help="The table's id, with --write-ids."
         ),
         click.option(
-            "--accept-newer", is_flag=True, help="More commits than in --write-ids will do, too."
+            "--accept-newer",
+            is_flag=True,
+            help="Accept an answer with more commits than --write-ids.",
         ),
         click.option(
             "--max-wait-ms",
             type=click.IntRange(0, WAIT_MS_MAX),
             metavar="N",
-            help="How long to wait for the cache before the database is asked.",
+            help="How long to wait for the cache before asking the database.",
         ),
         click.option(
             "--explain",
             is_flag=True,
-            help="Say on stderr who answered, and why the cache did or didn't.",
+            help="Print to stderr who answered, and why.",
         ),
-        click.option("--json", "as_json", is_flag=True, help="JSON on a terminal too."),
+        click.option("--json", "as_json", is_flag=True, help="Print JSON, also on a terminal."),
     ]
     with_options: Callable[..., None] = asked
     for option in reversed(options):
@@ -100,7 +106,7 @@ def asking(function: Callable[..., None]) -> Callable[..., None]:
 
 
 class Show:
-    """Writes answers for whoever reads them."""
+    """Prints answers, as tables or as JSON."""
 
     def __init__(self, *, explain: bool, as_json: bool) -> None:
         self._explain = explain
@@ -124,21 +130,22 @@ class Show:
 
 
 def table_name(_: click.Context, __: click.Parameter, text: str) -> str:
-    """Of an argument that names a table."""
+    """The table's name from an argument."""
     parse_table_name(text)
     return text
 
 
 def not_empty(_: click.Context, parameter: click.Parameter, text: str) -> str:
-    """Of an argument that is a part of a path."""
+    """Refuses an empty argument that is part of a path."""
     if not text:
-        raise InputError(f"{parameter.human_readable_name} is empty: name one")
+        raise InputError(f"{parameter.human_readable_name} is empty: give a name")
     return text
 
 
 def _explanation(answer: Answer[T]) -> str:
-    detail = f" ({answer.detail})" if answer.detail else ""
-    return f"{answer.source}, because of: {answer.reason}{detail}; complete up to {answer.position}"
+    detail = f": {answer.detail}" if answer.detail else ""
+    grounds = f"answered from the {answer.source} ({answer.reason}{detail})"
+    return f"{grounds}; complete up to {answer.position}"
 
 
 def _position(text: str | None) -> Position | None:
@@ -147,11 +154,11 @@ def _position(text: str | None) -> Position | None:
     try:
         return Position.parse(text)
     except ValueError:
-        raise InputError(f"bad position {text!r}: write EPOCH:EVENT, as 0:1234") from None
+        raise InputError(f"bad position {text!r}: write EPOCH:EVENT, such as 0:1234") from None
 
 
 def _check(need: Need) -> None:
-    """What would be left aside in silence, or refused in the server's words."""
+    """Refuses combinations of options that the server would ignore or reject in its own terms."""
     if need.consistency == "at_least" and need.min_position is None:
         raise InputError("--consistency at_least needs --min-position EPOCH:EVENT")
     if (need.write_ids is None) != (need.table_id is None):
@@ -159,21 +166,21 @@ def _check(need: Need) -> None:
             "--write-ids and --table-id go together: `metatide get write-ids DB.TABLE` tells both"
         )
     if need.accept_newer and need.write_ids is None:
-        raise InputError("--accept-newer says something of --write-ids: give these, too")
+        raise InputError("--accept-newer needs --write-ids")
 
 
 def _settings(config: Config) -> Settings:
     token, trusted = config.client.token, config.reads.tls_ca
     if token is not None and not (token.isascii() and token.isprintable()):
-        raise InputError("client.token has characters that no token has: set it anew")
+        raise InputError("client.token contains invalid characters: correct it")
     if trusted is not None and not trusted.is_file():
-        raise InputError(f"reads.tls_ca: there is no file {trusted}")
+        raise InputError(f"reads.tls_ca: no such file: {trusted}")
     return Settings(token, verify=str(trusted) if trusted else True)
 
 
 def _wrong_token(url: str, config: Config) -> str:
     if config.client.token is None:
-        return f"{url} wants a token: set METATIDE_CLIENT_TOKEN to one of the role read"
+        return f"{url} requires a token: set METATIDE_CLIENT_TOKEN to one of the role read"
     return f"{url} doesn't know the token that METATIDE_CLIENT_TOKEN gives"
 
 
@@ -192,7 +199,7 @@ def _running(config: Config) -> str:
                 return process.address
     if config.worker.port:
         return f"http://{config.worker.host}:{config.worker.port}"
-    raise InputError("no server is known: run `metatide up`, or give --server URL")
+    raise InputError("no server: run `metatide up`, or give --server URL")
 
 
 def cell(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""`metatide image`: copies of shards, to begin from."""
+"""`metatide image`: copies of shards, from which workers start."""
 
 import time
 from collections.abc import Iterator
@@ -31,9 +31,9 @@ _SHARD = click.option("--shard", "shard", type=int, metavar="N", help="This one 
 def command() -> None:
     """Make, list, restore and prune images of shards.
 
-    A running worker makes images of its shards by itself, and one that lacks a store begins with
-    the newest image. Create works for a running one too, restore for a stopped one. Spark makes
-    them without any worker: once and follow.
+    A running worker makes images of its shards by itself, and a worker without stores starts from
+    the newest images. `create` also works while the worker runs, `restore` only while it is
+    stopped. `once` and `follow` make images on Spark, without any worker.
     """
 
 
@@ -43,7 +43,7 @@ def command() -> None:
 def create(effective: Effective, shard: int | None) -> None:
     """Make an image of each shard of a worker.
 
-    Where it runs, it makes them itself, at the place that it was told (images.url).
+    A running worker makes them itself, at the URL of its own configuration (images.url).
     """
     topic, images, budget = _open(effective.config)
     directory = _directory(effective.config)
@@ -64,7 +64,7 @@ def create(effective: Effective, shard: int | None) -> None:
 @configured(*_CONFIGURED)
 @_SHARD
 def list_(effective: Effective, shard: int | None) -> None:
-    """List the images of this topic's shards, a JSON object a line."""
+    """List the images of this topic's shards, one JSON object per line."""
     topic, images, _ = _open(effective.config)
     for number in _shards(topic, shard):
         for manifest in images.of(topic.identity(number)):
@@ -75,21 +75,26 @@ def list_(effective: Effective, shard: int | None) -> None:
 @configured(*_CONFIGURED)
 @_SHARD
 def restore(effective: Effective, shard: int | None) -> None:
-    """Put the newest image of each shard in the place of a stopped worker's store."""
+    """Replace each shard of a stopped worker's store by the newest image."""
     topic, images, _ = _open(effective.config)
     directory = _directory(effective.config)
     with directory.owned():
         for number in _shards(topic, shard):
-            found = images.restore_newest(topic.identity(number), directory.new(number))
-            if found is not None:
+            manifest = images.restore_newest(topic.identity(number), directory.new(number))
+            if manifest is not None:
                 directory.swap_in(number)
-                _print(found)
+                _print(manifest)
 
 
 @command.command()
 @configured(*_CONFIGURED)
 @_SHARD
-@click.option("--keep", type=click.IntRange(min=1), metavar="N", help="So many; else images.keep.")
+@click.option(
+    "--keep",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="The number of images to keep, instead of images.keep.",
+)
 def prune(effective: Effective, shard: int | None, keep: int | None) -> None:
     """Delete old images of this topic's shards, and files that no image needs."""
     topic, images, _ = _open(effective.config)
@@ -101,7 +106,7 @@ def prune(effective: Effective, shard: int | None, keep: int | None) -> None:
 @command.command()
 @configured("data_dir", "kafka.bootstrap_servers", "images.url", "spark.master")
 def once(effective: Effective) -> None:
-    """Fold what the topic holds now into the next image of each shard, on Spark."""
+    """Fold the topic's current contents into the next image of each shard, on Spark."""
     _on_spark(effective.config, None)
 
 
@@ -114,13 +119,13 @@ def once(effective: Effective) -> None:
     default=60.0,
     show_default=True,
     metavar="SECONDS",
-    help="How often, if there is something new.",
+    help="How often to make an image, if there are new records.",
 )
 def follow(effective: Effective, every_s: float) -> None:
     """Keep making the next image of each shard, on Spark, until Ctrl-C.
 
-    An image of each shard with new records is a line of JSON. It may be killed at any time: the
-    next run goes on from the newest images.
+    Prints a line of JSON for each new image of a shard that has new records. It may be killed at
+    any time: the next run continues from the newest images.
     """
     _on_spark(effective.config, every_s)
 
@@ -148,12 +153,14 @@ def _on_spark(config: Config, every_s: float | None) -> None:
 
 
 def _made_by_worker(config: Config, shard: int | None, owned: str) -> list[Manifest]:
-    """By the worker of this name, which runs."""
-    one = config.worker
-    found = dict(members(events_topic(config), one.group)).get(one.name)
-    if found is None:
-        raise MachineError(f"{owned}. Nor can it be asked: it isn't in the group {one.group} yet")
-    url = f"{scheme(config)}://{found}{PATH}"
+    """Has the running worker of this name make the images."""
+    worker = config.worker
+    address = dict(members(events_topic(config), worker.group)).get(worker.name)
+    if address is None:
+        raise MachineError(
+            f"{owned}. It can't be asked either, because it isn't in the group {worker.group} yet"
+        )
+    url = f"{scheme(config)}://{address}{PATH}"
     with worker_client(config, TIMEOUT_S) as client:
         try:
             answer = client.post(url, json={"shard": shard})
@@ -164,7 +171,7 @@ def _made_by_worker(config: Config, shard: int | None, owned: str) -> list[Manif
 
 def _open(config: Config) -> tuple[Topic, Images, MemoryBudget]:
     if config.images.url is None:
-        raise InputError("say where images are kept (--images URL)")
+        raise InputError("give the place of the images (--images URL)")
     budget = MemoryBudget(config.state.memory_mib * MIB)
     return find_topic(config), Images(config.images.url, budget), budget
 

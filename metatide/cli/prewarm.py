@@ -1,4 +1,4 @@
-"""`metatide prewarm`: everything in the metastore's database, loaded once."""
+"""`metatide prewarm`: loads everything in the metastore's database once."""
 
 import time
 from collections.abc import Iterator
@@ -43,16 +43,21 @@ SPARK_PARTITIONS_MIN = 250_000
     show_default=True,
     help=f"local reads here; auto is spark from {SPARK_PARTITIONS_MIN:,} partitions on.",
 )
-@click.option("--tables", multiple=True, metavar="PATTERN", help="Load these only: db.table, *, |.")
+@click.option(
+    "--tables",
+    multiple=True,
+    metavar="PATTERN",
+    help="Load only tables that match: db.table, *, |.",
+)
 @click.option("--except", "but", multiple=True, metavar="PATTERN", help="Don't load these.")
 @click.option(
     "--threads",
     type=click.IntRange(1, 32),
     default=WORKERS,
     show_default=True,
-    help="How many read at a time with local, each on a connection of its own.",
+    help="The number of concurrent readers with local, each with its own connection.",
 )
-@click.option("--again", is_flag=True, help="Load what the topic holds already, too.")
+@click.option("--again", is_flag=True, help="Also load again what the topic already holds.")
 def command(
     effective: Effective,
     engine: str,
@@ -61,20 +66,20 @@ def command(
     threads: int,
     again: bool,
 ) -> None:
-    """Load the metastore's tables into the topic, before anybody asks for them.
+    """Load the metastore's tables into the topic before anybody reads them.
 
-    Executors of Spark read the database and write the topic by themselves, see docs/spark.md.
+    Spark executors read the database and write to the topic directly, see docs/spark.md.
 
-    It may be interrupted: what was loaded isn't loaded again. Tables become warm when the
-    connector has published the events up to the moment at which they were read.
+    It may be interrupted: what was loaded isn't loaded again. Tables become warm when the connector
+    has published the events up to the moment at which they were read.
     """
     events = events_topic(effective.config)
     url = find_target(effective.config).database_url
     if url is None:
-        raise InputError("no database: start `metatide up`, or give one with --database URL")
+        raise InputError("no database: run `metatide up`, or give --database URL")
     topic_admin.create(events)
-    found = tails.find(events)
-    if found.behind:
+    tail = tails.find(events)
+    if tail.behind:
         raise MachineError(
             f"an epoch has begun in some shards of {events.name} only: run `metatide connect`, "
             "which ends that, then prewarm"
@@ -82,17 +87,17 @@ def command(
     lists = Lists(tables, but)
     database = find_database(make_engine(url))
     planned = _plan(database, lists)
-    partitions = sum(one.partitions for one in planned)
+    partitions = sum(plan.partitions for plan in planned)
     if engine == "spark" or (engine == "auto" and partitions >= SPARK_PARTITIONS_MIN):
-        reach = (url, database.version, events, found.epoch)
+        reach = (url, database.version, events, tail.epoch)
         _load_on_spark(effective.config, reach, planned, again=again)
         return
-    held = set() if again else ended_scopes(events, found.epoch)
-    due = [one for one in planned if one.scope not in held]
+    held = set() if again else ended_scopes(events, tail.epoch)
+    due = [plan for plan in planned if plan.scope not in held]
     loader = Loader(database.engine, events, lists=lists, workers=threads)
     loader.add(due)
     with _showing(loader.progress, due):
-        _load(loader, events, found.epoch)
+        _load(loader, events, tail.epoch)
 
 
 def _plan(database: Database, lists: Lists) -> list[Planned]:
@@ -134,14 +139,14 @@ def _load_on_spark(
     with session(config, f"prewarm {events.name}", speculates=False) as spark:
         context = spark.sparkContext
         held = set() if again else prewarm.ended_on_spark(context, events, epoch)
-        due = [one for one in planned if one.scope not in held]
+        due = [plan for plan in planned if plan.scope not in held]
         progress = prewarm.Progress(context)
         with _showing(progress, due):
             prewarm.prewarm(context, Reach(make_engine, *reach, progress.counts), due)
 
 
 class _Counts(Protocol):
-    """How much has come."""
+    """The number of objects loaded so far."""
 
     @property
     def scopes(self) -> int: ...
@@ -155,7 +160,7 @@ class _Counts(Protocol):
 
 @contextmanager
 def _showing(counts: _Counts, planned: list[Planned]) -> Iterator[None]:
-    """Bars on a terminal; JSON lines when piped."""
+    """Shows progress bars on a terminal, JSON lines if piped."""
     console = Console()
     if not console.is_terminal:
         beside = {"loads": lambda: counts.scopes, "bytes": lambda: counts.bytes}
@@ -171,7 +176,7 @@ def _showing(counts: _Counts, planned: list[Planned]) -> Iterator[None]:
     )
     with Progress(*columns, console=console) as bars, ticking(_LOOK_S) as ticks:
         scopes = bars.add_task("loads", total=len(planned), written="")
-        total = sum(one.partitions for one in planned)
+        total = sum(plan.partitions for plan in planned)
         partitions = bars.add_task("partitions", total=total, written="")
 
         @ticks

@@ -1,4 +1,4 @@
-"""`metatide rebuild`: stores made anew from the topic."""
+"""`metatide rebuild`: rebuilds stores from the topic."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -29,15 +29,15 @@ MIB = 1 << 20
     type=click.Choice(["replay", "spark"]),
     default="replay",
     show_default=True,
-    help="replay builds the stores here, one shard a core; spark makes images, one shard a task.",
+    help="replay builds the stores here, one per core; spark makes images, one per task.",
 )
 @click.option("--shard", "shards", type=int, multiple=True, metavar="N", help="This one only.")
 def command(effective: Effective, engine: str, shards: tuple[int, ...]) -> None:
-    """Build the stores of a stopped worker anew from the topic.
+    """Rebuild the stores of a stopped worker from the topic.
 
-    Each new store is made beside the old one and takes its place when it is complete. With Spark,
-    executors build the shards and publish them as images (--images), from which workers begin;
-    stores of this machine stay as they are. Prints as JSON how far each shard is.
+    Each new store is built beside the old one and replaces it when it is complete. With Spark,
+    executors build the shards and publish them as images (--images) for workers to start from, and
+    the stores of this machine stay as they are. Prints the position of each shard as JSON.
     """
     config = effective.config
     topic = find_topic(config)
@@ -56,15 +56,15 @@ def command(effective: Effective, engine: str, shards: tuple[int, ...]) -> None:
 def _here(config: Config, topic: Topic, shards: list[int]) -> list[dict[str, object]]:
     path = worker_path(config.data_dir, config.worker.name)
     with _bars(len(shards)) as report:
-        found = rebuild_shards(topic, shards, path, config.state.memory_mib * MIB, report)
+        rebuilt = rebuild_shards(topic, shards, path, config.state.memory_mib * MIB, report)
     return [
         {
-            "shard": one.shard,
-            "epoch": one.position.epoch,
-            "event_id": one.position.applied,
-            "offset": one.position.offset,
+            "shard": shard.shard,
+            "epoch": shard.position.epoch,
+            "event_id": shard.position.applied,
+            "offset": shard.position.offset,
         }
-        for one in found
+        for shard in rebuilt
     ]
 
 
@@ -74,7 +74,7 @@ def _on_spark(config: Config, topic: Topic, shards: list[int]) -> list[dict[str,
     from processors.spark.build import Place, build_images
 
     if config.images.url is None:
-        raise InputError("Spark builds images: say where they are kept (--images URL)")
+        raise InputError("Spark builds images: give a place for them (--images URL)")
     bounds = TopicClient(topic.servers, topic.name, topic.security).bounds(shards)
     ends = [(shard, bounds[shard].end) for shard in shards]
     place = Place(config.images.url, config.state.memory_mib * MIB)
@@ -82,25 +82,31 @@ def _on_spark(config: Config, topic: Topic, shards: list[int]) -> list[dict[str,
         session(config, f"rebuild {topic.name}") as spark,
         showing_tasks(spark.sparkContext, len(shards)),
     ):
-        found = build_images(spark.sparkContext, topic, ends, place)
-    return [one._asdict() for one in found]
+        built = build_images(spark.sparkContext, topic, ends, place)
+    return [image._asdict() for image in built]
 
 
 @contextmanager
 def _bars(shards: int) -> Iterator[Callable[[Progress], None]]:
-    """A bar over the records of all shards, with the time that is left; none without a terminal."""
+    """A progress bar over the records of all shards, with the time left; none without a
+    terminal.
+    """
     columns = (BarColumn(), TaskProgressColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
         if not bars.console.is_terminal:
             bars.stop()
         task = bars.add_task("", total=None)
-        known: dict[int, Progress] = {}
+        by_shard: dict[int, Progress] = {}
 
         def report(progress: Progress) -> None:
-            known[progress.shard] = progress
-            done = sum(one.done for one in known.values())
-            # Those that wait for their turn are taken to be as long as the others.
-            total = sum(one.end for one in known.values()) * shards // len(known)
+            by_shard[progress.shard] = progress
+            done = sum(shard_progress.done for shard_progress in by_shard.values())
+            # Shards that haven't begun are assumed to be as long as the others.
+            total = (
+                sum(shard_progress.end for shard_progress in by_shard.values())
+                * shards
+                // len(by_shard)
+            )
             bars.update(task, completed=done, total=total)
 
         yield report

@@ -1,4 +1,4 @@
-"""`metatide report`: what the topic tells of the past."""
+"""`metatide report`: a report on the history in the topic."""
 
 import time
 from pathlib import Path
@@ -20,14 +20,19 @@ MIB = 1 << 20
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("metatide-report"),
     show_default=True,
-    help="The folder for the page.",
+    help="The folder of the page.",
 )
-@click.option("--parquet", metavar="URL", help="Where rows go, as Spark has it; else beside it.")
+@click.option(
+    "--parquet",
+    metavar="URL",
+    help="Spark's path for the Parquet files; by default beside the page.",
+)
 def command(effective: Effective, out: Path, parquet: str | None) -> None:
     """Report on the whole history of the topic, by Spark.
 
-    Events by type, hour and database, the tables that change most, how long transactions took, and
-    how long tables were cold and why: as a page (report.html), and as Parquet to ask more of.
+    Shows events by type, hour and database, the tables that change most, how long transactions
+    took, and how long tables were cold and why: as a page (report.html), and as Parquet for further
+    queries.
     """
     # Spark takes half a second to import, which only this command needs.
     from metatide.spark.session import session
@@ -41,8 +46,8 @@ def command(effective: Effective, out: Path, parquet: str | None) -> None:
     out.mkdir(parents=True, exist_ok=True)
     with session(config, f"report on {topic.name}", reads_kafka=True) as spark:
         spark.sparkContext.setJobDescription(f"Metatide: the history of {topic.name}")
-        told = facts(spark, topic, bounds, config.state.memory_mib * MIB)
-        answers = ask(spark, told, parquet or f"file://{out.absolute()}")
+        loaded = facts(spark, topic, bounds, config.state.memory_mib * MIB)
+        answers = ask(spark, loaded, parquet or f"file://{out.absolute()}")
     path = out / "report.html"
     path.write_text(page(topic.name, time.time(), answers))
     click.echo(path)

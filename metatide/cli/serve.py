@@ -1,4 +1,4 @@
-"""`metatide serve`: reads answered without a worker."""
+"""`metatide serve`: answers reads without a worker."""
 
 import asyncio
 import logging
@@ -31,7 +31,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @click.command()
 @configured("data_dir", "kafka.bootstrap_servers", "database.url", "images.url", "http.port")
-@click.option("--from-images", is_flag=True, required=True, help="From the newest images.")
+@click.option("--from-images", is_flag=True, required=True, help="Serve from the newest images.")
 @click.option(
     "--every",
     "every_s",
@@ -39,19 +39,19 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     default=10.0,
     show_default=True,
     metavar="SECONDS",
-    help="How often it looks for newer images.",
+    help="How often to look for newer images.",
 )
 def command(effective: Effective, from_images: bool, every_s: float) -> None:
     """Answer reads from the newest images and from the database until Ctrl-C.
 
-    What makes images (`metatide image follow`) and what serves them needn't run on one machine. A
-    newer image takes the place of the one before, and whoever still reads that one finishes. Under
-    /v1 are the reads of a worker; /readyz says whether there is an image of each shard.
+    The images can be made on another machine (`metatide image follow`). A newer image replaces the
+    one before; reads that have begun finish on the old one. /v1 has the same reads as a worker;
+    /readyz tells whether there is an image of each shard.
     """
     assert from_images
     config = effective.config
     if config.images.url is None:
-        raise InputError("say where images are kept (--images URL)")
+        raise InputError("give the place of the images (--images URL)")
     logging.getLogger().setLevel(logging.CRITICAL)
     logs.configure()
     directory = WorkerDirectory(config.data_dir / "served")
@@ -60,7 +60,7 @@ def command(effective: Effective, from_images: bool, every_s: float) -> None:
 
 
 class _Source:
-    """The shards as the server of reads sees them."""
+    """The shards' images, as the server of reads uses them."""
 
     def __init__(self, imaged: ImagedShards, signals: Signals) -> None:
         self._imaged = imaged
@@ -74,7 +74,7 @@ class _Source:
         return self._imaged.shards.get(number)
 
     def owner_url(self, _: int) -> str | None:
-        """Nobody else is known."""
+        """Returns None, because there are no other workers."""
         return None
 
     def ask_for_load(self, scope: Scope, floor: int) -> None:
@@ -87,7 +87,7 @@ class _Source:
 async def _serve(config: Config, directory: WorkerDirectory, every_s: float) -> None:
     primary = open_primary(config)
     if primary is None:
-        raise InputError("what isn't in an image the database answers: name it (--database URL)")
+        raise InputError("the database answers what isn't in an image: give --database URL")
     assert config.images.url is not None
     topic = await asyncio.to_thread(find_topic, config)
     budget = MemoryBudget(config.state.memory_mib * MIB)
@@ -115,9 +115,9 @@ async def _serve(config: Config, directory: WorkerDirectory, every_s: float) -> 
 
 
 async def _until_told(server: ReadServer, *work: Coroutine[Any, Any, None]) -> None:
-    """Serves until a signal comes, or until something goes wrong with the work beside it."""
+    """Serves until a signal arrives, or until a background task fails."""
     serving = asyncio.create_task(server.serve())
-    others = [asyncio.create_task(one) for one in work]
+    others = [asyncio.create_task(task) for task in work]
     loop = asyncio.get_running_loop()
     for number in _SIGNALS:
         loop.add_signal_handler(number, _end, server)
@@ -125,12 +125,12 @@ async def _until_told(server: ReadServer, *work: Coroutine[Any, Any, None]) -> N
         await asyncio.wait([serving, *others], return_when=asyncio.FIRST_COMPLETED)
     finally:
         server.should_exit = True
-        for one in others:
-            one.cancel()
+        for task in others:
+            task.cancel()
         await asyncio.wait([serving, *others])
-    for one in others:
-        if not one.cancelled():
-            one.result()
+    for task in others:
+        if not task.cancelled():
+            task.result()
 
 
 def _end(server: ReadServer) -> None:

@@ -1,4 +1,4 @@
-"""`metatide status`: the workers of a group, and how far their shards are."""
+"""`metatide status`: the workers of a group and the positions of their shards."""
 
 from typing import Any
 
@@ -17,29 +17,29 @@ _TIMEOUT_S = 10.0
 
 @click.command()
 @configured("data_dir", "kafka.bootstrap_servers")
-@click.option("--group", metavar="NAME", help="Another group than worker.group.")
-@click.option("--content", is_flag=True, help="Count tables and objects, too; takes a while.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, as it is when piped.")
+@click.option("--group", metavar="NAME", help="The group, instead of worker.group.")
+@click.option("--content", is_flag=True, help="Also count tables and objects, which takes a while.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, as when piped.")
 def command(effective: Effective, group: str | None, content: bool, as_json: bool) -> None:
-    """Show the workers of a group: their shards, positions and lags, and what is amiss.
+    """Show the workers of a group: their shards, positions and lags, and problems.
 
-    Who the workers are is known to Kafka; each is asked for the rest.
+    Kafka knows the workers' addresses; the rest is asked of each worker.
     """
     topic = events_topic(effective.config)
     name = group or effective.config.worker.group
     with worker_client(effective.config, _TIMEOUT_S) as client:
-        found = [
+        workers = [
             _ask(client, member, f"{scheme(effective.config)}://{address}", content)
             for member, address in members(topic, name)
         ]
     console = Console()
     if as_json or not console.is_terminal:
-        click.echo(orjson.dumps({"group": name, "workers": found}, option=orjson.OPT_INDENT_2))
+        click.echo(orjson.dumps({"group": name, "workers": workers}, option=orjson.OPT_INDENT_2))
         return
-    for worker in found:
+    for worker in workers:
         _show(console, worker)
-    if not found:
-        console.print(f"group {name} has no members: start one (metatide work)")
+    if not workers:
+        console.print(f"group {name} has no members: start a worker (metatide work)")
 
 
 def _ask(client: httpx.Client, name: str, address: str, content: bool) -> dict[str, Any]:
@@ -85,9 +85,9 @@ def _show(console: Console, worker: dict[str, Any]) -> None:
 def _show_content(console: Console, content: dict[str, Any]) -> None:
     cold = ", ".join(f"{count} {why}" for why, count in content["tables_cold"].items())
     objects = ", ".join(
-        f"{one['count']} {name} of {one['mean_bytes']:g} bytes"
-        for name, one in content["objects"].items()
-        if one["count"]
+        f"{kind['count']} {name} of {kind['mean_bytes']:g} bytes"
+        for name, kind in content["objects"].items()
+        if kind["count"]
     )
     console.print(
         f"shard {content['shard']}: {content['store_bytes'] >> 10} KiB; warm tables: "

@@ -1,4 +1,4 @@
-"""`metatide topic`: the events topic itself."""
+"""`metatide topic`: manages the events topic."""
 
 import click
 import orjson
@@ -15,16 +15,16 @@ MIB = 1 << 20
 
 @click.group("topic")
 def command() -> None:
-    """Show, create or trim the events topic, which the whole cache is built from."""
+    """Show, create or trim the events topic, from which the whole cache is built."""
 
 
 @command.command()
 @configured("data_dir", "kafka.bootstrap_servers")
 def create(effective: Effective) -> None:
-    """Make the topic as the configuration has it.
+    """Create the topic as configured.
 
-    It keeps everything for ever and is not compacted. One that exists is left as it is, and refused
-    if it has another number of partitions: each is a shard, and a shard can't be split.
+    It keeps records for ever and is not compacted. An existing topic is left as it is, but the
+    command fails if the number of partitions differs: each is a shard, and a shard can't be split.
     """
     events = events_topic(effective.config)
     created = topic_admin.create(events)
@@ -35,12 +35,12 @@ def create(effective: Effective) -> None:
 @configured("data_dir", "kafka.bootstrap_servers")
 def show(effective: Effective) -> None:
     """Print the topic's id, settings and offsets as JSON."""
-    found = topic_admin.describe(events_topic(effective.config))
+    description = topic_admin.describe(events_topic(effective.config))
     shown = {
-        "topic": found.name,
-        "id": found.id,
-        "settings": dict(found.settings),
-        "partitions": [one._asdict() for one in found.partitions],
+        "topic": description.name,
+        "id": description.id,
+        "settings": dict(description.settings),
+        "partitions": [partition._asdict() for partition in description.partitions],
     }
     click.echo(orjson.dumps(shown, option=orjson.OPT_INDENT_2))
 
@@ -50,27 +50,29 @@ def show(effective: Effective) -> None:
 def trim(effective: Effective) -> None:
     """Delete the records that no image needs any more.
 
-    Of each shard goes what its oldest image holds: workers begin from an image and read the topic
-    from there on. A shard without an image can be built from nothing but the whole topic, so as
-    long as there is one nothing is deleted. The last records of a shard stay in any case, because
-    they say how far it has come.
+    In each shard these are the records up to its oldest image: workers start from an image and read
+    the topic from there on. A shard without an image can only be built from the whole topic, so
+    while there is one, nothing is deleted. The last records of each shard always stay, because they
+    tell how far it has come.
     """
     config = effective.config
     if config.images.url is None:
         raise InputError(
-            "say where images are kept (--images URL): without them only the whole topic can "
+            "give the place of the images (--images URL): without them only the whole topic can "
             "rebuild a shard, so nothing of it may go"
         )
-    found = find_topic(config)
+    events = find_topic(config)
     images = Images(config.images.url, MemoryBudget(config.state.memory_mib * MIB))
     needed = {
-        shard: min((one.position.offset for one in images.of(found.identity(shard))), default=None)
-        for shard in range(found.partitions)
+        shard: min(
+            (image.position.offset for image in images.of(events.identity(shard))), default=None
+        )
+        for shard in range(events.partitions)
     }
     without = [str(shard) for shard, offset in needed.items() if offset is None]
     if without:
         raise InputError(
-            f"no image of shard {', '.join(without)} of {found.name} is at {config.images.url}, "
+            f"no image of shard {', '.join(without)} of {events.name} is at {config.images.url}, "
             "and only the whole topic can rebuild what has none: make one with `metatide image "
             "create`, or let workers run with images.url, then trim"
         )

@@ -1,4 +1,4 @@
-"""`metatide up`: everything, on this machine."""
+"""`metatide up`: runs everything on this machine."""
 
 import click
 from rich.console import Console
@@ -21,10 +21,10 @@ from metatide.stack import up
 def command(effective: Effective) -> None:
     """Run everything on this machine until Ctrl-C.
 
-    Kafka and a PostgreSQL with the metastore's tables come along; --kafka and --database use
-    yours instead, and --metastore adds a real Hive metastore on that database. With that one, or
-    with yours (--upstream), workers speak as a metastore does, at --thrift-port. A process that
-    dies is started again.
+    This includes Kafka and a PostgreSQL with the metastore's tables; --kafka and --database use
+    yours instead, and --metastore adds a real Hive metastore on that database. With that metastore,
+    or with yours (--upstream), workers also speak the metastore's Thrift interface at
+    --thrift-port. A process that dies is restarted.
     """
     console = Console(highlight=False, soft_wrap=True)
     up.run(effective, lambda text: console.print(text, markup=False))

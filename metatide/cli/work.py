@@ -1,4 +1,4 @@
-"""`metatide work`: one worker."""
+"""`metatide work`: runs a worker."""
 
 import asyncio
 import logging
@@ -25,9 +25,9 @@ from query_api.http import ReadServer, Settings
 
 MIB = 1 << 20
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-# Other threads get their turn this often: folding in bulk shall not hold up the event loop.
+# How often threads are switched: folding in bulk must not hold up the event loop.
 _SWITCH_S = 0.001
-# What a request leaves is gone with it, and the longest pauses would be those of the collector.
+# Requests leave no circular garbage, and the collector would cause the longest pauses.
 _COLLECT_AFTER = 10_000
 
 
@@ -43,17 +43,21 @@ _COLLECT_AFTER = 10_000
     "images.url",
 )
 def command(effective: Effective) -> None:
-    """Run a worker until Ctrl-C: it folds its share of the topic, and answers for it.
+    """Run a worker until Ctrl-C: it folds its share of the topic and answers reads from it.
 
-    Workers of one group share the shards out among them. With a database (--database) it answers
-    reads under /v1, from its shards or from there; /v1/openapi.json describes them. With
-    --thrift-port it speaks as a metastore does, too, and relays what the cache doesn't answer to
-    the metastores of --upstream. /readyz says whether all shards of this one follow the topic,
-    /v1/status how far they are, /metrics the same for Prometheus.
+    The workers of a group divide the shards among them. With --database the worker answers reads
+    under
+    /v1, from its shards or from the database; /v1/openapi.json describes them. With --thrift-port
+    it also
+    speaks the metastore's Thrift interface, and relays what the cache doesn't answer to the
+    metastores of
+    --upstream. /readyz tells whether all its shards follow the topic, /v1/status their positions,
+    and
+    /metrics the same for Prometheus.
     """
     config = effective.config
     if config.kafka.bootstrap_servers is None:
-        raise InputError("a worker reads the topic: say where Kafka is (--kafka HOST:PORT)")
+        raise InputError("a worker reads the topic: give the brokers (--kafka HOST:PORT)")
     sys.setswitchinterval(_SWITCH_S)
     logging.getLogger().setLevel(logging.CRITICAL)
     logs.configure()
@@ -64,7 +68,7 @@ def command(effective: Effective) -> None:
 
 
 async def _work(config: Config) -> None:
-    """Joining the group takes its time: what answers is made ready meanwhile."""
+    """Runs the worker. The servers are prepared while it joins the group, which takes time."""
     if config.worker.port:
         require_port(config.worker.port, "worker.port", config.worker.host)
     port = config.worker.port or free_port()
@@ -85,7 +89,7 @@ async def _work(config: Config) -> None:
 
 
 async def _answer(config: Config, worker: Worker, port: int) -> None:
-    """Until it is cancelled; requests that are under way are answered then."""
+    """Serves until it is cancelled, then finishes the requests that have begun."""
     primary, certificate = open_primary(config), tls(config)
     scheme = "http" if certificate is None else "https"
     shards = WorkerShards(worker, scheme)
@@ -116,11 +120,11 @@ async def _answer(config: Config, worker: Worker, port: int) -> None:
 async def _endpoint(
     config: Config, shards: WorkerShards, primary: Primary | None, settings: Settings | None
 ) -> Endpoint | None:
-    """Where a port is named for it."""
+    """The Thrift server, if a port is configured for it."""
     if config.thrift.port is None:
         return None
     if primary is None or settings is None:
-        raise InputError("the Thrift server asks the metastore's database: name it (--database)")
+        raise InputError("the Thrift server needs the metastore's database: give --database URL")
     endpoint = Endpoint(config, shards, primary, settings)
     await endpoint.start()
     return endpoint
@@ -128,24 +132,24 @@ async def _endpoint(
 
 def _settings(config: Config, port: int) -> WorkerSettings:
     assert config.kafka.bootstrap_servers is not None
-    one = config.worker
+    worker = config.worker
     return WorkerSettings(
         servers=config.kafka.bootstrap_servers,
         topic=config.kafka.topic,
         security=config.kafka.security,
-        path=worker_path(config.data_dir, one.name),
-        name=one.name,
-        group=one.group,
-        address=f"{one.host}:{port}",
-        session_timeout_s=one.session_timeout_s,
-        flush_s=one.flush_s,
+        path=worker_path(config.data_dir, worker.name),
+        name=worker.name,
+        group=worker.group,
+        address=f"{worker.host}:{port}",
+        session_timeout_s=worker.session_timeout_s,
+        flush_s=worker.flush_s,
         images_url=config.images.url,
         images_every_s=config.images.every_s,
         images_keep=config.images.keep,
         memory_bytes=config.state.memory_mib * MIB,
         allowed=Allowed(
-            disk_bytes_max=one.disk_max_mib * MIB or None,
-            disk_free_bytes_min=one.disk_free_min_mib * MIB,
-            memory_bytes_max=one.memory_max_mib * MIB or None,
+            disk_bytes_max=worker.disk_max_mib * MIB or None,
+            disk_free_bytes_min=worker.disk_free_min_mib * MIB,
+            memory_bytes_max=worker.memory_max_mib * MIB or None,
         ),
     )

@@ -1,4 +1,4 @@
-"""`metatide write-ids`: look at write-id lists."""
+"""`metatide write-ids`: compares write-id lists."""
 
 import click
 
@@ -12,7 +12,7 @@ SHOWN_MAX = 20
 
 @click.group("write-ids")
 def command() -> None:
-    """Look at Hive's write-id lists."""
+    """Examine Hive's write-id lists."""
 
 
 @command.command()
@@ -20,21 +20,24 @@ def command() -> None:
 @click.argument("cached")
 @click.pass_context
 def compare(ctx: click.Context, requested: str, cached: str) -> None:
-    """Say what the CACHED list is to the REQUESTED one, and which ids differ.
+    """Compare a CACHED list with a REQUESTED one, and show which ids differ.
 
-    A list is written as Hive prints it, as in sales.orders:12:7:7,12:8, or in short, as in
-    [12:7,8,12]: the high-water mark and the exceptions. The status is 0 when the lists are equal,
-    so that the cache would answer, 1 when they aren't, and 2 when one of them is no list.
+    A list is written as Hive prints it, such as sales.orders:12:7:7,12:8, or in short, such as
+    [12:7,8,12]: the high-water mark and the exceptions. The exit status is 0 if the lists are
+    equal, so that the cache would answer, 1 if they differ, and 2 if one of them is not a valid
+    list.
     """
-    one, other = _pair(parse(requested), parse(cached))
-    found = relation(one, other)
-    click.echo(found.value)
-    if not (one.is_snapshot and other.is_snapshot):
-        click.echo(f"a list up to {LONG_MAX} comes from outside of a transaction and tells nothing")
+    requested_list, cached_list = _pair(parse(requested), parse(cached))
+    outcome = relation(requested_list, cached_list)
+    click.echo(outcome.value)
+    if not (requested_list.is_snapshot and cached_list.is_snapshot):
+        click.echo(
+            f"a list up to {LONG_MAX} was made outside of a transaction and can't be compared"
+        )
     else:
-        _show("only in the requested list", only_in(one, other, SHOWN_MAX + 1))
-        _show("only in the cached list", only_in(other, one, SHOWN_MAX + 1))
-    if found is not Relation.EQUAL:
+        _show("only in the requested list", only_in(requested_list, cached_list, SHOWN_MAX + 1))
+        _show("only in the cached list", only_in(cached_list, requested_list, SHOWN_MAX + 1))
+    if outcome is not Relation.EQUAL:
         ctx.exit(1)
 
 
@@ -47,18 +50,24 @@ def _show(what: str, ids: list[int]) -> None:
 def _pair(
     requested: WriteIdList | TxnWriteIdLists, cached: WriteIdList | TxnWriteIdLists
 ) -> tuple[WriteIdList, WriteIdList]:
-    """The two lists of one table."""
-    one = _pick(requested, cached)
-    other = _pick(cached, one)
-    if one.table and other.table and one.table.lower() != other.table.lower():
-        raise InputError(f"{one.table} and {other.table}: give two lists of one table")
-    return one, other
+    """The two lists, of the same table."""
+    requested_list = _pick(requested, cached)
+    cached_list = _pick(cached, requested_list)
+    if (
+        requested_list.table
+        and cached_list.table
+        and requested_list.table.lower() != cached_list.table.lower()
+    ):
+        raise InputError(
+            f"{requested_list.table} and {cached_list.table}: give two lists of the same table"
+        )
+    return requested_list, cached_list
 
 
 def _pick(
     lists: WriteIdList | TxnWriteIdLists, partner: WriteIdList | TxnWriteIdLists
 ) -> WriteIdList:
-    """Of a transaction's lists the only one, or that of the table which the partner names."""
+    """Picks a transaction's only list, or the one of the table that the other argument names."""
     if isinstance(lists, WriteIdList):
         return lists
     if isinstance(partner, WriteIdList):

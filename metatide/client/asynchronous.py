@@ -1,4 +1,4 @@
-"""The client for an event loop."""
+"""The client for code with an event loop."""
 
 import json
 from collections.abc import AsyncIterator, Sequence
@@ -16,10 +16,10 @@ T = TypeVar("T")
 
 
 class AsyncClient(Bound):
-    """Reads of a Metatide server, awaited.
+    """Reads from a Metatide server with `await`.
 
-    Each read takes a `Need`; without one the server's defaults hold, or the snapshot that this
-    client was made for. Names of tables are `db.table` or `catalog.db.table`.
+    Each read takes a `Need`. Without it, the server's defaults apply, or the snapshot to which the
+    client is bound. Tables are named `db.table` or `catalog.db.table`.
     """
 
     def __init__(self, url: str, settings: Settings = DEFAULTS) -> None:
@@ -33,20 +33,20 @@ class AsyncClient(Bound):
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Ends the connections, which sessions and snapshots share."""
+        """Closes the connections, which sessions and snapshots share."""
         await self._http.aclose()
 
     def session(self) -> "AsyncClient":
-        """A client that never sees less than it has seen: its reads carry the highest position."""
+        """A client for a session: its reads never show an older state than the reads before."""
         return self._copy(carries=True)
 
     async def snapshot(self, tables: Sequence[str], txns: str = "") -> "AsyncClient":
-        """A client that reads these tables by one snapshot, fetched now or for a ValidTxnList."""
+        """A client bound to one snapshot of these tables, fetched now or for a ValidTxnList."""
         answer = await self._run(calls.of_write_ids(tables, txns), None, None)
         return self._copy(snapshot=snapshot_of(answer.value))
 
     async def after_write(self) -> None:
-        """In a session: from here on, reads show all that the metastore has committed by now."""
+        """Makes the session's next reads show all that the metastore has committed by now."""
         await self.current_event()
 
     async def table(self, table: str, need: Need | None = None) -> Answer[Object]:
@@ -54,7 +54,7 @@ class AsyncClient(Bound):
         return await self._run(calls.of_table(table), table, need)
 
     async def tables(self, tables: Sequence[str], need: Need | None = None) -> Answer[list[Object]]:
-        """Several tables, those that exist."""
+        """Those of several tables that exist."""
         return await self._run(calls.of_tables(tables), None, need)
 
     async def table_names(
@@ -65,7 +65,7 @@ class AsyncClient(Bound):
         after: str = "",
         need: Need | None = None,
     ) -> Answer[list[Object]]:
-        """The tables of a database as lists show them."""
+        """The names of a database's tables."""
         return await self._run(calls.of_names(db, pattern, types, after), None, need)
 
     async def table_metadata(
@@ -77,7 +77,7 @@ class AsyncClient(Bound):
         catalog: str = "",
         need: Need | None = None,
     ) -> Answer[list[Object]]:
-        """The tables of several databases as lists show them."""
+        """The metadata of tables in several databases, as lists show it."""
         call = calls.of_names_of_all(databases, catalog, pattern, types, after)
         return await self._run(call, None, need)
 
@@ -106,7 +106,7 @@ class AsyncClient(Bound):
         return await self._run(calls.of_function(db, function), None, need)
 
     async def partition(self, table: str, name: str, need: Need | None = None) -> Answer[Object]:
-        """One partition by its name, as `ds=2026-01-01/hr=7`."""
+        """One partition by its name, such as `ds=2026-01-01/hr=7`."""
         return await self._run(calls.of_partition(table, name), table, need)
 
     async def partitions(
@@ -128,7 +128,7 @@ class AsyncClient(Bound):
     async def partition_count(
         self, table: str, which: Which = ALL, need: Need | None = None
     ) -> Answer[int]:
-        """How many partitions there are."""
+        """The number of partitions."""
         return await self._run(
             calls.of_partitions(table, "partition-count", "count", which), table, need
         )
@@ -160,7 +160,7 @@ class AsyncClient(Bound):
         engine: str = "",
         need: Need | None = None,
     ) -> Answer[list[Object]]:
-        """The statistics of columns over several partitions as one."""
+        """The statistics of columns, aggregated over several partitions."""
         return await self._run(calls.of_aggregates(table, names, columns, engine), table, need)
 
     async def constraints(
@@ -172,7 +172,7 @@ class AsyncClient(Bound):
     async def write_ids(
         self, tables: Sequence[str], txns: str = "", need: Need | None = None
     ) -> Answer[Object]:
-        """Write-id lists and ids of tables, of one moment: what a reader passes on."""
+        """The write-id lists and ids of tables, as of one moment, for a reader to pass on."""
         return await self._run(calls.of_write_ids(tables, txns), None, need)
 
     async def current_event(self, need: Need | None = None) -> Answer[int]:
@@ -185,7 +185,7 @@ class AsyncClient(Bound):
         which: Which = ALL,
         need: Need | None = None,
     ) -> AsyncIterator[Object]:
-        """All partitions, one by one as they come."""
+        """All partitions, each yielded as it arrives."""
         call = calls.of_partitions(table, "partitions", "partitions", which)
         request = call.request(self._http, self._need(table, need))
         request.headers["Accept"] = "application/x-ndjson"

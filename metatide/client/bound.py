@@ -1,4 +1,4 @@
-"""What a client is bound to: a session's position, a snapshot's lists."""
+"""The state that binds a client: a session's position, a snapshot's lists."""
 
 import ssl
 from copy import copy
@@ -13,7 +13,7 @@ from metatide.client.snapshot import Snapshot
 
 @dataclass(frozen=True)
 class Settings:
-    """How to reach the server."""
+    """Addresses, credentials and time-outs of the connection to the server."""
 
     token: str | None = None
     timeout_s: float = 60.0
@@ -48,7 +48,7 @@ def http_settings(url: str, settings: Settings) -> dict[str, Any]:
 
 
 class Bound:
-    """Adds to the need of each read what the client is bound to."""
+    """Adds to each read's need what the client is bound to."""
 
     def __init__(self) -> None:
         self._carries = False
@@ -57,16 +57,18 @@ class Bound:
 
     @property
     def position(self) -> Position | None:
-        """In a session: the highest position that was seen, to be passed on to another client."""
+        """The session's highest position so far, which another client can continue from."""
         return self._seen
 
     def seen(self, position: Position) -> None:
-        """In a session: reads from here on are at least this new."""
+        """Makes the session's next reads at least as new as this position."""
         if self._seen is None or position > self._seen:
             self._seen = position
 
     def with_committed(self, table: str, write_id: int) -> Self:
-        """A client of the same snapshot for a transaction that has committed this id itself."""
+        """A client of the same snapshot for a transaction that has itself committed this write
+        id.
+        """
         if self._snapshot is None:
             raise ValueError("only a client made by snapshot() reads by write-id lists")
         return self._copy(snapshot=self._snapshot.with_committed(table, write_id))

@@ -1,4 +1,4 @@
-"""Every call as a value: where it goes, and how its answer is read. No network here."""
+"""Calls as values: the request, and how its response is read. This module uses no network."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,9 @@ Parameters = dict[str, str | int | Sequence[str]]
 
 @dataclass(frozen=True)
 class Call(Generic[T]):
-    """A request, and which field of the body is the value; None for all of it."""
+    """A request, and the field of the response's body that holds the value; None for the whole
+    body.
+    """
 
     path: str
     key: str | None = None
@@ -37,7 +39,7 @@ class Call(Generic[T]):
         )
 
     def read(self, response: httpx.Response) -> Answer[T]:
-        """The answer; raises what the server said instead."""
+        """The answer in a response; raises an error if the server reported one."""
         check(response)
         try:
             body = response.json()
@@ -50,7 +52,7 @@ class Call(Generic[T]):
 
 
 def grounds(headers: Mapping[str, str], value: T, following: str | None = None) -> Answer[T]:
-    """An answer with what the headers say of it."""
+    """An answer with the position, source and reason from the headers."""
     return Answer(
         value,
         headers["metatide-source"],
@@ -62,7 +64,7 @@ def grounds(headers: Mapping[str, str], value: T, following: str | None = None) 
 
 
 def check(response: httpx.Response) -> None:
-    """Raises what a response that is no answer says."""
+    """Raises the error of a response that isn't an answer."""
     if response.status_code == 200:
         return
     try:
@@ -86,7 +88,7 @@ def _strange(response: httpx.Response) -> ServerError:
 
 
 def split(table: str) -> tuple[str, str, str]:
-    """Catalog, database and table of `db.table` or `catalog.db.table`."""
+    """The catalog, database and table in `db.table` or `catalog.db.table`."""
     parts = table.split(".")
     if len(parts) not in (2, 3) or not all(parts):
         raise ValueError(f"{table!r} is no table: write db.table or catalog.db.table")
@@ -95,7 +97,7 @@ def split(table: str) -> tuple[str, str, str]:
 
 
 def below(table: str, rest: str = "") -> tuple[str, Parameters]:
-    """The path of what belongs to a table, and the catalog as a parameter."""
+    """The path of something that belongs to a table, and the catalog as a parameter."""
     catalog, db, name = split(table)
     return f"/v1/databases/{quote(db, safe='')}/tables/{quote(name, safe='')}{rest}", {
         "catalog": catalog
@@ -152,7 +154,9 @@ def of_partition(table: str, name: str) -> Call[Object]:
 
 @dataclass(frozen=True)
 class Which:
-    """Which partitions: those of a filter, with first values, or with names; else all."""
+    """Which partitions: those that match a filter, begin with given values, or have given
+    names; else all.
+    """
 
     filter: str = ""
     prefix: Sequence[str] = ()

@@ -1,8 +1,8 @@
-"""What can go wrong between here and the server."""
+"""Errors of the client."""
 
 
 class ServerError(Exception):
-    """The server refused: `status` and what it said."""
+    """The server returned an error: its `status` and message."""
 
     def __init__(self, status: int, detail: str) -> None:
         super().__init__(f"{detail} ({status})")
@@ -11,11 +11,11 @@ class ServerError(Exception):
 
 
 class NotFoundError(ServerError):
-    """There is no such object."""
+    """The object doesn't exist."""
 
 
 class UnavailableError(ServerError):
-    """Neither cache nor database can answer now; try again later."""
+    """Neither the cache nor the database can answer now; try again later."""
 
     def __init__(self, status: int, detail: str, retry_after_s: float) -> None:
         super().__init__(status, detail)

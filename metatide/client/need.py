@@ -1,4 +1,4 @@
-"""What a caller needs of an answer, and what it gets."""
+"""The need of a caller, and the answer."""
 
 from dataclasses import dataclass, replace
 from typing import Generic, Literal, NamedTuple, TypeVar
@@ -25,7 +25,7 @@ class Position(NamedTuple):
 
 @dataclass(frozen=True)
 class Need:
-    """The requirement of a read; what isn't given is left to the server."""
+    """The requirement of a read; the server decides what isn't set."""
 
     consistency: Consistency | None = None
     write_ids: str | None = None
@@ -35,14 +35,14 @@ class Need:
     max_wait_ms: int | None = None
 
     def at_least(self, position: Position | None) -> "Need":
-        """The same, and at least this new."""
+        """The same need, with at least this position."""
         if position is None or (self.min_position is not None and self.min_position >= position):
             return self
         return replace(self, min_position=position)
 
     @property
     def headers(self) -> dict[str, str]:
-        given = {
+        values = {
             "Metatide-Consistency": self.consistency,
             "Metatide-Write-Ids": self.write_ids,
             "Metatide-Table-Id": self.table_id,
@@ -50,12 +50,12 @@ class Need:
             "Metatide-Min-Position": self.min_position,
             "Metatide-Max-Wait-Ms": self.max_wait_ms,
         }
-        return {name: str(value) for name, value in given.items() if value is not None}
+        return {name: str(value) for name, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True)
 class Answer(Generic[T]):
-    """A value, and on what grounds it was given."""
+    """A value, and the grounds on which it was given."""
 
     value: T
     source: str
@@ -65,4 +65,4 @@ class Answer(Generic[T]):
     """All changes up to here are in it."""
     detail: str = ""
     next: str | None = None
-    """What the next page comes after; None when there is none."""
+    """The last name of this page; None if it is the last page."""

@@ -1,4 +1,4 @@
-"""What a transaction reads by: the write-id lists and the ids of its tables, of one moment."""
+"""The snapshot of a transaction: the write-id lists and ids of its tables, as of one moment."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,19 +11,19 @@ _NONE_OPEN = 9223372036854775807
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Lists and ids by `catalog.db.table`, and the transactions that they come from."""
+    """Lists and ids by `catalog.db.table`, and the list of transactions that they belong to."""
 
     txns: str
     lists: Mapping[str, str]
     ids: Mapping[str, int]
 
     def need(self, table: str) -> Need:
-        """What a read of this table passes on; nothing for one that isn't in the snapshot."""
+        """The need of a read of this table; empty for a table outside of the snapshot."""
         name = full_name(table)
         return Need(write_ids=self.lists.get(name), table_id=self.ids.get(name))
 
     def with_committed(self, table: str, write_id: int) -> "Snapshot":
-        """The snapshot of a reader who has committed this write id itself."""
+        """The snapshot of a reader who has itself committed this write id."""
         name = full_name(table)
         return replace(self, lists={**self.lists, name: committed(self.lists[name], write_id)})
 
@@ -35,23 +35,24 @@ def full_name(table: str) -> str:
 
 
 def snapshot_of(body: Object) -> Snapshot:
-    """The snapshot that the server told."""
+    """The snapshot in the server's response."""
     tables = body["tables"]
     return Snapshot(
         body["validTxnList"],
-        {one["fullTableName"]: one["validWriteIdList"] for one in tables},
-        {one["fullTableName"]: one["id"] for one in tables if one["id"] is not None},
+        {table["fullTableName"]: table["validWriteIdList"] for table in tables},
+        {table["fullTableName"]: table["id"] for table in tables if table["id"] is not None},
     )
 
 
 def committed(text: str, write_id: int) -> str:
-    """A ValidReaderWriteIdList in which one more id is committed.
+    """A ValidReaderWriteIdList with one more committed id.
 
-    Ids between its end and the new one are nobody's that this reader may see: they count as open.
+    Ids between the end of the list and the new id count as open, because this reader may not see
+    them.
     """
     table, hwm_text, _, open_text, aborted_text = [*text.split(":"), "", ""][:5]
     hwm = int(hwm_text)
-    open_ids = {int(one) for one in open_text.split(",") if one}
+    open_ids = {int(open_id) for open_id in open_text.split(",") if open_id}
     open_ids |= set(range(hwm + 1, write_id))
     open_ids.discard(write_id)
     hwm = max(hwm, write_id)

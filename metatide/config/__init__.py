@@ -1,4 +1,4 @@
-"""What can be set: declared once in `schema`, read from file, environment and options."""
+"""The configuration: declared once in `schema`, read from file, environment and options."""
 
 from metatide.config.keys import KEYS, Key
 from metatide.config.load import Effective, Setting, load

@@ -1,4 +1,4 @@
-"""The keys that `schema` declares, one by one."""
+"""The configuration keys, as `schema` declares them."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ FILE_SUFFIX = "_file"
 
 @dataclass(frozen=True)
 class Key:
-    """One thing that can be set."""
+    """A configuration key."""
 
     name: str
     doc: str
@@ -33,9 +33,9 @@ class Key:
 
     @property
     def plain_type(self) -> Any:
-        """The type without `None` and limits."""
+        """The type without `None` and bounds."""
         hint = _bare(self.type)
-        plain = [one for one in get_args(hint) if one is not NoneType]
+        plain = [arg for arg in get_args(hint) if arg is not NoneType]
         return _bare(plain[0]) if plain else hint
 
     @property
@@ -43,9 +43,10 @@ class Key:
         return self.plain_type is Secret
 
     def convert(self, value: object, base: Path, *, text: bool) -> object:
-        """The value in its type, a relative path taken from `base`; ValueError says what is wrong.
+        """The value in its type, with relative paths resolved against `base`; ValueError says what
+        is wrong.
 
-        A number that comes as `text`, as from the environment, is a number all the same.
+        A value from a `text`, such as an environment variable, may stand for a number.
         """
 
         def custom(kind: Any, given: object) -> object:
@@ -89,11 +90,11 @@ def _default(field: msgspec.structs.FieldInfo) -> Callable[[], object]:
     return lambda: field.default
 
 
-KEYS: Mapping[str, Key] = {one.name: one for one in _walk(Config, "")}
+KEYS: Mapping[str, Key] = {key.name: key for key in _walk(Config, "")}
 
 
 def build(values: Mapping[str, object]) -> Config:
-    """The configuration with these values of all its keys."""
+    """The configuration with the values of all keys."""
 
     def part(section: type[Section], prefix: str) -> Section:
         hints = get_type_hints(section)
@@ -112,5 +113,5 @@ def build(values: Mapping[str, object]) -> Config:
 
 
 def nearest(wrong: str, right: Mapping[str, object]) -> str:
-    """The name that was probably meant."""
+    """The most similar name."""
     return max(right, key=lambda name: SequenceMatcher(None, name, wrong).ratio())

@@ -1,4 +1,6 @@
-"""The effective configuration: defaults, under the file, the environment and the options."""
+"""The effective configuration: defaults, overridden by the file, the environment and options,
+in this order.
+"""
 
 import os
 import re
@@ -24,7 +26,7 @@ _FOREIGN = re.compile(
 
 @dataclass(frozen=True)
 class Setting:
-    """The effective value of a key, and what set it."""
+    """The effective value of a key, and its source."""
 
     key: Key
     value: object
@@ -36,14 +38,14 @@ class Setting:
 
     @property
     def shown(self) -> object:
-        """The value as it may be printed, in types that JSON has."""
+        """The value for printing, in JSON's types."""
         masked = getattr(self.value, "masked", self.value)
         return str(masked) if isinstance(masked, Path) else masked
 
 
 @dataclass(frozen=True)
 class Effective:
-    """A configuration that knows where each of its values came from."""
+    """A configuration that knows the source of each value."""
 
     config: Config
     settings: tuple[Setting, ...]
@@ -56,18 +58,22 @@ def load(
     file: Path | None = None,
     environ: Mapping[str, str] = os.environ,
 ) -> Effective:
-    """Reads everything. `options` has values of keys; `file` is one that must be there."""
+    """Reads the configuration. `options` has values of keys; `file`, if set, must exist."""
     path = _find(file, environ)
-    found: dict[str, Setting] = {}
+    by_name: dict[str, Setting] = {}
     if path is not None:
-        found |= {one.key.name: one for one in _from_file(path)}
-    found |= {one.key.name: one for one in _from_environment(environ)}
-    found |= {one.key.name: one for one in _from_options(options or {})}
+        by_name |= {setting.key.name: setting for setting in _from_file(path)}
+    by_name |= {setting.key.name: setting for setting in _from_environment(environ)}
+    by_name |= {setting.key.name: setting for setting in _from_options(options or {})}
     settings = tuple(
-        _from_secret_file(key, found) or found.get(name) or Setting(key, key.default(), _DEFAULT)
+        _from_secret_file(key, by_name)
+        or by_name.get(name)
+        or Setting(key, key.default(), _DEFAULT)
         for name, key in KEYS.items()
     )
-    return Effective(build({one.key.name: one.value for one in settings}), settings, path)
+    return Effective(
+        build({setting.key.name: setting.value for setting in settings}), settings, path
+    )
 
 
 def _find(file: Path | None, environ: Mapping[str, str]) -> Path | None:
@@ -103,22 +109,22 @@ def _leaves(table: Mapping[str, object], prefix: str = "") -> Iterator[tuple[str
 
 
 def _unknown(path: Path, name: str) -> InputError:
-    if any(known.startswith(f"{name}.") for known in KEYS):
+    if any(key.startswith(f"{name}.") for key in KEYS):
         return InputError(f"{path}: {name} is a table, written [{name}], not a value")
     return InputError(f"{path}: there is no key {name}; the nearest is {nearest(name, KEYS)}")
 
 
 def _from_environment(environ: Mapping[str, str]) -> Iterator[Setting]:
-    known = {key.variable: key for key in KEYS.values()}
+    by_variable = {key.variable: key for key in KEYS.values()}
     for variable, text in environ.items():
         if not variable.startswith(PREFIX) or variable == FILE_VARIABLE or not text:
             continue
-        if variable in known:
-            yield _setting(known[variable], text, variable, variable)
+        if variable in by_variable:
+            yield _setting(by_variable[variable], text, variable, variable)
         elif not _FOREIGN.fullmatch(variable):
             raise InputError(
-                f"the environment variable {variable} stands for no key; "
-                f"the nearest is {nearest(variable, known)}"
+                f"the environment variable {variable} is not a key; "
+                f"the nearest is {nearest(variable, by_variable)}"
             )
 
 
@@ -135,8 +141,8 @@ def _setting(
     try:
         converted = key.convert(value, base or Path.cwd(), text=text)
     except ValueError as error:
-        given = "" if key.secret or "@" in str(value) else f" {value!r}"
-        raise InputError(f"{where}: the value{given} is wrong: {error}") from error
+        shown = "" if key.secret or "@" in str(value) else f" {value!r}"
+        raise InputError(f"{where}: the value{shown} is wrong: {error}") from error
     with_password = isinstance(converted, DatabaseUrl) and converted.password is not None
     if with_password and not origin.startswith(PREFIX):
         secret = KEYS[key.name.rpartition(".")[0] + ".password"]
@@ -151,10 +157,12 @@ def _instead(key: Key) -> str:
     )
 
 
-def _from_secret_file(key: Key, found: Mapping[str, Setting]) -> Setting | None:
-    """A secret that a file holds. One that the environment holds itself stands above it."""
-    named = found.get(key.name + FILE_SUFFIX)
-    if not key.secret or named is None or key.name in found:
+def _from_secret_file(key: Key, by_name: Mapping[str, Setting]) -> Setting | None:
+    """A secret from the file that a key names. A secret in the environment itself takes
+    precedence.
+    """
+    named = by_name.get(key.name + FILE_SUFFIX)
+    if not key.secret or named is None or key.name in by_name:
         return None
     path = named.value
     assert isinstance(path, Path)

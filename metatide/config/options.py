@@ -1,4 +1,4 @@
-"""Command-line options of keys."""
+"""Command-line options for configuration keys."""
 
 import functools
 from collections.abc import Callable
@@ -17,15 +17,15 @@ _METAVARS = {int: "N", Path: "PATH"}
 def configured(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Gives a command `--config` and the options of these keys.
 
-    The command is called with the effective configuration as `effective`.
+    The command gets the effective configuration as `effective`.
     """
     keys = {name.replace(".", "_"): KEYS[name] for name in names}
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(function)
         def command(config_file: Path | None, **rest: Any) -> None:
-            given = {key.name: rest.pop(name) for name, key in keys.items()}
-            options = {name: str(value) for name, value in given.items() if value is not None}
+            values = {key.name: rest.pop(name) for name, key in keys.items()}
+            options = {name: str(value) for name, value in values.items() if value is not None}
             effective: Effective = load(options, file=config_file)
             set_default_catalog(effective.config.database.default_catalog)
             function(effective=effective, **rest)

@@ -1,4 +1,4 @@
-"""Where things are kept on this machine when nobody says otherwise."""
+"""The default locations of files on this machine."""
 
 import os
 from pathlib import Path
@@ -7,12 +7,12 @@ import platformdirs
 
 
 def default_cache_dir() -> Path:
-    """For what can be fetched again."""
+    """The folder for what can be fetched again."""
     return platformdirs.user_cache_path("metatide")
 
 
 def default_data_dir() -> Path:
-    """For what must be kept."""
+    """The folder for what must be kept."""
     # PostgreSQL runs as another user then, who may not enter root's home.
     if os.geteuid() == 0:
         return platformdirs.site_state_path("metatide")
@@ -20,5 +20,5 @@ def default_data_dir() -> Path:
 
 
 def cache_dir() -> Path:
-    """Where jars go: METATIDE_CACHE_DIR, else the user's cache folder."""
+    """The folder of jars: METATIDE_CACHE_DIR, or else the user's cache folder."""
     return Path(os.environ.get("METATIDE_CACHE_DIR") or default_cache_dir()).expanduser().absolute()

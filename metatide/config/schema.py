@@ -1,7 +1,7 @@
-"""Every key that can be set. To add one is to add a field here: all else follows from it.
+"""All configuration keys. To add one, add a field here: everything else follows from it.
 
-The name of a field is its name in `metatide.toml` and, with METATIDE_ before it, in the
-environment; a section is a TOML table. `key` says what it does and which option sets it.
+A field has the same name in `metatide.toml` and, after METATIDE_, in the environment; a section is
+a TOML table. `key` holds the description and the command-line option.
 """
 
 from pathlib import Path
@@ -22,9 +22,9 @@ def key(
     ge: int | None = None,
     le: int | None = None,
 ) -> msgspec.Meta:
-    """What a key is for, the command-line option that sets it, and the least and most it takes.
+    """Describes a key: its purpose, its command-line option, and its bounds.
 
-    `default` says in words what a default is that depends on the machine.
+    `default` describes a default that depends on the machine.
     """
     return msgspec.Meta(
         description=doc, ge=ge, le=le, extra={"option": option, "default_text": default}
@@ -32,15 +32,15 @@ def key(
 
 
 class Section(msgspec.Struct, frozen=True):
-    """A table of `metatide.toml`."""
+    """A table in `metatide.toml`."""
 
 
 class Kafka(Section, frozen=True):
-    """The broker, and the topic that the cache is built from."""
+    """The broker, and the topic from which the cache is built."""
 
     bootstrap_servers: Annotated[
         Servers | None,
-        key("Brokers of yours; without it, `metatide up` starts its own.", option="--kafka"),
+        key("Your own brokers; without them, `metatide up` starts one.", option="--kafka"),
     ] = None
     topic: Annotated[str, key("The topic that carries the log of the metastore.")] = "metatide"
     partitions: Annotated[
@@ -49,25 +49,25 @@ class Kafka(Section, frozen=True):
     ] = 16
     security_protocol: Annotated[
         Literal["plaintext", "ssl", "sasl_plaintext", "sasl_ssl"],
-        key("How the brokers are talked to; a broker that `metatide up` starts talks plaintext."),
+        key("The security protocol of the brokers; the broker of `metatide up` uses plaintext."),
     ] = "plaintext"
     sasl_mechanism: Annotated[
         str | None, key("`PLAIN`, `SCRAM-SHA-256`, `SCRAM-SHA-512` or `OAUTHBEARER`.")
     ] = None
-    sasl_username: Annotated[str | None, key("The user's name at the brokers.")] = None
-    sasl_password: Annotated[Secret | None, key("The user's password at the brokers.")] = None
+    sasl_username: Annotated[str | None, key("The user name for the brokers.")] = None
+    sasl_password: Annotated[Secret | None, key("The user's password for the brokers.")] = None
     ssl_ca_location: Annotated[
-        Path | None, key("Whose certificates are trusted; without it, the system's.")
+        Path | None, key("The CA certificates for the brokers; by default the system's.")
     ] = None
     ssl_certificate_location: Annotated[
-        Path | None, key("The certificate that is shown to the brokers.")
+        Path | None, key("The client certificate for the brokers.")
     ] = None
     ssl_key_location: Annotated[Path | None, key("Its key.")] = None
     ssl_key_password: Annotated[Secret | None, key("The password of that key.")] = None
 
     @property
     def security(self) -> dict[str, str]:
-        """TLS and SASL in librdkafka's words."""
+        """The settings of TLS and SASL in librdkafka's terms."""
         return {
             name.replace("_", "."): str(value)
             for name in self.__struct_fields__
@@ -88,7 +88,7 @@ class Database(Section, frozen=True):
         ),
     ] = None
     password: Annotated[
-        Secret | None, key("The password, when the URL carries none or another.")
+        Secret | None, key("The password; takes precedence over one in the URL.")
     ] = None
     default_catalog: Annotated[
         str,
@@ -98,22 +98,22 @@ class Database(Section, frozen=True):
         ),
     ] = DEFAULT_CATALOG
     connections: Annotated[
-        int, key("How many reads each worker sends it at a time.", ge=1, le=500)
+        int, key("The number of concurrent reads by each worker.", ge=1, le=500)
     ] = 8
     statement_timeout_s: Annotated[
-        int, key("A statement that takes longer is given up.", ge=1, le=3600)
+        int, key("Statements that take longer are cancelled.", ge=1, le=3600)
     ] = 20
 
     @property
     def full_url(self) -> str | None:
-        """The URL as a driver wants it, password and all."""
+        """The URL for a driver, including the password."""
         if self.url is None or self.password is None:
             return self.url
         return self.url.with_password(self.password)
 
 
 class Upstream(Section, frozen=True):
-    """The metastores that answer what the cache does not."""
+    """The metastores that answer what the cache doesn't."""
 
     url: Annotated[
         ThriftUrls | None,
@@ -122,17 +122,17 @@ class Upstream(Section, frozen=True):
             option="--upstream",
         ),
     ] = None
-    framed: Annotated[bool, key("Whether they use the framed transport.")] = False
-    tls: Annotated[bool, key("Whether they are talked to over TLS.")] = False
+    framed: Annotated[bool, key("Whether the metastores use the framed transport.")] = False
+    tls: Annotated[bool, key("Whether to use TLS with the metastores.")] = False
     tls_ca: Annotated[
-        Path | None, key("Whose certificates are trusted of them; without it, the system's.")
+        Path | None, key("The CA certificates for the metastores; by default the system's.")
     ] = None
 
 
 class Http(Section, frozen=True):
     """The HTTP server."""
 
-    host: Annotated[str, key("The address to listen on; `0.0.0.0` is all of this machine's.")] = (
+    host: Annotated[str, key("The address to listen on; `0.0.0.0` stands for all addresses.")] = (
         "127.0.0.1"
     )
     port: Annotated[
@@ -146,7 +146,7 @@ class Reads(Section, frozen=True):
 
     consistency: Annotated[
         Literal["latest", "any"],
-        key("How fresh an answer is where the request doesn't say what it needs."),
+        key("The consistency of requests that state no requirement."),
     ] = "latest"
     tables: Annotated[
         Consistencies | None,
@@ -157,7 +157,7 @@ class Reads(Section, frozen=True):
     ] = None
     floor: Annotated[
         Literal["any", "latest"],
-        key("What every answer is at least, whatever the request says."),
+        key("The least consistency of every answer, whatever the request says."),
     ] = "any"
     tokens_path: Annotated[
         Path | None,
@@ -166,33 +166,31 @@ class Reads(Section, frozen=True):
             "in hex. Without it, everybody who reaches the port."
         ),
     ] = None
-    tls_certificate: Annotated[
-        Path | None, key("The certificate, with those up to its root, to answer over TLS.")
-    ] = None
+    tls_certificate: Annotated[Path | None, key("The certificate chain for TLS.")] = None
     tls_key: Annotated[Path | None, key("Its key.")] = None
     tls_ca: Annotated[
         Path | None,
-        key("Whose certificates a worker trusts of other workers; without it, the system's."),
+        key("The CA certificates for other workers; by default the system's."),
     ] = None
 
 
 class Client(Section, frozen=True):
-    """How `metatide get` reaches a server."""
+    """How `metatide get` connects to a server."""
 
     server: Annotated[
         str | None,
         key(
-            "The server, `http://HOST:PORT`; by default the one that `metatide up` runs.",
+            "The server, `http://HOST:PORT`; by default that of `metatide up`.",
             option="--server",
         ),
     ] = None
-    token: Annotated[Secret | None, key("The token that it lets in.")] = None
+    token: Annotated[Secret | None, key("The token for the server.")] = None
 
 
 class Thrift(Section, frozen=True):
-    """The Thrift server of a worker, which speaks as a metastore does."""
+    """The Thrift server of a worker, with the metastore's interface."""
 
-    host: Annotated[str, key("The address to listen on; `0.0.0.0` is all of this machine's.")] = (
+    host: Annotated[str, key("The address to listen on; `0.0.0.0` stands for all addresses.")] = (
         "127.0.0.1"
     )
     port: Annotated[
@@ -230,14 +228,14 @@ class Thrift(Section, frozen=True):
         Path | None,
         key("The `java` that runs them; without it that of JAVA_HOME, else of the PATH."),
     ] = None
-    slow_ms: Annotated[int, key("Calls that take longer are logged; 0: none.", ge=0)] = 1000
-    connections_max: Annotated[int, key("How many clients may be connected.", ge=1)] = 10_000
+    slow_ms: Annotated[int, key("Log calls that take longer; 0: none.", ge=0)] = 1000
+    connections_max: Annotated[int, key("The maximum number of connected clients.", ge=1)] = 10_000
     message_mib_max: Annotated[
-        int, key("How long a call may be; the metastore's own limit is 100.", ge=1, le=2047)
+        int, key("The maximum size of a call; the metastore's own limit is 100.", ge=1, le=2047)
     ] = 100
-    tls_certificate: Annotated[
-        Path | None, key("The certificate, with those up to its root, to speak TLS with clients.")
-    ] = None
+    tls_certificate: Annotated[Path | None, key("The certificate chain for TLS with clients.")] = (
+        None
+    )
     tls_key: Annotated[Path | None, key("Its key.")] = None
 
 
@@ -246,17 +244,17 @@ class State(Section, frozen=True):
 
     memory_mib: Annotated[
         int,
-        key("Memory that all shards of one worker share for blocks and writes.", ge=32),
+        key("The memory for blocks and writes of all shards of a worker.", ge=32),
     ] = 256
 
 
 class Connect(Section, frozen=True):
-    """The connector, which reads the metastore's log into the topic."""
+    """The connector, which copies the metastore's log to the topic."""
 
     poll_interval_ms: Annotated[
         int,
         key(
-            "How often it looks for events while there are none.",
+            "How often to look for events while there are none.",
             option="--poll-interval-ms",
             ge=1,
             le=60_000,
@@ -275,69 +273,76 @@ class Connect(Section, frozen=True):
 
 
 class Worker(Section, frozen=True):
-    """A worker process: one member of a consumer group, with stores of its own."""
+    """A worker process: a member of a consumer group with its own stores."""
 
     name: Annotated[
         str,
         key(
-            "The worker's name, which is its folder in `workers` of the data folder.",
+            "The worker's name, which is also its folder in `workers` of the data folder.",
             option="--worker-name",
         ),
     ] = "worker-1"
     group: Annotated[
         str,
-        key("The consumer group that shares the shards out; each further one is a full replica."),
+        key("The consumer group that divides the shards; each further group is a full replica."),
     ] = "metatide"
     session_timeout_s: Annotated[
-        int, key("After this long without a sign of life others take a worker's shards.", ge=6)
+        int, key("After this long without a heartbeat, others take over a worker's shards.", ge=6)
     ] = 10
     flush_s: Annotated[
         int,
-        key("After a crash a worker folds again what came in about this time.", ge=1, le=600),
+        key(
+            "How often stores are flushed: after a crash about this much is folded again.",
+            ge=1,
+            le=600,
+        ),
     ] = 15
     host: Annotated[
-        str, key("The address at which a worker answers; others must be able to reach it.")
+        str, key("The address of the worker, which the others must be able to reach.")
     ] = "127.0.0.1"
     port: Annotated[
         int,
-        key("The port at which it answers; 0 takes a free one.", option="--port", ge=0, le=65535),
+        key("The port of the worker; 0 takes a free one.", option="--port", ge=0, le=65535),
     ] = 0
     disk_max_mib: Annotated[
-        int, key("What its stores may take on disk; beyond it they stop growing. 0: all.", ge=0)
+        int, key("The disk space for the stores; beyond it they stop growing. 0: no limit.", ge=0)
     ] = 0
     disk_free_min_mib: Annotated[
-        int, key("How much of the disk it leaves free; with less its stores stop growing.", ge=0)
+        int, key("The disk space to leave free; with less, the stores stop growing.", ge=0)
     ] = 256
     memory_max_mib: Annotated[
-        int, key("The memory of its process; beyond it its stores stop growing. 0: all.", ge=0)
+        int, key("The memory of the process; beyond it the stores stop growing. 0: no limit.", ge=0)
     ] = 0
 
 
 class Images(Section, frozen=True):
-    """Copies of the shards, from which a worker without stores begins."""
+    """Copies of the shards, from which a worker without stores starts."""
 
     url: Annotated[
         str | None,
-        key("A directory, or a URL of an object store as fsspec has them.", option="--images"),
+        key("A directory, or an fsspec URL of an object store.", option="--images"),
     ] = None
-    every_s: Annotated[int, key("How often a worker makes one of each of its shards.", ge=1)] = 3600
-    keep: Annotated[int, key("How many of each shard are kept.", ge=1)] = 3
+    every_s: Annotated[
+        int, key("How often a worker makes an image of each of its shards.", ge=1)
+    ] = 3600
+    keep: Annotated[int, key("The number of images to keep of each shard.", ge=1)] = 3
 
 
 class Audit(Section, frozen=True):
-    """Comparing the cache with the database in the background."""
+    """Comparison of the cache with the database in the background."""
 
     every_s: Annotated[
-        int, key("How often a worker compares some of what it holds; 0: never.", ge=0)
+        int, key("How often a worker compares a sample of what it holds; 0: never.", ge=0)
     ] = 0
     scopes: Annotated[
-        int, key("How many tables and lists of names it draws each time.", ge=1, le=1_000)
+        int, key("The number of tables and lists of names in a sample.", ge=1, le=1_000)
     ] = 10
 
 
 class Spark(Section, frozen=True):
-    """Where commands with `--engine spark` run. What Spark itself can be told, it reads from
-    `spark-defaults.conf` in SPARK_CONF_DIR."""
+    """Where commands with `--engine spark` run. Spark reads its own settings from
+    `spark-defaults.conf` in SPARK_CONF_DIR.
+    """
 
     master: Annotated[
         str,
@@ -353,22 +358,23 @@ class Spark(Section, frozen=True):
 
 
 class Config(Section, frozen=True):
-    """What no section holds."""
+    """The whole configuration."""
 
     data_dir: Annotated[
         Path,
         key(
-            "Where everything that must be kept is kept.",
+            "The folder for everything that must be kept.",
             option="--data-dir",
             default="the user's data folder; for root, the system's",
         ),
     ] = msgspec.field(default_factory=default_data_dir)
     cache_dir: Annotated[
         Path,
-        key("Where jars are kept once they were fetched.", default="the user's cache folder"),
+        key("The folder for fetched jars.", default="the user's cache folder"),
     ] = msgspec.field(default_factory=default_cache_dir)
     workers: Annotated[
-        int, key("How many worker processes `metatide up` runs.", option="--workers", ge=1, le=64)
+        int,
+        key("The number of worker processes of `metatide up`.", option="--workers", ge=1, le=64),
     ] = 1
     metastore: Annotated[
         bool, key("Whether `metatide up` starts a real Hive 4.2 metastore.", option="--metastore")

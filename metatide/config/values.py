@@ -1,4 +1,4 @@
-"""Types of values that are more than a number or a text, each checked when it is read."""
+"""Types of configuration values that are validated when they are read."""
 
 import re
 from typing import Self
@@ -8,7 +8,7 @@ MASK = "***"
 
 
 class Secret(str):
-    """A text that is never shown. A key of this type is not allowed in a file of settings."""
+    """A text that is never shown. Keys of this type may not be set in a file."""
 
     __slots__ = ()
 
@@ -49,7 +49,7 @@ class _Url(str):
 
     @property
     def masked(self) -> str:
-        """The URL as it may be shown."""
+        """The URL with its password masked."""
         return str(self) if self.password is None else self._with_password(MASK)
 
     def _with_password(self, password: str) -> str:
@@ -59,19 +59,19 @@ class _Url(str):
 
 
 class DatabaseUrl(_Url):
-    """Where the metastore's database is; may carry a password."""
+    """The URL of the metastore's database; may include a password."""
 
     __slots__ = ()
     schemes = ("postgresql", "mysql")
     shape = "postgresql://USER@HOST:PORT/NAME or mysql://USER@HOST:PORT/NAME"
 
     def with_password(self, password: str) -> str:
-        """The same database, for a driver to connect to."""
+        """The same database with a password, for a driver."""
         return self._with_password(quote(password, safe=""))
 
 
 class ThriftUrl(_Url):
-    """Where a metastore listens."""
+    """The URL of a metastore."""
 
     __slots__ = ()
     schemes = ("thrift",)
@@ -92,21 +92,21 @@ class ThriftUrl(_Url):
 
 
 class ThriftUrls(str):
-    """Where several metastores listen, with commas in between, as Hive's clients have it."""
+    """The URLs of several metastores, separated by commas as in Hive's clients."""
 
     __slots__ = ()
     metavar = "URL,…"
 
     def __new__(cls, text: str) -> Self:
-        return super().__new__(cls, ",".join(ThriftUrl(one.strip()) for one in text.split(",")))
+        return super().__new__(cls, ",".join(ThriftUrl(url.strip()) for url in text.split(",")))
 
     @property
     def addresses(self) -> tuple[tuple[str, int], ...]:
-        return tuple(ThriftUrl(one).address for one in self.split(","))
+        return tuple(ThriftUrl(url).address for url in self.split(","))
 
 
 class Servers(str):
-    """Addresses of Kafka brokers, with commas in between."""
+    """Addresses of Kafka brokers, separated by commas."""
 
     __slots__ = ()
     metavar = "HOST:PORT"
@@ -118,7 +118,7 @@ class Servers(str):
 
 
 class Consistencies(str):
-    """Consistencies by patterns of tables, with commas in between."""
+    """Consistencies by patterns of tables, separated by commas."""
 
     __slots__ = ()
 
@@ -129,6 +129,6 @@ class Consistencies(str):
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
-        """Patterns with their consistencies, in order."""
-        found = (one.partition("=") for one in self.split(","))
-        return tuple((pattern.strip(), consistency) for pattern, _, consistency in found)
+        """The patterns with their consistencies, in order."""
+        parts = (one.partition("=") for one in self.split(","))
+        return tuple((pattern.strip(), consistency) for pattern, _, consistency in parts)

@@ -1,4 +1,4 @@
-"""One who acts: a stream of random decisions, ids, a clock, and a sink for what it does."""
+"""A writer: a stream of random decisions, ids, a clock, and a sink for what it writes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ Clock = Callable[[], float]
 
 @dataclass
 class Actor:
-    """What the operations of one writer act with."""
+    """Everything that the operations of one writer use."""
 
     rng: Random
     catalog: Catalog
@@ -38,11 +38,11 @@ class Actor:
         return int(self.clock())
 
     def open_transactions(self, count: int) -> list[int]:
-        """Ids of new transactions, which are there with the next write."""
+        """Opens transactions and returns their ids; their rows are written with the next write."""
         return self.sink.open_transactions(count, int(self.clock() * 1000))
 
     def write(self, changes: Sequence[Change], *notifications: Notification) -> None:
-        """Changes and their events, in one database transaction."""
+        """Writes changes and their events in one database transaction."""
         log_ids = self.ids.take_many("NOTIFICATION_LOG", len(notifications))
         records = encode(notifications, log_ids, self.now(), self.rng, self.zipped_share)
         self.sink.write(changes, records)

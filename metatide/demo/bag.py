@@ -8,7 +8,7 @@ Item = TypeVar("Item", bound=Hashable)
 
 
 class Bag(Generic[Item]):
-    """Different items in an order that removal may change, deterministically."""
+    """Distinct items in an order that removal may change, though deterministically."""
 
     def __init__(self, items: Iterable[Item] = ()) -> None:
         self._items: list[Item] = []
@@ -23,13 +23,13 @@ class Bag(Generic[Item]):
         return iter(self._items)
 
     def add(self, item: Item) -> None:
-        """Put in an item that is not there."""
+        """Adds an item that is not in the bag."""
         assert item not in self._places
         self._places[item] = len(self._items)
         self._items.append(item)
 
     def remove(self, item: Item) -> None:
-        """Take out an item that is there."""
+        """Removes an item that is in the bag."""
         place = self._places.pop(item)
         last = self._items.pop()
         if place < len(self._items):
@@ -41,5 +41,5 @@ class Bag(Generic[Item]):
         return self._items[rng.randrange(len(self._items))]
 
     def sample(self, rng: Random, count: int) -> list[Item]:
-        """So many different items, or all when there are fewer."""
+        """As many different items as requested, or all if there are fewer."""
         return rng.sample(self._items, min(count, len(self._items)))

@@ -1,4 +1,4 @@
-"""A catalog of a given size, written in bulk and without events, as if the log were cleaned."""
+"""Writes a catalog of a given size in bulk and without events, as if the log had been cleaned."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,7 +13,9 @@ PARTITIONS_AT_ONCE = 2_000
 
 
 def fill(workload: Workload) -> Iterator[int]:
-    """Databases, tables and partitions of the workload's size; how many of the last, as it goes."""
+    """Fills the workload's databases, tables and partitions; yields the number of partitions
+    written so far.
+    """
     actor = workload.actor(0)
     try:
         for number in range(DATABASES):
@@ -67,7 +69,9 @@ def _batches(actor: Actor, workload: Workload, tables: Sequence[Table]) -> Itera
 
 
 def merge(changes: Sequence[Change]) -> list[Change]:
-    """The same insertions, one for each table: parents come first in each, so also in all."""
+    """The same insertions, merged into one per table; each list has parents first, and so has
+    the result.
+    """
     rows: dict[str, list[Row]] = {}
     for change in changes:
         assert isinstance(change, Insert)

@@ -1,4 +1,6 @@
-"""What there is, shared by the writers: who wants a table or a database holds its lock."""
+"""The objects that the writers share: a writer holds the lock of the table or database it works
+on.
+"""
 
 from bisect import bisect
 from collections import deque
@@ -20,7 +22,7 @@ PASSING_NAMES = 1_000
 
 
 class Catalog:
-    """Databases, and tables in a fixed number of places; Zipf's law says how hot a place is."""
+    """Databases, and tables in a fixed number of places, which are chosen by Zipf's law."""
 
     def __init__(self, prefix: str, places: int, skew: float) -> None:
         self.databases: list[Database] = []
@@ -36,20 +38,20 @@ class Catalog:
 
     @property
     def places(self) -> int:
-        """How many tables there may be."""
+        """The maximum number of tables."""
         return len(self._places)
 
     def free_places(self) -> int:
-        """How many tables are missing."""
+        """The number of places without a table."""
         return len(self._free)
 
     def take_passing_name(self) -> str:
-        """The name of a database that won't stay: the one that is free for the longest time."""
+        """The name for a temporary database: the one that has been free for the longest time."""
         with self._lock:
             return self._passing.popleft()
 
     def free_passing_name(self, name: str) -> None:
-        """The database is gone."""
+        """Frees the name of a temporary database that was dropped."""
         with self._lock:
             self._passing.append(name)
 
@@ -57,7 +59,7 @@ class Catalog:
     def hold(
         self, rng: Random, fits: Callable[[Table], bool] = lambda _: True
     ) -> Iterator[Table | None]:
-        """A table that fits and that nobody else holds, if one is soon found."""
+        """Holds a suitable table that no other writer holds, if one can be found quickly."""
         for _ in range(TRIES):
             place = bisect(self._weights, rng.random() * self._weights[-1])
             table = self._places[min(place, len(self._places) - 1)]
@@ -73,7 +75,9 @@ class Catalog:
 
     @contextmanager
     def hold_again(self, tables: Sequence[Table]) -> Iterator[None]:
-        """These tables, by one who holds none; in one order, so that none waits in a ring."""
+        """Holds these tables, for a writer that holds none; always in the same order, to
+        prevent deadlocks.
+        """
         with ExitStack() as stack:
             for table in sorted(set(tables), key=lambda each: each.id):
                 stack.enter_context(table.lock)
@@ -81,7 +85,7 @@ class Catalog:
 
     @contextmanager
     def hold_database(self, rng: Random) -> Iterator[Database | None]:
-        """A database that nobody else holds, if the first choice is one."""
+        """Holds a database chosen at random, unless another writer holds it."""
         database = rng.choice(self.databases)
         if not database.lock.acquire(blocking=False):
             yield None
@@ -92,7 +96,7 @@ class Catalog:
             database.lock.release()
 
     def take_place(self, rng: Random) -> int | None:
-        """A place for a new table, which is then reserved; none when all are taken."""
+        """Reserves a place for a new table; None if all are taken."""
         with self._lock:
             if not self._free:
                 return None
@@ -101,7 +105,7 @@ class Catalog:
             return place
 
     def take_places(self, count: int) -> list[int]:
-        """So many places for new tables, in order; there are enough."""
+        """Reserves places for new tables, in order; there must be enough."""
         with self._lock:
             taken = sorted(self._free)[:count]
             for place in taken:
@@ -109,13 +113,13 @@ class Catalog:
             return taken
 
     def put(self, place: int, table: Table) -> None:
-        """The table is there from now on, in a place that was reserved."""
+        """Adds a table in its reserved place."""
         with self._lock:
             self._places[place] = table
             self._place_of[table] = place
 
     def remove(self, table: Table) -> None:
-        """The table is gone and its name free."""
+        """Removes a table and frees its name."""
         with self._lock:
             place = self._place_of.pop(table)
             self._places[place] = None
@@ -123,7 +127,7 @@ class Catalog:
             table.database.free_names.append(table.name)
 
     def take_name(self, rng: Random, database: Database) -> str:
-        """A name for a table of this database: often the one that became free last."""
+        """A name for a table of this database: often the one freed last."""
         with self._lock:
             if database.free_names and rng.random() < 0.7:
                 return database.free_names.pop()
@@ -131,15 +135,15 @@ class Catalog:
             return f"t{database.names_made:05d}"
 
     def abandon(self, txn: Transaction) -> None:
-        """A transaction that its client leaves open."""
+        """Takes note of a transaction that its client leaves open."""
         self._abandoned.append(txn)
 
     def take_abandoned(self, keep: int) -> Transaction | None:
-        """The oldest of the transactions left open, if there are more than some."""
+        """The oldest of the transactions left open, if there are more than a few."""
         with self._lock:
             return self._abandoned.popleft() if len(self._abandoned) > keep else None
 
     def free_name(self, database: Database, name: str) -> None:
-        """No table has this name any more."""
+        """Frees the name of a table."""
         with self._lock:
             database.free_names.append(name)

@@ -1,4 +1,4 @@
-"""Row changes as data, and the SQL that makes them, compiled once a shape."""
+"""Row changes as data, and their SQL, compiled once per shape."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Insert:
-    """New rows of one table; all name the same columns."""
+    """Inserts rows into one table; all have the same columns."""
 
     table: str
     rows: Sequence[Row]
@@ -38,7 +38,7 @@ class Insert:
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """New values in the rows that the key columns name; all rows name the same columns."""
+    """Updates the rows that the key columns identify; all have the same columns."""
 
     table: str
     keys: tuple[str, ...]
@@ -47,7 +47,7 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """The rows of one table that hold these values are gone."""
+    """Deletes the rows of one table that hold these values."""
 
     table: str
     rows: Sequence[Row]
@@ -55,7 +55,7 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """New values in the rows that hold others: also of the columns by which they are found."""
+    """Updates the rows that hold certain values, possibly in the columns that identify them."""
 
     table: str
     old: Row
@@ -63,7 +63,7 @@ class Move:
 
     @property
     def rows(self) -> Sequence[Row]:
-        """The parameters of its one statement."""
+        """The parameters of its single statement."""
         return [{f"old_{name}": value for name, value in self.old.items()} | dict(self.new)]
 
 
@@ -71,7 +71,7 @@ Change = Insert | Update | Delete | Move
 
 
 class Compiler:
-    """Turns changes into SQL text and its parameters, as the database's driver wants them."""
+    """Compiles changes to SQL text and parameters for the database's driver."""
 
     def __init__(self, metadata: MetaData, dialect: Dialect) -> None:
         self._metadata = metadata
@@ -80,9 +80,10 @@ class Compiler:
         self._known: dict[tuple[Any, ...], str] = {}
 
     def compile(self, change: Change) -> tuple[str, Sequence[Row]]:
-        """The statement, and its parameters for each time that it is to be executed.
+        """The statement, and the parameters of each execution.
 
-        With PostgreSQL one statement takes many rows, as JSON: one value for the driver to quote.
+        With PostgreSQL one statement takes many rows as a JSON array, so that the driver quotes one
+        value.
         """
         rows = change.rows
         columns = tuple(rows[0])
@@ -103,37 +104,39 @@ class Compiler:
         if isinstance(change, Insert):
             compiled = insert(table).values(values).inline().compile(dialect=self._dialect)
         elif isinstance(change, Update):
-            found = and_(*(table.c[name] == values[name] for name in keys))
+            condition = and_(*(table.c[name] == values[name] for name in keys))
             new = {name: values[name] for name in columns if name not in keys}
-            compiled = update(table).where(found).values(new).compile(dialect=self._dialect)
+            compiled = update(table).where(condition).values(new).compile(dialect=self._dialect)
         elif isinstance(change, Move):
-            found = and_(*(table.c[name] == values[f"old_{name}"] for name in change.old))
+            condition = and_(*(table.c[name] == values[f"old_{name}"] for name in change.old))
             moved = {name: values[name] for name in change.new}
-            compiled = update(table).where(found).values(moved).compile(dialect=self._dialect)
+            compiled = update(table).where(condition).values(moved).compile(dialect=self._dialect)
         else:
-            found = and_(*(table.c[name] == values[name] for name in columns))
-            compiled = delete(table).where(found).compile(dialect=self._dialect)
+            condition = and_(*(table.c[name] == values[name] for name in columns))
+            compiled = delete(table).where(condition).compile(dialect=self._dialect)
         return str(compiled)
 
     def _json_text(self, change: Change, keys: tuple[str, ...], columns: tuple[str, ...]) -> str:
         table = self._metadata.tables[change.table]
         types = ((name, _unlimited(table.c[name].type)) for name in columns)
         rows = cast(bindparam("rows", type_=Text()), JSON)
-        given = func.json_to_recordset(rows).table_valued(*(column(*each) for each in types))
-        given = given.render_derived("given", with_types=True)
+        values = func.json_to_recordset(rows).table_valued(*(column(*each) for each in types))
+        values = values.render_derived("given", with_types=True)
         statement: UpdateBase
         if isinstance(change, Insert):
-            statement = insert(table).from_select(columns, select(given))
+            statement = insert(table).from_select(columns, select(values))
         elif isinstance(change, Update):
-            new = {name: given.c[name] for name in columns if name not in keys}
-            found = and_(*(table.c[name] == given.c[name] for name in keys))
-            statement = update(table).where(found).values(new)
+            new = {name: values.c[name] for name in columns if name not in keys}
+            condition = and_(*(table.c[name] == values.c[name] for name in keys))
+            statement = update(table).where(condition).values(new)
         else:
-            found = and_(*(table.c[name] == given.c[name] for name in columns))
-            statement = delete(table).where(found)
+            condition = and_(*(table.c[name] == values.c[name] for name in columns))
+            statement = delete(table).where(condition)
         return str(statement.compile(dialect=self._dialect))
 
 
 def _unlimited(type_: TypeEngine[Any]) -> TypeEngine[Any]:
-    """A column of limited length would cut in silence what the table refuses."""
+    """The type without its length: a cast to a limited length would truncate silently what the
+    table refuses.
+    """
     return Text() if isinstance(type_, String) else type_

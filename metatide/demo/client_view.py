@@ -21,7 +21,7 @@ READ_ONLY = 2
 
 
 class ClientView(NamedTuple):
-    """ValidTxnList, ValidWriteIdList of one table, and the table's id; none if there is none."""
+    """A ValidTxnList, and the ValidWriteIdList and id of one table; None if there is no table."""
 
     txns: WriteIdList
     write_ids: WriteIdList
@@ -31,7 +31,7 @@ class ClientView(NamedTuple):
 def client_view(
     engine: Engine, metadata: MetaData, database: str, table: str, txn_id: int | None = None
 ) -> ClientView:
-    """What a client sees in its transaction, or outside of any, all of one moment."""
+    """What a client sees inside its transaction, or outside of any, as of one moment."""
     with engine.connect().execution_options(isolation_level="REPEATABLE READ") as connection:
         txns = current_txns(connection, metadata)
         if txn_id is not None:
@@ -44,13 +44,15 @@ def client_view(
 
 
 def current_txns(connection: Connection, metadata: MetaData) -> WriteIdList:
-    """The transactions that aren't committed now."""
+    """The transactions that are currently not committed."""
     txns = metadata.tables["TXNS"].c
     now_ms = int(time.time() * 1000)
-    found = connection.execute(select(txns.TXN_ID, txns.TXN_STATE, txns.TXN_STARTED, txns.TXN_TYPE))
+    result = connection.execute(
+        select(txns.TXN_ID, txns.TXN_STATE, txns.TXN_STARTED, txns.TXN_TYPE)
+    )
     rows = (
         TxnRow(id_, TxnState(state), now_ms - started_ms, type_ == READ_ONLY)
-        for id_, state, started_ms, type_ in found
+        for id_, state, started_ms, type_ in result
     )
     return open_txns(rows, with_read_only=False)
 
@@ -58,11 +60,11 @@ def current_txns(connection: Connection, metadata: MetaData) -> WriteIdList:
 def _write_ids(
     connection: Connection, metadata: MetaData, txns: WriteIdList, database: str, table: str
 ) -> WriteIdList:
-    given = metadata.tables["TXN_TO_WRITE_ID"].c
+    columns = metadata.tables["TXN_TO_WRITE_ID"].c
     following = metadata.tables["NEXT_WRITE_ID"].c
     rows = connection.execute(
-        select(given.T2W_TXNID, given.T2W_WRITEID).where(
-            given.T2W_DATABASE == database, given.T2W_TABLE == table
+        select(columns.T2W_TXNID, columns.T2W_WRITEID).where(
+            columns.T2W_DATABASE == database, columns.T2W_TABLE == table
         )
     )
     next_write_id = connection.scalar(

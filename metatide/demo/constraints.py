@@ -14,7 +14,7 @@ CONSTRAINTS_MAX = 8
 
 
 class Form(NamedTuple):
-    """How one kind of constraint is numbered and spelled."""
+    """How the metastore numbers and names one kind of constraint."""
 
     type: int
     prefix: str
@@ -43,7 +43,9 @@ def add(actor: Actor, table: Table) -> None:
 
 
 def adding(actor: Actor, table: Table) -> tuple[list[Change], Notification | None]:
-    """A new constraint of one column of the table; of each kind but not null it has one at most."""
+    """A new constraint on one column of the table, which has at most one of each kind but NOT
+    NULL.
+    """
     form = actor.rng.choice(FORMS)
     place = 1 if form is DEFAULT else 0
     name = f"{form.prefix}_{table.id}"
@@ -80,7 +82,7 @@ def adding(actor: Actor, table: Table) -> tuple[list[Change], Notification | Non
 
 
 def add_foreign_key(actor: Actor, child: Table, parent: Table) -> None:
-    """ALTER TABLE ADD CONSTRAINT … FOREIGN KEY to the parent's primary key."""
+    """ALTER TABLE ADD CONSTRAINT … FOREIGN KEY that refers to the parent's primary key."""
     key, name = f"pk_{parent.id}", f"fk_{child.id}_{parent.id}"
     if key not in parent.constraints or name in child.constraints:
         return
@@ -121,7 +123,7 @@ def add_foreign_key(actor: Actor, child: Table, parent: Table) -> None:
 
 
 def drop(actor: Actor, table: Table) -> None:
-    """ALTER TABLE DROP CONSTRAINT; a foreign key's may be gone with its parent already."""
+    """ALTER TABLE DROP CONSTRAINT; a foreign key may already be gone along with its parent."""
     own = [name for name, each in table.constraints.items() if each.parent is None]
     if own:
         name = actor.rng.choice(own)
@@ -131,7 +133,7 @@ def drop(actor: Actor, table: Table) -> None:
 
 
 def delete_constraints(table: Table) -> list[Change]:
-    """All constraints of a table that is dropped, and foreign keys to it."""
+    """Deletes all constraints of a dropped table, and the foreign keys that refer to it."""
     table.constraints.clear()
     return [
         Delete("KEY_CONSTRAINTS", [{"PARENT_TBL_ID": table.id}]),
@@ -140,7 +142,7 @@ def delete_constraints(table: Table) -> list[Change]:
 
 
 def follow_columns(table: Table, columns: Columns) -> list[Change]:
-    """The table's constraints point to its new column descriptor; columns keep their places."""
+    """Moves the table's constraints to its new column descriptor; columns keep their places."""
     parent = {"PARENT_TBL_ID": table.id, "PARENT_CD_ID": columns.id}
     child = {"CHILD_TBL_ID": table.id, "CHILD_CD_ID": columns.id}
     return [

@@ -1,4 +1,4 @@
-"""Databases and their functions."""
+"""DDL of databases and functions."""
 
 from itertools import chain
 
@@ -36,7 +36,9 @@ def alter(actor: Actor, database: Database) -> None:
 
 
 def drop_cascade(actor: Actor, database: Database, tables: list[Table]) -> None:
-    """DROP DATABASE CASCADE: events of its functions, of its tables, and its own, at once."""
+    """DROP DATABASE CASCADE: the events of its functions, its tables and the database, in one
+    transaction.
+    """
     functions = [notifications.drop_function(database, name) for name in database.functions]
     drops = [dropping(actor, table) for table in tables]
     changes = [
@@ -49,7 +51,7 @@ def drop_cascade(actor: Actor, database: Database, tables: list[Table]) -> None:
 
 
 def create_function(actor: Actor, database: Database) -> None:
-    """CREATE FUNCTION, of a name that is free."""
+    """CREATE FUNCTION with an unused name."""
     free = [n for n in range(FUNCTIONS_MAX) if f"f{n}" not in database.functions]
     if not free:
         return

@@ -24,17 +24,17 @@ PARTITIONS_PER_TABLE_MAX = 5_000
 
 
 def external(table: Table) -> bool:
-    """Whether it has files, but takes no write ids."""
+    """Whether the table has files, but no write ids."""
     return table.kind is TableKind.EXTERNAL
 
 
 def has_files(table: Table) -> bool:
-    """Whether it is no view."""
+    """Whether the table has files, that is, isn't a view."""
     return table.kind is not TableKind.VIEW
 
 
 def create_table(actor: Actor) -> Script:
-    """CREATE TABLE in a free place, under a new name or one that a dropped table had."""
+    """CREATE TABLE in a free place, with a new name or that of a dropped table."""
     catalog = actor.catalog
     place = catalog.take_place(actor.rng)
     if place is None:
@@ -58,7 +58,7 @@ def create_table(actor: Actor) -> Script:
 
 
 def drop_table(actor: Actor) -> Script:
-    """DROP TABLE, unless most places are free already."""
+    """DROP TABLE, unless most places are free."""
     if actor.catalog.free_places() * 4 < actor.catalog.places:
         with actor.catalog.hold(actor.rng) as table:
             if table is not None:
@@ -68,7 +68,7 @@ def drop_table(actor: Actor) -> Script:
 
 
 def alter(actor: Actor, statement: Statement, *, managed_too: bool = True) -> Script:
-    """A statement outside of any transaction: of an external table, or of a client unlike Hive."""
+    """A statement outside of transactions: on an external table, or by a client other than Hive."""
     fits = has_files if managed_too else external
     with actor.catalog.hold(actor.rng, fits) as table:
         if table is not None:
@@ -92,7 +92,7 @@ def rename(actor: Actor, table: Table, write_id: int | None) -> None:
 
 
 def add_or_drop_partitions(actor: Actor, table: Table, write_id: int | None) -> None:
-    """Partitions come a little more often than they go."""
+    """Adds or drops partitions, adding a little more often."""
     if not table.keys:
         return
     full = len(table.partitions) >= PARTITIONS_PER_TABLE_MAX
@@ -103,7 +103,7 @@ def add_or_drop_partitions(actor: Actor, table: Table, write_id: int | None) -> 
 
 
 def alter_partitions(actor: Actor, table: Table, write_id: int | None) -> None:
-    """ALTER TABLE PARTITION: figures of some, or another name for one."""
+    """ALTER TABLE PARTITION: changes the statistics of some partitions, or renames one."""
     if actor.rng.random() < 0.3:
         partitions.rename(actor, table, write_id)
     else:
@@ -111,7 +111,7 @@ def alter_partitions(actor: Actor, table: Table, write_id: int | None) -> None:
 
 
 def change_constraints(actor: Actor, table: Table, write_id: int | None) -> None:
-    """A constraint more or less, or a foreign key to another table."""
+    """Adds or drops a constraint, or adds a foreign key to another table."""
     del write_id
     chance = actor.rng.random()
     if chance < 0.5:
@@ -125,7 +125,7 @@ def change_constraints(actor: Actor, table: Table, write_id: int | None) -> None
 
 
 def delete_statistics(actor: Actor, table: Table, write_id: int | None) -> None:
-    """Column statistics of the table or of one of its partitions are dropped."""
+    """Deletes column statistics of the table or of one of its partitions."""
     del write_id
     if table.partitions:
         statistics.delete_from_partition(actor, table)
@@ -134,7 +134,7 @@ def delete_statistics(actor: Actor, table: Table, write_id: int | None) -> None:
 
 
 def fire(actor: Actor, table: Table, write_id: int | None) -> None:
-    """Events that a client fires: of an insert, of a reload."""
+    """Events that a client fires itself: INSERT or RELOAD."""
     del write_id
     name = table.partition_names.choice(actor.rng) if table.partitions else None
     partition = table.partitions[name] if name else None
@@ -145,7 +145,7 @@ def fire(actor: Actor, table: Table, write_id: int | None) -> None:
 
 
 def exchange(actor: Actor) -> Script:
-    """A staging table is filled, its partitions are exchanged into another, and it is dropped."""
+    """Fills a staging table, exchanges its partitions into another table, and drops it."""
     catalog = actor.catalog
     with catalog.hold(actor.rng, lambda t: external(t) and bool(t.keys)) as target:
         if target is None:
@@ -167,7 +167,7 @@ def exchange(actor: Actor) -> Script:
 
 
 def come_and_go(actor: Actor) -> Script:
-    """A database with tables and functions that is soon dropped with all of them."""
+    """Creates a database with tables and functions, and soon drops it with all of them."""
     name = actor.catalog.take_passing_name()
     database = databases.create(actor, name)
     yield

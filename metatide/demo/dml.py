@@ -1,4 +1,4 @@
-"""What clients do in transactions, step by step, so that others come between."""
+"""What clients do in transactions, step by step, so that others run in between."""
 
 from collections.abc import Callable, Iterator
 
@@ -24,12 +24,12 @@ BULK_MAX = 20
 
 
 def managed(table: Table) -> bool:
-    """Whether its writes take write ids."""
+    """Whether writes to the table take write ids."""
     return table.kind.managed
 
 
 def write(actor: Actor, statement: Statement) -> Script:
-    """A statement in a transaction of its own: open, allocate, write, end."""
+    """A statement in its own transaction: open, allocate, write, end."""
     txn = transaction_rows.begin(actor)
     yield
     with actor.catalog.hold(actor.rng, managed) as table:
@@ -44,7 +44,7 @@ def write(actor: Actor, statement: Statement) -> Script:
 
 
 def _step(actor: Actor, txn: Transaction, table: Table, statement: Statement) -> Script:
-    """One write; the table may have been dropped or renamed meanwhile."""
+    """One write, unless the table was dropped or renamed in the meantime."""
     with actor.catalog.hold_again([table]):
         write_id = table.write_ids.get(txn.id)
         if not table.dropped and write_id is not None:
@@ -65,7 +65,7 @@ def _end(actor: Actor, txn: Transaction) -> None:
 
 
 def insert(actor: Actor, table: Table, write_id: int | None) -> None:
-    """INSERT: new partitions, or new figures of those that are there."""
+    """INSERT: adds partitions, or changes the statistics of existing ones."""
     if table.keys and actor.rng.random() < 0.5:
         partitions.add(actor, table, bulk(actor), write_id)
     elif table.keys:
@@ -83,19 +83,19 @@ def analyze(actor: Actor, table: Table, write_id: int | None) -> None:
 
 
 def bulk(actor: Actor) -> int:
-    """How many partitions: mostly one, sometimes many."""
+    """A number of partitions: mostly 1, sometimes many."""
     return 1 if actor.rng.random() < 0.85 else actor.rng.randint(2, BULK_MAX)
 
 
 def idle(actor: Actor) -> Script:
-    """A transaction that writes nothing, of a query for example."""
+    """A transaction that writes nothing, as of a query."""
     txn = transaction_rows.begin(actor)
     yield
     transaction_rows.commit(actor, txn)
 
 
 def join(actor: Actor) -> Script:
-    """A transaction over several tables: a MERGE, a multi-insert."""
+    """A transaction over several tables, as of a MERGE or a multi-insert."""
     txn = transaction_rows.begin(actor)
     yield
     written: list[Table] = []
@@ -111,7 +111,7 @@ def join(actor: Actor) -> Script:
 
 
 def stream(actor: Actor) -> Script:
-    """A streaming client: transactions opened in a batch, their write ids allocated at once."""
+    """A streaming client: opens transactions in a batch and allocates their write ids at once."""
     batch = transaction_rows.begin_many(actor, actor.rng.randint(2, 5))
     yield
     with actor.catalog.hold(actor.rng, managed) as table:
@@ -125,7 +125,7 @@ def stream(actor: Actor) -> Script:
 
 
 def compact(actor: Actor) -> Script:
-    """A compaction: its transaction commits, and says what it compacted."""
+    """A compaction: commits its transaction and reports what it compacted."""
     txn = transaction_rows.begin(actor)
     yield
     with actor.catalog.hold(actor.rng, lambda t: managed(t) and bool(t.partitions)) as table:
@@ -140,7 +140,7 @@ def compact(actor: Actor) -> Script:
 
 
 def reap(actor: Actor) -> Script:
-    """The time-out of a transaction that its client left open."""
+    """Aborts a transaction that its client left open, as the metastore's time-out does."""
     txn = actor.catalog.take_abandoned(ABANDONED_MAX)
     if txn is not None:
         transaction_rows.abort(actor, txn)

@@ -1,4 +1,4 @@
-"""How statements reach each kind of database: in as few messages as its driver allows."""
+"""Sends statements to each kind of database, in as few messages as the driver allows."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -21,23 +21,23 @@ COMMIT: Statement = ("COMMIT", NONE)
 
 
 class Driver(Protocol):
-    """One connection, whose transactions begin and end by statements."""
+    """A connection; transactions begin and end by statements."""
 
     last_id: Statement
     """Asks for the id that the database gave to the row inserted last."""
 
     def run(self, statements: Sequence[Statement]) -> list[int]:
-        """Execute them in order; the first column of all rows that came back.
+        """Executes statements in order; returns the first column of all rows.
 
-        Raises `DeadlockError` when nothing of the transaction is left.
+        Raises `DeadlockError` if the database rolled back the transaction.
         """
 
     def close(self) -> None:
-        """What was not committed is undone."""
+        """Closes the connection; what was not committed is rolled back."""
 
 
 class Postgres:
-    """Sends all statements at once, with the values in the text: two messages an event."""
+    """Sends all statements at once, with the values in the text: two messages per event."""
 
     last_id: Statement = ("SELECT lastval()", NONE)
 
@@ -47,7 +47,7 @@ class Postgres:
         self._cursor = psycopg.ClientCursor(connection)
 
     def run(self, statements: Sequence[Statement]) -> list[int]:
-        """Execute them in order; the first column of all rows that came back."""
+        """Executes statements in order; returns the first column of all rows."""
         cursor = self._cursor
         texts = (cursor.mogrify(text, row) for text, rows in statements for row in rows)
         try:
@@ -55,21 +55,21 @@ class Postgres:
         except DeadlockDetected as error:
             cursor.execute("ROLLBACK")
             raise DeadlockError(str(error)) from error
-        found: list[int] = []
+        first_values: list[int] = []
         more: bool | None = True
         while more:
             if cursor.description:
-                found += (row[0] for row in cursor)
+                first_values += (row[0] for row in cursor)
             more = cursor.nextset()
-        return found
+        return first_values
 
     def close(self) -> None:
-        """What was not committed is undone."""
+        """Closes the connection; what was not committed is rolled back."""
         self._connection.close()
 
 
 class MySql:
-    """Sends one statement after another; insertions of many rows as one."""
+    """Sends one statement after another, with many rows per insertion."""
 
     last_id: Statement = ("SELECT LAST_INSERT_ID()", NONE)
 
@@ -80,8 +80,8 @@ class MySql:
         self._cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
 
     def run(self, statements: Sequence[Statement]) -> list[int]:
-        """Execute them in order; the first column of all rows that came back."""
-        found: list[int] = []
+        """Executes statements in order; returns the first column of all rows."""
+        first_values: list[int] = []
         for text, rows in statements:
             try:
                 self._cursor.executemany(text, rows)
@@ -90,16 +90,16 @@ class MySql:
                     raise DeadlockError(str(error)) from error
                 raise
             if self._cursor.description:
-                found += (row[0] for row in self._cursor)
-        return found
+                first_values += (row[0] for row in self._cursor)
+        return first_values
 
     def close(self) -> None:
-        """What was not committed is undone."""
+        """Closes the connection; what was not committed is rolled back."""
         self._connection.close()
 
 
 def connect(engine: Engine) -> Driver:
-    """A new connection, which belongs to the caller alone."""
+    """A new connection, owned by the caller."""
     proxy = engine.raw_connection()
     connection: Any = proxy.driver_connection
     proxy.detach()

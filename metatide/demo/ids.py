@@ -27,7 +27,7 @@ def sequence_name(table: str) -> str:
 
 
 class Ids:
-    """Hands out ids; `reserve(table, count)` gives the first of that many new ones."""
+    """Issues ids; `reserve(table, count)` gives the first of that many new ones."""
 
     def __init__(self, reserve: Callable[[str, int], int]) -> None:
         self._reserve = reserve

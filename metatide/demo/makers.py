@@ -1,4 +1,4 @@
-"""Random objects: databases, tables, partitions that look like a warehouse's."""
+"""Random objects: databases, tables and partitions similar to a warehouse's."""
 
 import datetime
 from collections.abc import Callable, Sequence
@@ -69,7 +69,7 @@ COLUMNS_MAX = 1000
 
 
 def column_layouts(rng: Random, count: int) -> list[tuple[Field, ...]]:
-    """So many different lists of columns."""
+    """As many different lists of columns as requested."""
     return [_layout(rng, number) for number in range(count)]
 
 
@@ -82,7 +82,7 @@ def _layout(rng: Random, number: int) -> tuple[Field, ...]:
 
 
 class Maker:
-    """Makes objects; tables share the lists of columns."""
+    """Makes objects; tables share lists of columns."""
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class Maker:
         )
 
     def kind(self) -> TableKind:
-        """What a new table is."""
+        """The kind of a new table."""
         return self._rng.choices(list(KINDS), list(KINDS.values()))[0]
 
     def table(self, database: Database, name: str, kind: TableKind) -> Table:
@@ -133,7 +133,9 @@ class Maker:
         )
 
     def like(self, table: Table, name: str) -> Table:
-        """An empty table with the columns and keys of another external one, in its database."""
+        """An empty table with the columns and keys of another external table, in the same
+        database.
+        """
         columns = Columns(self._ids.take("CDS"), table.storage.columns.fields)
         made = self.table(table.database, name, TableKind.EXTERNAL)
         made.storage.columns, made.keys = columns, table.keys
@@ -157,7 +159,7 @@ class Maker:
         )
 
     def columns(self, table: Table) -> Columns:
-        """The table's columns with a new one, or with another comment or type of one."""
+        """The table's columns with one added, or with the comment or type of one changed."""
         fields = list(table.storage.columns.fields)
         table.columns_made += 1
         place = self._rng.randrange(len(fields))
@@ -172,7 +174,7 @@ class Maker:
         return Columns(self._ids.take("CDS"), tuple(fields))
 
     def partitions(self, table: Table, count: int) -> list[Partition]:
-        """New partitions of a table, with values that it doesn't have yet."""
+        """New partitions of a table, with values that are not in use."""
         names: dict[str, tuple[str, ...]] = {}
         while len(names) < count:
             values = self._values(table)
@@ -200,7 +202,7 @@ class Maker:
         ]
 
     def _values(self, table: Table) -> tuple[str, ...]:
-        """Values of a partition; time moves on a step with each."""
+        """Values of a partition; the time advances a step with each."""
         step = table.steps
         table.steps += 1
         match [key.name for key in table.keys]:
@@ -228,7 +230,7 @@ class Maker:
 
 
 def table_location(database: Database, name: str, kind: TableKind) -> str:
-    """Where a table's directory is by default."""
+    """The default directory of a table."""
     return f"{database.managed_location if kind.managed else database.location}/{name}"
 
 

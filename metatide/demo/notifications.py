@@ -1,4 +1,4 @@
-"""Events as rows name them, with their messages: what the objects in them are, Hive decides."""
+"""Events with their messages, with objects as Hive serializes them."""
 
 from collections.abc import Sequence
 
@@ -50,7 +50,7 @@ def create_database(database: Database) -> Notification:
 
 
 def alter_database(before: Struct, database: Database) -> Notification:
-    """ALTER_DATABASE, after the change."""
+    """ALTER_DATABASE, made after the change."""
     message = messages.alter_database(before, database_struct(database))
     return _of_database("ALTER_DATABASE", database, message)
 
@@ -76,12 +76,12 @@ def create_table(table: Table, txn_id: int | None) -> Notification:
 
 
 def alter_table(before: Struct, table: Table) -> Notification:
-    """ALTER_TABLE, after the change: the row has the new name, the message the old one."""
+    """ALTER_TABLE, made after the change: the row has the new name, the message the old one."""
     return _of_table("ALTER_TABLE", table, messages.alter_table(before, altered_table(table)))
 
 
 def truncate_table(before: Struct, table: Table, write_id: int | None) -> Notification:
-    """ALTER_TABLE of a truncation, after it: both objects are the metastore's own."""
+    """ALTER_TABLE of a truncation, made after it: both objects are as the metastore reads them."""
     message = messages.alter_table(before, stored_table(table), truncate=True)
     return _of_table("ALTER_TABLE", table, replace(message, write_id=write_id or -1))
 
@@ -94,7 +94,7 @@ def drop_table(table: Table) -> Notification:
 def add_partitions(
     table: Table, partitions: Sequence[Partition], write_id: int | None
 ) -> Notification:
-    """ADD_PARTITION; of a managed table it lists files, of which there are none yet."""
+    """ADD_PARTITION; for a managed table it lists files, of which there are none yet."""
     structs = [partition_struct(table, partition, write_id or -1) for partition in partitions]
     message = messages.add_partition(stored_table(table), structs)
     if table.kind.managed:
@@ -106,14 +106,14 @@ def add_partitions(
 def alter_partition(
     table: Table, before: Struct, partition: Partition, *, truncated: bool = False
 ) -> Notification:
-    """ALTER_PARTITION, after the change."""
+    """ALTER_PARTITION, made after the change."""
     after = stored_partition(table, partition)
     message = messages.alter_partition(stored_table(table), before, after, truncate=truncated)
     return _of_table("ALTER_PARTITION", table, message)
 
 
 def alter_partitions(table: Table, partitions: Sequence[Partition]) -> Notification:
-    """ALTER_PARTITIONS, after the change."""
+    """ALTER_PARTITIONS, made after the change."""
     structs = [stored_partition(table, partition) for partition in partitions]
     message = messages.alter_partitions(stored_table(table), structs)
     return _of_table("ALTER_PARTITIONS", table, message)
@@ -154,7 +154,7 @@ def drop_constraint(table: Table, name: str) -> Notification:
 def update_table_statistics(
     table: Table, described: Struct, shown: Struct, write_id: int | None
 ) -> Notification:
-    """UPDATE_TBL_COL_STAT_EVENT, after the change; `shown` is the table in it."""
+    """UPDATE_TBL_COL_STAT_EVENT, made after the change; `shown` is the table in the message."""
     message = messages.update_table_stats(shown, described, write_id or -1)
     message = replace(message, parameters=dict(table.parameters))
     return _of_table("UPDATE_TBL_COL_STAT_EVENT", table, message)
@@ -163,7 +163,7 @@ def update_table_statistics(
 def update_partition_statistics(
     table: Table, partition: Partition, described: Struct, write_id: int | None
 ) -> Notification:
-    """UPDATE_PART_COL_STAT_EVENT, after the change."""
+    """UPDATE_PART_COL_STAT_EVENT, made after the change."""
     message = messages.update_partition_stats(
         stored_table(table), stored_partition(table, partition), described, write_id or -1
     )
@@ -198,13 +198,13 @@ def alloc_write_ids(table: Table, pairs: Sequence[tuple[int, int]]) -> Notificat
 
 
 def commit_txn(txn_id: int, writes: Sequence[tuple[str, int]], release: Release) -> Notification:
-    """COMMIT_TXN; its (database, write id) are there from 4.1 on."""
-    known = None if release is Release.HIVE_4_0 else writes
-    return _of_transaction("COMMIT_TXN", messages.commit_txn(txn_id, known))
+    """COMMIT_TXN; has (database, write id) from 4.1 on."""
+    named = None if release is Release.HIVE_4_0 else writes
+    return _of_transaction("COMMIT_TXN", messages.commit_txn(txn_id, named))
 
 
 def abort_txn(txn_id: int, writes: Sequence[tuple[str, int]], release: Release) -> Notification:
-    """ABORT_TXN; its write ids are there from 4.1 on."""
+    """ABORT_TXN; has write ids from 4.1 on."""
     databases = sorted({database for database, _ in writes})
     ids = None if release is Release.HIVE_4_0 else [write_id for _, write_id in writes]
     return _of_transaction("ABORT_TXN", messages.abort_txn(txn_id, databases, ids))

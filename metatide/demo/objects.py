@@ -1,4 +1,4 @@
-"""What the workload knows of each object: enough for its rows and its Thrift struct."""
+"""The workload's model of each object: enough for its rows and its Thrift struct."""
 
 from dataclasses import dataclass, field
 from enum import Enum
@@ -18,7 +18,7 @@ class Field(NamedTuple):
 
 
 class Format(NamedTuple):
-    """How files are read and written."""
+    """The input and output format of files."""
 
     input: str
     output: str
@@ -26,7 +26,7 @@ class Format(NamedTuple):
 
 
 class TableKind(Enum):
-    """What a table is."""
+    """The kind of a table."""
 
     ACID = "acid"
     INSERT_ONLY = "insert_only"
@@ -35,12 +35,12 @@ class TableKind(Enum):
 
     @property
     def managed(self) -> bool:
-        """Whether its writes take write ids."""
+        """Whether writes to it take write ids."""
         return self in (TableKind.ACID, TableKind.INSERT_ONLY)
 
     @property
     def table_type(self) -> str:
-        """As TBL_TYPE says it."""
+        """The value of TBL_TYPE."""
         if self is TableKind.VIEW:
             return "VIRTUAL_VIEW"
         return "MANAGED_TABLE" if self.managed else "EXTERNAL_TABLE"
@@ -70,7 +70,7 @@ class Storage:
 
 @dataclass(eq=False, slots=True)
 class Partition:
-    """A partition; the metastore stores a write id when it alters one, not when it adds it."""
+    """A partition; the metastore stores a write id when it alters one, but not when it adds it."""
 
     id: int
     values: tuple[str, ...]
@@ -85,7 +85,7 @@ class Partition:
 
 @dataclass(eq=False, slots=True)
 class Constraint:
-    """A constraint of one column; a foreign key's goes when its parent does."""
+    """A constraint of one column; a foreign key is dropped along with its parent."""
 
     name: str
     parent: "Table | None" = None
@@ -93,7 +93,7 @@ class Constraint:
 
 @dataclass(eq=False)
 class Database:
-    """A database; its names may be used again once they are free."""
+    """A database; names of dropped tables may be reused."""
 
     id: int
     name: str
@@ -111,7 +111,7 @@ class Database:
 
 @dataclass(eq=False)
 class Table:
-    """A table with all that hangs on it. Whoever reads or changes it holds its lock."""
+    """A table with everything that belongs to it. Whoever reads or changes it holds its lock."""
 
     id: int
     database: Database
@@ -139,7 +139,7 @@ class Table:
 
     @property
     def location(self) -> str:
-        """The directory of a table that is not a view."""
+        """The directory of a table; views have none."""
         assert self.storage.location is not None
         return self.storage.location
 
@@ -148,11 +148,11 @@ class Table:
         return partition_name([key.name for key in self.keys], values)
 
     def add_partition(self, partition: Partition) -> None:
-        """The partition is there from now on."""
+        """Adds a partition to the table."""
         self.partitions[partition.name] = partition
         self.partition_names.add(partition.name)
 
     def remove_partition(self, partition: Partition) -> None:
-        """The partition is gone."""
+        """Removes a partition from the table."""
         del self.partitions[partition.name]
         self.partition_names.remove(partition.name)

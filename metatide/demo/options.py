@@ -1,4 +1,4 @@
-"""How large the workload is, how fast, and for how long."""
+"""Options of the workload: its size, speed and duration."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -7,7 +7,7 @@ from hive.errors import InputError
 
 
 class Release(Enum):
-    """The Hive whose messages the workload writes."""
+    """The release of Hive whose messages the workload writes."""
 
     HIVE_4_0 = "4.0"
     HIVE_4_2 = "4.2"
@@ -15,7 +15,7 @@ class Release(Enum):
 
 @dataclass(frozen=True)
 class Size:
-    """What the catalog holds to begin with."""
+    """The initial size of the catalog."""
 
     tables: int = 100
     partitions: int = 2_000
@@ -32,7 +32,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Limits:
-    """When a run ends, and how fast it may go; none means no limit."""
+    """When a run ends, and its maximum rate; None means no limit."""
 
     events: int | None = None
     seconds: float | None = None

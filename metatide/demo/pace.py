@@ -1,4 +1,4 @@
-"""How fast a run goes and when it ends."""
+"""The rate of a run, and its end."""
 
 import threading
 import time
@@ -9,7 +9,7 @@ SLEEP_S_MAX = 0.05
 
 
 class Pace:
-    """Holds writers to a rate, and ends them at a limit or at a word."""
+    """Limits the rate of the writers, and ends them at a limit or on request."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -19,20 +19,20 @@ class Pace:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more is to be written."""
+        """Whether the run has ended."""
         return self._ended.is_set()
 
     def end(self) -> None:
-        """Nothing more is to be written."""
+        """Ends the run."""
         self._ended.set()
 
     def begin(self, events: int) -> None:
-        """Time and events count from now on."""
+        """Starts the clock and the count of events."""
         self._begin = time.monotonic()
         self._done_before = events
 
     def go_on(self, events: int) -> bool:
-        """Wait until more events may be written; whether they may at all."""
+        """Waits until more events may be written; returns whether the run goes on."""
         assert self._begin is not None
         done = events - self._done_before
         limits = self._limits

@@ -17,7 +17,7 @@ from metatide.demo.structs import stored_partition
 
 
 def add(actor: Actor, table: Table, count: int, write_id: int | None) -> None:
-    """ALTER TABLE ADD PARTITION, or a dynamic insert: one event, however many."""
+    """ALTER TABLE ADD PARTITION, or a dynamic insert: one event for all partitions."""
     made = actor.make.partitions(table, count)
     for partition in made:
         table.add_partition(partition)
@@ -50,7 +50,7 @@ def set_parameters(actor: Actor, table: Table, count: int, write_id: int | None)
 
 
 def rename(actor: Actor, table: Table, write_id: int | None) -> None:
-    """ALTER TABLE PARTITION RENAME: before and after differ in values; statistics are lost."""
+    """ALTER TABLE PARTITION RENAME: changes the values and deletes the statistics."""
     if not table.partitions:
         return
     partition = table.partitions[table.partition_names.choice(actor.rng)]
@@ -96,7 +96,7 @@ def drop(actor: Actor, table: Table, count: int) -> list[Partition]:
 
 
 def exchange(actor: Actor, source: Table, target: Table) -> None:
-    """ALTER TABLE EXCHANGE PARTITION: all of the source's partitions that the target lacks."""
+    """ALTER TABLE EXCHANGE PARTITION: moves the source's partitions that the target lacks."""
     moving = [part for name, part in source.partitions.items() if name not in target.partitions]
     if not moving:
         return

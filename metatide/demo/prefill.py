@@ -1,4 +1,4 @@
-"""A log of a given length, written in bulk: the mix's events without the rows that they tell of."""
+"""Writes a log of a given length in bulk: the mix's events without the rows that they describe."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ RECORDS_AT_ONCE = 2_000
 
 
 class LogOnly:
-    """A sink that keeps records until there are many, and no changes at all."""
+    """A sink that collects records for bulk writes, and ignores changes."""
 
     def __init__(self, engine: Engine, metadata: MetaData) -> None:
         self._session = WriterSession(engine, metadata)
@@ -20,21 +20,21 @@ class LogOnly:
         self._last_txn_id = _beyond_all_transactions(engine, metadata)
 
     def open_transactions(self, count: int, now_ms: int) -> list[int]:
-        """Ids that no row of TXNS has."""
+        """Returns ids that no row of TXNS has."""
         del now_ms
         first = self._last_txn_id + 1
         self._last_txn_id += count
         return list(range(first, first + count))
 
     def write(self, changes: Sequence[Change], records: Sequence[Record]) -> None:
-        """Keep the records; nothing else will be there."""
+        """Collects the records; the changes are ignored."""
         del changes
         self._waiting += records
         if len(self._waiting) >= RECORDS_AT_ONCE:
             self._flush()
 
     def close(self) -> None:
-        """Write what is kept."""
+        """Writes the collected records."""
         self._flush()
         self._session.close()
 
@@ -45,7 +45,7 @@ class LogOnly:
 
 
 def _beyond_all_transactions(engine: Engine, metadata: MetaData) -> int:
-    """An id that no transaction has, neither in TXNS nor, having an event at least, in the log."""
+    """An id above those of all transactions, in TXNS and in the log."""
     txns, sequence = metadata.tables["TXNS"].c, metadata.tables["NOTIFICATION_SEQUENCE"].c
     with engine.connect() as connection:
         last = connection.scalar(select(func.max(txns.TXN_ID))) or 0

@@ -1,4 +1,4 @@
-"""Rows of NOTIFICATION_LOG, encoded before anybody waits for the row lock."""
+"""Rows of NOTIFICATION_LOG, encoded before the row lock is taken."""
 
 from collections.abc import Sequence
 from random import Random
@@ -10,7 +10,7 @@ from metatide.demo.messages import seal
 
 
 class Notification(NamedTuple):
-    """One event: its names as the row has them, and its message."""
+    """One event: the names in its row, and its message."""
 
     type: str
     catalog: str | None
@@ -39,7 +39,7 @@ def encode(
     rng: Random,
     zipped_share: float,
 ) -> list[Record]:
-    """The rows of these events; a share is zipped, as while servers are being reconfigured."""
+    """The rows of these events; a part is compressed, as while servers are being reconfigured."""
     formats = [GZIP if rng.random() < zipped_share else PLAIN for _ in notifications]
     return [
         Record(log_id, now, type_, catalog, database, table, seal(message, now, format_), format_)

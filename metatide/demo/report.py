@@ -1,4 +1,4 @@
-"""The rate of a run while it runs: a line that changes on a terminal, JSON lines when piped."""
+"""Reports the rate of a run: on a terminal as a line that is updated, in a pipe as JSON lines."""
 
 import json
 import threading
@@ -18,7 +18,7 @@ Counts = Mapping[str, Callable[[], int]]
 
 
 class Report:
-    """Counts, and how fast they grew since the last look and on the whole."""
+    """Counts events, and their rate since the last report and overall."""
 
     def __init__(self, what: str, count: Callable[[], int], beside: Counts) -> None:
         self._what = what
@@ -28,7 +28,7 @@ class Report:
         self._last = 0
 
     def look(self) -> dict[str, float]:
-        """The figures of this moment."""
+        """The current figures."""
         now, count = time.monotonic(), self._count()
         figures = {
             "seconds": round(now - self._begin, 1),
@@ -41,7 +41,7 @@ class Report:
         return figures
 
     def line(self) -> str:
-        """The figures of this moment for a person."""
+        """The current figures as text."""
         seconds, count, rate, mean, *_ = self.look().values()
         return f"{seconds:8.1f} s {count:12,} {self._what} {rate:10,.0f}/s   mean {mean:,.0f}/s"
 
@@ -50,7 +50,7 @@ class Report:
 def reporting(
     what: str, count: Callable[[], int], beside: Counts = MappingProxyType({})
 ) -> Iterator[None]:
-    """Shows the rate on stdout every second, and once more at the end."""
+    """Prints the rate to stdout every second, and once more at the end."""
     report, console, ended = Report(what, count, beside), Console(), threading.Event()
     if console.is_terminal:
         with Live(get_renderable=report.line, console=console, refresh_per_second=1):

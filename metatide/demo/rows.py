@@ -11,7 +11,7 @@ OWNER_TYPE = "USER"
 
 
 def parameter_rows(key: str, id_: int, parameters: Mapping[str, str]) -> list[Row]:
-    """Rows of one of the tables of parameters."""
+    """Rows of one of the parameter tables."""
     return [
         {key: id_, "PARAM_KEY": name, "PARAM_VALUE": value} for name, value in parameters.items()
     ]
@@ -20,7 +20,7 @@ def parameter_rows(key: str, id_: int, parameters: Mapping[str, str]) -> list[Ro
 def replace_parameters(
     table: str, key: str, id_: int, before: Mapping[str, str], after: Mapping[str, str]
 ) -> list[Change]:
-    """What makes one set of parameters the other."""
+    """The changes that turn one set of parameters into another."""
     gone = [{key: id_, "PARAM_KEY": name} for name in before if name not in after]
     new = {name: value for name, value in after.items() if name not in before}
     other = {n: value for n, value in after.items() if before.get(n, value) != value}
@@ -32,12 +32,12 @@ def replace_parameters(
 
 
 def some(*changes: Change) -> list[Change]:
-    """The changes that have rows."""
+    """The changes that have any rows."""
     return [change for change in changes if change.rows]
 
 
 def insert_database(database: Database) -> list[Change]:
-    """A new database."""
+    """Inserts a database."""
     row = {
         "DB_ID": database.id,
         "DESC": database.description,
@@ -55,13 +55,13 @@ def insert_database(database: Database) -> list[Change]:
 
 
 def delete_database(database: Database) -> list[Change]:
-    """A database that holds nothing any more."""
+    """Deletes an empty database."""
     keys = [{"DB_ID": database.id}]
     return [Delete("DATABASE_PARAMS", keys), Delete("DBS", keys)]
 
 
 def insert_columns(columns: Columns) -> list[Change]:
-    """A new column descriptor."""
+    """Inserts a column descriptor."""
     rows = [
         {
             "CD_ID": columns.id,
@@ -76,13 +76,13 @@ def insert_columns(columns: Columns) -> list[Change]:
 
 
 def delete_columns(columns: Iterable[Columns]) -> list[Change]:
-    """Column descriptors that nothing uses any more."""
+    """Deletes column descriptors that nothing uses any more."""
     keys = [{"CD_ID": each.id} for each in columns]
     return some(Delete("COLUMNS_V2", keys), Delete("CDS", keys))
 
 
 def insert_storages(storages: Sequence[Storage]) -> list[Change]:
-    """New storage descriptors, whose column descriptors are there."""
+    """Inserts storage descriptors, whose column descriptors exist."""
     return some(
         Insert("SERDES", [_serde_row(storage) for storage in storages]),
         Insert(
@@ -129,7 +129,7 @@ def _storage_row(storage: Storage) -> Row:
 
 
 def delete_storages(storages: Sequence[Storage]) -> list[Change]:
-    """Storage descriptors that nothing uses any more; their columns stay."""
+    """Deletes storage descriptors that nothing uses any more; their column descriptors stay."""
     keys = [{"SD_ID": storage.id} for storage in storages]
     serdes = [{"SERDE_ID": storage.serde_id} for storage in storages]
     bucketed = [{"SD_ID": storage.id} for storage in storages if storage.bucket_columns]
@@ -142,7 +142,7 @@ def delete_storages(storages: Sequence[Storage]) -> list[Change]:
 
 
 def insert_table(table: Table, *, with_columns: bool = True) -> list[Change]:
-    """A new table without partitions."""
+    """Inserts a table without partitions."""
     row = {
         "TBL_ID": table.id,
         "CREATE_TIME": table.create_time,
@@ -181,7 +181,7 @@ def insert_table(table: Table, *, with_columns: bool = True) -> list[Change]:
 
 
 def insert_partitions(table: Table, partitions: Sequence[Partition]) -> list[Change]:
-    """New partitions of a table, which share its column descriptor."""
+    """Inserts partitions of a table, which share its column descriptor."""
     rows = [
         {
             "PART_ID": partition.id,
@@ -213,7 +213,7 @@ def insert_partitions(table: Table, partitions: Sequence[Partition]) -> list[Cha
 
 
 def delete_partitions(table: Table, partitions: Sequence[Partition]) -> list[Change]:
-    """Partitions of a table, with column descriptors that only they used."""
+    """Deletes partitions of a table, and column descriptors that only they used."""
     keys = [{"PART_ID": partition.id} for partition in partitions]
     described = [{"PART_ID": partition.id} for partition in partitions if partition.statistics]
     return some(
@@ -238,7 +238,7 @@ def _used_only_by(table: Table, partitions: Sequence[Partition]) -> list[Columns
 
 
 def delete_table(table: Table) -> list[Change]:
-    """A table with all its partitions; its constraints are somebody else's."""
+    """Deletes a table with all its partitions, but not its constraints."""
     keys: list[Mapping[str, Any]] = [{"TBL_ID": table.id}]
     return [
         *delete_partitions(table, list(table.partitions.values())),
@@ -252,7 +252,7 @@ def delete_table(table: Table) -> list[Change]:
 
 
 def set_write_id(table: Table) -> list[Change]:
-    """The table's write id as it is now; only managed tables have one."""
+    """Stores the table's current write id; only managed tables have one."""
     if table.kind in (TableKind.EXTERNAL, TableKind.VIEW):
         return []
     return [Update("TBLS", ("TBL_ID",), [{"TBL_ID": table.id, "WRITE_ID": table.write_id}])]

@@ -1,4 +1,4 @@
-"""Which scripts a workload runs, how often, and how a writer interleaves them."""
+"""The scripts that a workload runs, their frequencies, and how a writer interleaves them."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -51,7 +51,7 @@ MIX: dict[Callable[[Actor], Script], int] = {
 
 
 def steps(actor: Actor) -> Iterator[None]:
-    """For ever a step of one of the writer's scripts; one that ends makes room for another."""
+    """Yields steps of the writer's scripts endlessly; when a script ends, another one starts."""
     scripts, weights = list(MIX), list(MIX.values())
     running: list[Script] = []
     while True:

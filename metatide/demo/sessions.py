@@ -1,4 +1,4 @@
-"""Connections to the metastore's database, used as the metastore's server threads use theirs."""
+"""Connections to the metastore's database, used as the metastore's server threads use them."""
 
 from collections.abc import Sequence
 from typing import Final, Protocol
@@ -25,25 +25,25 @@ _TRIES: Final = 10
 
 
 class Sink(Protocol):
-    """Where a writer's changes and records go."""
+    """The destination of a writer's changes and records."""
 
     def open_transactions(self, count: int, now_ms: int) -> list[int]:
-        """Ids of new transactions; they are there with the next write."""
+        """Opens transactions and returns their ids; their rows are written with the next write."""
 
     def write(self, changes: Sequence[Change], records: Sequence[Record]) -> None:
-        """Changes and records in one database transaction."""
+        """Writes changes and records in one database transaction."""
 
     def close(self) -> None:
-        """Nothing more will be written."""
+        """Closes the sink; nothing may be written afterwards."""
 
 
 def reserve_ids(engine: Engine, metadata: MetaData, table: str, count: int) -> int:
-    """The first of so many new ids of a table, counted on in SEQUENCE_TABLE."""
+    """Reserves ids of a table in SEQUENCE_TABLE; returns the first of them."""
     sequences = metadata.tables["SEQUENCE_TABLE"]
     name = sequence_name(table)
     with engine.begin() as connection:
-        found = select(sequences.c.NEXT_VAL).where(sequences.c.SEQUENCE_NAME == name)
-        first = connection.scalar(found.with_for_update())
+        query = select(sequences.c.NEXT_VAL).where(sequences.c.SEQUENCE_NAME == name)
+        first = connection.scalar(query.with_for_update())
         if first is None:
             connection.execute(insert(sequences).values(SEQUENCE_NAME=name, NEXT_VAL=1 + count))
             return 1
@@ -56,7 +56,7 @@ def reserve_ids(engine: Engine, metadata: MetaData, table: str, count: int) -> i
 
 
 class WriterSession:
-    """One connection, used as one of the metastore's threads uses its own."""
+    """One connection, used as a thread of the metastore uses its own."""
 
     def __init__(self, engine: Engine, metadata: MetaData) -> None:
         self._driver = connect(engine)
@@ -84,7 +84,7 @@ class WriterSession:
         )
 
     def open_transactions(self, count: int, now_ms: int) -> list[int]:
-        """New rows of TXNS, committed with the next write."""
+        """Opens transactions; their rows in TXNS are committed with the next write."""
         assert not self._opened
         row = {
             "TXN_STATE": "o",
@@ -94,15 +94,15 @@ class WriterSession:
             "TXN_HOST": "demo",
             "TXN_TYPE": 0,
         }
-        one = [self._compiler.compile(Insert("TXNS", [row])), self._driver.last_id]
-        ids = self._driver.run([BEGIN, *one * count])
+        insertion = [self._compiler.compile(Insert("TXNS", [row])), self._driver.last_id]
+        ids = self._driver.run([BEGIN, *insertion * count])
         self._opened = [{"TXN_ID": txn_id, **row} for txn_id in ids]
         return ids
 
     def write(self, changes: Sequence[Change], records: Sequence[Record]) -> None:
-        """Changes first, then the lock on the sequence, the records, and the end of both.
+        """Writes the changes, then locks the sequence, writes the records, and commits.
 
-        Begun anew when the database ends it for a deadlock, as the metastore does.
+        Retries if the database ends the transaction because of a deadlock, as the metastore does.
         """
         statements = [self._compiler.compile(change) for change in changes]
         if records:
@@ -126,5 +126,5 @@ class WriterSession:
                 begin = [BEGIN, *again]
 
     def close(self) -> None:
-        """What was not written is undone."""
+        """Closes the connection; what was not committed is rolled back."""
         self._driver.close()

@@ -1,4 +1,4 @@
-"""Column statistics of tables and partitions, always of some columns only."""
+"""Column statistics of tables and partitions, always for some of the columns."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -78,7 +78,7 @@ MAKERS: Mapping[str, tuple[str, Callable[[Random], Figures]]] = {
 
 
 def update_table(actor: Actor, table: Table, write_id: int | None) -> None:
-    """ANALYZE TABLE … FOR COLUMNS: up to three columns of the table."""
+    """ANALYZE TABLE … FOR COLUMNS, for up to three columns of the table."""
     columns = _some_columns(actor.rng, table)
     described, changes = _update(actor, table, table, columns)
     before = stored_table(table)
@@ -97,7 +97,7 @@ def update_table(actor: Actor, table: Table, write_id: int | None) -> None:
 
 
 def update_partitions(actor: Actor, table: Table, count: int, write_id: int | None) -> None:
-    """Statistics of some partitions: one event of each, with ids in a row."""
+    """Updates the statistics of some partitions: one event for each, with consecutive ids."""
     changes, events = [], []
     columns = _some_columns(actor.rng, table)
     for name in table.partition_names.sample(actor.rng, count):
@@ -121,7 +121,7 @@ def update_partitions(actor: Actor, table: Table, count: int, write_id: int | No
 
 
 def delete_from_table(actor: Actor, table: Table) -> None:
-    """Statistics of one column of the table, or of all."""
+    """Deletes the statistics of one column of the table, or of all."""
     if table.statistics:
         column = _one_or_all(actor.rng, table.statistics)
         event = notifications.delete_table_statistics(table, column)
@@ -129,7 +129,7 @@ def delete_from_table(actor: Actor, table: Table) -> None:
 
 
 def delete_from_partition(actor: Actor, table: Table) -> None:
-    """Statistics of one column of a partition, or of all."""
+    """Deletes the statistics of one column of a partition, or of all."""
     names = table.partition_names.sample(actor.rng, 20)
     described = [table.partitions[name] for name in names if table.partitions[name].statistics]
     if described:
@@ -140,12 +140,12 @@ def delete_from_partition(actor: Actor, table: Table) -> None:
 
 
 def forget_column(of: Table | Partition, column: str) -> list[Change]:
-    """What a change of a column's type does to its statistics."""
+    """Deletes the statistics of a column whose type changed."""
     return _forget(of, column) if column in of.statistics else []
 
 
 def rename_statistics(table: Table) -> list[Change]:
-    """Up to 4.0 the rows repeat the names of what they describe."""
+    """Renames objects in the rows of statistics, which repeat the names up to Hive 4.0."""
     names = {"DB_NAME": table.database.name, "TABLE_NAME": table.name}
     partitions = [
         {"PART_ID": partition.id, **names}
@@ -176,18 +176,18 @@ def _update(
         structs.append(
             {"colName": column.name, "colType": column.type, "statsData": {kind: figures}}
         )
-        known = of.statistics.get(column.name)
+        id_ = of.statistics.get(column.name)
         row: dict[str, Any] = dict.fromkeys(COLUMNS)
         row |= {FIGURES[kind][name]: value for name, value in figures.items()}
         row |= {"COLUMN_TYPE": column.type, "LAST_ANALYZED": now}
-        if known is None:
-            known = of.statistics[column.name] = actor.ids.take(rows_of)
+        if id_ is None:
+            id_ = of.statistics[column.name] = actor.ids.take(rows_of)
             row |= {id_name: of.id, "COLUMN_NAME": column.name, "ENGINE": "hive"}
             if actor.schema < Version.V4_1:
                 row |= _names(table, of)
-            new.append({"CS_ID": known, **row})
+            new.append({"CS_ID": id_, **row})
         else:
-            other.append({"CS_ID": known, **row})
+            other.append({"CS_ID": id_, **row})
     changes = some(Insert(rows_of, new), Update(rows_of, ("CS_ID",), other))
     return _describe(table, of, structs, now), changes
 

@@ -11,7 +11,7 @@ from metatide.stack.database import make_engine
 
 
 class Store:
-    """A database with Hive's schema; an empty one gets it."""
+    """A database with Hive's schema, which is created if it is empty."""
 
     def __init__(self, url: str) -> None:
         self.engine: Engine = make_engine(url)
@@ -24,7 +24,7 @@ class Store:
         return WriterSession(self.engine, self.metadata)
 
     def log_only(self) -> Sink:
-        """A connection that writes events alone, in bulk."""
+        """A connection that writes only events, in bulk."""
         return LogOnly(self.engine, self.metadata)
 
     def _reserve(self, table: str, count: int) -> int:
@@ -33,13 +33,13 @@ class Store:
 
 def _schema(engine: Engine) -> Version:
     with engine.connect() as connection:
-        found = detect(connection)
-    if found is None:
+        version = detect(connection)
+    if version is None:
         create(engine, Version.V4_1)
         return Version.V4_1
-    if found < Version.V4_0:
+    if version < Version.V4_0:
         raise InputError(
-            f"{engine.url.render_as_string()} has the schema of Hive {found.release}; "
+            f"{engine.url.render_as_string()} has the schema of Hive {version.release}; "
             "the demo writes to 4.0 and later: give it another database"
         )
-    return found
+    return version

@@ -1,4 +1,4 @@
-"""Objects as the Thrift structs in which the metastore shows them in each kind of message."""
+"""Objects as Thrift structs, as the metastore shows them in each kind of message."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def field_struct(column: Field) -> Struct:
 
 
 def database_struct(database: Database, *, created: bool = False) -> Struct:
-    """Database; the message of its creation lacks the owner's type, as clients leave it out."""
+    """Database; the message of its creation lacks the owner's type, because clients omit it."""
     struct: Struct = {
         "name": database.name,
         "description": database.description,
@@ -88,7 +88,7 @@ def stored_table(table: Table) -> Struct:
 
 
 def created_table(table: Table, txn_id: int | None) -> Struct:
-    """Table as the client that creates it sends it, with its new id."""
+    """Table as the client that creates it sends it, with its assigned id."""
     struct = stored_table(table)
     del struct["rewriteEnabled"]
     struct["temporary"] = False
@@ -100,12 +100,12 @@ def created_table(table: Table, txn_id: int | None) -> Struct:
 
 
 def altered_table(table: Table) -> Struct:
-    """Table as a client sends it back after it read and changed it."""
+    """Table as a client sends it back after changing it."""
     return stored_table(table) | {"temporary": False, "accessType": 8}
 
 
 def partition_struct(table: Table, partition: Partition, write_id: int) -> Struct:
-    """Partition, with the write id that the message says."""
+    """Partition, with the write id that is in the message."""
     return {
         "values": list(partition.values),
         "dbName": table.database.name,

@@ -26,7 +26,7 @@ RENAMED_PARTITIONS_MAX = 5_000
 def create(
     actor: Actor, table: Table, txn_id: int | None = None, *, constrained: bool = False
 ) -> None:
-    """A new table, in a transaction when it is managed; the event of a constraint follows."""
+    """Creates a table, in a transaction if it is managed; the event of a constraint follows."""
     if txn_id is not None:
         table.write_id = table.write_ids[txn_id]
     changes = insert_table(table)
@@ -49,7 +49,7 @@ def set_parameter(actor: Actor, table: Table, write_id: int | None) -> None:
 
 
 def change_columns(actor: Actor, table: Table, write_id: int | None, *, cascade: bool) -> None:
-    """ALTER TABLE ADD or CHANGE COLUMNS; CASCADE brings it to the partitions, silently."""
+    """ALTER TABLE ADD or CHANGE COLUMNS; CASCADE changes the partitions without an event."""
     before = stored_table(table)
     old = table.storage.columns
     new = actor.make.columns(table)
@@ -105,7 +105,7 @@ def _move(table: Table, location: str) -> list[Change]:
 
 
 def truncate(actor: Actor, table: Table, write_id: int | None) -> None:
-    """TRUNCATE TABLE: the table's event, or one of each partition."""
+    """TRUNCATE TABLE: an event for the table, or one for each partition."""
     empty = {"numFiles": "0", "numRows": "0", "totalSize": "0", "rawDataSize": "0"}
     accurate = {"COLUMN_STATS_ACCURATE": '{"BASIC_STATS":"true"}'}
     if not table.keys:
@@ -140,13 +140,13 @@ def _partition_write_id(partition: Partition) -> Change:
 
 
 def drop(actor: Actor, table: Table) -> None:
-    """DROP TABLE: one event, however many partitions go with it."""
+    """DROP TABLE: one event, whatever the number of partitions."""
     changes, event = dropping(actor, table)
     actor.write(changes, event)
 
 
 def dropping(actor: Actor, table: Table) -> tuple[list[Change], Notification]:
-    """What a drop changes and says, for who drops more with it."""
+    """The changes and the event of a drop, for callers who drop more along with the table."""
     event = notifications.drop_table(table)
     changes = [*constraints.delete_constraints(table), *delete_table(table)]
     if table.kind.managed:
@@ -161,7 +161,7 @@ def _set_parameters(table: Table, parameters: dict[str, str]) -> list[Change]:
 
 
 def _advance(table: Table, write_id: int | None) -> list[Change]:
-    """The write id of the statement becomes the table's; the rows always change last."""
+    """Sets the table's write id to the statement's; this row always changes last."""
     if write_id is None:
         return []
     table.write_id = write_id

@@ -12,12 +12,12 @@ from metatide.demo.transactions import Transaction
 
 
 def begin(actor: Actor) -> Transaction:
-    """One new transaction."""
+    """Opens a transaction."""
     return begin_many(actor, 1)[0]
 
 
 def begin_many(actor: Actor, count: int) -> list[Transaction]:
-    """New transactions, as a streaming client opens them; one event for each unbroken range."""
+    """Opens transactions as a streaming client does; one event for each consecutive range."""
     ids = actor.open_transactions(count)
     starts = [n for n in range(count) if n == 0 or ids[n] != ids[n - 1] + 1]
     ranges = zip(starts, [*starts[1:], count], strict=True)
@@ -26,7 +26,7 @@ def begin_many(actor: Actor, count: int) -> list[Transaction]:
 
 
 def allocate(actor: Actor, transactions: Sequence[Transaction], table: Table) -> int:
-    """A write id of this table for each of the transactions; the first of them."""
+    """Allocates a write id of this table for each of the transactions; returns the first."""
     first = table.next_write_id
     table.next_write_id += len(transactions)
     pairs = [(txn.id, first + n) for n, txn in enumerate(transactions)]
@@ -70,7 +70,7 @@ def allocate(actor: Actor, transactions: Sequence[Transaction], table: Table) ->
 
 
 def commit(actor: Actor, txn: Transaction, *more: Notification) -> None:
-    """The transaction's writes are valid; its events may be followed by more."""
+    """Commits the transaction; `events` may follow in the same write."""
     with actor.catalog.hold_again(txn.tables):
         writes = txn.write_ids()
         completed = [
@@ -93,14 +93,16 @@ def commit(actor: Actor, txn: Transaction, *more: Notification) -> None:
 
 
 def abort(actor: Actor, txn: Transaction) -> None:
-    """The transaction's writes never happened, though what it altered stays altered."""
+    """Aborts the transaction; the metadata that it altered stays altered."""
     with actor.catalog.hold_again(txn.tables):
         pairs = [(table.database.name, write_id) for write_id, table in txn.write_ids()]
         actor.write([_state(txn, "a")], notifications.abort_txn(txn.id, pairs, actor.release))
 
 
 def abort_by_conflict(actor: Actor, txn: Transaction) -> None:
-    """A commit that lost against another: the transaction is aborted, and the log says nothing."""
+    """Aborts the transaction because of a write conflict at its commit, which the log doesn't
+    mention.
+    """
     with actor.catalog.hold_again(txn.tables):
         actor.write([_state(txn, "a")])
 
@@ -118,7 +120,7 @@ WRITE_ID_TABLES = (
 
 
 def forget_write_ids(table: Table) -> list[Change]:
-    """What a drop does to the write ids of a managed table; the next of its name begins at 1."""
+    """Deletes the write ids of a dropped managed table; the next table of its name begins at 1."""
     table.write_ids.clear()
     return [
         Delete(rows, [{database: table.database.name, name: table.name}])
@@ -127,7 +129,7 @@ def forget_write_ids(table: Table) -> list[Change]:
 
 
 def rename_write_ids(table: Table, new_database: Database, new_name: str) -> list[Change]:
-    """What a rename does to the write ids of a managed table, open ones too."""
+    """Moves the write ids of a renamed managed table, open ones included."""
     return [
         Move(
             rows,

@@ -7,12 +7,14 @@ from metatide.demo.objects import Table
 
 @dataclass(eq=False, slots=True)
 class Transaction:
-    """A transaction and the tables that gave it write ids, which may be dropped since."""
+    """A transaction and the tables that allocated write ids for it, which may have been dropped
+    since.
+    """
 
     id: int
     tables: list[Table] = field(default_factory=list)
 
     def write_ids(self) -> list[tuple[int, Table]]:
-        """Its write ids, ascending, with their tables; the tables are held."""
-        found = [(t.write_ids[self.id], t) for t in self.tables if self.id in t.write_ids]
-        return sorted(found, key=lambda pair: pair[0])
+        """Its write ids in ascending order, with their tables, which are held."""
+        pairs = [(t.write_ids[self.id], t) for t in self.tables if self.id in t.write_ids]
+        return sorted(pairs, key=lambda pair: pair[0])

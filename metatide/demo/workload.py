@@ -1,4 +1,4 @@
-"""A run: the catalog it works on, its writers, its limits."""
+"""A run of the workload: its catalog, its writers, its limits."""
 
 import threading
 import time
@@ -27,18 +27,18 @@ BULK = 500
 
 @dataclass(frozen=True)
 class Style:
-    """How the workload writes, and from what its decisions follow."""
+    """How the workload writes, and the seed of its decisions."""
 
     seed: int = 0
     release: Release = Release.HIVE_4_2
     zipped_share: float = 0.5
-    """How many of the messages are zipped."""
+    """The share of messages that are compressed."""
 
     clock: Clock = time.time
 
 
 class Workload:
-    """Writers on one catalog of their own, in databases of their own."""
+    """Several writers on one catalog, in databases of their own."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class Workload:
         self._actors: list[Actor] = []
 
     def actor(self, number: int) -> Actor:
-        """Another writer, whose decisions are those of its number."""
+        """A new writer, whose decisions depend on its number."""
         style = self._style
         rng = Random(f"{style.seed}/{number}")
         actor = Actor(
@@ -80,11 +80,11 @@ class Workload:
 
     @property
     def events(self) -> int:
-        """How many events were written."""
+        """The number of events written."""
         return sum(actor.events for actor in self._actors)
 
     def prepare(self, pace: Pace) -> None:
-        """The databases, and tables and partitions of the size that was asked for, with events."""
+        """Creates the databases, tables and partitions of the initial size, with events."""
         actor = self.actor(0)
         try:
             for number in range(DATABASES):
@@ -110,13 +110,13 @@ class Workload:
         return made
 
     def new_table(self, actor: Actor) -> Table:
-        """A table of one of the databases, not yet written."""
+        """A table of one of the databases, which isn't written yet."""
         database = actor.rng.choice(self.catalog.databases)
         name = self.catalog.take_name(actor.rng, database)
         return actor.make.table(database, name, actor.make.kind())
 
     def shares(self, count: int) -> Sequence[int]:
-        """How many of all partitions each of so many tables has, by Zipf's law."""
+        """The number of partitions of each table, by Zipf's law."""
         if not count:
             return []
         weights = [1 / (rank + 1) ** self.size.skew for rank in range(count)]
@@ -125,7 +125,7 @@ class Workload:
         return [end - start for start, end in zip([0, *ends], ends, strict=False)]
 
     def run(self, writers: int, pace: Pace) -> None:
-        """All writers until the pace ends; the first failure ends all and is raised."""
+        """Runs all writers until the pace ends; the first failure ends all and is raised."""
         failures: list[BaseException] = []
 
         def write(actor: Actor) -> None:

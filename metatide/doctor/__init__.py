@@ -1,4 +1,4 @@
-"""Whether all that a deployment needs is there and set as it must be."""
+"""Checks whether everything that a deployment needs is present and configured correctly."""
 
 from metatide.doctor.checks import CHECKS, Result, examine
 from metatide.doctor.finding import Finding, Status

@@ -1,4 +1,4 @@
-"""All checks, in the order in which they are done and shown."""
+"""All checks, in the order in which they run and are shown."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from metatide.doctor.target import Target
 
 @dataclass(frozen=True)
 class Check:
-    """One line of the doctor's; without the check that it `needs` it would only fail again."""
+    """One line of the output. A check is skipped if the one that it `needs` failed."""
 
     name: str
     run: Callable[[Target], Finding]
@@ -23,7 +23,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Result:
-    """A check and what it found."""
+    """A check and its finding."""
 
     check: str
     finding: Finding
@@ -50,22 +50,22 @@ CHECKS = (
 
 
 def examine(target: Target, checks: Sequence[Check] = CHECKS) -> Iterator[Result]:
-    """Does the checks, each result as soon as it is there."""
-    found: dict[str, Finding] = {}
+    """Runs the checks, and yields each result as soon as it is known."""
+    findings: dict[str, Finding] = {}
     for check in checks:
-        needed = found[check.needs] if check.needs is not None else None
+        needed = findings[check.needs] if check.needs is not None else None
         if needed is not None and needed.status is not Status.OK:
             finding = unchecked(f"needs {check.needs}", needed.remedy or "")
         else:
             finding = _run(check, target)
-        found[check.name] = finding
+        findings[check.name] = finding
         yield Result(check.name, finding)
 
 
 def _run(check: Check, target: Target) -> Finding:
-    """Its finding; a service that stops to answer, or a right that we lack, is one too."""
+    """The finding of a check; a service that stops answering or a missing permission is one too."""
     try:
         return check.run(target)
     except (KafkaException, SQLAlchemyError, MetatideError) as error:
         reason = str(error).partition("\n")[0]
-        return failed(f"could not be checked: {reason}", "see to it and run this again")
+        return failed(f"can't be checked: {reason}", "solve that and run this again")

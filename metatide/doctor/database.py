@@ -1,4 +1,4 @@
-"""The metastore's database."""
+"""Checks of the metastore's database."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ _REPLICA = {"postgresql": "SELECT pg_is_in_recovery()", "mysql": "SELECT @@globa
 
 @contextmanager
 def snapshot(target: Target) -> Iterator[Connection]:
-    """A transaction in which all reads see one state."""
+    """A transaction in which all reads see the same state."""
     assert target.database_url is not None
     engine = make_engine(target.database_url).execution_options(isolation_level="REPEATABLE READ")
     with engine.connect() as connection:
@@ -27,7 +27,9 @@ def snapshot(target: Target) -> Iterator[Connection]:
 
 def reachable(target: Target) -> Finding:
     if target.database_url is None:
-        return failed("none is named and none runs here", "start `metatide up` or give --database")
+        return failed(
+            "none is configured and none is running here", "start `metatide up` or give --database"
+        )
     shown = make_url(target.database_url).render_as_string()
     try:
         with snapshot(target) as connection:
@@ -54,7 +56,7 @@ def schema(target: Target) -> Finding:
         return failed(detail, remedy)
     if version is None:
         return failed(
-            "no metastore has its tables in this database",
+            "this database has no metastore's tables",
             "correct the name of the database in database.url, or let Hive's schematool "
             "(or `metatide up`, in an empty one of its own) make them",
         )
@@ -63,20 +65,20 @@ def schema(target: Target) -> Finding:
 
 def collation(target: Target) -> Finding:
     with snapshot(target) as connection:
-        found = read_collation(connection)
-    if not found.is_exact:
+        order = read_collation(connection)
+    if not order.is_exact:
         return failed(
-            f"{found.name} takes different names of partitions for the same, so the Thrift server "
+            f"{order.name} treats different partition names as equal, so the Thrift server "
             "leaves all reads of partitions to the metastore",
             "give PARTITIONS.PART_NAME and PARTITION_KEY_VALS.PART_KEY_VAL a collation that ends "
             "in _bin, as Hive's own scripts do",
         )
-    if not found.by_bytes:
+    if not order.by_bytes:
         return ok(
-            f"{found.name} sorts partitions in its own way; where that counts, the Thrift server "
+            f"{order.name} sorts partitions in its own way; where that counts, the Thrift server "
             "leaves them to the metastore"
         )
-    return ok(f"{found.name}, by bytes")
+    return ok(f"{order.name}, by bytes")
 
 
 def _reason(error: DBAPIError) -> str:

@@ -1,4 +1,4 @@
-"""Hive's classes, by which a worker reads the expressions that Hive prunes partitions by."""
+"""Checks that a worker can use Hive's classes to read the expressions of partition pruning."""
 
 import asyncio
 from collections.abc import Iterator
@@ -17,14 +17,14 @@ _JARS = "*"
 
 
 def readable(target: Target) -> Finding:
-    """Does what a worker does when the first expression comes."""
+    """Reads an expression in the same way as a worker."""
     if target.hive_classpath is None:
         return unchecked(
             f"{_KEY} isn't set: {_WITHOUT}",
             "set it to the jars of your Hive, if the cache shall answer that, too",
         )
-    entries = [one for one in target.hive_classpath.split(":") if one]
-    missing = [one for one in entries if not any(_files(one))]
+    entries = [entry for entry in target.hive_classpath.split(":") if entry]
+    missing = [entry for entry in entries if not any(_files(entry))]
     if missing or not entries:
         return failed(
             f"{_KEY} names what isn't here: {', '.join(missing) or 'nothing'}",
@@ -48,7 +48,7 @@ def readable(target: Target) -> Finding:
 
 
 def _files(entry: str) -> Iterator[Path]:
-    """What an entry of a class path stands for, as Java understands it."""
+    """The files that an entry of a class path stands for, by Java's rules."""
     path = Path(entry)
     if path.name == _JARS:
         yield from path.parent.glob("*.[jJ][aA][rR]")

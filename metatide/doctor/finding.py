@@ -1,11 +1,11 @@
-"""What a check found."""
+"""The findings of checks."""
 
 from dataclasses import dataclass
 from enum import Enum
 
 
 class Status(Enum):
-    """How it stands with what was checked."""
+    """The status of a check."""
 
     OK = "ok"
     FAILED = "failed"
@@ -14,7 +14,7 @@ class Status(Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """The state of one thing, what was seen of it, and what to do about it."""
+    """The status of a check, what was seen, and the remedy."""
 
     status: Status
     detail: str

@@ -1,4 +1,4 @@
-"""The Java runtime, on which the Kafka of `metatide up` and Spark run."""
+"""Checks the Java runtime, which the Kafka of `metatide up` and Spark need."""
 
 from hive.errors import MachineError
 from metatide.doctor.finding import Finding, failed, ok, unchecked

@@ -1,4 +1,4 @@
-"""The broker and the topic."""
+"""Checks of the broker and the topic."""
 
 import logging
 from collections.abc import Mapping
@@ -26,7 +26,9 @@ _LOG.propagate = False
 
 def reachable(target: Target) -> Finding:
     if target.kafka is None:
-        return failed("none is named and none runs here", "start `metatide up` or give --kafka")
+        return failed(
+            "none is configured and none is running here", "start `metatide up` or give --kafka"
+        )
     try:
         brokers = _client(target).list_topics(timeout=TIMEOUT_S).brokers
     except KafkaException as error:
@@ -46,25 +48,25 @@ def record_size(target: Target) -> Finding:
 
 def topic(target: Target) -> Finding:
     client = _client(target)
-    known = client.list_topics(timeout=TIMEOUT_S).topics.get(target.topic)
-    if known is None:
+    metadata = client.list_topics(timeout=TIMEOUT_S).topics.get(target.topic)
+    if metadata is None:
         return unchecked(
             f"there is no topic {target.topic} yet", "start a connector, which creates it"
         )
     settings = _settings(client, ResourceType.TOPIC, target.topic)
-    if len(known.partitions) != target.partitions:
+    if len(metadata.partitions) != target.partitions:
         return failed(
-            f"{target.topic} has {len(known.partitions)} partitions, the configuration says "
+            f"{target.topic} has {len(metadata.partitions)} partitions, the configuration says "
             f"{target.partitions}",
-            f"set kafka.partitions = {len(known.partitions)}: a shard cannot be split",
+            f"set kafka.partitions = {len(metadata.partitions)}: a shard cannot be split",
         )
     wanted = {"cleanup.policy": "delete", "retention.ms": _FOREVER, "retention.bytes": _FOREVER}
     wrong = {name: value for name, value in wanted.items() if settings[name] != value}
     if wrong:
-        found = ", ".join(f"{name}={settings[name]}" for name in wrong)
+        shown = ", ".join(f"{name}={settings[name]}" for name in wrong)
         right = ",".join(f"{name}={value}" for name, value in wrong.items())
         return failed(
-            f"{target.topic} loses records that the cache is rebuilt from: {found}",
+            f"{target.topic} loses records that the cache is rebuilt from: {shown}",
             f"kafka-configs.sh --alter --topic {target.topic} --add-config {right}",
         )
     size = _judged_size(target.topic, "max.message.bytes", settings)

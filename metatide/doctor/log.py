@@ -1,4 +1,4 @@
-"""The notification log: that nothing is missing in it."""
+"""Checks that the notification log has no gaps."""
 
 import time
 
@@ -10,7 +10,7 @@ from metatide.doctor.finding import Finding, failed, ok
 from metatide.doctor.target import Target
 
 ROWS_MAX = 1_000_000
-"""How many of the newest events are looked at."""
+"""The number of newest events that are examined."""
 _RELOAD = "the tables that they touched have to be loaded again; a longer retention prevents it: "
 _RETENTION = "set metastore.event.db.listener.timetolive of the metastore to 7d"
 
@@ -56,7 +56,7 @@ def complete(target: Target) -> Finding:
             f"{missing} of the events {oldest} to {newest} are missing", _RELOAD + _RETENTION
         )
     age = _duration(max(0, int(time.time()) - written_s))
-    return ok(f"events {oldest} to {newest} without a hole, the oldest {age} old")
+    return ok(f"events {oldest} to {newest} without a gap, the oldest {age} old")
 
 
 def _duration(seconds: int) -> str:

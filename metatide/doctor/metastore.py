@@ -1,4 +1,4 @@
-"""How the metastore writes its log."""
+"""Checks how the metastore writes its log."""
 
 import re
 
@@ -14,7 +14,7 @@ from metatide.doctor.target import Target
 
 LISTENER = "org.apache.hive.hcatalog.listener.DbNotificationListener"
 EVENTS_MAX = 100_000
-"""How many of the newest events are looked at."""
+"""The number of newest events that are examined."""
 RETENTION_S_MIN = 24 * 3600
 _TRANSACTIONAL = "metastore.transactional.event.listeners"
 _AFTERWARDS = "metastore.event.listeners"
@@ -28,7 +28,7 @@ _SECONDS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 
 
 def one_transaction(target: Target) -> Finding:
-    """Looks for a table whose row and whose event were written by one transaction."""
+    """Looks for a table whose row and event were written by the same transaction."""
     with snapshot(target) as connection:
         if connection.dialect.name != "postgresql":
             return unchecked("this database doesn't tell who wrote a row", _GIVE_UPSTREAM)
@@ -40,7 +40,7 @@ def one_transaction(target: Target) -> Finding:
         written_together = literal_column('"NOTIFICATION_LOG".xmin::text').op("=")(
             literal_column('"TBLS".xmin::text')
         )
-        found = connection.scalar(
+        event = connection.scalar(
             select(log.c.EVENT_ID)
             .join_from(databases, tables, tables.c.DB_ID == databases.c.DB_ID)
             .join(
@@ -53,9 +53,9 @@ def one_transaction(target: Target) -> Finding:
             .where(written_together)
             .limit(1)
         )
-    if found is None:
-        return unchecked("no table shows it that was created lately", _GIVE_UPSTREAM)
-    return ok(f"event {found} was committed together with its table")
+    if event is None:
+        return unchecked("no recently created table can show it", _GIVE_UPSTREAM)
+    return ok(f"event {event} was committed together with its table")
 
 
 def reachable(target: Target) -> Finding:
@@ -82,7 +82,7 @@ def listener(target: Target) -> Finding:
             f"{_AFTERWARDS} names the listener too, so that events are written twice",
             f"take {LISTENER} out of it and restart the metastores",
         )
-    return ok("writes in the transaction of the change")
+    return ok("writes events in the transaction of the change")
 
 
 def stripping(target: Target) -> Finding:
@@ -111,26 +111,28 @@ def retention(target: Target) -> Finding:
 
 
 def authorization(target: Target) -> Finding:
-    """The cache asks no hooks: who relies on them must know, and so must who gave the cache up."""
+    """Warns about authorization in the metastore, which the cache bypasses."""
     hooks = {name: _setting(target, name) for name in _HOOKS}
-    found = [f"{name} is {text!r}" for name, text in hooks.items() if text not in ("", *_NO_HOOKS)]
-    if found and not target.relays_reads:
+    configured = [
+        f"{name} is {text!r}" for name, text in hooks.items() if text not in ("", *_NO_HOOKS)
+    ]
+    if configured and not target.relays_reads:
         return failed(
-            f"{' and '.join(found)}, which the Thrift server doesn't ask about what it answers "
-            "from the cache",
+            f"{' and '.join(configured)}, which the Thrift server doesn't ask about answers from "
+            "the cache",
             "if they guard reads, set thrift.relay_reads; if not, leave it as it is",
         )
-    if target.relays_reads and not found:
+    if target.relays_reads and not configured:
         return failed(
             "thrift.relay_reads is set, so that the Thrift server answers nothing from the cache, "
             "and the metastore has no hooks that would need it",
-            "take thrift.relay_reads away",
+            "remove thrift.relay_reads",
         )
-    return ok("the metastore's hooks are asked" if found else "the metastore has no hooks")
+    return ok("the metastore's hooks are asked" if configured else "the metastore has no hooks")
 
 
 def default_catalog(target: Target) -> Finding:
-    """What a name without a catalog means must be the same on both sides."""
+    """Checks that names without a catalog mean the same in the metastore and in the cache."""
     theirs = (_setting(target, _CATALOG) or DEFAULT_CATALOG).lower()
     if theirs != target.default_catalog:
         return failed(

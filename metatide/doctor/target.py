@@ -1,4 +1,4 @@
-"""What is examined: the parts that the configuration names, or those of a running stack."""
+"""The services to examine: those in the configuration, or those of a running stack."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from metatide.stack.state import StateFile
 
 @dataclass(frozen=True)
 class Target:
-    """Addresses as clients use them; None where nothing is named and nothing runs."""
+    """Addresses as clients use them; None for what is neither configured nor running."""
 
     kafka: str | None
     topic: str
@@ -36,7 +36,7 @@ class Target:
 
 
 def find_target(config: Config) -> Target:
-    """The addresses of the configuration, and of the stack on its data directory for the rest."""
+    """Addresses from the configuration; for the rest, from the stack on its data directory."""
     running = _running(config.data_dir)
     upstream = config.upstream.url
     if upstream is None and "metastore" in running:
@@ -63,11 +63,11 @@ def find_target(config: Config) -> Target:
 
 
 def _running(folder: Path) -> Mapping[str, str]:
-    """The addresses of the processes of a stack by their names; none where no stack runs."""
+    """The addresses of a stack's processes by name; empty if no stack runs."""
     state = StateFile(folder).read()
     if state is None or not psutil.pid_exists(state.pid):
         return {}
-    return {one.name: one.address for one in state.processes}
+    return {process.name: process.address for process in state.processes}
 
 
 def _with_password(address: str, folder: Path) -> str:

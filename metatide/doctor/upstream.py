@@ -1,4 +1,4 @@
-"""One question to a metastore: what is this setting of yours?"""
+"""Asks a metastore for one of its settings."""
 
 import socket
 from struct import Struct
@@ -19,7 +19,7 @@ _FIELD = Struct("!bh")
 
 
 def setting(address: tuple[str, int], name: str) -> str:
-    """The value of a setting of the metastore at HOST, PORT; empty where it has none."""
+    """The value of a setting of the metastore at HOST, PORT; empty if it isn't set."""
     try:
         with socket.create_connection(address, TIMEOUT_S) as connection:
             connection.sendall(_question(name))
@@ -45,7 +45,7 @@ def _text_field(number: int, text: str) -> bytes:
 def _answer(stream: BinaryIO, name: str) -> str:
     version, kind = _HEAD.unpack(_exactly(stream, _HEAD.size))
     if version != _VERSION_1 or _read_text(stream) != _METHOD:
-        raise OSError("what it says is not Thrift's binary protocol")
+        raise OSError("its reply is not in Thrift's binary protocol")
     _exactly(stream, _I32.size)
     if kind == _REPLY:
         code = _exactly(stream, 1)[0]
@@ -58,12 +58,12 @@ def _answer(stream: BinaryIO, name: str) -> str:
 def _read_text(stream: BinaryIO) -> bytes:
     (length,) = _I32.unpack(_exactly(stream, _I32.size))
     if not 0 <= length <= _ANSWER_BYTES_MAX:
-        raise OSError("what it says is not Thrift's binary protocol")
+        raise OSError("its reply is not in Thrift's binary protocol")
     return _exactly(stream, length)
 
 
 def _exactly(stream: BinaryIO, length: int) -> bytes:
     data = stream.read(length)
     if len(data) != length:
-        raise OSError("it hung up in the middle of its answer")
+        raise OSError("it closed the connection in the middle of its reply")
     return data

@@ -1,1 +1,1 @@
-"""Dashboards and alert rules, made of the metrics that connectors and workers export."""
+"""Dashboards and alert rules, made from the metrics of connectors and workers."""

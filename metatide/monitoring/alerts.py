@@ -1,4 +1,4 @@
-"""When somebody must look; each alert has a chapter of its name in docs/operate.md."""
+"""Alerts; each has a chapter of its name in docs/operate.md."""
 
 from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple
@@ -8,12 +8,12 @@ AT_ONCE: Final = "0s"
 
 
 class Alert(NamedTuple):
-    """One rule."""
+    """One alert rule."""
 
     name: str
     expr: str
     lasts: str
-    """How long it must be so."""
+    """How long the condition must hold."""
     severity: Literal["critical", "warning", "info"]
     """Readers get no answers or wrong ones; slower ones, or soon; somebody forgot something."""
     summary: str
@@ -51,7 +51,7 @@ ALERTS: Final = (
         "metatide_over_limit == 1",
         "1m",
         "warning",
-        "{{ $labels.instance }} has no room, and so folds nothing",
+        "{{ $labels.instance }} has no room, so it folds nothing",
     ),
     Alert(
         "DiskFills",
@@ -72,7 +72,7 @@ ALERTS: Final = (
         'sum(up{job="connector"}) == 0 or absent(up{job="connector"})',
         "2m",
         "critical",
-        "no connector runs: nothing new comes into the cache",
+        "no connector runs: the cache gets no new events",
     ),
     Alert(
         "ConnectorNotPublishing",
@@ -128,7 +128,7 @@ ALERTS: Final = (
         "min_over_time(metatide_asks_waiting[30m]) > 0",
         "1m",
         "warning",
-        "{{ $value }} loads that {{ $labels.instance }} asked for don't come",
+        "{{ $value }} loads that {{ $labels.instance }} requested don't arrive",
     ),
     Alert(
         "DatabaseFails",
@@ -167,7 +167,7 @@ ALERTS: Final = (
         'sum by (method) (metatide_thrift_shadowed_total{outcome="different"}) > 0',
         AT_ONCE,
         "warning",
-        "the cache would have answered {{ $value }} calls of {{ $labels.method }} otherwise",
+        "the cache would have answered {{ $value }} calls of {{ $labels.method }} differently",
     ),
     Alert(
         "Disagreement",
@@ -187,8 +187,8 @@ ALERTS: Final = (
 
 
 def rules() -> Mapping[str, Any]:
-    """The file of rules, for Prometheus."""
-    return {"groups": [{"name": "metatide", "rules": [_rule(one) for one in ALERTS]}]}
+    """The file of rules for Prometheus."""
+    return {"groups": [{"name": "metatide", "rules": [_rule(alert) for alert in ALERTS]}]}
 
 
 def _rule(alert: Alert) -> dict[str, Any]:

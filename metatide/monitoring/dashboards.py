@@ -1,4 +1,4 @@
-"""Two dashboards: what matters in one look, and every metric that there is."""
+"""Two dashboards: an overview, and all metrics."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -12,12 +12,12 @@ _RED: Final = (("red", 1.0),)
 
 
 def dashboards() -> Mapping[str, dict[str, Any]]:
-    """By the names of their files."""
+    """The dashboards by file name."""
     return {
         "metatide-overview.json": dashboard(
             "metatide-overview",
             "Metatide: overview",
-            "Whether the cache follows, whether it answers, and who answers instead.",
+            "Whether the cache is up to date, whether it answers, and who answers instead.",
             OVERVIEW,
         ),
         "metatide-metrics.json": dashboard(
@@ -30,7 +30,7 @@ def dashboards() -> Mapping[str, dict[str, Any]]:
 
 
 def every_metric(families: Sequence[Family]) -> Iterator[Row]:
-    """A row for each section, a panel for each metric."""
+    """A row for each section, with a panel for each metric."""
     by_name = {family.name: family for family in families}
     for section in SECTIONS:
         panels = [_of(by_name[name], remedy) for name, remedy in section.remedies.items()]
@@ -56,7 +56,7 @@ _MOMENTS: Final = frozenset(("metatide_connect_looked_seconds", "metatide_image_
 
 
 def sentence(text: str) -> str:
-    """With its full stop, whether it was written with one or without."""
+    """The text with exactly one full stop at its end."""
     return f"{text.rstrip('.')}."
 
 
@@ -124,7 +124,7 @@ OVERVIEW: Final = (
             Panel(
                 "Disagreements, a day",
                 [Query("sum(increase(metatide_audit_disagreements_total[1d]))")],
-                description="Found by audits in the background (`audit.every_s`); none is right.",
+                description="Found by audits in the background (`audit.every_s`); none is allowed.",
                 kind="stat",
                 width=4,
                 steps=_RED,

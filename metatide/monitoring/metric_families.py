@@ -1,4 +1,4 @@
-"""The metrics that there are, as the registries themselves tell."""
+"""All metrics, collected from the registries."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -31,20 +31,20 @@ class Family(NamedTuple):
     labels: tuple[str, ...]
     doc: str
     job: str
-    """Who exports it."""
+    """The exporting process."""
 
     @property
     def series(self) -> tuple[str, ...]:
-        """The names that a query may say."""
+        """The names that queries may use."""
         endings = {"counter": ("_total",), "histogram": ("_bucket", "_sum", "_count")}
-        return tuple(f"{self.name}{one}" for one in endings.get(self.kind, ("",)))
+        return tuple(f"{self.name}{ending}" for ending in endings.get(self.kind, ("",)))
 
 
 def exported() -> list[Family]:
-    """Those of a connector and of a worker, in the order of their pages."""
+    """The metrics of a connector and of a worker, in the order of their pages."""
     return [
-        *(family for one in _of_connector() for family in _families(one, CONNECTOR)),
-        *(family for one in _of_worker() for family in _families(one, WORKER)),
+        *(family for metric in _of_connector() for family in _families(metric, CONNECTOR)),
+        *(family for metric in _of_worker() for family in _families(metric, WORKER)),
     ]
 
 
@@ -55,7 +55,7 @@ def _of_connector() -> Iterable[Collector]:
 
 
 def _of_worker() -> Iterator[Collector]:
-    """A family with labels shows them once something was counted."""
+    """The metrics of a worker. A family with labels is empty until something is counted."""
     http = HttpMetrics()
     http.answered(Source.CACHE, Reason.FRESH, "table", 0.0)
     http.refused(503)

@@ -1,4 +1,4 @@
-"""Panels of Grafana, and how they are laid out."""
+"""Panels of Grafana, and their layout."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
@@ -10,14 +10,14 @@ INTERVAL: Final = "$__rate_interval"
 
 
 class Query(NamedTuple):
-    """A line, or one for each of some labels."""
+    """A line of a graph, or a line for each value of some labels."""
 
     expr: str
     legend: str = ""
 
 
 class Panel(NamedTuple):
-    """A graph, or a number where `kind` is `stat`."""
+    """A graph, or a number if `kind` is `stat`."""
 
     title: str
     queries: Sequence[Query]
@@ -30,14 +30,14 @@ class Panel(NamedTuple):
 
 
 class Row(NamedTuple):
-    """Panels under one title."""
+    """Panels under a common title."""
 
     title: str
     panels: Sequence[Panel]
 
 
 def dashboard(uid: str, title: str, description: str, rows: Iterable[Row]) -> dict[str, Any]:
-    """A dashboard as Grafana provisions it."""
+    """A dashboard in the format that Grafana provisions."""
     return {
         "uid": uid,
         "title": title,
@@ -74,7 +74,7 @@ def dashboard(uid: str, title: str, description: str, rows: Iterable[Row]) -> di
 
 
 def _placed(rows: Iterable[Row]) -> Iterator[dict[str, Any]]:
-    """From left to right, and below when a line is full."""
+    """The panels from left to right, continued below when a line is full."""
     number, y = 0, 0
     for row in rows:
         number += 1

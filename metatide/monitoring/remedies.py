@@ -1,10 +1,10 @@
-"""What to do about each metric, in the order in which they are shown."""
+"""How to react to each metric, in display order."""
 
 from typing import Final, NamedTuple
 
 
 class Section(NamedTuple):
-    """Metrics that are looked at together."""
+    """Metrics that belong together."""
 
     title: str
     remedies: dict[str, str]

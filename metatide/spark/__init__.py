@@ -1,1 +1,1 @@
-"""Spark as the command line runs it: the session, what is sent to executors, and its faults."""
+"""Spark for commands: the session, the code for executors, and error messages."""

@@ -1,6 +1,6 @@
 """Our packages as an archive, for executors on machines where Metatide isn't installed.
 
-What these packages need from others (RocksDB, Kafka's client, drivers) must be there: see
+The packages' dependencies (RocksDB, Kafka's client, drivers) must be installed there: see
 docs/spark.md.
 """
 
@@ -18,7 +18,9 @@ _PACKAGES = (hive, state, connectors, processors, query_api, metatide)
 
 
 def archive(path: Path) -> Path:
-    """Writes the packages, compiled for this release of Python, which executors must have too."""
+    """Writes the archive of the packages, compiled for this release of Python, which executors
+    must have.
+    """
     with PyZipFile(str(path), "w") as file:
         for package in _PACKAGES:
             assert package.__file__ is not None

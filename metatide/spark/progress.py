@@ -1,4 +1,4 @@
-"""How far a command is, on a terminal."""
+"""Progress bars of Spark commands."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -18,7 +18,7 @@ Show = Callable[[], None]
 
 @contextmanager
 def ticking(every_s: float) -> Iterator[Callable[[Show], None]]:
-    """Gives what to call with a function that is to run every so often, and once at the end."""
+    """Yields a way to run a function periodically, and once at the end."""
     shows: list[Show] = []
     ended = threading.Event()
 
@@ -40,7 +40,7 @@ def ticking(every_s: float) -> Iterator[Callable[[Show], None]]:
 
 @contextmanager
 def showing_tasks(context: "SparkContext", tasks: int) -> Iterator[None]:
-    """A bar over the tasks of the jobs that run meanwhile; nothing without a terminal."""
+    """A progress bar over the tasks of the running jobs; nothing without a terminal."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield

@@ -33,11 +33,11 @@ _SPECULATION = ("spark.speculation", "false")
 def session(
     config: Config, job: str, *, reads_kafka: bool = False, speculates: bool = True
 ) -> Iterator[SparkSession]:
-    """The session of the running program, or else one of our own until the end.
+    """The session of the running program, or else a new one that ends with the block.
 
-    `job` is its name in Spark's pages; `reads_kafka` adds Spark's own source of Kafka records;
-    without `speculates` no task runs twice at a time, whatever the settings say. What goes wrong on
-    an executor is raised here as an error of ours, in one line.
+    `job` is its name in Spark's pages. `reads_kafka` adds Spark's own source of Kafka records.
+    Without `speculates`, no task runs twice at a time, whatever the settings say. Errors on
+    executors are raised here as errors of ours, in one line.
     """
     running = SparkSession.getActiveSession()
     settings = {} if speculates else dict([_SPECULATION])
@@ -57,12 +57,12 @@ def _plain_errors() -> Iterator[None]:
         yield
     except (Py4JError, PySparkException) as error:
         text = str(error)
-        told = TaskError.find(text)
-        if told is None:
+        message = TaskError.find(text)
+        if message is None:
             lines = [line.strip() for line in text.splitlines() if line.strip()]
             cause = next((line for line in reversed(lines) if line.startswith("Caused by")), None)
-            told = (cause or " ".join(lines))[:_ERROR_CHARS_MAX]
-        raise MachineError(f"Spark: {told}") from error
+            message = (cause or " ".join(lines))[:_ERROR_CHARS_MAX]
+        raise MachineError(f"Spark: {message}") from error
 
 
 @contextmanager
@@ -106,9 +106,9 @@ def _own(
 
 
 def _launch(conf: SparkConf, out: Any, log: LogFile) -> Any:
-    """Starts Java with all that it says going to the log: Spark says much before it listens to us.
+    """Starts Java with its output in the log: Spark prints much before its log level can be set.
 
-    Java ends with us, because it reads from a pipe of ours.
+    Java ends with this process, because it reads from a pipe of it.
     """
     try:
         return launch_gateway(  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""Engines for plain database URLs."""
+"""SQLAlchemy engines for plain database URLs."""
 
 import sqlalchemy as sa
 
@@ -10,7 +10,7 @@ CONNECT_TIMEOUT_S = 3
 
 
 def make_engine(url: str | sa.URL) -> sa.Engine:
-    """An engine for `postgresql://…` or `mysql://…`, with the driver that we bring along."""
+    """An engine for `postgresql://…` or `mysql://…`, with the driver that Metatide includes."""
     parsed = sa.make_url(url)
     driver = _DRIVERS.get(parsed.drivername)
     if driver is None:
@@ -27,7 +27,7 @@ def make_engine(url: str | sa.URL) -> sa.Engine:
 
 
 def fault(engine: sa.Engine) -> str | None:
-    """Why the database does not answer; None when it does."""
+    """Why the database doesn't answer; None if it does."""
     try:
         with engine.connect() as connection:
             connection.execute(sa.select(1))

@@ -1,4 +1,4 @@
-"""Runs Apache Ivy, which PySpark brings along, to get Maven artifacts."""
+"""Runs Apache Ivy, which is part of PySpark, to fetch Maven artifacts."""
 
 import importlib.util
 import re
@@ -32,7 +32,7 @@ _POLL_S = 0.05
 
 @dataclass(frozen=True, order=True)
 class Coordinates:
-    """What names an artifact, written as `group:name:version[:classifier][@extension]`."""
+    """The coordinates of an artifact, written as `group:name:version[:classifier][@extension]`."""
 
     group: str
     name: str
@@ -42,10 +42,10 @@ class Coordinates:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        found = re.fullmatch(r"([^:@\s]+):([^:@\s]+):([^:@\s]+)(?::([^:@\s]+))?(?:@(\S+))?", text)
-        if found is None:
+        match = re.fullmatch(r"([^:@\s]+):([^:@\s]+):([^:@\s]+)(?::([^:@\s]+))?(?:@(\S+))?", text)
+        if match is None:
             raise InputError(f"{text!r} is not group:name:version[:classifier][@extension]")
-        return cls(found[1], found[2], found[3], found[4] or "", found[5] or "jar")
+        return cls(match[1], match[2], match[3], match[4] or "", match[5] or "jar")
 
     def __str__(self) -> str:
         classifier = f":{self.classifier}" if self.classifier else ""
@@ -59,8 +59,8 @@ class Coordinates:
 
 
 def retrieve_exactly(artifacts: Iterable[Coordinates], into: Path, cache: Path, text: str) -> None:
-    """Gets these artifacts and no others; each lands in `into` under its `file_name`."""
-    dependencies = [_dependency(one, transitive=False, named=True) for one in artifacts]
+    """Fetches these artifacts and no others; each is stored in `into` under its `file_name`."""
+    dependencies = [_dependency(artifact, transitive=False, named=True) for artifact in artifacts]
     pattern = f"{into}/[organisation]_[artifact]-[revision](-[classifier]).[ext]"
     _run(dependencies, pattern, cache, text, exact=True)
 
@@ -68,34 +68,36 @@ def retrieve_exactly(artifacts: Iterable[Coordinates], into: Path, cache: Path, 
 def resolve(
     with_dependencies: Iterable[Coordinates], alone: Iterable[Coordinates], cache: Path, text: str
 ) -> dict[Coordinates, Path]:
-    """Gets artifacts, the first ones with all that they need at run time."""
+    """Fetches artifacts, with the runtime dependencies of the first list."""
     into = cache / "resolved"
-    dependencies = [_dependency(one, transitive=True, named=False) for one in with_dependencies]
-    dependencies += [_dependency(one, transitive=False, named=True) for one in alone]
+    dependencies = [
+        _dependency(artifact, transitive=True, named=False) for artifact in with_dependencies
+    ]
+    dependencies += [_dependency(artifact, transitive=False, named=True) for artifact in alone]
     pattern = f"{into}/[organisation]/[artifact]/[revision]/[classifier]/file.[ext]"
     _run(dependencies, pattern, cache, text, exact=False)
-    found = {}
+    paths = {}
     for path in into.rglob("file.*"):
         group, name, version, *classifier = path.relative_to(into).parts[:-1]
         extension = path.name.removeprefix("file.")
         # Ivy leaves the token as it stands where an artifact has no classifier.
         wanted = "".join(classifier).replace("[classifier]", "")
-        found[Coordinates(group, name, version, wanted, extension)] = path
-    return found
+        paths[Coordinates(group, name, version, wanted, extension)] = path
+    return paths
 
 
-def _dependency(one: Coordinates, *, transitive: bool, named: bool) -> str:
+def _dependency(artifact: Coordinates, *, transitive: bool, named: bool) -> str:
     opening = (
-        f"<dependency org={quoteattr(one.group)} name={quoteattr(one.name)} "
-        f'rev={quoteattr(one.version)} conf="default->default" '
+        f"<dependency org={quoteattr(artifact.group)} name={quoteattr(artifact.name)} "
+        f'rev={quoteattr(artifact.version)} conf="default->default" '
         f'transitive="{str(transitive).lower()}"'
     )
     if not named:
         return f"{opening}/>"
-    classifier = f" m:classifier={quoteattr(one.classifier)}" if one.classifier else ""
-    extension = quoteattr(one.extension)
+    classifier = f" m:classifier={quoteattr(artifact.classifier)}" if artifact.classifier else ""
+    extension = quoteattr(artifact.extension)
     return (
-        f"{opening}><artifact name={quoteattr(one.name)} type={extension} "
+        f"{opening}><artifact name={quoteattr(artifact.name)} type={extension} "
         f"ext={extension}{classifier}/></dependency>"
     )
 
@@ -136,7 +138,7 @@ def _fetched(cache: Path) -> str:
 
 
 def _reason(text: str, log: str) -> str:
-    """One line of the hundreds that Ivy writes when it fails."""
+    """The decisive line of the hundreds that Ivy prints when it fails."""
     if "No space left on device" in log:
         return f"{text}: no space left on the disk; free some and run this again"
     if _UNREACHABLE.search(log):
@@ -155,7 +157,7 @@ def _ivy() -> Path:
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
         raise MachineError("PySpark, whose Ivy fetches jars, is not installed; install it")
-    found = sorted(Path(spec.origin).parent.glob("jars/ivy-*.jar"))
-    if not found:
+    jars = sorted(Path(spec.origin).parent.glob("jars/ivy-*.jar"))
+    if not jars:
         raise MachineError(f"PySpark in {Path(spec.origin).parent} has no Ivy; install it again")
-    return found[-1]
+    return jars[-1]

@@ -1,8 +1,8 @@
 """Named sets of jars, each fetched once into the cache and verified against its lock.
 
-A set is two files of `jarsets/`: NAME.toml says which artifacts are wanted, NAME.lock which files
-those came down to, each with its SHA-256 and size. `python -m metatide.stack.jars lock NAME`
-writes the second from the first; a third argument is the folder of sets other than ours.
+A set is two files in `jarsets/`: NAME.toml lists the wanted artifacts, NAME.lock the files they
+were resolved to, each with its SHA-256 and size. `python -m metatide.stack.jars lock NAME` writes
+the second from the first; a third argument names another folder of sets.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ SETS = Path(__file__).parent / "jarsets"
 
 @dataclass(frozen=True)
 class Jar:
-    """A file as the lock knows it."""
+    """A file in a lock."""
 
     artifact: Coordinates
     sha256: str
@@ -40,7 +40,7 @@ class Jar:
         return f"{self.sha256} {self.size:>9} {self.artifact}"
 
     def fault(self, folder: Path) -> str | None:
-        """What is wrong with this file in `folder`."""
+        """What is wrong with this file in `folder`; None if nothing is."""
         path = folder / self.artifact.file_name
         if not path.is_file():
             return f"{self.artifact} is missing"
@@ -66,11 +66,15 @@ class JarSet:
 
     @property
     def folder_name(self) -> str:
-        """Another lock is another folder, so that two versions of us can share one cache."""
+        """The folder's name. It depends on the lock, so that different releases of Metatide can
+        share a cache.
+        """
         return f"{self.name}-{hashlib.sha256(repr(self.jars).encode()).hexdigest()[:12]}"
 
     def fault(self, folder: Path) -> str | None:
-        """The first thing wrong with `folder`, which should hold these jars and nothing else."""
+        """The first problem of `folder`, which should hold exactly these jars; None if there is
+        none.
+        """
         surplus = {path.name for path in folder.iterdir()} - {
             jar.artifact.file_name for jar in self.jars
         }
@@ -80,17 +84,19 @@ class JarSet:
 
 
 def path_of(name: str) -> Path:
-    """Where `fetch` puts the jars of the set."""
+    """Where `fetch` stores the jars of the set."""
     return cache_dir() / "jars" / JarSet.load(name).folder_name
 
 
 def fetch(name: str) -> Path:
-    """The folder that holds exactly the jars of the set, verified; fetched when not there yet."""
+    """The verified folder with exactly the jars of the set, which are fetched if necessary."""
     return install(JarSet.load(name), cache_dir() / "jars")
 
 
 def install(jars: JarSet, cache: Path) -> Path:
-    """The folder of `cache` with the jars of the set. Any number of processes may call this."""
+    """Fetches the jars of the set into a folder of `cache`. Several processes may call this at
+    once.
+    """
     make_folder(cache)
     folder = cache / jars.folder_name
     with file_lock(cache / f".{jars.name}.lock"):
@@ -127,7 +133,7 @@ def _fill(jars: JarSet, folder: Path) -> None:
 
 
 def lock(name: str, sets: Path = SETS) -> Path:
-    """Resolves what NAME.toml wants and writes NAME.lock."""
+    """Resolves the artifacts of NAME.toml and writes NAME.lock."""
     source = sets / f"{name}.toml"
     if not source.is_file():
         raise InputError(f"there is no {source} that says which artifacts {name!r} has")
@@ -136,7 +142,7 @@ def lock(name: str, sets: Path = SETS) -> Path:
     if unknown:
         raise InputError(f"{source} has an unknown key {min(unknown)!r}")
     with tempfile.TemporaryDirectory(prefix="metatide-lock-") as cache:
-        found = ivy.resolve(
+        paths = ivy.resolve(
             map(Coordinates.parse, wanted.get("with_dependencies", [])),
             map(Coordinates.parse, wanted.get("alone", [])),
             Path(cache),
@@ -144,7 +150,7 @@ def lock(name: str, sets: Path = SETS) -> Path:
         )
         jars = [
             Jar(artifact, hashlib.sha256(path.read_bytes()).hexdigest(), path.stat().st_size)
-            for artifact, path in sorted(found.items())
+            for artifact, path in sorted(paths.items())
         ]
     target = sets / f"{name}.lock"
     target.write_text("".join(f"{jar}\n" for jar in jars))

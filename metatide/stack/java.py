@@ -1,4 +1,4 @@
-"""The Java runtime that Kafka and Ivy run on."""
+"""The Java runtime of Kafka and Ivy."""
 
 import os
 import re
@@ -14,7 +14,7 @@ _INSTALL = f"install Java {MAJOR_MIN} or newer (Debian: openjdk-17-jre-headless)
 
 
 def find_java() -> Path:
-    """The `java` of JAVA_HOME, else of the PATH; refused when it is missing or too old."""
+    """The `java` of JAVA_HOME, or else of the PATH; raises an error if it is missing or too old."""
     return _checked(os.environ.get("JAVA_HOME", ""), os.environ.get("PATH", ""))
 
 
@@ -25,10 +25,10 @@ def _checked(home: str, path: str) -> Path:
         if not program.is_file():
             raise MachineError(f"JAVA_HOME is {home}, but there is no {program}; {_INSTALL}")
     else:
-        found = shutil.which("java", path=path)
-        if found is None:
+        java = shutil.which("java", path=path)
+        if java is None:
             raise MachineError(f"no java on the PATH; {_INSTALL}")
-        program = Path(found)
+        program = Path(java)
     try:
         done = subprocess.run([program, "-version"], capture_output=True, text=True, check=False)
     except OSError as error:

@@ -44,7 +44,7 @@ rootLogger.appenderRef.out.ref = out
 
 
 class KafkaProbe:
-    """Asks the brokers at HOST:PORT for their topics, as any client does."""
+    """Asks the brokers at HOST:PORT for their topics, as a client does."""
 
     def __init__(self, address: str, security: Mapping[str, str] | None = None) -> None:
         settings: dict[str, str | int | float] = {"bootstrap.servers": address}
@@ -56,7 +56,7 @@ class KafkaProbe:
             raise InputError(f"the settings of [kafka] can't be used: {said}") from error
 
     def fault(self, timeout_s: float = PROBE_TIMEOUT_S) -> str | None:
-        """Why they don't answer; None when they do."""
+        """Why the brokers don't answer; None if they do."""
         try:
             self._client.list_topics(timeout=timeout_s)
         except KafkaException as error:
@@ -65,7 +65,7 @@ class KafkaProbe:
 
 
 class Kafka(Service):
-    """The broker whose data lives in `folder`."""
+    """A broker with its data in `folder`."""
 
     name = "kafka"
     jar_sets = ("kafka",)
@@ -113,7 +113,7 @@ class Kafka(Service):
         return KafkaProbe(self.address).fault() is None
 
     def _format(self, classes: str, data: Path) -> None:
-        """Formats aside and renames, so that what stands at `data` is always whole."""
+        """Formats a folder aside and renames it, so that `data` is never incomplete."""
         aside = folder_aside(data)
         config = self._write_config(self._folder / "format.properties", aside)
         cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")

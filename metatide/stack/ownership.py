@@ -1,4 +1,4 @@
-"""One supervisor to a data folder, and an end to what a killed one left running."""
+"""Ensures that a data folder has one supervisor, and ends what a killed one left running."""
 
 import fcntl
 import os
@@ -20,14 +20,14 @@ _POLL_S = 0.02
 
 @contextmanager
 def owned(folder: Path) -> Iterator[None]:
-    """Makes the folder ours; refused while another supervisor has it."""
+    """Takes ownership of the folder; raises an error if another supervisor has it."""
     path = make_folder(folder) / "lock"
     handle = _lock(path)
     if handle is None:
         state = StateFile(folder).read()
         who = f": process {state.pid}, {state.address}" if state else ""
         raise MachineError(
-            f"a stack already runs on {folder}{who}; end it or give another --data-dir"
+            f"a stack already runs on {folder}{who}; stop it or choose another --data-dir"
         )
     try:
         yield
@@ -37,7 +37,7 @@ def owned(folder: Path) -> Iterator[None]:
 
 
 def _lock(path: Path) -> int | None:
-    """The locked file; None when somebody else holds it."""
+    """The locked file; None if another process holds the lock."""
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
@@ -54,7 +54,9 @@ def _lock(path: Path) -> int | None:
 
 
 def end_orphans(folder: Path) -> list[str]:
-    """Ends what a killed supervisor of this folder left running; the names of these processes."""
+    """Ends the processes that a killed supervisor of this folder left running; returns their
+    names.
+    """
     state = StateFile(folder).read()
     ended = []
     for entry in reversed(state.processes if state else []):
@@ -70,7 +72,9 @@ def end_orphans(folder: Path) -> list[str]:
 
 
 def _wait(process: psutil.Process, timeout_s: float) -> bool:
-    """Whether it has ended; in containers nobody may ever take note of that."""
+    """Whether the process ended in time. In containers it may remain as a zombie that nobody
+    reaps.
+    """
     deadline = time.monotonic() + timeout_s
     while time.monotonic() < deadline:
         try:
@@ -83,7 +87,7 @@ def _wait(process: psutil.Process, timeout_s: float) -> bool:
 
 
 def _find(entry: ProcessState, folder: Path) -> psutil.Process | None:
-    """The process that `entry` means, if it still runs and is surely ours."""
+    """The process that `entry` describes, if it still runs and certainly is the same."""
     if entry.pid is None or entry.created is None:
         return None
     try:

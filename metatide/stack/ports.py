@@ -1,4 +1,4 @@
-"""Ports that a stack keeps from one run to the next, so that clients find it again."""
+"""Ports that a stack reuses from run to run, so that clients find it again."""
 
 import random
 from contextlib import suppress
@@ -14,7 +14,7 @@ _TRIES_MAX = 1_000
 
 
 class Ports:
-    """Port numbers by name, remembered in a file."""
+    """Port numbers by name, stored in a file."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -24,7 +24,7 @@ class Ports:
             self._ports = msgspec.json.decode(path.read_bytes(), type=dict[str, int])
 
     def take(self, name: str) -> int:
-        """The port of this name: the same as last time unless somebody else uses it now."""
+        """The port of this name: the same as last time, unless another process uses it."""
         port = self._ports.get(name)
         if port is None or not is_free(port):
             port = self._pick()

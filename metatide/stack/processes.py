@@ -1,4 +1,4 @@
-"""Every process of a stack, in one table."""
+"""The table of all processes of a stack."""
 
 import sys
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ _PROBE = httpx.Client(timeout=2.0, trust_env=False, verify=False)
 
 
 class Ours(Service):
-    """A process of Metatide itself, run by `python -m`, which says over HTTP that it is alive."""
+    """A process of Metatide itself, run by `python -m`, with a health check over HTTP."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class Ours(Service):
         scheme: str = "http",
         thrift: str | None = None,
     ) -> None:
-        """`thrift`: where clients of a metastore find it, if they do."""
+        """`thrift` is the address of its Thrift server, if it has one."""
         self.name = name
         self._scheme = scheme
         self.needs = needs
@@ -51,7 +51,7 @@ class Ours(Service):
         return self._launch
 
     def answers(self) -> bool:
-        """Whatever the answer is: a process may wait for long for what others have to make."""
+        """Whether it responds at all: a process may wait for a long time for others."""
         try:
             _PROBE.get(f"{self.address}/healthz")
         except httpx.TransportError:
@@ -60,22 +60,22 @@ class Ours(Service):
 
 
 def services(effective: Effective, ports: Ports) -> list[Service]:
-    """What runs for this configuration, in the order in which it is shown.
+    """The services of this configuration, in display order.
 
-    To add a process is to append it here. Processes of ours take their configuration from the
+    To add a process, append it here. Metatide's own processes take their configuration from the
     environment in `settings`.
     """
     config = effective.config
-    found: list[Service] = []
+    processes: list[Service] = []
     servers: str | None = config.kafka.bootstrap_servers
     if servers is None:
         kafka = Kafka(config.data_dir / "kafka", ports)
-        found.append(kafka)
+        processes.append(kafka)
         servers = kafka.address
     url = config.database.full_url
     if url is None:
         postgres = Postgres(config.data_dir / "postgres", ports)
-        found.append(postgres)
+        processes.append(postgres)
         url = postgres.url().render_as_string(hide_password=False)
     upstream: str | None = config.upstream.url
     if config.metastore:
@@ -84,7 +84,7 @@ def services(effective: Effective, ports: Ports) -> list[Service]:
             ports,
             MetastoreSettings(sa.make_url(url), config.data_dir / "warehouse"),
         )
-        found.append(metastore)
+        processes.append(metastore)
         upstream = upstream or metastore.address
     port = config.http.port or ports.take("http")
     connect_port = config.connect.port or ports.take("connect")
@@ -106,7 +106,7 @@ def services(effective: Effective, ports: Ports) -> list[Service]:
     folder = str(config.data_dir)
     connect = ("metatide", "connect", "--data-dir", folder)
     host = config.connect.host
-    found.append(Ours("connect", connect, host, connect_port, settings, ("kafka", "postgres")))
+    processes.append(Ours("connect", connect, host, connect_port, settings, ("kafka", "postgres")))
     work = ("metatide", "work", "--data-dir", folder)
     scheme = "http" if config.reads.tls_certificate is None else "https"
     for number in range(1, config.workers + 1):
@@ -116,24 +116,26 @@ def services(effective: Effective, ports: Ports) -> list[Service]:
         thrift = None
         if speaks_thrift:
             # The first one has the port that was asked for: each of them answers for all.
-            asked = config.thrift.port if number == 1 else None
-            thrift_port = asked or ports.take(f"{name}-thrift")
+            configured_port = config.thrift.port if number == 1 else None
+            thrift_port = configured_port or ports.take(f"{name}-thrift")
             own["METATIDE_THRIFT_PORT"] = str(thrift_port)
             thrift_host = LOOPBACK if config.thrift.host == ANY else config.thrift.host
             thrift = f"thrift://{thrift_host}:{thrift_port}"
         host = config.worker.host
-        found.append(
+        processes.append(
             Ours(name, work, host, worker_port, settings | own, ("kafka",), scheme, thrift)
         )
     web = ("metatide.stack.web", folder)
-    found.append(Ours("http", web, config.http.host, port, settings))
-    return found
+    processes.append(Ours("http", web, config.http.host, port, settings))
+    return processes
 
 
 def as_environment(effective: Effective) -> dict[str, str]:
-    """The whole configuration as the variables that say the same to a process of ours."""
+    """The whole configuration as environment variables."""
     return {
-        one.key.variable: str(one.value).lower() if isinstance(one.value, bool) else str(one.value)
-        for one in effective.settings
-        if one.value is not None
+        setting.key.variable: str(setting.value).lower()
+        if isinstance(setting.value, bool)
+        else str(setting.value)
+        for setting in effective.settings
+        if setting.value is not None
     }

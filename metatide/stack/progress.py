@@ -1,4 +1,4 @@
-"""A line on the terminal about what takes longer than a person waits without asking."""
+"""A progress line on the terminal for whatever takes more than two seconds."""
 
 import threading
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ PATIENCE_S = 2.0
 
 
 class Progress:
-    """Text that is shown once two seconds have gone by; on a terminal, with a current detail."""
+    """A text that is shown after two seconds; on a terminal, with a changing detail."""
 
     def __init__(self, text: str, console: Console) -> None:
         self._text = text

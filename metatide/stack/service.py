@@ -1,4 +1,4 @@
-"""What the supervisor must know of a process to run it."""
+"""The interface between the supervisor and its processes."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Launch:
-    """How to start a process now. Its command line must hold the data folder, see `ownership`."""
+    """How to start a process. Its command line must contain the data folder, see `ownership`."""
 
     argv: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -20,7 +20,7 @@ class Launch:
 
 
 class Service(ABC):
-    """One long-running process of the stack."""
+    """A long-running process of the stack."""
 
     name: str
     # Those of them that run here start before it and end after it.
@@ -33,16 +33,16 @@ class Service(ABC):
 
     @abstractmethod
     def prepare(self) -> Launch:
-        """Makes its files ready, also after a crash. Called before every start."""
+        """Prepares its files, also after a crash. Called before every start."""
 
     @abstractmethod
     def answers(self) -> bool:
-        """Whether a client gets an answer from it now."""
+        """Whether it answers clients now."""
 
     def settle(self) -> None:  # noqa: B027
-        """What is to be done through it once it answers. Called after every start."""
+        """Finishes the setup through the running process. Called after every start."""
 
     @property
     @abstractmethod
     def address(self) -> str:
-        """What a person may read: where it is found, without secrets."""
+        """The address to show, without secrets."""

@@ -1,4 +1,4 @@
-"""What the supervisor says of itself in a file of the data folder, for other processes to read."""
+"""The state of the supervisor, in a file of the data folder for other processes."""
 
 import signal
 from pathlib import Path
@@ -12,7 +12,7 @@ Phase = Literal["waiting", "starting", "running", "restarting", "stopped"]
 
 
 class ProcessState(msgspec.Struct):
-    """One process; `created` tells it from a later one with the same number."""
+    """One process; `created` distinguishes it from a later one with the same number."""
 
     name: str
     address: str
@@ -24,7 +24,7 @@ class ProcessState(msgspec.Struct):
 
 
 class StackState(msgspec.Struct):
-    """The supervisor and its processes."""
+    """The state of the supervisor and its processes."""
 
     pid: int
     address: str
@@ -32,7 +32,7 @@ class StackState(msgspec.Struct):
 
 
 class StateFile:
-    """`stack.json` of a data folder."""
+    """The file `stack.json` of a data folder."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / "stack.json"
@@ -48,7 +48,7 @@ class StateFile:
             ) from error
 
     def read(self) -> StackState | None:
-        """None where no stack runs; what a crash tore apart counts as nothing."""
+        """The state; None if no stack runs or a crash left the file incomplete."""
         try:
             return msgspec.json.decode(self._path.read_bytes(), type=StackState)
         except (FileNotFoundError, msgspec.DecodeError):

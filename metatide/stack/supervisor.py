@@ -1,4 +1,4 @@
-"""Keeps the processes of a stack running, and ends them in order."""
+"""Supervises the processes of a stack: starts, restarts and stops them in order."""
 
 import asyncio
 import contextlib
@@ -43,15 +43,15 @@ class Supervisor:
         # Probes block: each service may have one going without holding up another's.
         self.threads = ThreadPoolExecutor(len(services), "stack")
         self._keepers = {
-            one.name: _Keeper(one, LogFile(folder / f"{one.name}.log"), say, self)
-            for one in services
+            service.name: _Keeper(service, LogFile(folder / f"{service.name}.log"), say, self)
+            for service in services
         }
 
     async def run(self, stop: asyncio.Event, ready: Callable[[], Awaitable[None]]) -> None:
         """Starts everything, calls `ready`, and ends everything once `stop` is set."""
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(one.keep()) for one in self._keepers.values()]
+                tasks = [group.create_task(keeper.keep()) for keeper in self._keepers.values()]
                 tasks.append(group.create_task(self._announce(ready)))
                 tasks.append(group.create_task(self._bound_logs()))
                 await stop.wait()
@@ -64,7 +64,7 @@ class Supervisor:
             self.threads.shutdown()
 
     def changed(self) -> None:
-        self._changed([one.state for one in self._keepers.values()])
+        self._changed([keeper.state for keeper in self._keepers.values()])
 
     async def answered(self, names: Sequence[str]) -> None:
         for name in names:
@@ -82,18 +82,18 @@ class Supervisor:
                 keeper.log.bound()
 
     async def _stop_all(self) -> None:
-        """Ends a process when nothing that needs it is left."""
+        """Stops each process once nothing that needs it is left."""
         left = dict(self._keepers)
         while left:
-            needed = {need for one in left.values() for need in one.service.needs}
-            now = [one for name, one in left.items() if name not in needed]
-            assert now, "services need each other in a circle"
-            await asyncio.gather(*(one.stop() for one in now))
-            left = {name: one for name, one in left.items() if name in needed}
+            needed = {need for keeper in left.values() for need in keeper.service.needs}
+            now = [keeper for name, keeper in left.items() if name not in needed]
+            assert now, "the services depend on each other in a circle"
+            await asyncio.gather(*(keeper.stop() for keeper in now))
+            left = {name: keeper for name, keeper in left.items() if name in needed}
 
 
 class _Keeper:
-    """One service and the process that is it at the moment."""
+    """A service and its current process."""
 
     def __init__(self, service: Service, log: LogFile, say: Say, supervisor: Supervisor) -> None:
         self.service = service
@@ -130,7 +130,7 @@ class _Keeper:
             self._waited_s = min(2 * self._waited_s, BACK_OFF_MAX_S)
 
     async def stop(self) -> None:
-        """Asks the process to end; makes it after a while."""
+        """Asks the process to stop, and kills it after a while."""
         process = self._process
         if process is not None and process.poll() is None:
             process.send_signal(self.service.stop_signal)
@@ -145,7 +145,7 @@ class _Keeper:
             self._enter("stopped")
 
     async def _live(self, began: float) -> str:
-        """Starts the process and stays with it until it ends; how it ended."""
+        """Starts the process and waits until it ends; returns how it ended."""
         process = await self._start()
         if not await self._until_answer(process, began):
             if process.poll() is not None:

@@ -1,4 +1,4 @@
-"""Runs a stack from the first check of the machine to its orderly end."""
+"""Runs a stack, from the checks of the machine to the shutdown."""
 
 import asyncio
 import os
@@ -28,7 +28,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def run(effective: Effective, say: Say) -> None:
-    """Starts everything and returns when it has ended, asked by Ctrl-C or SIGTERM."""
+    """Starts everything, and returns when it has ended after Ctrl-C or SIGTERM."""
     began = time.monotonic()
     config = effective.config
     folder = make_folder(config.data_dir)
@@ -37,13 +37,13 @@ def run(effective: Effective, say: Say) -> None:
     with owned(folder):
         ended = end_orphans(folder)
         if ended:
-            say(f"ended what a killed run had left: {', '.join(ended)}")
+            say(f"stopped what a killed run had left: {', '.join(ended)}")
         state = StateFile(folder)
         state.remove()
         _check(config)
         say(f"data in {folder}")
         running = services(effective, Ports(folder / "ports.json"))
-        for name in {name for one in running for name in one.jar_sets}:
+        for name in {name for service in running for name in service.jar_sets}:
             jars.fetch(name)
         try:
             asyncio.run(_supervise(running, config, state, say, began))
@@ -53,7 +53,7 @@ def run(effective: Effective, say: Say) -> None:
 
 
 def _check(config: Config) -> None:
-    """Says what is amiss before anything starts."""
+    """Reports problems of the machine before anything starts."""
     require_room(config.data_dir, ROOM_BYTES)
     if config.http.port:
         require_port(config.http.port, "--http-port", config.http.host)
@@ -76,8 +76,10 @@ def _check(config: Config) -> None:
 async def _supervise(
     running: Sequence[Service], config: Config, state: StateFile, say: Say, began: float
 ) -> None:
-    address = next(one.address for one in running if one.name == "http")
-    speakers = [one.thrift for one in running if isinstance(one, Ours) and one.thrift]
+    address = next(service.address for service in running if service.name == "http")
+    speakers = [
+        service.thrift for service in running if isinstance(service, Ours) and service.thrift
+    ]
 
     def changed(processes: list[ProcessState]) -> None:
         state.write(StackState(os.getpid(), address, processes))

@@ -1,4 +1,6 @@
-"""The process that serves HTTP: `python -m metatide.stack.web`, configured by the environment."""
+"""The process that serves the stack's HTTP page: `python -m metatide.stack.web`, configured by
+the environment.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -18,7 +20,7 @@ from query_api.http import Check, create_status_app
 
 
 def checks(config: Config) -> list[Check]:
-    """What must be well for the stack to be ready."""
+    """The checks that decide whether the stack is ready."""
     address, url = config.kafka.bootstrap_servers, config.database.full_url
     assert address is not None
     assert url is not None
@@ -34,13 +36,13 @@ def _database(engine: sa.Engine) -> Callable[[], str | None]:
 
 
 def worker_page(config: Config) -> Callable[[Request], str | None]:
-    """Where a worker shows its page; None while none runs."""
+    """The address of a worker's page; None if no worker runs."""
 
     def find(request: Request) -> str | None:
         state = StateFile(config.data_dir).read()
-        for one in [] if state is None else state.processes:
-            if one.name.startswith("worker-") and one.phase == "running":
-                url = httpx.URL(one.address).copy_with(path="/")
+        for process in [] if state is None else state.processes:
+            if process.name.startswith("worker-") and process.phase == "running":
+                url = httpx.URL(process.address).copy_with(path="/")
                 # Where workers listen on all addresses, it is the one that was used to get here.
                 everywhere = config.worker.host == ANY
                 return str(url.copy_with(host=request.url.hostname) if everywhere else url)
@@ -53,8 +55,12 @@ def _processes(folder: Path) -> Callable[[], str | None]:
     def check() -> str | None:
         state = StateFile(folder).read()
         if state is None or not psutil.pid_exists(state.pid):
-            return "no supervisor runs them"
-        down = [f"{one.name} is {one.phase}" for one in state.processes if one.phase != "running"]
+            return "no supervisor is running"
+        down = [
+            f"{process.name} is {process.phase}"
+            for process in state.processes
+            if process.phase != "running"
+        ]
         return ", ".join(down) or None
 
     return check

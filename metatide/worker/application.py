@@ -1,4 +1,4 @@
-"""What a worker answers over HTTP."""
+"""The HTTP application of a worker."""
 
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute
@@ -27,7 +27,7 @@ def worker_application(
     endpoint: Endpoint | None,
     operating: Operators | None,
 ) -> Starlette:
-    """Reads are answered where there is a database that answers what the cache can't."""
+    """The application; it answers reads if there is a database for what the cache can't answer."""
     own = [*routes(worker), images_route(worker, known_tokens(config))]
     if primary is None:
         return Starlette(routes=[*own, metrics_route(worker)])

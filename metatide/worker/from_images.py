@@ -1,4 +1,4 @@
-"""Shards that are images: opened read-only, and changed for newer ones between two requests."""
+"""Shards that are images: opened read-only, and replaced by newer ones between two requests."""
 
 import asyncio
 import shutil
@@ -18,10 +18,10 @@ log = structlog.get_logger(__name__)
 
 
 class ImagedShard:
-    """One shard, as far as its newest image.
+    """One shard at the state of its newest image.
 
-    Those who read the image before finish reading it: its store is closed when nobody has a
-    snapshot of it any more.
+    Reads that began on an older image finish on it: its store is closed when the last snapshot of
+    it is gone.
     """
 
     def __init__(self, store: ReadOnlyStore) -> None:
@@ -36,33 +36,33 @@ class ImagedShard:
 
     @property
     def commits(self) -> Commits:
-        """None ever comes."""
+        """The commits of the store. An image gets none."""
         return self._store.commits
 
     def snapshot(self) -> StoreSnapshot | None:
-        """What the image holds."""
+        """The state in the image."""
         snapshot = self._store.snapshot()
         self._readers.add(snapshot)
         return snapshot
 
     async def complete_up_to(self, epoch: int, event: int, timeout_s: float) -> bool:
-        """Waits for an image that is as far."""
+        """Waits for an image that is complete up to this event."""
         position = self.position
         if (position.epoch, position.applied) >= (epoch, event):
             return position.epoch == epoch
         return await self._waiters.wait(epoch, event, timeout_s)
 
     def move_on(self, store: ReadOnlyStore) -> None:
-        """From here on reads are of this one."""
+        """Makes the next reads use this image."""
         self._before.append((self._store, self._readers))
         self._store, self._readers = store, WeakSet()
         self._waiters.wake(store.position)
 
     def let_go(self) -> None:
-        """Closes and deletes what nobody reads any more."""
-        for one in [one for one in self._before if not one[1]]:
-            self._before.remove(one)
-            _delete(one[0])
+        """Closes and deletes images that nobody reads any more."""
+        for opened in [opened for opened in self._before if not opened[1]]:
+            self._before.remove(opened)
+            _delete(opened[0])
 
     def close(self) -> None:
         for store, _ in (*self._before, (self._store, self._readers)):
@@ -70,7 +70,7 @@ class ImagedShard:
 
 
 class ImagedShards:
-    """All shards of a topic, from the images of one place, in a folder that is ours."""
+    """All shards of a topic, from images at one place, copied to a folder of their own."""
 
     def __init__(self, topic: Topic, images: Images, folder: Path, budget: MemoryBudget) -> None:
         self.shards: dict[int, ImagedShard] = {}
@@ -82,11 +82,11 @@ class ImagedShards:
 
     @property
     def missing(self) -> list[int]:
-        """Shards of which there is no image yet."""
-        return [one for one in range(self.topic.partitions) if one not in self.shards]
+        """The shards that have no image yet."""
+        return [number for number in range(self.topic.partitions) if number not in self.shards]
 
     async def refresh(self) -> None:
-        """Opens what is newer than what is open."""
+        """Opens images that are newer than the open ones."""
         for number in range(self.topic.partitions):
             shard = self.shards.get(number)
             if shard is None:
@@ -109,20 +109,21 @@ class ImagedShards:
         self.shards.clear()
 
     def _newer(self, number: int, offset: int) -> ReadOnlyStore | None:
-        """Where an image is no good, or is pruned while it is fetched, the next older one is tried;
-        if none is newer, what is open stays."""
+        """The newest usable image of a shard that is newer than the open one. If an image is
+        broken, or pruned while it is fetched, an older one is tried.
+        """
         try:
-            found = self._images.of(self.topic.identity(number))
+            manifests = self._images.of(self.topic.identity(number))
         except (OSError, MetatideError) as error:
-            log.warning("images can't be looked for", shard=number, why=str(error))
+            log.warning("can't list the images", shard=number, why=str(error))
             return None
-        for manifest in found:
+        for manifest in manifests:
             if manifest.position.offset <= offset:
                 return None
             try:
                 return self._opened(number, manifest)
             except (OSError, MetatideError) as error:
-                log.warning("an image can't be opened", shard=number, why=str(error))
+                log.warning("can't open an image", shard=number, why=str(error))
         return None
 
     def _opened(self, number: int, manifest: Manifest) -> ReadOnlyStore:

@@ -1,4 +1,4 @@
-"""Images that operators want of a running worker now."""
+"""Images that operators request from a running worker."""
 
 from typing import Final
 
@@ -19,13 +19,15 @@ log = structlog.get_logger(__name__)
 
 
 class WantedImages(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Of which shard; of all that the worker has, where none is named."""
+    """The shard to copy; all shards of the worker, if none is named."""
 
     shard: int | None = None
 
 
 def images_route(worker: Worker, tokens: Tokens) -> BaseRoute:
-    """POST answers when they are made. They change nothing of what the worker holds."""
+    """The route whose POST makes images and answers when they are ready. The worker's stores
+    don't change.
+    """
 
     async def make(request: Request, by: Holder) -> list[Manifest]:
         wanted = await body_of(request, WantedImages)

@@ -1,4 +1,4 @@
-"""What a worker answers beside reads, for the OpenAPI document."""
+"""The operations of a worker beside reads, for the OpenAPI document."""
 
 from typing import Final
 
@@ -20,7 +20,7 @@ from state.store import Identity, Position
 
 
 class ThriftPort(msgspec.Struct, frozen=True):
-    """Where a worker speaks Thrift."""
+    """The address of a worker's Thrift server."""
 
     port: int
 
@@ -51,7 +51,7 @@ WORKER: Final = (
         "status",
         "get",
         STATUS_PATH,
-        "How far this worker is, and each of its shards",
+        "The state of this worker, and of each of its shards",
         WorkerStatus,
         _WORKER,
         Access.EVERYBODY,
@@ -86,7 +86,7 @@ THRIFT: Final = (
         "thrift",
         "get",
         PORT_PATH,
-        "Where this worker speaks as a metastore does",
+        "The address of this worker's Thrift server",
         ThriftPort,
         ThriftPort(9083),
         Access.EVERYBODY,

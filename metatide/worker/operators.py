@@ -1,4 +1,4 @@
-"""What a worker offers to its operators: administration, and audits on demand and in rounds."""
+"""What a worker offers to operators: administration, and audits on demand and in the background."""
 
 import asyncio
 
@@ -15,7 +15,7 @@ from query_api.shards import Views
 
 
 class Operators:
-    """Of one worker that has a database."""
+    """The operators' functions of a worker with a database."""
 
     def __init__(
         self,
@@ -36,7 +36,7 @@ class Operators:
         self.metrics_page = self._rounds.metrics.page
 
     async def run(self) -> None:
-        """Until it is cancelled."""
+        """Runs until it is cancelled."""
         try:
             if self._every_s:
                 await self._rounds.run()

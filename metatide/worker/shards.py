@@ -1,4 +1,4 @@
-"""A worker's shards as the server of reads sees them, and the settings of that server."""
+"""A worker's shards as the HTTP and Thrift servers use them, and the servers' settings."""
 
 import ssl
 from collections.abc import Collection
@@ -30,7 +30,7 @@ log = structlog.get_logger(__name__)
 
 
 def open_primary(config: Config) -> Primary | None:
-    """The database that answers what the cache can't; None where none is configured."""
+    """The database that answers what the cache can't; None if none is configured."""
     url = config.database.full_url
     if url is None:
         return None
@@ -42,13 +42,13 @@ def open_primary(config: Config) -> Primary | None:
 
 
 def read_settings(config: Config, primary: Primary) -> Settings:
-    """How reads are answered; what contradicts itself or the metastore is refused."""
+    """The settings of reads. Raises an error if they contradict each other or the metastore."""
     _refuse_release(primary)
     reads = config.reads
     pairs = () if reads.tables is None else reads.tables.pairs
     defaults = Defaults(
         Consistency(reads.consistency),
-        tuple((pattern, Consistency(one)) for pattern, one in pairs),
+        tuple((pattern, Consistency(consistency)) for pattern, consistency in pairs),
         Consistency(reads.floor),
         _NOT_TRANSACTIONAL if _is_not_transactional(config, primary) else None,
     )
@@ -56,7 +56,7 @@ def read_settings(config: Config, primary: Primary) -> Settings:
 
 
 def known_tokens(config: Config) -> Tokens:
-    """Who may ask."""
+    """The tokens of callers."""
     path = config.reads.tokens_path
     try:
         return OPEN if path is None else read_tokens(path)
@@ -65,7 +65,7 @@ def known_tokens(config: Config) -> Tokens:
 
 
 def tls(config: Config) -> Tls | None:
-    """The certificate to answer with, once it was seen that it fits its key."""
+    """The server's certificate, after checking that it fits its key."""
     reads = config.reads
     if reads.tls_certificate is None and reads.tls_key is None:
         return None
@@ -93,30 +93,34 @@ def _trusted(config: Config) -> ssl.SSLContext | None:
 
 
 def _refuse_release(primary: Primary) -> None:
-    """Raises InputError where the log doesn't tell enough; a database may be down at the start."""
+    """Raises InputError if the metastore's release is too old for the cache; its database may
+    be down at the start.
+    """
     try:
         primary.require_release()
     except (SQLAlchemyError, MachineError) as error:
-        log.info("the metastore's release can't be looked at", error=str(error).splitlines()[0])
+        log.info("can't determine the metastore's release", error=str(error).splitlines()[0])
 
 
 def _is_not_transactional(config: Config, primary: Primary) -> bool:
-    """What the metastore says of itself and what its database proves; no answer proves nothing."""
+    """Whether the metastore's settings or its database prove that the listener isn't
+    transactional.
+    """
     target = find_target(config)
     if target.upstream is not None:
         try:
             return listener(target).status is Status.FAILED
         except MachineError as error:
-            log.info("the metastore's listener can't be looked at", error=str(error))
+            log.info("can't determine the metastore's listener", error=str(error))
     try:
         return primary.has_unlogged_transactions()
     except (SQLAlchemyError, MetatideError) as error:
-        log.info("the notification log can't be looked at", error=str(error).splitlines()[0])
+        log.info("can't read the notification log", error=str(error).splitlines()[0])
         return False
 
 
 def shard_of(scope: Scope, count: int, here: Collection[int]) -> int | None:
-    """The shard that knows of a scope: of those that are here, where each would do."""
+    """The shard that knows of a scope; for scopes that every shard knows, any of those here."""
     match scope.kind:
         case ScopeKind.TABLE | ScopeKind.WRITE_IDS | ScopeKind.OBJECTS:
             return table_shard(scope.name, count)
@@ -127,7 +131,7 @@ def shard_of(scope: Scope, count: int, here: Collection[int]) -> int | None:
 
 
 class WorkerShards:
-    """What the worker of this process holds, and where the rest is."""
+    """The shards of this process, and the addresses of the others."""
 
     def __init__(self, worker: Worker, scheme: str = "http") -> None:
         self._worker = worker
@@ -135,7 +139,9 @@ class WorkerShards:
 
     @property
     def count(self) -> int:
-        """One while the topic isn't there yet: no shard is here then."""
+        """The number of shards; 1 while the topic doesn't exist, when there are no shards here
+        anyway.
+        """
         topic = self._worker.topic
         return 1 if topic is None else topic.partitions
 
@@ -143,7 +149,9 @@ class WorkerShards:
         return self._worker.shards.get(number)
 
     def owner_url(self, number: int) -> str | None:
-        """Where another worker answers for it; a request of ours must not come back to us."""
+        """The address of the other worker with this shard; never this one's, so that no request
+        comes back.
+        """
         address = self._worker.owners().get(number)
         if address is None or address == self._worker.settings.address:
             return None

@@ -1,4 +1,4 @@
-"""A worker's Thrift server: its settings, what stands behind it, and the other workers'."""
+"""A worker's Thrift server with its settings, its metastores and the other workers' servers."""
 
 import asyncio
 import ssl
@@ -45,7 +45,7 @@ log = structlog.get_logger(__name__)
 
 
 class Endpoint:
-    """The Thrift server of a worker, and all that it alone needs."""
+    """The Thrift server of a worker, and what only it needs."""
 
     def __init__(
         self, config: Config, shards: WorkerShards, primary: Primary, settings: Settings
@@ -102,17 +102,23 @@ class Endpoint:
         self._resolver.close()
 
     async def _ask_the_others(self) -> None:
-        """Asks metastores until each has told: they may start later."""
+        """Asks the metastores until each has answered, because they may start later."""
         while self._untold:
             await asyncio.sleep(ASK_AGAIN_S)
             await self._ask_metastores()
 
     async def _ask_metastores(self) -> None:
-        """Whether their names mean what ours do, and where their warehouse is."""
+        """Asks whether the metastores' names mean the same as here, and where their warehouse
+        is.
+        """
         untold = self._untold
-        told = await asyncio.gather(*(ask_for_facts(self._upstream, one) for one in untold))
-        self._untold = [one for one, facts in zip(untold, told, strict=True) if facts is None]
-        for address, facts in zip(untold, told, strict=True):
+        answers = await asyncio.gather(
+            *(ask_for_facts(self._upstream, address) for address in untold)
+        )
+        self._untold = [
+            address for address, facts in zip(untold, answers, strict=True) if facts is None
+        ]
+        for address, facts in zip(untold, answers, strict=True):
             if facts is None:
                 continue
             if facts.default_catalog != default_catalog():
@@ -129,23 +135,25 @@ class Endpoint:
                 self._methods.set_warehouse(facts.warehouse)
 
     async def _find_collation(self) -> None:
-        """Asks the database until it tells."""
+        """Asks the database for its collation until it answers."""
         await asyncio.sleep(ASK_AGAIN_S)
         while not await self._has_collation():
             await asyncio.sleep(ASK_AGAIN_S)
 
     async def _has_collation(self) -> bool:
         try:
-            found = await asyncio.to_thread(self._primary.collation)
+            collation = await asyncio.to_thread(self._primary.collation)
         except (SQLAlchemyError, MetatideError) as error:
-            log.info("the database doesn't say how it sorts names", error=str(error))
+            log.info("the database doesn't tell its collation", error=str(error))
             return False
-        self._methods.set_collation(found)
+        self._methods.set_collation(collation)
         return True
 
     @property
     def routes(self) -> list[BaseRoute]:
-        """Where other workers find the port, and people what shadow mode found."""
+        """Routes that tell other workers the Thrift port, and operators the differences of
+        shadow mode.
+        """
 
         async def port(_: Request) -> Response:
             return JSONResponse({"port": self.port})
@@ -161,7 +169,7 @@ class Endpoint:
 
 
 def thrift_settings(thrift: Thrift, tls: ssl.SSLContext | None) -> ThriftSettings:
-    """The server's settings, as the configuration has them."""
+    """The server's settings from the configuration."""
     if thrift.shadow and thrift.relay_reads:
         raise InputError(
             "thrift.shadow and thrift.relay_reads exclude each other: where all reads are the "
@@ -179,14 +187,14 @@ def thrift_settings(thrift: Thrift, tls: ssl.SSLContext | None) -> ThriftSetting
 
 
 def expressions(thrift: Thrift) -> Expressions | None:
-    """What reads serialized expressions, where Hive's jars are to be had."""
+    """The reader of serialized expressions, if Hive's jars are available."""
     if thrift.hive_classpath is None:
         return None
     return Expressions(JavaSettings(thrift.hive_java or find_java(), thrift.hive_classpath))
 
 
 def upstream_settings(upstream: Upstream) -> UpstreamSettings:
-    """The metastores behind the server, and how they are talked to."""
+    """The metastores behind the server, and how to talk to them."""
     addresses = () if upstream.url is None else upstream.url.addresses
     return UpstreamSettings(addresses, upstream.framed, _upstream_tls(upstream))
 
@@ -197,7 +205,7 @@ class _Known(msgspec.Struct, frozen=True):
 
 
 class _Owners:
-    """Where other workers speak Thrift, as they say over HTTP."""
+    """The Thrift addresses of other workers, which they tell over HTTP."""
 
     def __init__(self, shards: WorkerShards, trusted: ssl.SSLContext | None) -> None:
         self._shards = shards
@@ -210,10 +218,10 @@ class _Owners:
         url = self._shards.owner_url(shard)
         if url is None:
             return None
-        known = self._known.get(url)
-        if known is None or known.until < monotonic():
-            known = self._known[url] = _Known(await self._ask(url), monotonic() + KNOWN_S)
-        return known.address
+        entry = self._known.get(url)
+        if entry is None or entry.until < monotonic():
+            entry = self._known[url] = _Known(await self._ask(url), monotonic() + KNOWN_S)
+        return entry.address
 
     async def close(self) -> None:
         await self._client.aclose()
@@ -224,7 +232,7 @@ class _Owners:
             host = httpx.URL(url).host
             return (host, int(answer.json()["port"])) if answer.is_success else None
         except (httpx.HTTPError, ValueError, KeyError) as error:
-            log.warning("a worker doesn't say where it speaks Thrift", url=url, error=str(error))
+            log.warning("a worker doesn't tell its Thrift port", url=url, error=str(error))
             return None
 
 

@@ -1,4 +1,4 @@
-"""Holds what the cache has against the database as of the same event."""
+"""Compares the cache with the database as of the same event."""
 
 from query_api.audit.auditor import Auditor
 from query_api.audit.findings import Audited, Field, ObjectDifference, Totals, totals

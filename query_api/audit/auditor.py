@@ -1,10 +1,11 @@
 """Compares scopes of the cache with the database, both as of the same event.
 
-1. The shards' snapshots are taken; then one REPEATABLE READ transaction of the database begins,
-   which reads the sequence and the thin rows since. So it is never older than the snapshots.
-2. What no row touched since is complete up to the database's event: it must be the same. What was
-   touched is looked at again a little later.
-3. The cache is judged as a reader would: what it wouldn't answer isn't held against it.
+1. The shards' snapshots are taken first. Then one REPEATABLE READ transaction begins in the
+   database and reads the sequence and the latest thin rows, so it is never older than the
+   snapshots.
+2. What no row has touched since the snapshot must be identical in both. What was touched is
+   compared again a little later.
+3. Only what the cache would serve is compared.
 """
 
 import asyncio
@@ -44,7 +45,7 @@ _STORE_ERRORS: Final = (ClosedStoreError, ColdShardError)
 
 
 class Moments(Protocol):
-    """The metastore's database."""
+    """The metastore's database, which can be read as of one moment."""
 
     @property
     def history(self) -> LogHistory: ...
@@ -56,7 +57,7 @@ class Moments(Protocol):
 
 
 class Auditor:
-    """Audits in a thread of its own, one request after the other."""
+    """Audits in a thread of its own, one request at a time."""
 
     def __init__(self, views: Views, database: Moments) -> None:
         self.views = views
@@ -67,32 +68,34 @@ class Auditor:
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     async def audit(self, scopes: Collection[Scope]) -> list[Audited]:
-        """In the order of the scopes. Raises UnansweredError while the database is away."""
-        found: dict[Scope, Audited] = {}
+        """Compares the scopes in their order. Raises UnansweredError while the database is
+        unavailable.
+        """
+        results: dict[Scope, Audited] = {}
         for attempt in range(TRIES):
-            waiting = [scope for scope in scopes if scope not in found]
+            waiting = [scope for scope in scopes if scope not in results]
             if not waiting:
                 break
             await asyncio.sleep(AGAIN_S if attempt else 0)
-            found |= await self._try(waiting, is_last=attempt + 1 == TRIES)
-        return [found[scope] for scope in scopes]
+            results |= await self._try(waiting, is_last=attempt + 1 == TRIES)
+        return [results[scope] for scope in scopes]
 
     async def _try(self, scopes: Sequence[Scope], *, is_last: bool) -> dict[Scope, Audited]:
-        """Without those that are being changed, unless it is the last time."""
+        """Compares the scopes. Those that are changing are left out, except in the last attempt."""
         numbers = {scope: self._shard_of(scope) for scope in scopes}
         readers = {number: self.views.own_reader(number) for number in {*numbers.values()}}
         look_at: dict[Scope, ShardReader] = {}
-        found: dict[Scope, Audited] = {}
+        results: dict[Scope, Audited] = {}
         for scope, number in numbers.items():
             reader = readers[number]
             if reader is None:
-                found[scope] = _all_left_out(scope, Reason.NOT_OWNED)
+                results[scope] = _all_left_out(scope, Reason.NOT_OWNED)
             else:
                 look_at[scope] = reader
         if look_at:
             loop = asyncio.get_running_loop()
-            found |= await loop.run_in_executor(self._thread, self._compare, look_at, is_last)
-        return found
+            results |= await loop.run_in_executor(self._thread, self._compare, look_at, is_last)
+        return results
 
     def _shard_of(self, scope: Scope) -> int:
         return self.views.shard_of(targets_of(scope)[0])
@@ -101,14 +104,14 @@ class Auditor:
         try:
             with self._database.snapshot() as snapshot:
                 moment = _Moment(self._database, snapshot, readers)
-                found = {scope: moment.audited(scope) for scope in readers}
+                results = {scope: moment.audited(scope) for scope in readers}
         except SQLAlchemyError as error:
             why = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
             raise UnansweredError(f"the database can't be audited: {why}", 1.0) from error
         return {
-            scope: one
-            for scope, one in found.items()
-            if is_last or not _MOVING & {*one.left_out.values()}
+            scope: result
+            for scope, result in results.items()
+            if is_last or not _MOVING & {*result.left_out.values()}
         }
 
 
@@ -116,7 +119,7 @@ _MOVING: Final[frozenset[str]] = frozenset((Reason.BEHIND, Reason.GAP))
 
 
 class _Moment:
-    """One moment of the database, and what the shards held before it."""
+    """One moment of the database, and the shards' snapshots taken before it."""
 
     def __init__(
         self, database: Moments, snapshot: DatabaseSnapshot, readers: dict[Scope, ShardReader]
@@ -125,7 +128,7 @@ class _Moment:
         self._snapshot = snapshot
         self._readers = readers
         self._database = DatabaseObjects(snapshot, database.dialect)
-        self._database.tables([one.name for one in readers if one.kind is ScopeKind.TABLE])
+        self._database.tables([scope.name for scope in readers if scope.kind is ScopeKind.TABLE])
         first = min(reader.head.applied for reader in readers.values())
         tail = read_tail(snapshot, first)
         self._epoch = max(reader.head.epoch for reader in readers.values())
@@ -161,19 +164,19 @@ class _Moment:
                 objects += 1
                 if pair.cache == pair.database:
                     continue
-                found = _difference(
+                difference = _difference(
                     pair, silent=facts.silent if pair.silent is None else pair.silent
                 )
-                if found is None:
+                if difference is None:
                     continue
-                wrong += not found.silent
+                wrong += not difference.silent
                 if len(differences) < DIFFERENCES_MAX:
-                    differences.append(found)
+                    differences.append(difference)
         if scope.kind is ScopeKind.TABLE and TargetKind.TABLE not in left_out:
-            for one in self._compare_write_ids(scope, reader, left_out):
+            for difference_of_ids in self._compare_write_ids(scope, reader, left_out):
                 objects += 1
-                wrong += one is not None
-                differences += [] if one is None else [one]
+                wrong += difference_of_ids is not None
+                differences += [] if difference_of_ids is None else [difference_of_ids]
         position = Position(reader.head.epoch, self._log.current)
         return Audited(scope, position, objects, wrong, differences, left_out)
 
@@ -186,15 +189,15 @@ class _Moment:
     def _compare_write_ids(
         self, scope: Scope, reader: ShardReader, left_out: dict[str, str]
     ) -> Iterator[ObjectDifference | None]:
-        """Committed ids, as a check compares them; None where they are the same."""
+        """Both sides' committed write ids, as a check compares them; None if they are equal."""
         name, applied = scope.name, reader.head.applied
         state = reader.state(name)
         if state is None or not state.managed:
             return
-        known = reader.write_ids(name)
-        ours = known.snapshot()
-        if ours is None or known.loading or known.reflects > applied:
-            left_out["write_ids"] = f"{Reason.COLD}: {known.cold or 'loading'}"
+        ids = reader.write_ids(name)
+        ours = ids.snapshot()
+        if ours is None or ids.loading or ids.reflects > applied:
+            left_out["write_ids"] = f"{Reason.COLD}: {ids.cold or 'loading'}"
             return
         if self._of_transactions > applied:
             left_out["write_ids"] = "in_flight"
@@ -205,12 +208,12 @@ class _Moment:
             yield None
             return
         aborted = {*ours.aborted, *theirs.aborted}
-        sides = (_as_thrift(one, aborted) for one in (ours, theirs))
+        sides = (_as_thrift(write_ids, aborted) for write_ids in (ours, theirs))
         yield ObjectDifference("write ids", differing(*sides))
 
 
 def _difference(pair: Pair, *, silent: bool) -> ObjectDifference | None:
-    """None where only the table's own write id differs."""
+    """What differs; None if only the table's own write id does."""
     ours, theirs = (
         None if parts is None else pair.read(parts) for parts in (pair.cache, pair.database)
     )
@@ -218,14 +221,14 @@ def _difference(pair: Pair, *, silent: bool) -> ObjectDifference | None:
     only_in = "database" if ours is None else "cache" if theirs is None else None
     if only_in is None and pair.label == "table":
         # An event may carry another one than the metastore stores; lists of ids are compared apart.
-        fields = [one for one in fields if one.field != "writeId"]
+        fields = [field for field in fields if field.field != "writeId"]
         if not fields:
             return None
     return ObjectDifference(pair.label, fields, only_in, silent)
 
 
 def _as_thrift(ids: WriteIdList, aborted: Container[int]) -> dict[str, object]:
-    """As in TableValidWriteIds, but for ids that either side knows as aborted."""
+    """The write ids as TableValidWriteIds, without the ids that either side knows as aborted."""
     return {
         "writeIdHighWaterMark": ids.hwm,
         "invalidWriteIds": " ".join(str(id_) for id_ in ids.exceptions if id_ not in aborted),

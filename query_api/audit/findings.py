@@ -1,4 +1,4 @@
-"""What an audit found, and what that says of all that it didn't look at."""
+"""What an audit found, and what that implies about the rest of the catalog."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,13 +11,13 @@ from query_api.positions import Position
 from state.records import Scope
 
 RULE_OF_THREE: Final = 3
-"""If none of n things drawn by chance is wrong, with 95 % confidence less than 3/n of all are."""
+"""If none of n random samples is wrong, less than 3/n of all are, with 95 % confidence."""
 DIFFERENCES_MAX: Final = 100
-"""So many of one scope are told; the others are counted."""
+"""The differences reported of one scope; further ones are only counted."""
 
 
 class Field(msgspec.Struct, frozen=True):
-    """A field that isn't the same, by its path in Hive's Thrift; null where it isn't set."""
+    """A field that differs, by its path in Hive's Thrift; null where it isn't set."""
 
     field: str
     cache: Any
@@ -25,68 +25,68 @@ class Field(msgspec.Struct, frozen=True):
 
 
 class ObjectDifference(msgspec.Struct, frozen=True):
-    """An object that isn't the same on both sides."""
+    """An object that differs between cache and database."""
 
     object: str
-    """What of the scope: `table`, `partition ds=1`, `constraint pk`."""
+    """The object within the scope: `table`, `partition ds=1`, `constraint pk`."""
     fields: list[Field]
     only_in: str | None = None
-    """`cache` or `database`, where the other one has no such object."""
+    """`cache` or `database`, if the other one has no such object."""
     silent: bool = False
-    """The log doesn't tell such changes, and readers get it from the database."""
+    """The log doesn't record such changes, so readers get the object from the database."""
 
 
 class Audited(msgspec.Struct, frozen=True):
-    """One scope."""
+    """The result for one scope."""
 
     scope: Scope
     position: Position | None = None
     """The event as of which both sides were compared."""
     objects: int = 0
-    """How many were compared."""
+    """The number of objects compared."""
     wrong: int = 0
-    """How many of them differ, but for what the log is silent about."""
+    """The number of objects that differ, without changes that the log doesn't record."""
     differences: list[ObjectDifference] = []
     left_out: dict[str, str] = {}
-    """What couldn't be compared, and why: the cache doesn't answer that either."""
+    """What couldn't be compared, and why. The cache doesn't answer it either."""
 
 
 class Bound(msgspec.Struct, frozen=True):
-    """How sure one can be of things of which so many were seen."""
+    """An upper bound on the share of differences, from a sample of this size."""
 
     seen: int
     wrong: int
     wrong_at_most: float | None
-    """The greatest share of wrong ones that is still believable; null where some were wrong."""
+    """The greatest plausible share of wrong ones; null if any was wrong."""
     nines: float | None
     """The same as a number of nines: 3 for 99.9 %."""
 
 
 class Totals(msgspec.Struct, frozen=True):
-    """An audit as a whole."""
+    """The totals of an audit."""
 
     scopes: Bound
-    """Tables and lists of names. Objects of one may be wrong together: this is the careful one."""
+    """Tables and lists of names. This bound is cautious: objects of one may be wrong together."""
     objects: Bound
     left_out: dict[str, int]
-    """How many for each reason."""
+    """The number for each reason."""
 
 
 def totals(audited: Iterable[Audited]) -> Totals:
-    """What these findings say together."""
+    """The totals of these findings."""
     seen = wrong = objects = wrong_objects = 0
     left_out = Counter[str]()
-    for one in audited:
-        seen += one.objects > 0
-        wrong += one.wrong > 0
-        objects += one.objects
-        wrong_objects += one.wrong
-        left_out.update(one.left_out.values())
+    for scope in audited:
+        seen += scope.objects > 0
+        wrong += scope.wrong > 0
+        objects += scope.objects
+        wrong_objects += scope.wrong
+        left_out.update(scope.left_out.values())
     return Totals(bound(seen, wrong), bound(objects, wrong_objects), dict(left_out))
 
 
 def bound(seen: int, wrong: int) -> Bound:
-    """By the rule of three."""
+    """The upper bound by the rule of three."""
     if wrong or not seen:
         return Bound(seen, wrong, None, None)
     share = min(1.0, RULE_OF_THREE / seen)
@@ -95,7 +95,7 @@ def bound(seen: int, wrong: int) -> Bound:
 
 
 def differing(cache: Mapping[str, Any] | None, database: Mapping[str, Any] | None) -> list[Field]:
-    """The fields that aren't the same; all of them where one side has nothing."""
+    """The fields that differ; all fields if one side has no object."""
     ours, theirs = dict(_flat(cache or {})), dict(_flat(database or {}))
     return [
         Field(path, ours.get(path), theirs.get(path))
@@ -107,11 +107,11 @@ def differing(cache: Mapping[str, Any] | None, database: Mapping[str, Any] | Non
 def _flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Every leaf with its path, as `sd.cols.0.type`."""
     if isinstance(value, Mapping):
-        for key, one in value.items():
-            yield from _flat(one, f"{path}.{key}" if path else str(key))
+        for key, item in value.items():
+            yield from _flat(item, f"{path}.{key}" if path else str(key))
     elif isinstance(value, list | tuple):
-        for place, one in enumerate(value):
-            yield from _flat(one, f"{path}.{place}")
+        for place, item in enumerate(value):
+            yield from _flat(item, f"{path}.{place}")
     elif isinstance(value, bytes):
         yield path, value.hex()
     else:

@@ -1,10 +1,10 @@
-"""What audits in the background count."""
+"""Metrics of background audits."""
 
 from prometheus_client import CollectorRegistry, Counter, generate_latest
 
 
 class Metrics:
-    """Of one worker's, in a registry of its own."""
+    """The audit metrics of one worker, in their own registry."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
@@ -17,10 +17,12 @@ class Metrics:
             "disagreements", "Objects that audits found to differ; there must be none"
         )
         self.left_out = counter(
-            "left_out", "Parts of scopes that audits couldn't compare, by why", ("reason",)
+            "left_out", "Parts of scopes that audits couldn't compare, by reason", ("reason",)
         )
-        self.faults = counter("faults", "Rounds that failed: the database was away, mostly")
+        self.faults = counter(
+            "faults", "Rounds that failed, mostly because the database was unavailable"
+        )
 
     def page(self) -> bytes:
-        """In Prometheus' text format."""
+        """The metrics in Prometheus' text format."""
         return generate_latest(self.registry)

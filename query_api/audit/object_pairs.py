@@ -1,4 +1,4 @@
-"""The objects of a target on both sides, in pairs of the same name."""
+"""The objects of a target in the cache and in the database, paired by name."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
@@ -19,14 +19,14 @@ from state.records.objects import ConstraintKind
 PARTITIONS_AT_ONCE: Final = 500
 
 _DETAILS: Final = dict.fromkeys(("description", "locationUri", "managedLocationUri"))
-"""Of a database: what an alter changes unsaid."""
+"""The fields of a database that ALTER changes without an event."""
 
 Parts = tuple[bytes, ...]
 Read = Callable[[Parts], Mapping[str, Any]]
 
 
 class Pair(NamedTuple):
-    """One object as each side has it; None where it has none."""
+    """One object in the cache and in the database; None where it doesn't exist."""
 
     label: str
     cache: Parts | None
@@ -34,16 +34,16 @@ class Pair(NamedTuple):
     read: Read
     """What the parts say."""
     silent: bool | None = None
-    """Whether the log is silent about how they differ; None where that is so of its target."""
+    """Whether the log doesn't record the difference; None if that holds for the whole target."""
 
 
 def pairs(cache: Objects, database: Objects, target: Target) -> Iterator[Pair]:
-    """Everything of a target, page by page where there may be much."""
+    """Pairs the objects of a target, page by page where there may be many."""
     return _PAIRS[target.kind](cache, database, target)
 
 
 def _tables(cache: Objects, database: Objects, target: Target) -> Iterator[Pair]:
-    sides = (one.table(target.name) for one in (cache, database))
+    sides = (side.table(target.name) for side in (cache, database))
     ours, theirs = (None if data is None else (data,) for data in sides)
     yield Pair("table", ours, theirs, _of(TABLE))
 
@@ -53,8 +53,8 @@ def _partitions(cache: Objects, database: Objects, target: Target) -> Iterator[P
     keys = _partition_keys(cache, database, table)
     for page in _pages(cache, database, table):
         ours, theirs = (
-            {PartitionView(data).values: (data,) for data in one.partitions(table, page)}
-            for one in (cache, database)
+            {PartitionView(data).values: (data,) for data in side.partitions(table, page)}
+            for side in (cache, database)
         )
         for values in dict.fromkeys((*page, *ours, *theirs)):
             label = f"partition {_named(keys, values)}"
@@ -84,15 +84,24 @@ def _columns(
 ) -> Iterator[Pair]:
     for values in dict.fromkeys((*ours, *theirs)):
         of = f" of partition {_named(keys, values)}" if values else ""
-        one, other = (_by_column(side.get(values, ())) for side in (ours, theirs))
-        for engine, column in dict.fromkeys((*one, *other)):
+        in_cache, in_database = (_by_column(side.get(values, ())) for side in (ours, theirs))
+        for engine, column in dict.fromkeys((*in_cache, *in_database)):
             name = f"{label} column {column} by {engine}{of}"
-            yield Pair(name, one.get((engine, column)), other.get((engine, column)), _read_figures)
+            yield Pair(
+                name,
+                in_cache.get((engine, column)),
+                in_database.get((engine, column)),
+                _read_figures,
+            )
 
 
 def _constraints(cache: Objects, database: Objects, target: Target) -> Iterator[Pair]:
     ours, theirs = (
-        {(one.kind, one.name): one.columns for one in side.constraints(target.name) if one.columns}
+        {
+            (constraint.kind, constraint.name): constraint.columns
+            for constraint in side.constraints(target.name)
+            if constraint.columns
+        }
         for side in (cache, database)
     )
     for key in dict.fromkeys((*ours, *theirs)):
@@ -156,10 +165,10 @@ _PAIRS: Final[dict[TargetKind, Callable[[Objects, Objects, Target], Iterator[Pai
 
 
 def _pages(cache: Objects, database: Objects, table: TableName) -> Iterator[tuple[Values, ...]]:
-    """The values of all partitions that either side knows."""
-    known = set(cache.partition_values(table, (), None))
-    known.update(database.partition_values(table, (), None))
-    ordered = sorted(known)
+    """The values of all partitions of both sides, in pages."""
+    values = set(cache.partition_values(table, (), None))
+    values.update(database.partition_values(table, (), None))
+    ordered = sorted(values)
     for start in range(0, len(ordered), PARTITIONS_AT_ONCE):
         yield tuple(ordered[start : start + PARTITIONS_AT_ONCE])
 
@@ -175,8 +184,8 @@ def _named(keys: Values, values: Values) -> str:
 
 def _by_column(figures: Iterable[ColumnFigures]) -> dict[tuple[str, str], Parts]:
     return {
-        (one.engine, one.column): (one.last_analyzed.to_bytes(8, signed=True), one.data)
-        for one in figures
+        (column.engine, column.column): (column.last_analyzed.to_bytes(8, signed=True), column.data)
+        for column in figures
     }
 
 

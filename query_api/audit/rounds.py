@@ -1,4 +1,4 @@
-"""Audits in the background: a few scopes at a time, drawn by chance, counted for Prometheus."""
+"""Background audits: every round compares a few scopes chosen at random and counts the results."""
 
 import asyncio
 import random
@@ -18,7 +18,7 @@ log = structlog.get_logger(__name__)
 
 
 class Rounds:
-    """One worker's."""
+    """The background audits of one worker."""
 
     def __init__(self, auditor: Auditor, every_s: float, scopes: int) -> None:
         self._auditor = auditor
@@ -27,7 +27,9 @@ class Rounds:
         self.metrics = Metrics()
 
     async def run(self) -> None:
-        """Until it is cancelled. Workers don't begin at the same time."""
+        """Audits until it is cancelled. The first round begins after a random delay, so that
+        workers don't audit all at once.
+        """
         await asyncio.sleep(random.uniform(0, self._every_s))
         while True:
             try:
@@ -39,23 +41,23 @@ class Rounds:
 
     async def round(self) -> None:
         """Compares a few scopes."""
-        known = await asyncio.to_thread(lambda: list(known_scopes(self._auditor.views)))
-        for one in await self._auditor.audit(draw(known, self._scopes, random.getrandbits(63))):
-            self._count(one)
+        scopes = await asyncio.to_thread(lambda: list(known_scopes(self._auditor.views)))
+        for result in await self._auditor.audit(draw(scopes, self._scopes, random.getrandbits(63))):
+            self._count(result)
 
-    def _count(self, one: Audited) -> None:
-        self.metrics.objects.inc(one.objects)
-        self.metrics.disagreements.inc(one.wrong)
-        for reason in one.left_out.values():
+    def _count(self, result: Audited) -> None:
+        self.metrics.objects.inc(result.objects)
+        self.metrics.disagreements.inc(result.wrong)
+        for reason in result.left_out.values():
             self.metrics.left_out.labels(reason.partition(":")[0]).inc()
-        for found in one.differences:
-            if not found.silent:
+        for difference in result.differences:
+            if not difference.silent:
                 log.error(
                     "the cache differs from the database",
-                    scope=f"{one.scope.kind} {one.scope.name}",
-                    object=found.object,
-                    position=str(one.position),
-                    fields=[field.field for field in found.fields[:FIELDS_LOGGED]],
-                    only_in=found.only_in,
-                    remedy="metatide audit --table tells all; metatide admin refresh loads it anew",
+                    scope=f"{result.scope.kind} {result.scope.name}",
+                    object=difference.object,
+                    position=str(result.position),
+                    fields=[field.field for field in difference.fields[:FIELDS_LOGGED]],
+                    only_in=difference.only_in,
+                    remedy="metatide audit --table shows all; metatide admin refresh repairs it",
                 )

@@ -1,4 +1,4 @@
-"""Audits over HTTP: which scopes there are here, and what comparing some of them found."""
+"""Audits over HTTP: draws a sample of the scopes held here, and compares scopes on request."""
 
 import asyncio
 from typing import Final
@@ -19,19 +19,19 @@ from state.records import Scope
 
 PATH: Final = "/v1/admin/audit"
 SCOPES_MAX: Final = 100
-"""So many are compared in one moment of the database."""
+"""The scopes compared as of one moment of the database."""
 DRAWN_MAX: Final = 1_000_000
 
 
 class Drawn(msgspec.Struct, frozen=True):
-    """A draw from what is here."""
+    """A sample of the scopes held here."""
 
     of: int
     scopes: list[Scope]
 
 
 class Wanted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What to compare."""
+    """The scopes to compare."""
 
     scopes: list[Scope]
 

@@ -1,4 +1,4 @@
-"""What there is to audit, and which of it a sample draws."""
+"""The scopes that can be audited, and how a sample of them is drawn."""
 
 import heapq
 from collections.abc import Iterable, Iterator
@@ -26,12 +26,12 @@ TARGETS: Final = {
 
 
 def targets_of(scope: Scope) -> tuple[Target, ...]:
-    """Everything of a scope that can be warm or cold by itself."""
+    """The parts of a scope that are warm or cold independently."""
     return tuple(Target(kind, scope.name) for kind in TARGETS[scope.kind])
 
 
 def known_scopes(views: Views) -> Iterator[Scope]:
-    """All that the shards here know something of."""
+    """All scopes that the shards here know of."""
     source = views.source
     for number in range(source.count):
         reader = views.own_reader(number)
@@ -45,19 +45,20 @@ def _of_shard(source: ShardSource, number: int, reader: ShardReader) -> Iterator
     for db in reader.database_names():
         if home_shard(db, source.count) == number:
             yield Scope(ScopeKind.NAMES, TableName(db.catalog, db.db, ""))
-    # Databases are in every shard, and each of these may be wrong; the first one here tells.
+    # Databases are in every shard, and any copy may be wrong; the first one here is compared.
     if all(source.shard(before) is None for before in range(number)):
         for catalog in reader.catalogs():
             yield Scope(ScopeKind.DATABASES, TableName(catalog, "", ""))
 
 
 def draw(scopes: Iterable[Scope], count: int, seed: int) -> list[Scope]:
-    """So many at random, or all. The same for a seed, however the scopes are spread: the first
-    ones of several draws together are the draw from all."""
+    """Draws `count` scopes at random, or all. A seed gives the same order however scopes are spread
+    over workers: the first ones of the merged draws are the draw from all scopes.
+    """
     return heapq.nsmallest(count, scopes, key=lambda scope: ticket(scope, seed))
 
 
 def ticket(scope: Scope, seed: int) -> bytes:
-    """Where a scope stands in the order of a seed."""
+    """The sort key of a scope in the order that a seed gives."""
     text = f"{seed} {scope.kind} {scope.name}"
     return blake2b(text.encode(), digest_size=16).digest()

@@ -1,4 +1,4 @@
-"""The metastore's own database, which answers what the cache doesn't."""
+"""Reads from the metastore's own database, for what the cache doesn't answer."""
 
 from query_api.database.engine import bounded_engine
 from query_api.database.fallback import Fallback

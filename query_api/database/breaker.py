@@ -1,4 +1,4 @@
-"""A circuit breaker: a database that fails is left alone for a while."""
+"""A circuit breaker: a failing database isn't asked for a while."""
 
 from collections.abc import Callable
 from time import monotonic
@@ -10,7 +10,7 @@ PAUSE_S_MAX: Final = 30.0
 
 
 class Breaker:
-    """Opens after some failures in a row; after a pause lets one attempt through.
+    """Opens after several failures in a row, and lets one attempt through after a pause.
 
     A success closes it, a failure makes the pause twice as long.
     """
@@ -22,13 +22,15 @@ class Breaker:
         self._open_until = 0.0
 
     def retry_after_s(self) -> float:
-        """0 when an attempt may be made; whoever makes it tells how it went."""
+        """How long to wait until the next attempt; 0 if one may be made now. The caller reports its
+        outcome.
+        """
         if self._failures < FAILURES_MAX:
             return 0.0
         now = self._clock()
         if now < self._open_until:
             return self._open_until - now
-        # One attempt; the others wait as long as it may take.
+        # One attempt; the other callers wait until it must have ended.
         self._open_until = now + self._pause_s
         return 0.0
 

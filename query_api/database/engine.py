@@ -1,4 +1,4 @@
-"""Engines with limits: on connections, on waiting for one, and on the time of a statement."""
+"""Engines with limits on connections, on the wait for one, and on the time of a statement."""
 
 from typing import Any, Final
 

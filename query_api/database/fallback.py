@@ -1,4 +1,4 @@
-"""Reads that the database answers: few at a time, and equal ones together."""
+"""Reads that the database answers: few at a time, with equal reads shared."""
 
 import asyncio
 from collections.abc import Callable
@@ -27,12 +27,12 @@ log = structlog.get_logger(__name__)
 
 
 class Fallback:
-    """Reads of the database.
+    """Answers reads from the database.
 
     1. A read runs in one REPEATABLE READ transaction that also reads the sequence, so its position
-       is true.
-    2. Equal reads share one that has not begun when the later of them comes.
-    3. At most `connections` at a time; beyond a limit on those that wait, callers are sent away.
+       is exact.
+    2. A read shares the result of an equal read that hasn't begun yet.
+    3. At most `connections` reads run at a time; when too many wait, further callers are refused.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Fallback:
         self.metrics = Metrics()
 
     async def answer(self, read: Read[A]) -> DatabaseAnswer[A]:
-        """Raises UnansweredError when the database is down or too busy."""
+        """Answers a read. Raises UnansweredError when the database is down or too busy."""
         retry_after_s = self._breaker.retry_after_s()
         if retry_after_s:
             self.metrics.ended(Result.LEFT_ALONE)

@@ -1,7 +1,8 @@
-"""Whether the metastore logs its events in the transactions that they tell of.
+"""Checks whether the metastore logs its events in the transactions that make the changes.
 
-Only a transactional listener hears of transactions. So where one began and the log, which goes
-back further than that, has no OPEN_TXN of about that time, the listener is another one.
+Only a transactional listener is told of transactions. So if a transaction began within the period
+that the log covers, and the log has no OPEN_TXN of about that time, the listener isn't
+transactional.
 """
 
 from typing import Final
@@ -11,9 +12,9 @@ import sqlalchemy as sa
 from hive.schema import Version, metadata
 
 EVENTS_MAX: Final = 100_000
-"""How many of the newest events are looked at."""
+"""The number of newest events that are examined."""
 CLOCKS_S_MAX: Final = 300
-"""How far the clocks of the database and of the metastores may be apart."""
+"""The maximum difference between the clocks of the database and the metastores."""
 _UNLOGGED_TYPES: Final = (1, 2)
 """Of TXNS.TXN_TYPE: transactions of replication and read-only ones, which write no events."""
 

@@ -1,4 +1,4 @@
-"""What is counted of reads that the database answers."""
+"""Metrics of reads that the database answers."""
 
 from enum import StrEnum
 
@@ -6,38 +6,38 @@ from prometheus_client import CollectorRegistry, Counter, generate_latest
 
 
 class Result(StrEnum):
-    """What became of a read."""
+    """The outcome of a read."""
 
     ANSWERED = "answered"
     DOWN = "down"
     """The database can't be reached, or isn't a metastore's."""
     LEFT_ALONE = "left_alone"
-    """It wasn't asked, since it had just been down."""
+    """It wasn't asked, because it was down a moment ago."""
     BUSY = "busy"
-    """Too many wait for it already."""
+    """Too many reads wait for it already."""
     LATE = "late"
-    """It took longer than anybody waits."""
+    """It took longer than the limit."""
     REFUSED = "refused"
-    """It understood and didn't do it: a right is missing, or a table."""
+    """It rejected the statement: a permission or a table is missing."""
 
 
 class Metrics:
-    """Of one database, in a registry of its own."""
+    """The metrics of one database, in their own registry."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         reads = Counter(
             "metatide_database_reads",
-            "Reads that only the database could answer, by what became of them",
+            "Reads that only the database could answer, by outcome",
             ("result",),
             registry=self.registry,
         )
-        # All from the beginning: an increase from nothing is none to Prometheus.
+        # All labels exist from the start: in a new series Prometheus sees no increase.
         self._reads = {result: reads.labels(result) for result in Result}
 
     def ended(self, result: Result) -> None:
         self._reads[result].inc()
 
     def page(self) -> bytes:
-        """In Prometheus' text format."""
+        """The metrics in Prometheus' text format."""
         return generate_latest(self.registry)

@@ -31,7 +31,9 @@ _NOW_MS = {
 
 
 class DatabaseObjects:
-    """Objects as canonical bytes; a table that several questions are about is read once."""
+    """Objects of the database as canonical bytes. A table that several questions concern is read
+    once.
+    """
 
     def __init__(self, snapshot: DatabaseSnapshot, dialect: str) -> None:
         self._snapshot = snapshot
@@ -40,21 +42,21 @@ class DatabaseObjects:
 
     @property
     def event(self) -> int:
-        """The last event whose effects are seen."""
+        """The last event whose effects this snapshot shows."""
         return self._snapshot.position
 
     def table(self, name: TableName) -> bytes | None:
-        found = self._table(name)
-        return None if found is None else found.data
+        stored = self._table(name)
+        return None if stored is None else stored.data
 
     def tables(self, names: Sequence[TableName]) -> list[bytes]:
         self._read_tables(names)
         return [data for name in names if (data := self.table(name)) is not None]
 
     def table_ids(self, names: Sequence[TableName]) -> dict[TableName, int]:
-        """Of the tables that exist."""
+        """The ids of those of the tables that exist."""
         self._read_tables(names)
-        return {name: found.id for name in names if (found := self._tables[name]) is not None}
+        return {name: stored.id for name in names if (stored := self._tables[name]) is not None}
 
     def names(self, db: DatabaseName) -> Iterator[NameLine]:
         for lines in stream_names(self._snapshot, *named(self._snapshot, db.catalog, db.db)):
@@ -71,18 +73,18 @@ class DatabaseObjects:
     def partition_names(
         self, table: TableName, columns: Sequence[str], prefix: Sequence[str]
     ) -> list[str]:
-        found = self._table(table)
-        return [] if found is None else list(self._partition_names(found, prefix))
+        stored = self._table(table)
+        return [] if stored is None else list(self._partition_names(stored, prefix))
 
     def partition_values(
         self, table: TableName, prefix: Sequence[str], spans: Sequence[Span] | None
     ) -> Iterator[Values]:
-        found = self._table(table)
-        if found is not None:
+        stored = self._table(table)
+        if stored is not None:
             # The one prefix that all spans share saves reading the others.
             if spans is not None and len(spans) == 1 and not any(prefix):
                 prefix = spans[0].prefix
-            yield from map(partition_values, self._partition_names(found, prefix))
+            yield from map(partition_values, self._partition_names(stored, prefix))
 
     def partition(self, table: TableName, values: Values) -> bytes | None:
         return next(iter(self.partitions(table, [values])), None)
@@ -91,9 +93,9 @@ class DatabaseObjects:
         return [partition.data for _, partition in self._stored_partitions(table, values)]
 
     def table_statistics(self, table: TableName) -> Iterator[ColumnFigures]:
-        found = self._table(table)
-        if found is not None:
-            for rows in stream_statistics(self._snapshot, OF_TABLES, [found.id]):
+        stored = self._table(table)
+        if stored is not None:
+            for rows in stream_statistics(self._snapshot, OF_TABLES, [stored.id]):
                 for row in rows:
                     yield ColumnFigures(row.engine, row.column, row.last_analyzed, row.data)
 
@@ -113,42 +115,44 @@ class DatabaseObjects:
         yield from figures.items()
 
     def constraints(self, table: TableName) -> Iterator[ConstraintColumns]:
-        found = self._table(table)
-        if found is not None:
-            for one in read_constraints(self._snapshot, [found.id]):
-                if one.columns:
-                    yield ConstraintColumns(ConstraintKind(one.kind), one.name, one.columns)
+        stored = self._table(table)
+        if stored is not None:
+            for constraint in read_constraints(self._snapshot, [stored.id]):
+                if constraint.columns:
+                    yield ConstraintColumns(
+                        ConstraintKind(constraint.kind), constraint.name, constraint.columns
+                    )
 
     def database(self, db: DatabaseName) -> bytes | None:
         columns = self._snapshot.tables["DBS"].c
         where = columns.CTLG_NAME == db.catalog, columns.NAME == db.db
-        return next((one.data for one in read_databases(self._snapshot, *where)), None)
+        return next((database.data for database in read_databases(self._snapshot, *where)), None)
 
     def databases(self, catalog: str) -> Iterator[tuple[str, bytes]]:
         columns = self._snapshot.tables["DBS"].c
-        for one in read_databases(self._snapshot, columns.CTLG_NAME == catalog):
-            yield one.name, one.data
+        for database in read_databases(self._snapshot, columns.CTLG_NAME == catalog):
+            yield database.name, database.data
 
     def functions(self, db: DatabaseName) -> Iterator[tuple[str, bytes]]:
-        for one in read_functions(self._snapshot, *named(self._snapshot, db.catalog, db.db)):
-            yield one.name, one.data
+        for function in read_functions(self._snapshot, *named(self._snapshot, db.catalog, db.db)):
+            yield function.name, function.data
 
     def catalogs(self) -> list[str]:
         return read_catalogs(self._snapshot)
 
     def recent_events(self, count: int) -> list[NotificationRow]:
-        """The newest first, without their messages."""
+        """The latest events, newest first, without their messages."""
         return read_recent_events(self._snapshot, count)
 
     def txns(self) -> WriteIdList:
-        """The transactions that aren't committed, as a reader who begins now gets them."""
+        """The transactions that aren't committed, as a reader that begins now gets them."""
         [(now_ms,)] = self._snapshot.rows(text(_NOW_MS[self._dialect]))
         return read_txns(self._snapshot, now_ms)
 
     def valid_write_ids(
         self, tables: Sequence[TableName], txns: WriteIdList
     ) -> dict[TableName, WriteIdList]:
-        """What a reader with this list of transactions sees of each table."""
+        """The write-id list of each table for a reader with this list of transactions."""
         return {
             name: valid_write_ids(txns, rows.given, rows.next, name.in_catalog)
             for name, rows in read_write_ids(self._snapshot, tables).items()
@@ -174,27 +178,27 @@ class DatabaseObjects:
                 self._tables[name] = None
                 wanted.setdefault(DatabaseName(name.catalog, name.db), []).append(name.table)
         for db, tables in wanted.items():
-            for found in read_tables(
+            for table in read_tables(
                 self._snapshot, *named(self._snapshot, db.catalog, db.db, *tables)
             ):
-                self._tables[found.name] = found
+                self._tables[table.name] = table
 
     def _stored_partitions(
         self, table: TableName, values: Sequence[Values]
     ) -> Iterable[tuple[Values, StoredPartition]]:
-        found = self._table(table)
-        if found is None:
+        stored = self._table(table)
+        if stored is None:
             return
-        keys = found.partition_keys
-        fitting = [one for one in values if len(one) == len(keys)]
+        keys = stored.partition_keys
+        fitting = [key_values for key_values in values if len(key_values) == len(keys)]
         name_column = self._snapshot.tables["PARTITIONS"].c.PART_NAME
         for start in range(0, len(fitting), _NAMES_A_STATEMENT):
             names = {
-                partition_name(keys, one): one
-                for one in fitting[start : start + _NAMES_A_STATEMENT]
+                partition_name(keys, key_values): key_values
+                for key_values in fitting[start : start + _NAMES_A_STATEMENT]
             }
             read = stored_partitions.read_partitions(
-                self._snapshot, table, found.id, name_column.in_(names)
+                self._snapshot, table, stored.id, name_column.in_(names)
             )
             by_name = {partition.name: partition for partition in read}
             for name, own_values in names.items():

@@ -1,4 +1,4 @@
-"""The metastore's primary database: what it answers, and what it says is current."""
+"""The metastore's primary database: it answers reads and tells which event is current."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,7 +26,9 @@ STATEMENT_TIMEOUT_MS: Final = 20_000
 
 
 class Primary:
-    """Opens connections when they are needed, so that it may be down at the start."""
+    """The primary database. Connections are opened when they are needed, so it may be down at the
+    start.
+    """
 
     def __init__(
         self,
@@ -58,17 +60,19 @@ class Primary:
         self._engine.dispose()
 
     def require_release(self) -> None:
-        """Raises InputError where the metastore is of a release that can't be followed."""
+        """Raises InputError if the metastore is of an unsupported release."""
         self._detected()
 
     def has_unlogged_transactions(self) -> bool:
-        """Whether it proves that events aren't written in the transactions that they tell of."""
+        """Whether the database proves that events aren't written in the transactions of their
+        changes.
+        """
         version = self._detected()
         with self._engine.connect() as connection:
             return has_unlogged_transactions(connection, version)
 
     def collation(self) -> Collation:
-        """How it sorts the names of partitions; blocks."""
+        """The collation by which the database sorts the names of partitions. Blocks."""
         self._detected()
         with self._engine.connect() as connection:
             return read_collation(connection)
@@ -80,7 +84,7 @@ class Primary:
 
     @contextmanager
     def snapshot(self) -> Iterator[DatabaseSnapshot]:
-        """One moment of it, in a transaction of its own; blocks."""
+        """One moment of the database, in a transaction of its own. Blocks."""
         with open_snapshot(self._engine, self._detected()) as snapshot:
             yield snapshot
 

@@ -16,7 +16,7 @@ A = TypeVar("A")
 
 
 class DatabaseRead(Read[A], Generic[A], frozen=True):
-    """A question that needs no object of the cache."""
+    """A read that only the database answers."""
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -24,7 +24,7 @@ class DatabaseRead(Read[A], Generic[A], frozen=True):
 
 
 class Snapshots(NamedTuple):
-    """What a reader must pass on with its reads: all of one moment."""
+    """What a reader must pass on with its reads, all as of one moment."""
 
     txns: WriteIdList
     tables: Sequence["TableSnapshot"]
@@ -35,7 +35,7 @@ class TableSnapshot(NamedTuple):
 
     name: TableName
     id: int | None
-    """None where there is no such table."""
+    """None if there is no such table."""
     write_ids: WriteIdList
 
 
@@ -64,7 +64,7 @@ class CurrentEvent(DatabaseRead[int], frozen=True):
 
 
 class ListEvents(DatabaseRead[list[NotificationRow]], frozen=True):
-    """The last rows of the notification log, without their messages; the newest first."""
+    """The last rows of the notification log, newest first, without their messages."""
 
     count: int
 
@@ -74,7 +74,7 @@ class ListEvents(DatabaseRead[list[NotificationRow]], frozen=True):
 
 
 class ListCatalogs(DatabaseRead[list[str]], frozen=True):
-    """The names of all catalogs; the log doesn't tell of them by their names."""
+    """The names of all catalogs. Events don't name them all, so the cache can't tell."""
 
     def answer(self, objects: Objects) -> list[str]:
         assert isinstance(objects, DatabaseObjects)

@@ -1,4 +1,4 @@
-"""The HTTP server: health, and the answers of the cache."""
+"""The HTTP server for reads and health."""
 
 from query_api.http.app import create_app, create_status_app
 from query_api.http.health import Check

@@ -1,4 +1,4 @@
-"""Who may ask: bearer tokens, of which a file holds the hashes."""
+"""Access control by bearer tokens, whose hashes are in a file."""
 
 import hmac
 import re
@@ -15,7 +15,7 @@ TOKEN_BYTES_MAX: Final = 512
 
 
 class Role(IntEnum):
-    """What a token allows; the greater one includes the lesser."""
+    """What a token allows; the higher role includes the lower."""
 
     NONE = 0
     READ = 1
@@ -23,7 +23,7 @@ class Role(IntEnum):
 
 
 class Tokens:
-    """The hashes of tokens by role. Without a file, everybody who reaches the port may read all."""
+    """The hashes of tokens by role. Without a file, everybody who reaches the port may read."""
 
     def __init__(
         self, hashes: Mapping[bytes, Role] | None, names: Mapping[bytes, str] | None = None
@@ -33,32 +33,38 @@ class Tokens:
 
     @property
     def are_known(self) -> bool:
-        """Whether there is a file of them."""
+        """Whether a file of tokens is configured."""
         return self._hashes is not None
 
     def role_of(self, authorization: bytes | None) -> Role:
-        """Of the header `Authorization: Bearer …`, in a time that tells nothing of the hashes."""
+        """The role that the header `Authorization: Bearer …` gives. Takes constant time, so that it
+        reveals nothing about the hashes.
+        """
         return self.holder_of(authorization)[0]
 
     def holder_of(self, authorization: bytes | None) -> tuple[Role, str]:
-        """The same with whose token it is, as the file says, or else the beginning of its hash."""
+        """The role and the name of the token's holder: as the file has it, or the beginning of the
+        hash.
+        """
         if self._hashes is None:
             return Role.ADMIN, ""
         scheme, _, token = (authorization or b"").partition(b" ")
         if scheme.lower() != b"bearer" or len(token) > TOKEN_BYTES_MAX:
             return Role.NONE, ""
-        given, found = sha256(token).digest(), Role.NONE
-        for known, role in self._hashes.items():
-            if hmac.compare_digest(known, given):
-                found = role
-        return found, self._names.get(given) or given.hex()[:8]
+        digest, role = sha256(token).digest(), Role.NONE
+        for known_digest, role_of_digest in self._hashes.items():
+            if hmac.compare_digest(known_digest, digest):
+                role = role_of_digest
+        return role, self._names.get(digest) or digest.hex()[:8]
 
 
 OPEN: Final = Tokens(None)
 
 
 def read_tokens(path: Path) -> Tokens:
-    """Lines of `read|admin SHA-256-in-hex [whose it is]`; `#` begins a comment."""
+    """Reads a file of tokens with lines of `read|admin SHA-256-in-hex [holder]`; `#` begins a
+    comment.
+    """
     hashes: dict[bytes, Role] = {}
     names: dict[bytes, str] = {}
     for number, line in enumerate(path.read_text().splitlines(), 1):

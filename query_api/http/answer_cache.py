@@ -1,8 +1,8 @@
-"""Answers that are kept as long as nothing changes that they were made of.
+"""Answers that are kept for as long as nothing that they depend on changes.
 
-As long as no commit of the shard touches what was read, the same question has the same answer, down
-to the bytes. So what decides is asked once: whether any did. For `latest` the database is asked as
-well, each time, whether anything touched what was read.
+As long as no commit of the shard touches what was read, the same question has the same answer, byte
+for byte. So it suffices to check whether a commit did. For `latest` the database is also asked,
+each time, whether a newer event touched what was read.
 """
 
 from collections import OrderedDict
@@ -29,14 +29,14 @@ _DECIDE_FRAMING: Final = frozenset(
     (b"content-length", b"transfer-encoding", b"expect", b"upgrade", b"connection")
 )
 CONSISTENCY: Final = b"metatide-consistency"
-"""The one header that asks for something and has so few values that answers are kept by it."""
+"""The only header with a requirement and so few values that it can be part of the key."""
 Key = tuple[str, bytes, bytes]
 """Path, query, and that header."""
 Response = tuple[int, Headers, bytes]
 
 
 class CachedAnswer:
-    """One answer, in the forms in which it was asked for."""
+    """One answer, in the encodings that were requested so far."""
 
     def __init__(
         self,
@@ -46,7 +46,9 @@ class CachedAnswer:
         headers: Headers,
         count: Callable[[], None],
     ) -> None:
-        """`latest_of` are the targets that the database is asked about; none but for `latest`."""
+        """`latest_of` are the targets to ask the database about; empty unless the consistency is
+        `latest`.
+        """
         self.moment = moment
         self.latest_of = latest_of
         self.size = len(body) + _OVERHEAD_BYTES
@@ -61,27 +63,27 @@ class CachedAnswer:
     def reached(self) -> Position:
         return self.moment.reached
 
-    def is_latest(self, found: LatestLog) -> bool:
-        """Whether nothing touched it up to what was current at the time of this read."""
-        return found.leaves(self.latest_of, self.reached)
+    def is_latest(self, latest: LatestLog) -> bool:
+        """Whether no event up to the current one of this read touched it."""
+        return latest.leaves(self.latest_of, self.reached)
 
-    def response(self, known: bytes | None, accepted: bytes | None) -> Response:
-        """For a caller who has the answers of these ETags, and takes these encodings."""
-        if known is not None and is_etag_in(known, self.etag):
+    def response(self, etag: bytes | None, accepted: bytes | None) -> Response:
+        """The response for a caller with these ETags that accepts these encodings."""
+        if etag is not None and is_etag_in(etag, self.etag):
             return 304, self._headers, b""
-        found = self._forms.get(accepted)
-        if found is None:
+        response = self._forms.get(accepted)
+        if response is None:
             body, headers = compressed(
                 accepted, self._body, [*self._headers, (b"content-type", JSON)]
             )
-            found = 200, [*headers, (b"content-length", b"%d" % len(body))], body
+            response = 200, [*headers, (b"content-length", b"%d" % len(body))], body
             if len(self._forms) < _FORMS_MAX:
-                self._forms[accepted] = found
-        return found
+                self._forms[accepted] = response
+        return response
 
 
 class RawResponse(NamedTuple):
-    """The response to requests of exactly the same bytes, as it is sent."""
+    """The response to requests with exactly the same bytes, as it is sent."""
 
     key: Key
     kept: CachedAnswer
@@ -97,7 +99,7 @@ class RawResponse(NamedTuple):
 
 
 class AnswerCache:
-    """A bounded number of bytes of answers; the one that was used longest ago goes first."""
+    """Answers up to a number of bytes; the least recently used are dropped first."""
 
     def __init__(self, views: Views, is_rewound: Callable[[int], bool]) -> None:
         self._views = views
@@ -107,7 +109,7 @@ class AnswerCache:
         self._bytes = 0
 
     def get(self, key: Key) -> CachedAnswer | None:
-        """An answer that is what would be answered now, but for what the database knows."""
+        """The kept answer that still holds, apart from what the database may know."""
         kept = self._kept.get(key)
         if kept is None:
             return None
@@ -127,12 +129,12 @@ class AnswerCache:
         self._grow(kept.size)
 
     def by_head(self, head: bytes) -> RawResponse | None:
-        """The response to a request of exactly these bytes, if it is one of a kept answer."""
-        found = self._heads.get(head)
-        return found if found is not None and self.get(found.key) is found.kept else None
+        """The response to a request of exactly these bytes, if one is kept."""
+        short = self._heads.get(head)
+        return short if short is not None and self.get(short.key) is short.kept else None
 
     def put_head(self, key: Key, kept: CachedAnswer, scope: Scope, response: Response) -> None:
-        """Remembers which bytes asked for this, where they are all that the answer depends on."""
+        """Remembers the bytes of this request, if the answer depends on nothing else."""
         head = scope.get("state", {}).get("head")
         if head is None or len(kept.heads) >= HEADS_MAX:
             return
@@ -166,14 +168,14 @@ def _around_position(response: Response) -> tuple[bytes, bytes]:
     _, headers, body = response
     lines = b"".join(b"%b: %b\r\n" % header for header in headers)
     mark = b"%b: " % _POSITION
-    before, found, rest = lines.partition(mark)
-    assert found, "an answer without its position"
+    before, position, rest = lines.partition(mark)
+    assert position, "an answer without its position"
     _, _, after = rest.partition(b"\r\n")
     return before + mark, b"\r\n%b\r\n%b" % (after, body)
 
 
 def messages(response: Response, position: Position) -> tuple[dict[str, Any], ...]:
-    """What is sent; `position` stands in the place of the one that was kept."""
+    """The ASGI messages of the response, with `position` in place of the stored one."""
     status, headers, body = response
     text = str(position).encode()
     headers = [(name, text if name == _POSITION else value) for name, value in headers]

@@ -1,4 +1,4 @@
-"""The schemas of answers that are no struct of Hive's."""
+"""The schemas of answers that aren't structs of Hive's."""
 
 from typing import Any, Final
 
@@ -6,7 +6,7 @@ _TEXT: Final[dict[str, Any]] = {"type": "string"}
 _COUNT: Final[dict[str, Any]] = {"type": "integer", "minimum": 0}
 _NEXT: Final = {
     "type": ["string", "null"],
-    "description": "What to give as after for the next page; null in the last one",
+    "description": "The value of after for the next page; null on the last page",
 }
 _STATISTICS: Final = {
     "type": "array",
@@ -15,7 +15,7 @@ _STATISTICS: Final = {
 
 
 def listed(field: str, item: dict[str, Any], *, paged: bool) -> dict[str, Any]:
-    """An object with a list, and with where the next one begins."""
+    """An object with a list and the token of the next page."""
     more = {"next": _NEXT} if paged else {}
     return _object({field: {"type": "array", "items": item}, **more})
 
@@ -28,7 +28,7 @@ def _object(properties: dict[str, Any], optional: tuple[str, ...] = ()) -> dict[
 _WRITE_IDS: Final = _object(
     {
         "fullTableName": _TEXT,
-        "id": {"type": ["integer", "null"], "description": "null where there is no such table"},
+        "id": {"type": ["integer", "null"], "description": "null if there is no such table"},
         "validWriteIdList": {**_TEXT, "description": "A ValidReaderWriteIdList"},
     }
 )

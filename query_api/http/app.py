@@ -1,4 +1,4 @@
-"""The application that an ASGI server runs."""
+"""The ASGI applications."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -37,7 +37,8 @@ def create_status_app(
 ) -> Starlette:
     """An application that only tells whether all is well; `checks` decide whether it is ready.
 
-    `page_at` says where there is a page with more to show. Without one its own page shows `checks`.
+    `page_at` gives the address of a fuller page. Without it, the application's own page shows the
+    `checks`.
     """
 
     def page(request: Request) -> Response:
@@ -58,13 +59,13 @@ def create_app(
     more_operations: Sequence[Operation] = (),
     around: ProcessInfo | None = None,
 ) -> Starlette:
-    """The application of a worker: what its shards or the database answer.
+    """The application of a worker, which answers from its shards or from the database.
 
-    `more_metrics` is a page that goes below the server's own, `more_routes` go before its own and
-    `more_operations` describe them, `around` is what the page at `/` tells beside what is known
-    here.
+    `more_metrics` is a page of metrics that is appended to the server's own. `more_routes` come
+    before its own routes, and `more_operations` describe them in the OpenAPI document. `around` is
+    what the page at `/` shows beside what the server knows.
 
-    Whoever gives the database closes it.
+    The caller closes the database.
     """
     views = Views(shards)
     service = Service(Resolver(views, database), views, settings or Settings())
@@ -112,7 +113,7 @@ def create_app(
 
 
 class _Answering:
-    """An endpoint without what Starlette does for functions, which costs more than the answer."""
+    """An endpoint without Starlette's wrapping of functions, which costs more than the answer."""
 
     def __init__(self, endpoint: Endpoint, service: Service) -> None:
         self._endpoint = endpoint

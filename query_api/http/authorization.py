@@ -1,4 +1,4 @@
-"""Who may change or examine a cache, and a name to remember them by."""
+"""Checks whether a caller may administer the cache, and finds the name to log."""
 
 import ipaddress
 from typing import Final, NamedTuple
@@ -12,29 +12,32 @@ _NAMES: Final = ("localhost", "localhost.localdomain")
 
 
 class Holder(NamedTuple):
-    """Who asks."""
+    """The caller."""
 
     name: str
     address: str
 
 
 def administrator(request: Request, tokens: Tokens) -> Holder:
-    """Who it is, or a ForbiddenError.
+    """The name of an administrator; raises ForbiddenError for anybody else.
 
-    With tokens it takes one of the role `admin`. Without, only who is on this machine may: another
-    one's browser isn't, though a page in it can send requests here, so the request must name this
-    machine and be of JSON, which browsers don't let pages of others do.
+    If tokens are configured, the token must have the role `admin`. Otherwise only callers on this
+    machine may administer. A page in a local browser could send such requests as well, so the
+    request must name this machine as its host and be of type JSON, which browsers don't allow
+    across origins.
     """
     address = "" if request.client is None else request.client.host
     if tokens.are_known:
-        given = request.headers.get("authorization")
-        role, name = tokens.holder_of(None if given is None else given.encode("latin-1"))
+        authorization = request.headers.get("authorization")
+        role, name = tokens.holder_of(
+            None if authorization is None else authorization.encode("latin-1")
+        )
         if role < Role.ADMIN:
             raise ForbiddenError("send a token of the role admin: Authorization: Bearer …")
         return Holder(name, address)
     if not (_is_loopback(address) and _is_loopback(request.url.hostname or "")):
         raise ForbiddenError(
-            "without tokens (reads.tokens_path) this is for this machine alone, by its own name"
+            "without tokens (reads.tokens_path) only this machine may ask, by its own name"
         )
     if request.method == "POST" and not _is_json(request.headers.get("content-type", "")):
         raise ForbiddenError("send content-type: application/json")

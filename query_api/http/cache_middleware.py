@@ -1,4 +1,4 @@
-"""Middleware before all routing: answers what is kept."""
+"""Middleware that answers repeated requests from kept answers, before any routing."""
 
 from collections.abc import Awaitable, Callable
 from typing import Final
@@ -15,7 +15,7 @@ _ASKS_OTHERWISE: Final = b"metatide-"
 
 
 class CacheMiddleware:
-    """Answers from what is kept where the headers ask for nothing but a consistency."""
+    """Answers from kept answers if the request's headers state no requirement but a consistency."""
 
     def __init__(
         self, app: ASGIApp, kept: AnswerCache, tokens: Tokens, after_now: AfterNow
@@ -34,11 +34,11 @@ class CacheMiddleware:
             await self._app(scope, receive, send)
 
     async def _answers(self, scope: Scope, send: Send) -> bool:
-        known = accepted = authorization = None
+        etag = accepted = authorization = None
         consistency = b""
         for name, value in scope["headers"]:
             if name == b"if-none-match":
-                known = value
+                etag = value
             elif name == b"accept-encoding":
                 accepted = value
             elif name == b"authorization":
@@ -54,12 +54,12 @@ class CacheMiddleware:
         position = kept.reached
         if kept.latest_of:
             state = scope.setdefault("state", {})
-            found = state["told"] if "told" in state else await self._after_now(kept.reached)
-            if found is None or self._kept.get(key) is not kept or not kept.is_latest(found):
-                state["told"] = found
+            latest = state["told"] if "told" in state else await self._after_now(kept.reached)
+            if latest is None or self._kept.get(key) is not kept or not kept.is_latest(latest):
+                state["told"] = latest
                 return False
-            position = max(position, Position(found.epoch, found.current))
-        response = kept.response(known, accepted)
+            position = max(position, Position(latest.epoch, latest.current))
+        response = kept.response(etag, accepted)
         self._kept.put_head(key, kept, scope, response)
         kept.count()
         for message in messages(response, position):

@@ -61,13 +61,13 @@ def tables(answer: Iterable[bytes]) -> bytes:
 
 
 def table_lines(answer: Slice[NameLine]) -> bytes:
-    """TableMeta of each."""
+    """A TableMeta of each table."""
     return _page("tables", answer, _table_line)
 
 
 def table_lines_of_all(answer: Slice[TableLine]) -> bytes:
-    """TableMeta of each, with its database."""
-    return _page("tables", answer, lambda one: {"dbName": one.db, **_table_line(one.line)})
+    """A TableMeta of each table, with its database."""
+    return _page("tables", answer, lambda row: {"dbName": row.db, **_table_line(row.line)})
 
 
 def databases(answer: Slice[Named]) -> bytes:
@@ -87,17 +87,17 @@ def partitions(answer: Slice[bytes]) -> bytes:
 
 
 def partition_lines(answer: Slice[bytes]) -> Iterator[bytes]:
-    """Partitions, each for itself."""
+    """Partitions, one per line."""
     return map(PartitionWriter().write, answer.items)
 
 
 def partition_names(answer: Slice[str]) -> bytes:
-    """Their names."""
+    """The names of partitions."""
     return as_json({"names": answer.items, "next": answer.next})
 
 
 def count(answer: int) -> bytes:
-    """How many."""
+    """The number of objects."""
     return as_json({"count": answer})
 
 
@@ -107,51 +107,65 @@ def current_event(answer: int) -> bytes:
 
 
 def catalogs(answer: list[str]) -> bytes:
-    """Their names."""
+    """The names of catalogs."""
     return as_json({"names": answer})
 
 
 def table_statistics(answer: list[ColumnFigures]) -> bytes:
-    """The statistics of each column."""
+    """The statistics of each column of a table."""
     return as_json({"tableStats": _columns(answer)})
 
 
 def partition_statistics(answer: list[PartitionFigures]) -> bytes:
-    """The statistics of each column by the names of the partitions."""
-    return as_json({"partStats": {one.name: _columns(one.columns) for one in answer}})
+    """The statistics of each column, by the names of the partitions."""
+    return as_json(
+        {"partStats": {partition.name: _columns(partition.columns) for partition in answer}}
+    )
 
 
 def aggregates(answer: dict[str, Aggregate]) -> bytes:
-    """One figure over all partitions; `missing` names what only Hive's sketches can tell."""
+    """Statistics aggregated over all partitions; `missing` names those that only Hive's sketches
+    can give.
+    """
     return as_json(
         {
-            "colStats": [one.statistics for one in answer.values() if one.statistics is not None],
-            "missing": {column: one.missing for column, one in answer.items() if one.missing},
+            "colStats": [
+                aggregate.statistics
+                for aggregate in answer.values()
+                if aggregate.statistics is not None
+            ],
+            "missing": {
+                column: aggregate.missing
+                for column, aggregate in answer.items()
+                if aggregate.missing
+            },
         }
     )
 
 
 def constraints(answer: list[ConstraintColumns]) -> bytes:
-    """All kinds, as SQLAllTableConstraints."""
-    found: dict[str, list[Any]] = {field: [] for field in _CONSTRAINT_FIELDS.values()}
-    for one in answer:
-        label, struct = CONSTRAINTS[one.kind]
-        found[_CONSTRAINT_FIELDS[label]] += [decode(struct, column) for column in one.columns]
-    return as_json(found)
+    """Constraints of all kinds, as SQLAllTableConstraints."""
+    by_field: dict[str, list[Any]] = {field: [] for field in _CONSTRAINT_FIELDS.values()}
+    for constraint in answer:
+        label, struct = CONSTRAINTS[constraint.kind]
+        by_field[_CONSTRAINT_FIELDS[label]] += [
+            decode(struct, column) for column in constraint.columns
+        ]
+    return as_json(by_field)
 
 
 def write_ids(answer: Snapshots) -> bytes:
-    """The texts that a reader passes on, with the ids of the tables."""
+    """The write-id lists as texts that a reader passes on, with the ids of the tables."""
     return as_json(
         {
             "validTxnList": print_txn_list(answer.txns),
             "tables": [
                 {
-                    "fullTableName": str(one.name),
-                    "id": one.id,
-                    "validWriteIdList": print_write_id_list(one.write_ids),
+                    "fullTableName": str(table.name),
+                    "id": table.id,
+                    "validWriteIdList": print_write_id_list(table.write_ids),
                 }
-                for one in answer.tables
+                for table in answer.tables
             ],
         }
     )
@@ -167,8 +181,8 @@ def _table_line(line: NameLine) -> dict[str, Any]:
 
 
 def _columns(figures: Iterable[ColumnFigures]) -> list[dict[str, Any]]:
-    return [decode(COLUMN_STATISTICS_OBJ, one.data) for one in figures]
+    return [decode(COLUMN_STATISTICS_OBJ, column.data) for column in figures]
 
 
 def _page(field: str, answer: Slice[Any], convert: Any) -> bytes:
-    return as_json({field: [convert(one) for one in answer.items], "next": answer.next})
+    return as_json({field: [convert(item) for item in answer.items], "next": answer.next})

@@ -1,4 +1,4 @@
-"""Every path that can be read: what it takes, which read it is, and how its answer is written."""
+"""The paths of all reads: their parameters, what they read, and how the answer is written."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ _FIGURES: Final = (*_CATALOG, "column", "engine")
 
 
 class Named(NamedTuple):
-    """What names in the query or in the body are names of, and one of them."""
+    """What the names in a query or a body refer to, in the plural and the singular."""
 
     what: str
     example: str
@@ -57,7 +57,7 @@ DATABASE: Final = Named("The name of a database", "sales")
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One path."""
+    """The path of one read."""
 
     path: str
     summary: str
@@ -71,53 +71,66 @@ class Endpoint:
     has_body: bool = False
     """POST takes what may be too long for a URL."""
     required: tuple[str, ...] = ()
-    """Parameters without which nothing would come; names may be in the body instead."""
+    """Required parameters; names may be in the body instead."""
     named: Named = PARTITION
 
 
-def _wanted(given: RequestParameters) -> Wanted:
-    names = given.partitions() if given.has_names("name") else None
-    wanted = Wanted(names, given.many("prefix"), given.filter)
+def _wanted(parameters: RequestParameters) -> Wanted:
+    names = parameters.partitions() if parameters.has_names("name") else None
+    wanted = Wanted(names, parameters.many("prefix"), parameters.filter)
     if sum((names is not None, bool(wanted.prefix), wanted.filter is not None)) > 1:
         raise InputError("give one of filter, prefix and name, not several")
     return wanted
 
 
-def _tables(given: RequestParameters) -> Read[Any]:
-    types = given.many("type")
-    return ListTables(given.db, given.one("pattern", "*"), types, given.page(NAMES, NAMES_MAX))
+def _tables(parameters: RequestParameters) -> Read[Any]:
+    types = parameters.many("type")
+    return ListTables(
+        parameters.db, parameters.one("pattern", "*"), types, parameters.page(NAMES, NAMES_MAX)
+    )
 
 
-def _tables_of_all(given: RequestParameters) -> Read[Any]:
-    names = tuple(one.lower() for one in given.names("name")) if given.has_names("name") else None
+def _tables_of_all(parameters: RequestParameters) -> Read[Any]:
+    names = (
+        tuple(name.lower() for name in parameters.names("name"))
+        if parameters.has_names("name")
+        else None
+    )
     return ListTablesOfAll(
-        given.catalog,
-        given.one("database", "*"),
-        given.one("pattern", "*"),
-        given.many("type"),
+        parameters.catalog,
+        parameters.one("database", "*"),
+        parameters.one("pattern", "*"),
+        parameters.many("type"),
         names,
-        given.page(NAMES, NAMES_MAX),
+        parameters.page(NAMES, NAMES_MAX),
     )
 
 
-def _partition_statistics(given: RequestParameters) -> Read[Any]:
+def _partition_statistics(parameters: RequestParameters) -> Read[Any]:
     return GetPartitionStatistics(
-        given.table, given.partitions(), given.many("column"), given.one("engine", DEFAULT_ENGINE)
+        parameters.table,
+        parameters.partitions(),
+        parameters.many("column"),
+        parameters.one("engine", DEFAULT_ENGINE),
     )
 
 
-def _aggregate(given: RequestParameters) -> Read[Any]:
-    columns = given.many("column")
+def _aggregate(parameters: RequestParameters) -> Read[Any]:
+    columns = parameters.many("column")
     if not columns:
         raise InputError("name at least one column by column=…")
-    engine = given.one("engine", DEFAULT_ENGINE)
-    return AggregateStatistics(given.table, given.partitions(), columns, engine)
+    engine = parameters.one("engine", DEFAULT_ENGINE)
+    return AggregateStatistics(parameters.table, parameters.partitions(), columns, engine)
 
 
-def streamed(given: RequestParameters) -> Read[Any]:
-    """Whole partitions without a limit, for an answer in lines."""
-    page = given.page(None, NAMES_MAX) if given.one("limit") else Page(given.one("after"))
-    return ListPartitions(given.table, _wanted(given), page)
+def streamed(parameters: RequestParameters) -> Read[Any]:
+    """All matching partitions, without a limit, for an answer in JSON lines."""
+    page = (
+        parameters.page(None, NAMES_MAX)
+        if parameters.one("limit")
+        else Page(parameters.one("after"))
+    )
+    return ListPartitions(parameters.table, _wanted(parameters), page)
 
 
 _TABLE: Final = "/v1/databases/{db}/tables/{table}"
@@ -153,7 +166,7 @@ ENDPOINTS: Final = (
     ),
     Endpoint(
         f"{_TABLE}/partition-count",
-        "How many partitions there are",
+        "The number of partitions",
         lambda g: CountPartitions(g.table, _wanted(g)),
         encode.count,
         _SELECTION,
@@ -190,7 +203,7 @@ ENDPOINTS: Final = (
     ),
     Endpoint(
         f"{_TABLE}/constraints",
-        "The constraints of a table; foreign keys are their child's",
+        "The constraints of a table; foreign keys belong to the child",
         lambda g: GetConstraints(g.table),
         encode.constraints,
         _CATALOG,
@@ -206,7 +219,7 @@ ENDPOINTS: Final = (
     ),
     Endpoint(
         "/v1/tables",
-        "Several tables, those that exist",
+        "Those of several tables that exist",
         lambda g: GetTables(g.tables("name")),
         encode.tables,
         ("name",),
@@ -273,7 +286,7 @@ ENDPOINTS: Final = (
     ),
     Endpoint(
         "/v1/write-ids",
-        "What a reader passes on with its reads: write-id lists and ids of tables, of one moment",
+        "The write-id lists and ids of tables, as of one moment, for a reader to pass on",
         lambda g: GetWriteIds(g.tables("table"), g.one("txns") or None),
         encode.write_ids,
         ("table", "txns"),

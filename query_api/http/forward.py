@@ -1,4 +1,4 @@
-"""Handing a request on to the worker that owns the shard: once, and with little patience."""
+"""Forwards requests to the worker that owns the shard: once, with a short timeout."""
 
 from collections.abc import Mapping, Sequence
 from ssl import SSLContext
@@ -22,7 +22,7 @@ log = structlog.get_logger(__name__)
 
 
 class Forwarder:
-    """A client of the other workers."""
+    """An HTTP client of the other workers."""
 
     def __init__(self, trusted: SSLContext | None = None) -> None:
         self._verify: SSLContext | bool = trusted or True
@@ -31,7 +31,9 @@ class Forwarder:
     async def forward(
         self, url: str, scope: Scope, body: bytes, send: Send, least: Position | None
     ) -> bool:
-        """Relays the owner's answer; False when it has none, or none up to `least`."""
+        """Relays the owner's answer; returns False if there is none, or if it is older than
+        `least`.
+        """
         path = scope.get("raw_path") or quote(scope["path"]).encode()
         query = scope["query_string"]
         target = (
@@ -59,8 +61,7 @@ class Forwarder:
         headers: Headers,
         body: bytes | None = None,
     ) -> httpx.Response | None:
-        """The whole answer of an owner to a POST, or to a GET without a body; None when it has
-        none."""
+        """The owner's whole answer to a POST, or to a GET without a body; None if there is none."""
         request = self._to_owners.build_request(
             "GET" if body is None else "POST",
             url,
@@ -73,7 +74,7 @@ class Forwarder:
     @property
     def _to_owners(self) -> httpx.AsyncClient:
         if self._client is None:
-            # What the caller doesn't take is not to be taken on his behalf.
+            # Encodings that the caller doesn't accept must not be accepted for him.
             self._client = httpx.AsyncClient(
                 headers={"Accept-Encoding": "identity"},
                 timeout=TIMEOUT,
@@ -96,9 +97,9 @@ class Forwarder:
 
 
 def has_reached(response: httpx.Response, least: Position | None) -> bool:
-    """Whether an owner's answer is as new as was asked for; a refusal has no position."""
-    told = response.headers.get("metatide-position")
-    return least is None or told is None or parse_position(told) >= least
+    """Whether an owner's answer is as new as required; refusals have no position."""
+    position = response.headers.get("metatide-position")
+    return least is None or position is None or parse_position(position) >= least
 
 
 async def _relay(response: httpx.Response, send: Send) -> None:

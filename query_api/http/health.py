@@ -1,4 +1,4 @@
-"""Whether all that an answer needs is there."""
+"""Health checks of all that answering depends on."""
 
 import asyncio
 import time
@@ -8,20 +8,20 @@ from dataclasses import dataclass
 import msgspec
 
 CHECK_TIMEOUT_S = 5.0
-# Who asks often gets the same answer for this long.
+# The result is kept for this long.
 FRESH_S = 0.2
 
 
 @dataclass(frozen=True)
 class Check:
-    """A question with an answer in words: `fault` says what is wrong, None when nothing is."""
+    """A health check with a name; `fault` says what is wrong, or returns None."""
 
     name: str
     fault: Callable[[], str | None]
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """What a check found."""
+    """The result of one check."""
 
     name: str
     ok: bool
@@ -29,14 +29,14 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """All findings; ready when each is good."""
+    """The results of all checks; ready if each is good."""
 
     ready: bool
     checks: list[Finding]
 
 
 class Health:
-    """Runs checks at the same time, once for all who ask in the meantime."""
+    """Runs all checks concurrently, once for all callers that arrive in the meantime."""
 
     def __init__(self, checks: Sequence[Check]) -> None:
         self._checks = checks
@@ -48,7 +48,7 @@ class Health:
         async with self._lock:
             if time.monotonic() >= self._fresh_until:
                 findings = await asyncio.gather(*map(_find, self._checks))
-                self._report = Report(all(one.ok for one in findings), findings)
+                self._report = Report(all(finding.ok for finding in findings), findings)
                 self._fresh_until = time.monotonic() + FRESH_S
             return self._report
 

@@ -8,7 +8,9 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 def as_json(value: Any) -> bytes:
-    """Binary fields are base64; a key that is a list, as of skewed columns, is its JSON."""
+    """A mapping for JSON: binary fields become base64, and list keys, as of skewed columns, JSON
+    texts.
+    """
     try:
         return _encode(value)
     except TypeError:
@@ -17,9 +19,9 @@ def as_json(value: Any) -> bytes:
 
 def _with_text_keys(value: Any) -> Any:
     if isinstance(value, dict):
-        return {_text(key): _with_text_keys(one) for key, one in value.items()}
+        return {_text(key): _with_text_keys(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_with_text_keys(one) for one in value]
+        return [_with_text_keys(item) for item in value]
     return value
 
 

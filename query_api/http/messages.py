@@ -1,4 +1,4 @@
-"""Responses: answers with their grounds, problems after RFC 9457, compression, ETags."""
+"""Responses: answers with their headers, problems after RFC 9457, compression and ETags."""
 
 import gzip
 from collections.abc import Iterable
@@ -32,13 +32,13 @@ def header(scope: Scope, name: bytes) -> bytes | None:
     """The first header of this name."""
     for key, value in scope["headers"]:
         if key == name:
-            found: bytes = value
-            return found
+            text: bytes = value
+            return text
     return None
 
 
 def grounds(answer: ReadAnswer[Any]) -> Headers:
-    """Who answered, why, and up to where it is complete."""
+    """The headers that say who answered, why, and up to which position it is complete."""
     headers = [
         (b"metatide-source", answer.source.encode()),
         (b"metatide-reason", answer.reason.encode()),
@@ -51,23 +51,23 @@ def grounds(answer: ReadAnswer[Any]) -> Headers:
 
 
 def etag_of(body: bytes) -> bytes:
-    """Weak, since one object may be sent compressed or not."""
+    """A weak ETag, because the same object may be sent compressed or not."""
     return b'W/"%s"' % blake2b(body, digest_size=12).hexdigest().encode()
 
 
-def is_etag_in(given: bytes, etag: bytes) -> bool:
+def is_etag_in(if_none_match: bytes, etag: bytes) -> bool:
     """Whether a caller who sent this If-None-Match has the body already."""
-    if given in (etag, b"*"):
+    if if_none_match in (etag, b"*"):
         return True
-    return etag[2:] in (one.strip().removeprefix(b"W/") for one in given.split(b","))
+    return etag[2:] in (listed.strip().removeprefix(b"W/") for listed in if_none_match.split(b","))
 
 
 async def send_body(scope: Scope, send: Send, body: bytes, headers: Headers) -> None:
-    """An answer of JSON: compressed if that is taken and pays, 304 if it is known."""
+    """Sends an answer of JSON: compressed if accepted and worthwhile, or 304 if it is known."""
     etag = etag_of(body)
     headers = [*headers, (b"etag", etag)]
-    known = header(scope, b"if-none-match")
-    if known is not None and is_etag_in(known, etag):
+    if_none_match = header(scope, b"if-none-match")
+    if if_none_match is not None and is_etag_in(if_none_match, etag):
         await _send(send, 304, b"", headers)
         return
     headers.append((b"content-type", JSON))
@@ -76,7 +76,7 @@ async def send_body(scope: Scope, send: Send, body: bytes, headers: Headers) -> 
 
 
 async def send_lines(send: Send, lines: Iterable[bytes], headers: Headers) -> None:
-    """An answer of JSON lines, some at a time; the caller's reading sets the pace."""
+    """Sends an answer of JSON lines in batches, at the pace at which the caller reads."""
     await send(
         {
             "type": "http.response.start",
@@ -99,7 +99,7 @@ _LINES_A_BLOCK: Final = 100
 
 
 def problem(status: int, detail: str) -> bytes:
-    """The body of an error."""
+    """The body of a problem."""
     title = HTTPStatus(status).phrase
     return msgspec.json.encode(
         {"type": "about:blank", "title": title, "status": status, "detail": detail}
@@ -109,7 +109,7 @@ def problem(status: int, detail: str) -> bytes:
 async def send_problem(
     send: Send, status: int, detail: str, headers: Headers | None = None
 ) -> None:
-    """An error as application/problem+json."""
+    """Sends an error as application/problem+json."""
     body = problem(status, detail)
     await _send(
         send,
@@ -124,7 +124,7 @@ async def send_problem(
 
 
 def status_of(error: MetatideError) -> tuple[int, Headers]:
-    """The status of an error of ours, and what must be said beside."""
+    """The status of one of our errors, and the headers that go with it."""
     match error:
         case NoSuchObjectError():
             return 404, []
@@ -138,7 +138,7 @@ def status_of(error: MetatideError) -> tuple[int, Headers]:
 
 
 def compressed(accepted: bytes | None, body: bytes, headers: Headers) -> tuple[bytes, Headers]:
-    """A body and its headers in a form that the caller takes."""
+    """A body and its headers, in an encoding that the caller accepts."""
     if len(body) < COMPRESSED_FROM:
         return body, headers
     headers = [*headers, (b"vary", b"accept-encoding")]

@@ -1,4 +1,4 @@
-"""What the server counts."""
+"""Metrics of the HTTP server."""
 
 from collections import Counter as Counts
 from typing import Final
@@ -11,25 +11,25 @@ _BUCKETS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0
 
 
 class Metrics:
-    """The metrics of one server, in a registry of its own."""
+    """The metrics of one server, in their own registry."""
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self._answers = Counter(
             "metatide_answers",
-            "Answers by who gave them, why, and what was read",
+            "Answers by source, reason and read",
             ("source", "reason", "read"),
             registry=self.registry,
         )
         self._refused = Counter(
             "metatide_refused_requests",
-            "Requests that got an error, by its status",
+            "Requests answered with an error, by status",
             ("status",),
             registry=self.registry,
         )
         self._seconds = Histogram(
             "metatide_answer_seconds",
-            "How long answers took",
+            "Time to answer",
             ("source",),
             buckets=_BUCKETS,
             registry=self.registry,
@@ -50,22 +50,22 @@ class Metrics:
         self._timers[source].observe(seconds)
 
     def served_kept(self, reason: Reason, read: str) -> None:
-        """An answer from the cache that took no time worth measuring."""
+        """Counts an answer from the cache that was too fast to be worth timing."""
         self.answered(Source.CACHE, reason, read, 0.0)
 
     def refused(self, status: int) -> None:
         self._refused.labels(str(status)).inc()
 
     def counts(self) -> Counts[tuple[Source, Reason]]:
-        """The answers, whatever was read."""
-        found: Counts[tuple[Source, Reason]] = Counts()
+        """The number of answers by source and reason, over all reads."""
+        answers: Counts[tuple[Source, Reason]] = Counts()
         for metric in self._answers.collect():
-            for one in metric.samples:
-                if one.name.endswith("_total"):
-                    grounds = Source(one.labels["source"]), Reason(one.labels["reason"])
-                    found[grounds] += int(one.value)
-        return found
+            for sample in metric.samples:
+                if sample.name.endswith("_total"):
+                    grounds = Source(sample.labels["source"]), Reason(sample.labels["reason"])
+                    answers[grounds] += int(sample.value)
+        return answers
 
     def page(self) -> bytes:
-        """In Prometheus' text format."""
+        """The metrics in Prometheus' text format."""
         return generate_latest(self.registry)

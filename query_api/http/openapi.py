@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document, made from the endpoints, Hive's structs, and what is served beside."""
+"""The OpenAPI 3.1 document, made from the endpoints, Hive's structs, and the further operations."""
 
 import json
 import re
@@ -46,7 +46,7 @@ _OPERATIONS: Final = (
 
 
 def document(more: Iterable[Operation] = ()) -> dict[str, Any]:
-    """The whole document of a server that has these operations beside its own."""
+    """The whole document of a server that has these further operations."""
     operations = (*_OPERATIONS, *more)
     examples = msgspec.json.decode(_EXAMPLES.read_bytes())
     return {
@@ -59,7 +59,10 @@ def document(more: Iterable[Operation] = ()) -> dict[str, Any]:
             "`Metatide-Min-Position`.",
         },
         "paths": {
-            **{re.sub(":path", "", one.path): _path(one, examples) for one in ENDPOINTS},
+            **{
+                re.sub(":path", "", endpoint.path): _path(endpoint, examples)
+                for endpoint in ENDPOINTS
+            },
             **described(operations, {status: _problem(what) for status, what in _PROBLEMS.items()}),
         },
         "components": {
@@ -73,7 +76,7 @@ def document(more: Iterable[Operation] = ()) -> dict[str, Any]:
             "parameters": {name: in_query(name) for name in REQUIREMENTS},
             "headers": _HEADERS,
             "securitySchemes": {
-                "token": _scheme("A token of the role read or admin, where there are tokens"),
+                "token": _scheme("A token of the role read or admin, if tokens are configured"),
                 "adminToken": _scheme(
                     "A token of the role admin; where there are no tokens, it must be asked from "
                     "this machine"
@@ -150,15 +153,15 @@ def _answer(endpoint: Endpoint) -> dict[str, Any]:
 
 
 def _schemas() -> dict[str, Any]:
-    """The structs, and those that they are made of."""
-    found: dict[str, Any] = {}
+    """These structs and all that they consist of."""
+    schemas: dict[str, Any] = {}
     waiting = list(_ROOTS)
     while waiting:
         struct = waiting.pop()
-        if struct.name not in found:
+        if struct.name not in schemas:
             fields = {field.name: _schema(field.type, waiting) for field in struct.fields}
-            found[struct.name] = {"type": "object", "properties": fields}
-    return dict(sorted(found.items()))
+            schemas[struct.name] = {"type": "object", "properties": fields}
+    return dict(sorted(schemas.items()))
 
 
 def _schema(kind: Type, waiting: list[Struct]) -> dict[str, Any]:
@@ -184,12 +187,12 @@ def _problem(what: str) -> dict[str, Any]:
 
 
 _PROBLEMS: Final = {
-    "400": "The request makes no sense",
+    "400": "The request is invalid",
     "401": "The token is not known",
     "403": "Only for administrators, see docs/operate.md",
     "404": "There is no such object",
-    "413": "Too long, or too many names",
-    "500": "The server can't do it now; what it lacks is said",
+    "413": "The request is too long, or has too many names",
+    "500": "The server can't do it now; the detail says what is missing",
     "503": "Neither cache nor database can answer now",
 }
 # What a body of names says, or what excludes it.
@@ -226,10 +229,10 @@ _HEADERS: Final = {
         "schema": {"type": "string", "enum": list(Reason)},
     },
     "Metatide-Position": {
-        "description": "All changes up to here are in the answer",
+        "description": "The answer contains all changes up to this position",
         "schema": TEXT,
         "example": "0:1234",
     },
-    "Metatide-Detail": {"description": "More of the reason, where there is more", "schema": TEXT},
+    "Metatide-Detail": {"description": "Details of the reason, if there are any", "schema": TEXT},
     "ETag": {"description": "For If-None-Match", "schema": TEXT},
 }

@@ -1,4 +1,4 @@
-"""A path beside the reads, and how the OpenAPI document tells of it."""
+"""A path beside the reads, and its description in the OpenAPI document."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ _REF: Final = "#/components/schemas/{name}"
 
 
 class Access(Enum):
-    """Whom it answers; the value is the status of the others, if there are any."""
+    """Who may call it; the value is the status that others get, if any."""
 
     EVERYBODY = ""
     READERS = "401"
@@ -20,7 +20,7 @@ class Access(Enum):
 
 SECURITY: Final[Mapping[Access, list[dict[str, list[str]]]]] = {
     Access.EVERYBODY: [],
-    # Nothing is asked for where there are no tokens.
+    # Without configured tokens nothing is required.
     Access.READERS: [{}, {"token": []}],
     Access.ADMINISTRATORS: [{}, {"adminToken": []}],
 }
@@ -28,7 +28,7 @@ SECURITY: Final[Mapping[Access, list[dict[str, list[str]]]]] = {
 
 @dataclass(frozen=True)
 class Operation:
-    """One path and method, with an example of each side."""
+    """One path and method, with an example of the request and of the answer."""
 
     id: str
     method: str
@@ -44,49 +44,60 @@ class Operation:
     query: tuple[tuple[str, str, int], ...] = ()
     """Parameters, all of them whole numbers: name, what it is, example."""
     in_path: tuple[tuple[str, str, int], ...] = ()
-    """The same of the path."""
+    """The parameters in the path, in the same form."""
     fails: tuple[str, ...] = ()
-    """Statuses that follow neither from the access nor from what it takes."""
+    """Further statuses, beside those of access and of invalid requests."""
 
 
 def described(
     operations: Iterable[Operation], problems: Mapping[str, Any]
 ) -> dict[str, dict[str, Any]]:
-    """The paths with their operations; `problems` are those that may be answered, by status."""
+    """The paths with their operations; `problems` are the possible problems by status."""
     paths: dict[str, dict[str, Any]] = {}
-    for one in operations:
-        taken = ("400", "413") if one.body else ("400",) if one.query else ()
-        statuses = sorted({*taken, one.access.value, *one.fails} - {""})
-        operation: dict[str, Any] = {
-            "operationId": one.id,
-            "summary": one.summary,
-            "security": SECURITY[one.access],
+    for operation in operations:
+        taken = ("400", "413") if operation.body else ("400",) if operation.query else ()
+        statuses = sorted({*taken, operation.access.value, *operation.fails} - {""})
+        description: dict[str, Any] = {
+            "operationId": operation.id,
+            "summary": operation.summary,
+            "security": SECURITY[operation.access],
             "parameters": [
-                *(_parameter(*given, "path") for given in one.in_path),
-                *(_parameter(*given, "query") for given in one.query),
+                *(_parameter(*parameter, "path") for parameter in operation.in_path),
+                *(_parameter(*parameter, "query") for parameter in operation.query),
             ],
             "responses": {
-                "200": {"description": "The answer", "content": _content(one.answer, one.answers)},
+                "200": {
+                    "description": "The answer",
+                    "content": _content(operation.answer, operation.answers),
+                },
                 **{status: problems[status] for status in statuses},
             },
         }
-        if one.body is not None:
-            operation["requestBody"] = {"required": True, "content": _content(one.body, one.given)}
-        paths.setdefault(one.path, {})[one.method] = operation
+        if operation.body is not None:
+            description["requestBody"] = {
+                "required": True,
+                "content": _content(operation.body, operation.given),
+            }
+        paths.setdefault(operation.path, {})[operation.method] = description
     return paths
 
 
 def schemas(operations: Iterable[Operation]) -> dict[str, Any]:
-    """The structs of these paths."""
-    kinds = [kind for one in operations for kind in (one.answer, one.body) if kind is not None]
+    """The structs that these operations use."""
+    kinds = [
+        kind
+        for operation in operations
+        for kind in (operation.answer, operation.body)
+        if kind is not None
+    ]
     return msgspec.json.schema_components(kinds, ref_template=_REF)[1]
 
 
 def _content(kind: Any, example: Any) -> dict[str, Any]:
     [schema], _ = msgspec.json.schema_components([kind], ref_template=_REF)
     # As JSON has it, which knows no tuples.
-    told = msgspec.json.decode(msgspec.json.encode(example))
-    return {"application/json": {"schema": schema, "example": told}}
+    value = msgspec.json.decode(msgspec.json.encode(example))
+    return {"application/json": {"schema": schema, "example": value}}
 
 
 def _parameter(name: str, description: str, example: int, place: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The parameters of reads, as the OpenAPI document tells them."""
+"""The parameters of reads as the OpenAPI document describes them."""
 
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ _PARAMETERS: Final[dict[str, tuple[str, dict[str, Any], Any]]] = {
         TEXT,
         "sales.orders:2:9223372036854775807::",
     ),
-    "table_id": ("The id of the table that the caller knows.", {"type": "integer"}, 1),
+    "table_id": ("The id of the table as the caller knows it.", {"type": "integer"}, 1),
     "accept_newer": (
         "With write_ids: the answer may contain more commits than the list.",
         {"type": "boolean"},
@@ -31,11 +31,11 @@ _PARAMETERS: Final[dict[str, tuple[str, dict[str, Any], Any]]] = {
         "0:12",
     ),
     "max_wait_ms": (
-        "How long to wait for the cache before the database is asked.",
+        "How long to wait for the cache before asking the database.",
         {"type": "integer", "minimum": 0, "maximum": WAIT_MS_MAX},
         50,
     ),
-    "catalog": ("The catalog; hive when it is not given.", TEXT, "hive"),
+    "catalog": ("The catalog; hive by default.", TEXT, "hive"),
     "pattern": (
         "Hive's pattern: * for any characters, | between alternatives.",
         TEXT,
@@ -43,28 +43,28 @@ _PARAMETERS: Final[dict[str, tuple[str, dict[str, Any], Any]]] = {
     ),
     "database": ("Hive's pattern of databases.", TEXT, "sales*"),
     "type": ("A table type; may be repeated.", TEXT, "MANAGED_TABLE"),
-    "after": ("The page after this name, as the field next of the page before gave it.", TEXT, ""),
-    "limit": ("How many at most.", {"type": "integer", "minimum": 1}, 100),
+    "after": ("Start after this name: the field next of the previous page.", TEXT, ""),
+    "limit": ("The maximum number.", {"type": "integer", "minimum": 1}, 100),
     "filter": (
         "A filter as Hive's get_partitions_by_filter takes it; instead of prefix and name.",
         TEXT,
         "ds >= '2026-01-01'",
     ),
     "prefix": (
-        "The first values of partitions, each once; empty for any. Instead of filter and name.",
+        "The first values of partitions, each once; empty: any. Instead of filter and name.",
         TEXT,
         "2026-01-01",
     ),
     "column": ("The name of a column; may be repeated.", TEXT, "amount"),
     "engine": ("The engine that computed the statistics.", TEXT, "hive"),
-    "txns": ("A ValidTxnList; without it, that of a reader who begins now.", TEXT, "12:7:7:"),
+    "txns": ("A ValidTxnList; by default that of a reader who begins now.", TEXT, "12:7:7:"),
 }
 _REPEATED: Final = frozenset(("type", "prefix", "name", "column", "table"))
 _PATH: Final = {"db": "sales", "table": "orders", "name": "ds=2026-01-01", "function": "to_euro"}
 
 
 def in_query(name: str, named: Named = TABLE, *, required: bool = False) -> dict[str, Any]:
-    """`named` is what names are of here."""
+    """The parameters in the query; `named` is what names refer to in this read."""
     names = f"{named.what}; may be repeated.", TEXT, named.example
     description, schema, example = _PARAMETERS.get(name, names)
     repeated = name in _REPEATED

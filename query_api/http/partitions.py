@@ -1,7 +1,7 @@
-"""Partitions as JSON, many of one table in a fraction of the time that decoding each takes.
+"""Writes the partitions of a table as JSON, in a fraction of the time that decoding each takes.
 
-They share all but a few fields. An encoded value tells where it ends: where the bytes between two
-such fields stand again, the same values are there, and their JSON is the same.
+They share all but a few fields, and an encoded value tells where it ends. Where the bytes between
+two of those fields are the same as in the partition before, so are the values and their JSON.
 """
 
 from typing import Any, Final, NamedTuple
@@ -18,13 +18,13 @@ from hive.thrift.wire import packing_error
 from query_api.http.json_objects import as_json
 
 _OWN: Final = frozenset(("values", "createTime", "location", "parameters"))
-"""Fields that most partitions have for themselves; and `sd`, which has such fields."""
+"""Fields that differ between most partitions, and `sd`, which contains such fields."""
 _HERE: Final = b"\0"
-"""In no JSON: stands for a field of a partition's own."""
+"""A placeholder that occurs in no JSON, for a field that differs."""
 
 
 class _Own(NamedTuple):
-    """A field of a partition's own, and what goes before it in all of them."""
+    """A field that differs between partitions, and the bytes that precede it in each."""
 
     bytes_before: bytes
     json_before: bytes
@@ -32,7 +32,7 @@ class _Own(NamedTuple):
 
 
 class _Form(NamedTuple):
-    """What partitions have in common."""
+    """The layout that the partitions share."""
 
     own: tuple[_Own, ...]
     bytes_after: bytes
@@ -40,7 +40,7 @@ class _Form(NamedTuple):
 
 
 class PartitionWriter:
-    """Writes partitions one after the other; what is like the last one costs less."""
+    """Writes partitions one after the other; one that resembles the last costs less."""
 
     def __init__(self) -> None:
         self._form: _Form | None = None
@@ -48,15 +48,15 @@ class PartitionWriter:
     def write(self, data: bytes) -> bytes:
         """A Partition."""
         data = without_mark(data)
-        found = None if self._form is None else _written(self._form, data)
-        if found is None:
+        text = None if self._form is None else _written(self._form, data)
+        if text is None:
             self._form = _form_of(data)
-            found = as_json(decode(PARTITION, data))
-        return found
+            text = as_json(decode(PARTITION, data))
+        return text
 
 
 def _written(form: _Form, data: bytes) -> bytes | None:
-    """None where it hasn't this form."""
+    """The JSON of a partition of this layout; None for any other."""
     at = 0
     parts: list[bytes] = []
     try:
@@ -93,8 +93,8 @@ def _form_of(data: bytes) -> _Form:
     partition = struct_reader(PARTITION, **own(PARTITION), sd=descriptor)
     *texts, json_after = as_json(decode(PARTITION, data, partition)).split(_HERE)
     begins = [0, *(end for _, end, _ in places)]
-    found = tuple(
+    own_fields = tuple(
         _Own(data[begin:at], text, read)
         for begin, (at, _, read), text in zip(begins, places, texts, strict=False)
     )
-    return _Form(found, data[begins[-1] :], json_after)
+    return _Form(own_fields, data[begins[-1] :], json_after)

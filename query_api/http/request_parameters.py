@@ -1,4 +1,4 @@
-"""What a request gave: names of the path, parameters of the query, names in the body."""
+"""The parameters of a request: names in the path, the query, and names in the body."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -26,7 +26,7 @@ _REQUIREMENTS: Final = frozenset(PARAMETERS)
 
 
 class Body(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What may be too long for a URL."""
+    """A body with parameters that may be too long for a URL."""
 
     names: list[str] | None = None
     filter: str | None = None
@@ -37,7 +37,7 @@ _decode_body = msgspec.json.Decoder(Body).decode
 
 
 class RequestParameters:
-    """The parameters of one request, each checked when it is taken."""
+    """The parameters of one request, each checked when it is read."""
 
     def __init__(
         self, path: Mapping[str, str], query: bytes, body: bytes, allowed: frozenset[str]
@@ -51,19 +51,22 @@ class RequestParameters:
         self._query: dict[str, list[str]] = {}
         for name, value in _pairs(query):
             if name not in allowed and name not in _REQUIREMENTS:
-                known = ", ".join(sorted(allowed | _REQUIREMENTS))
-                raise InputError(f"unknown parameter {name[:40]!r}: give one of {known}")
+                names = ", ".join(sorted(allowed | _REQUIREMENTS))
+                raise InputError(f"unknown parameter {name[:40]!r}: give one of {names}")
             self._query.setdefault(name, []).append(value)
         self._body = _parse_body(body) if body else Body()
 
     def requirement(self, headers: Mapping[str, str]) -> dict[str, str]:
-        """What is asked of the answer; the query goes before the headers."""
+        """The requirement on the answer; the query takes precedence over the headers."""
         if not self._query and self._body.write_ids is None:
             return dict(headers)
-        given = {**headers, **{name: self.one(name) for name in self._query.keys() & _REQUIREMENTS}}
+        conditions = {
+            **headers,
+            **{name: self.one(name) for name in self._query.keys() & _REQUIREMENTS},
+        }
         if self._body.write_ids is not None:
-            given["write_ids"] = self._body.write_ids
-        return given
+            conditions["write_ids"] = self._body.write_ids
+        return conditions
 
     def one(self, name: str, default: str = "") -> str:
         values = self._query.get(name)
@@ -96,21 +99,21 @@ class RequestParameters:
         return self._body.filter or self.one("filter") or None
 
     def names(self, name: str) -> tuple[str, ...]:
-        """Names in the query or in the body."""
-        found = (*self.many(name), *(self._body.names or ()))
-        if len(found) > NAMES_MAX:
-            raise TooLargeError(f"{len(found)} names are too many: give at most {NAMES_MAX}")
-        return found
+        """The names in the query or in the body."""
+        names = (*self.many(name), *(self._body.names or ()))
+        if len(names) > NAMES_MAX:
+            raise TooLargeError(f"{len(names)} names are too many: give at most {NAMES_MAX}")
+        return names
 
     def has_names(self, name: str) -> bool:
         return name in self._query or self._body.names is not None
 
     def tables(self, name: str) -> tuple[TableName, ...]:
-        """Full names of tables, at least one."""
-        found = tuple(dict.fromkeys(map(parse_table_name, self.names(name))))
-        if not found:
+        """The full names of the tables, at least one."""
+        tables = tuple(dict.fromkeys(map(parse_table_name, self.names(name))))
+        if not tables:
             raise InputError(f"name at least one table by {name}=db.table or in the body")
-        return found
+        return tables
 
     def partitions(self) -> tuple[Values, ...]:
         return tuple(map(partition_values, self.names("name")))
@@ -144,4 +147,4 @@ def _parse_body(body: bytes) -> Body:
     try:
         return _decode_body(body)
     except msgspec.DecodeError as error:
-        raise InputError(f"the body is not what this takes: {error}"[:200]) from None
+        raise InputError(f"the body is invalid: {error}"[:200]) from None

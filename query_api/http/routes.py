@@ -1,4 +1,4 @@
-"""Routes beside the reads: who may ask, what they sent, and problems as they are sent."""
+"""Helpers for the routes beside the reads: access, request bodies and problems."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeVar
@@ -17,11 +17,11 @@ BODY_BYTES_MAX: Final = 4 * 1024 * 1024
 B = TypeVar("B")
 Handler = Callable[[Request, Holder], Awaitable[Any]]
 Reading = Callable[[Request], Awaitable[Any]]
-_NO_TOKEN: Final = "send a token that is known here: Authorization: Bearer …"
+_NO_TOKEN: Final = "send a valid token: Authorization: Bearer …"
 
 
 def admin_route(path: str, method: str, tokens: Tokens, handler: Handler) -> Route:
-    """One that answers administrators with JSON."""
+    """A route that answers administrators with JSON."""
 
     async def answer(request: Request) -> Response:
         return await _answer(handler(request, administrator(request, tokens)))
@@ -30,11 +30,14 @@ def admin_route(path: str, method: str, tokens: Tokens, handler: Handler) -> Rou
 
 
 def read_route(path: str, method: str, tokens: Tokens, handler: Reading) -> Route:
-    """One that answers with JSON whoever may read."""
+    """A route that answers readers with JSON."""
 
     async def answer(request: Request) -> Response:
-        given = request.headers.get("authorization")
-        if tokens.role_of(None if given is None else given.encode("latin-1")) < Role.READ:
+        authorization = request.headers.get("authorization")
+        if (
+            tokens.role_of(None if authorization is None else authorization.encode("latin-1"))
+            < Role.READ
+        ):
             return _problem(401, _NO_TOKEN, {"www-authenticate": "Bearer"})
         return await _answer(handler(request))
 
@@ -53,12 +56,12 @@ def _route(path: str, method: str, answer: Callable[[Request], Awaitable[Respons
     return Route(path, answer_or_problem, methods=[method])
 
 
-async def _answer(found: Awaitable[Any]) -> Response:
-    return Response(msgspec.json.encode(await found), media_type="application/json")
+async def _answer(value: Awaitable[Any]) -> Response:
+    return Response(msgspec.json.encode(await value), media_type="application/json")
 
 
 async def body_of(request: Request, kind: type[B]) -> B:
-    """What was sent, as this struct."""
+    """The request's body as this struct."""
     parts: list[bytes] = []
     size = 0
     async for part in request.stream():
@@ -69,7 +72,7 @@ async def body_of(request: Request, kind: type[B]) -> B:
     try:
         return msgspec.json.decode(b"".join(parts) or b"{}", type=kind)
     except msgspec.DecodeError as error:
-        raise InputError(f"the body is not what this takes: {error}"[:200]) from None
+        raise InputError(f"the body is invalid: {error}"[:200]) from None
 
 
 def _problem(status: int, detail: str, headers: dict[str, str]) -> Response:

@@ -1,4 +1,4 @@
-"""Reads of what several workers hold: a part from each, put together again.
+"""Reads whose objects are spread over several workers: a part is requested of each, and merged.
 
 The answer is as complete as the least complete part.
 """
@@ -28,7 +28,7 @@ OWNERS_MAX: Final = 64
 
 
 class Part(NamedTuple):
-    """What one worker said."""
+    """One worker's part of an answer."""
 
     source: Source
     reason: Reason
@@ -38,7 +38,7 @@ class Part(NamedTuple):
 
 
 class _Line(msgspec.Struct, rename="camel"):
-    """What tells one table of a list from the others."""
+    """The fields by which a line names its table."""
 
     table_name: str
     db_name: str
@@ -54,7 +54,7 @@ _decode_line: Final = msgspec.json.Decoder(_Line).decode
 
 
 class Parts:
-    """Asks the owners of what is read, each once."""
+    """Requests one part from each owner."""
 
     def __init__(self, resolver: Resolver, views: Views, forwarder: Forwarder) -> None:
         self._resolver = resolver
@@ -64,7 +64,9 @@ class Parts:
     async def answer(
         self, read: Read[Any], requirement: Requirement, headers: Headers
     ) -> ReadAnswer[bytes] | None:
-        """None where it isn't made of parts of several workers, or one of them has none."""
+        """The merged answer; None if the read isn't spread over several workers, or a part is
+        missing.
+        """
         if not isinstance(read, GetTables | ListTablesOfAll):
             return None
         first = None
@@ -101,7 +103,7 @@ class Parts:
         return _together(read, whole)
 
     def _owner(self, target: Target) -> str | None:
-        """Another worker that holds it; None where it is here, or nobody's."""
+        """The other worker that owns the shard; None if this one does, or nobody."""
         source, number = self._views.source, self._views.shard_of(target)
         return None if source.shard(number) is not None else source.owner_url(number)
 
@@ -136,12 +138,12 @@ class Parts:
             return None
         if not has_reached(response, requirement.min_position):
             return None
-        told = response.headers
+        in_response = response.headers
         return Part(
-            Source(told["metatide-source"]),
-            Reason(told["metatide-reason"]),
-            parse_position(told["metatide-position"]),
-            told.get("metatide-detail", ""),
+            Source(in_response["metatide-source"]),
+            Reason(in_response["metatide-reason"]),
+            parse_position(in_response["metatide-position"]),
+            in_response.get("metatide-detail", ""),
             _decode_body(response.content).tables,
         )
 
@@ -151,8 +153,8 @@ def _together(read: Splittable, parts: Sequence[Part]) -> ReadAnswer[bytes]:
     items = [item for part in parts for item in part.items]
     if isinstance(read, GetTables):
         by_name = {_name_of(item): item for item in items}
-        found = [by_name[name] for name in read.names if name in by_name]
-        value = msgspec.json.encode({"tables": found})
+        lines = [by_name[name] for name in read.names if name in by_name]
+        value = msgspec.json.encode({"tables": lines})
     else:
         sorted_items = sorted(((_name_of(item).in_catalog, item) for item in items), key=_first)
         page = cut(sorted_items, _first, read.page)
@@ -180,12 +182,12 @@ def _of_names(catalog: str) -> Callable[[str], Target]:
 
 
 def _parameters(read: ListTablesOfAll) -> Mapping[str, str | Sequence[str]]:
-    found: dict[str, str | Sequence[str]] = {
+    parameters: dict[str, str | Sequence[str]] = {
         "catalog": read.catalog or default_catalog(),
         "pattern": read.pattern,
         "type": read.types,
         "after": read.page.after,
     }
     if read.page.limit is not None:
-        found["limit"] = str(read.page.limit)
-    return {name: value for name, value in found.items() if value}
+        parameters["limit"] = str(read.page.limit)
+    return {name: value for name, value in parameters.items() if value}

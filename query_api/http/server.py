@@ -1,9 +1,8 @@
-"""The server: uvicorn's, with limits on what one connection may take, and a short way for answers
-that are kept.
+"""The HTTP server: uvicorn's, with limits for each connection and a short way for kept answers.
 
-The short way: a request whose bytes are exactly those of an earlier one gets what that one would
-get now. Nothing is parsed then, and no task is started. Whether a chunk is exactly one request is
-what the parser said of it when it came first; everything else goes the long way.
+The short way serves a request whose bytes are exactly those of an earlier one, without parsing it
+or starting a task. The parser decided at the first request whether its chunk holds exactly one
+request; everything else takes the long way.
 """
 
 import asyncio
@@ -36,16 +35,16 @@ CONNECTIONS_MAX: Final = 10_000
 HEAD_BYTES_MAX: Final = 64 * 1024
 KEEP_ALIVE_S: Final = 60
 REQUEST_S_MAX: Final = 20
-"""All of a request must be there this long after its first byte, that after the connection."""
+"""The time for a whole request after its first byte, and for that byte after the connection."""
 STUCK_S_MAX: Final = 30
-"""A response of which nobody has taken anything for this long is given up."""
+"""A response is given up if the client takes none of it for this long."""
 SWEEP_S: Final = 1
 _TICKS_A_SECOND: Final = 10
 _NO_LINGERING: Final = pack("ii", 1, 0)
 
 
 class Tls(msgspec.Struct, frozen=True):
-    """A certificate, with those up to its root, and its key."""
+    """A certificate chain and its key."""
 
     certificate: Path
     key: Path
@@ -82,15 +81,17 @@ class ReadProtocol(HttpToolsProtocol):
         elif self._begun != self._completed or not self._answer_shortly(data):
             self._receive(data)
 
-    def _receive(self, data: bytes, **told: LatestLog | None) -> None:
-        """`told`: what the database says for this request, if it was asked."""
+    def _receive(self, data: bytes, **state: LatestLog | None) -> None:
+        """Handles bytes from the client. `state` has what the database said for this request, if it
+        was asked.
+        """
         begun = self._begun
         is_between = begun == self._completed
         self._head_bytes += len(data)
         super().data_received(data)
         if self._begun == self._completed:
             if is_between and self._begun == begun + 1 and not self._has_body:
-                self.scope["state"].update(told, head=data)
+                self.scope["state"].update(state, head=data)
         elif self._head_bytes > HEAD_BYTES_MAX:
             self._refuse(431, f"a request's head has more than {HEAD_BYTES_MAX} bytes")
 
@@ -125,19 +126,19 @@ class ReadProtocol(HttpToolsProtocol):
             super().timeout_keep_alive_handler()
 
     def sweep(self) -> None:
-        """Once in a while: ends what takes too long."""
+        """Ends what takes too long; called periodically."""
         unsent = self.transport.get_write_buffer_size()
         self._stuck_s = self._stuck_s + SWEEP_S if unsent and unsent == self._unsent else 0
         self._unsent = unsent
         is_late = not self._begun or self._begun != self._completed
         self._late_s = self._late_s + SWEEP_S if is_late else 0
         if self._stuck_s >= STUCK_S_MAX:
-            # Or the system would go on offering what it holds.
+            # Otherwise the system would keep sending what it has buffered.
             connected = self.transport.get_extra_info("socket")
             connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGERING)
             self.transport.abort()
         elif self._late_s >= REQUEST_S_MAX and not self.transport.is_closing():
-            self._refuse(408, f"no whole request came within {REQUEST_S_MAX} s")
+            self._refuse(408, f"no complete request arrived within {REQUEST_S_MAX} s")
 
     def _answer_shortly(self, data: bytes) -> bool:
         if self._kept is None or self._is_answering():
@@ -147,7 +148,7 @@ class ReadProtocol(HttpToolsProtocol):
         short = self._kept.by_head(data)
         if short is None:
             return False
-        # A whole request came, though nothing has parsed it.
+        # A whole request arrived, although nothing has parsed it.
         self._begun = self._completed = max(1, self._begun)
         if not short.needs_latest:
             self._write(short, short.kept.reached)
@@ -158,18 +159,18 @@ class ReadProtocol(HttpToolsProtocol):
             self._latest.ask(short.kept.reached, partial(self._answer_if_latest, data, short))
         return True
 
-    def _answer_if_latest(self, data: bytes, short: RawResponse, found: LatestLog | None) -> None:
+    def _answer_if_latest(self, data: bytes, short: RawResponse, latest: LatestLog | None) -> None:
         held, self._held = self._held, None
         if self.transport.is_closing():
             return
         assert self._kept is not None
         # The read may have shown that the database has another history now.
         is_kept = self._kept.by_head(data) is short
-        if found is not None and is_kept and short.kept.is_latest(found):
-            position = max(short.kept.reached, Position(found.epoch, found.current))
+        if latest is not None and is_kept and short.kept.is_latest(latest):
+            position = max(short.kept.reached, Position(latest.epoch, latest.current))
             self._write(short, position)
         else:
-            self._receive(data, told=found)
+            self._receive(data, told=latest)
         self.flow.resume_reading()
         for more in held or ():
             self.data_received(more)
@@ -188,7 +189,7 @@ class ReadProtocol(HttpToolsProtocol):
         return cycle is not None and not cycle.response_complete
 
     def _refuse(self, status: int, detail: str) -> None:
-        """Says why and hangs up; where a response is under way, only the latter."""
+        """Sends an error and closes the connection; if a response has begun, only closes it."""
         if not self._is_answering():
             body = problem(status, detail)
             self.transport.write(
@@ -201,7 +202,7 @@ class ReadProtocol(HttpToolsProtocol):
 
 
 class ReadServer(uvicorn.Server):
-    """Serves an application in the running event loop; who runs the loop handles signals."""
+    """Serves an application in the running event loop. The caller handles signals."""
 
     def __init__(self, app: ASGIApp, host: str, port: int, tls: Tls | None = None) -> None:
         super().__init__(

@@ -1,4 +1,4 @@
-"""What every request for data goes through."""
+"""The common path of all requests for data."""
 
 import asyncio
 from collections.abc import Mapping
@@ -42,12 +42,12 @@ log = structlog.get_logger(__name__)
 
 
 class Settings(msgspec.Struct, frozen=True):
-    """What a deployment decides."""
+    """Settings of a deployment."""
 
     defaults: Defaults = Defaults()
     tokens: Tokens = OPEN
     trusted: SSLContext | None = None
-    """Whose certificates are trusted of other workers; without it, the system's."""
+    """The CA certificates for other workers; by default the system's."""
     in_flight_max: int = 2_000
     timeout_s: float = 60.0
 
@@ -71,7 +71,7 @@ class Service:
         self._resolver.close()
 
     async def answer(self, endpoint: Endpoint, scope: Scope, receive: Receive, send: Send) -> None:
-        """Limits, then the answer, then what went wrong instead."""
+        """Applies the limits and answers, or reports what went wrong."""
         refusal = self._refusal(scope)
         if refusal is not None:
             status, detail, headers = refusal
@@ -91,38 +91,38 @@ class Service:
             await self._fail(began, 503, detail, [(b"retry-after", b"1")])
         except Exception:
             log.exception("a request failed", path=scope["path"])
-            await self._fail(began, 500, "an error of the server, which its log tells", [])
+            await self._fail(began, 500, "an internal error of the server; see its log", [])
         finally:
             self._in_flight -= 1
 
     def _refusal(self, scope: Scope) -> tuple[int, str, Headers] | None:
         if self.settings.tokens.role_of(header(scope, b"authorization")) < Role.READ:
-            detail = "send a token that is known here: Authorization: Bearer …"
+            detail = "send a valid token: Authorization: Bearer …"
             return 401, detail, [(b"www-authenticate", b"Bearer")]
         if self._in_flight >= self.settings.in_flight_max:
-            return 503, "too many requests at a time", [(b"retry-after", b"1")]
+            return 503, "too many concurrent requests", [(b"retry-after", b"1")]
         return None
 
     async def _answer(self, endpoint: Endpoint, scope: Scope, receive: Receive, send: Send) -> None:
         start = perf_counter()
         body = await _body(scope, receive) if scope["method"] == "POST" else b""
-        given = RequestParameters(
+        parameters = RequestParameters(
             scope["path_params"], scope["query_string"], body, frozenset(endpoint.parameters)
         )
         in_lines = endpoint.lines is not None and header(scope, b"accept") == NDJSON
-        read = streamed(given) if in_lines else endpoint.read(given)
+        read = streamed(parameters) if in_lines else endpoint.read(parameters)
         in_headers = _in_headers(scope)
-        asked = given.requirement(in_headers)
-        requirement = parse_requirement(asked, read.of_table, self.settings.defaults)
+        conditions = parameters.requirement(in_headers)
+        requirement = parse_requirement(conditions, read.of_table, self.settings.defaults)
         if await self._forward(read, requirement, scope, body, send):
             return
         answer: ReadAnswer[Any] | None = None
         if header(scope, FORWARDED) is None:
-            answer = await self._parts.answer(read, requirement, _to_owner(asked, scope))
+            answer = await self._parts.answer(read, requirement, _to_owner(conditions, scope))
         if answer is None:
             asked_for = read if in_lines else Rendered(read, endpoint.encode)
-            told = scope.get("state", {}).get("told")
-            answer = await self._resolver.answer(asked_for, requirement, told)
+            latest = scope.get("state", {}).get("told")
+            answer = await self._resolver.answer(asked_for, requirement, latest)
         self.metrics.answered(
             answer.source, answer.reason, type(read).__name__, perf_counter() - start
         )
@@ -133,7 +133,7 @@ class Service:
             await send_lines(send, endpoint.lines(answer.value), headers)
         else:
             by_consistency = in_headers.keys() <= {_HEADERS[CONSISTENCY]}
-            # What is kept is compared with the database, and with no position in the query.
+            # Kept answers are checked against the database, not against a position in the query.
             keeps = by_consistency and requirement.min_position is None
             if answer.moment is not None and scope["method"] == "GET" and keeps:
                 count = partial(self.metrics.served_kept, answer.reason, type(read).__name__)
@@ -146,7 +146,7 @@ class Service:
     async def _forward(
         self, read: Read[Any], requirement: Requirement, scope: Scope, body: bytes, send: Send
     ) -> bool:
-        """To the one owner of all that is read, if that is another worker; once."""
+        """Forwards the request once, if another worker owns all that is read."""
         source = self._views.source
         shards = {self._views.shard_of(target) for target in read.targets}
         if len(shards) != 1 or source.shard(number := shards.pop()) is not None:
@@ -159,13 +159,13 @@ class Service:
     async def _fail(self, began: "_Began", status: int, detail: str, headers: Headers) -> None:
         self.metrics.refused(status)
         if began.has_begun:
-            # The status is out: only an end before the end tells that something went wrong.
+            # The status is sent: only closing the connection early tells that something is wrong.
             raise ConnectionAbortedError(detail)
         await send_problem(began.send, status, detail, headers)
 
 
 class _Began:
-    """Knows whether the response has begun."""
+    """Records whether the response has begun."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -184,19 +184,19 @@ def _in_headers(scope: Scope) -> Mapping[str, str]:
     }
 
 
-def _to_owner(asked: Mapping[str, str], scope: Scope) -> Headers:
-    """The headers of a part of a request."""
+def _to_owner(conditions: Mapping[str, str], scope: Scope) -> Headers:
+    """The headers of a request for a part."""
     headers = [
         (f"metatide-{name.replace('_', '-')}".encode(), value.encode("latin-1", "replace"))
-        for name, value in asked.items()
+        for name, value in conditions.items()
     ]
     authorization = header(scope, b"authorization")
     return headers if authorization is None else [*headers, (b"authorization", authorization)]
 
 
 async def _body(scope: Scope, receive: Receive) -> bytes:
-    told = header(scope, b"content-length")
-    if told is not None and (not told.isdigit() or int(told[:20]) > BODY_BYTES_MAX):
+    length = header(scope, b"content-length")
+    if length is not None and (not length.isdigit() or int(length[:20]) > BODY_BYTES_MAX):
         raise TooLargeError(f"the body is longer than {BODY_BYTES_MAX} bytes")
     parts: list[bytes] = []
     size = 0

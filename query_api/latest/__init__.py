@@ -1,4 +1,4 @@
-"""What the database says has happened since: one read of the sequence for all who wait for it."""
+"""Tells what has happened in the database since, with one read of the sequence for all who wait."""
 
 from query_api.latest.latest_index import LatestIndex
 from query_api.latest.latest_log import LatestLog, ThinRow

@@ -17,7 +17,7 @@ from query_api.latest.sequence import Tail
 from query_api.positions import Position
 
 INTERVAL_S_MIN: Final = 0.001
-"""At most this often a read begins: who comes meanwhile shares the next one."""
+"""The shortest interval between reads; callers in between share the next one."""
 INTERVAL_S_MAX: Final = 0.004
 """Half of the time up to this the database rests, so that reads which take longer come less often.
 One that takes all of it is followed by the next at once."""
@@ -26,16 +26,18 @@ log = structlog.get_logger(__name__)
 
 
 class LatestIndex:
-    """Answers "what is current now?" to many at once.
+    """Answers "what is current now?" for many callers at once.
 
-    1. A request gets a read that began after it came.
-    2. All that wait share one.
-    3. Reads begin one after the other, and not more often than the interval, which is twice what
-       the last one took, between two bounds.
+    1. A request gets a read that began after it arrived.
+    2. All that wait share one read.
+    3. Reads run one at a time and not more often than the interval, which is twice the duration of
+       the last read, within two bounds.
     """
 
     def __init__(self, read: Callable[[int, int], Tail], history: LogHistory) -> None:
-        """`read` blocks, and gives the log from an event on; messages only after another one."""
+        """`read` blocks; it returns the log from an event on, with messages only after another
+        event.
+        """
         self._read = read
         self._history = history
         self._waiting: list[tuple[Position, asyncio.Future[LatestLog | None]]] = []
@@ -44,7 +46,7 @@ class LatestIndex:
         self.reads = 0
 
     async def after_now(self, reached: Position) -> LatestLog | None:
-        """The log at a moment after this call, from `reached` on; None when it can't be read."""
+        """The log from `reached` on, as of a moment after this call; None if it can't be read."""
         future: asyncio.Future[LatestLog | None] = asyncio.get_running_loop().create_future()
         self._waiting.append((reached, future))
         if self._worker is None or self._worker.done():
@@ -64,12 +66,12 @@ class LatestIndex:
             while self._waiting:
                 began = perf_counter()
                 batch, self._waiting = self._waiting, []
-                found = await self._read_for([reached for reached, _ in batch])
+                log = await self._read_for([reached for reached, _ in batch])
                 interval = 2 * (perf_counter() - began)
                 interval = min(max(interval, INTERVAL_S_MIN), INTERVAL_S_MAX)
                 for _, future in batch:
                     if not future.done():
-                        future.set_result(found)
+                        future.set_result(log)
                 rest_s = began + interval - perf_counter()
                 if rest_s > 0:
                     # The event loop's own clock and timers go by milliseconds.
@@ -90,8 +92,8 @@ class LatestIndex:
             return None
 
     def _read_now(self, reached: list[Position]) -> LatestLog:
-        epoch = max(one.epoch for one in reached)
-        applied = [one.event for one in reached if one.epoch == epoch]
+        epoch = max(position.epoch for position in reached)
+        applied = [position.event for position in reached if position.epoch == epoch]
         first = min(applied)
         tail = self._read(first, self._history.known_up_to(first))
         self._history.check_position(epoch, max(applied), tail.current)

@@ -1,4 +1,4 @@
-"""The end of the notification log as one read showed it."""
+"""The end of the notification log, as one read showed it."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
@@ -13,12 +13,12 @@ from query_api.reasons import Reason
 from query_api.targets import Target
 
 ThinRow = NotificationRow
-"""A row whose message is empty where it isn't needed."""
+"""A row; the message is empty if it isn't needed."""
 ROWS_MAX: Final = 1000
 
 
 class LatestLog:
-    """What happened up to the event that was the current one at the time of a read."""
+    """The events up to the one that was current at the time of a read."""
 
     def __init__(
         self,
@@ -27,8 +27,9 @@ class LatestLog:
         rows: Sequence[tuple[int, RowEffects]],
         former_names: Mapping[TableName, Sequence[TableName]] = MappingProxyType({}),
     ) -> None:
-        """`rows`: event ids, ascending, with what they touched. A row that touches a former name
-        of a table touches the table."""
+        """`rows` are ascending event ids with their effects. A row that touches a former name of a
+        table touches the table.
+        """
         self.epoch = epoch
         self._former_names = former_names
         self.current = current
@@ -43,7 +44,7 @@ class LatestLog:
             self._add(event, touched)
 
     def about(self, target: Target, applied: int) -> Current:
-        """Whether a target that was complete up to `applied` is so up to the current event."""
+        """Whether a target that is complete up to `applied` is complete up to the current event."""
         if applied >= self.current:
             return Current(self.current)
         if applied < self._known_after:
@@ -52,14 +53,14 @@ class LatestLog:
         return Current(self.current, Reason.BEHIND if last > applied else None)
 
     def _last_of(self, target: Target) -> int:
-        """The last event that touched a target by one of its names; 0 for none."""
+        """The last event that touched a target under one of its names; 0 for none."""
         if not target.is_of_table:
             return self._others.get(target, 0)
         names = (target.name, *self._former_names.get(target.name, ()))
         return max(self._tables.get(name, 0) for name in names)
 
     def leaves(self, targets: Iterable[Target], reached: Position) -> bool:
-        """Whether all that were complete up to `reached` are so up to the current event."""
+        """Whether all that is complete up to `reached` is complete up to the current event."""
         return self.epoch == reached.epoch and all(
             self.about(target, reached.event).blocked is None for target in targets
         )

@@ -1,4 +1,4 @@
-"""What this process has seen of the log, to notice that the database has another history now."""
+"""The part of the log that this process has seen, to notice when the database's history changes."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -13,11 +13,11 @@ _Mark = tuple[int, str, str | None, str | None]
 
 
 class LogHistory:
-    """Thin rows that were seen in the highest epoch, and whether they still hold.
+    """The thin rows seen in the highest epoch, and whether they still hold.
 
     1. A row is decoded once.
-    2. Once the database was seen to be older or another one than what an epoch's shards hold,
-       that epoch is rewound for good: only a higher one is served again.
+    2. Once the database turned out to be older than an epoch's shards, or another one, the epoch is
+       rewound for good: only a higher one is served again.
     """
 
     def __init__(self) -> None:
@@ -32,17 +32,20 @@ class LogHistory:
         return epoch <= self._rewound
 
     def known_up_to(self, first: int) -> int:
-        """Of the rows from `first` on, messages are needed only of those after this event."""
+        """The event up to which messages aren't needed again, among the rows from `first` on."""
         return self._newest if first >= self._oldest else first - 1
 
     def check_position(self, epoch: int, applied: int, current: int) -> None:
-        """`applied` was reached before the read began that showed `current`."""
+        """Checks a shard's position: `applied` was reached before the read that showed `current`
+        began.
+        """
         if current < applied:
             self._rewound = max(self._rewound, epoch)
 
     def note(self, epoch: int, rows: Sequence[ThinRow]) -> list[tuple[int, RowEffects]]:
-        """What these rows touched. One that isn't the row that was there before is another
-        history."""
+        """The effects of these rows. A row that differs from the one seen before means another
+        history.
+        """
         if epoch > self._epoch:
             self._epoch = epoch
             self._rows.clear()
@@ -60,13 +63,13 @@ class LogHistory:
 
     def _touched_by(self, row: ThinRow) -> RowEffects:
         mark = (row.event_time, row.event_type, row.db_name, row.tbl_name)
-        known = self._rows.get(row.event_id)
-        if known is not None:
-            if known[0] != mark:
+        seen = self._rows.get(row.event_id)
+        if seen is not None:
+            if seen[0] != mark:
                 self._rewound = max(self._rewound, self._epoch)
-            return known[1]
+            return seen[1]
         if row.event_type in WITH_MESSAGE and not row.message:
             return EVERYTHING
-        found = effects_of(row)
-        self._rows[row.event_id] = mark, found
-        return found
+        effects = effects_of(row)
+        self._rows[row.event_id] = mark, effects
+        return effects

@@ -1,4 +1,4 @@
-"""Which targets a row of the notification log may change, told from its type and names."""
+"""The targets that a row of the notification log may change, by its type and names."""
 
 from typing import Final
 
@@ -43,7 +43,7 @@ _FUNCTION: Final = frozenset(("CREATE_FUNCTION", "DROP_FUNCTION"))
 
 
 class RowEffects(msgspec.Struct, frozen=True):
-    """What one row may have changed."""
+    """The targets that one row may have changed."""
 
     everything: bool = False
     tables: tuple[TableName, ...] = ()
@@ -55,7 +55,7 @@ EVERYTHING: Final = RowEffects(everything=True)
 
 
 def effects_of(row: NotificationRow) -> RowEffects:
-    """Everything, where the row leaves a doubt."""
+    """What a row touches; everything, if in doubt."""
     kind = row.event_type
     if kind in _NOTHING:
         return NOTHING

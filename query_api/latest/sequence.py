@@ -1,4 +1,4 @@
-"""The statement that reads the sequence of events, and the thin rows up to it."""
+"""Reads the sequence of events and the thin rows up to it, in one statement."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
@@ -22,35 +22,35 @@ class Tail(NamedTuple):
 
     current: int
     rows: list[ThinRow]
-    """Ascending, from the event that was asked for on; the newest where there are too many."""
+    """Ascending, from the requested event on; the newest ones if there are too many."""
 
 
 class SequenceReader:
-    """One connection to the primary, for one thread; each read is a transaction of its own."""
+    """A connection to the primary for one thread; each read is a transaction of its own."""
 
     def __init__(self, engine: sa.Engine, version: Callable[[], Version]) -> None:
-        """`version` may look it up in the database, and is asked when the first read begins."""
+        """`version` is called when the first read begins, and may query the database."""
         self._engine = engine
         self._version = version
         self._connection: sa.Connection | None = None
 
     def read(self, first: int, known: int) -> Tail:
-        """Rows from the event `first` on; messages only of events after `known`."""
+        """Reads the rows from the event `first` on, with messages only of events after `known`."""
         try:
             if self._connection is None:
                 self._connection = self._connect()
                 self._statement = _statement(metadata(self._version()))
                 self._plans = KeptPlans(self._connection)
             self._plans.use(first)
-            found = self._connection.execute(self._statement, {"first": first, "known": known})
-            rows = found.all()
+            result = self._connection.execute(self._statement, {"first": first, "known": known})
+            rows = result.all()
         except SQLAlchemyError:
             self.close()
             raise
         return _tail(rows)
 
     def close(self) -> None:
-        """Ends the connection; the next read makes another."""
+        """Closes the connection; the next read opens another."""
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.invalidate()
@@ -63,18 +63,18 @@ class SequenceReader:
 
 
 def read_tail(snapshot: DatabaseSnapshot, first: int) -> Tail:
-    """The end of the log as of another read's moment, with all messages that tell names."""
+    """The end of the log as of another read's moment, with all messages that contain names."""
     statement = _statement(snapshot.metadata)
     return _tail(snapshot.rows(statement, {"first": first, "known": first - 1}))
 
 
-def _tail(found: Sequence[Any]) -> Tail:
-    [following] = [row[0] for row in found if row[1] is None]
+def _tail(rows: Sequence[Any]) -> Tail:
+    [following] = [row[0] for row in rows if row[1] is None]
     if following is None:
-        raise SourceError("NOTIFICATION_SEQUENCE has no row, so nobody knows the current event")
+        raise SourceError("NOTIFICATION_SEQUENCE has no row, so the current event is unknown")
     thin = [
         ThinRow(event, time, kind, catalog, db, table, message or "", form)
-        for _, event, time, kind, catalog, db, table, message, form in found
+        for _, event, time, kind, catalog, db, table, message, form in rows
         if event is not None and event < following
     ]
     thin.sort(key=lambda row: row.event_id)
@@ -84,7 +84,7 @@ def _tail(found: Sequence[Any]) -> Tail:
 def _statement(tables: sa.MetaData) -> sa.CompoundSelect[Any]:
     """The next event id in a row of its own, and the newest rows of the log.
 
-    The limit is in the text, so that whatever else the planner knows, it takes the index.
+    The limit is part of the text, so that the planner always takes the index.
     """
     log = tables.tables["NOTIFICATION_LOG"].c
     first, known = (
@@ -92,7 +92,7 @@ def _statement(tables: sa.MetaData) -> sa.CompoundSelect[Any]:
         sa.bindparam("known", type_=sa.BigInteger),
     )
     # Not IN: SQLAlchemy would write such a statement anew for each read.
-    tells_names = sa.or_(*(log.EVENT_TYPE == one for one in WITH_MESSAGE))
+    tells_names = sa.or_(*(log.EVENT_TYPE == event_type for event_type in WITH_MESSAGE))
     columns = (
         *(log.EVENT_ID, log.EVENT_TIME, log.EVENT_TYPE, log.CAT_NAME, log.DB_NAME, log.TBL_NAME),
         sa.case((sa.and_(tells_names, log.EVENT_ID > known), log.MESSAGE)).label("MESSAGE"),

@@ -1,4 +1,4 @@
-"""Everything that can be read: what it is made of, and how it is put together from objects."""
+"""All reads: the targets they depend on, and how their answers are made of objects."""
 
 from query_api.reads.databases import GetDatabase, GetFunction, ListDatabases, ListFunctions
 from query_api.reads.partitions import (

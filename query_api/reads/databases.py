@@ -14,7 +14,7 @@ _name = itemgetter(0)
 
 
 def details_of(objects: Objects, db: DatabaseName) -> tuple[Target, ...]:
-    """What a read of a database needs beside that it exists; one that doesn't has nothing more."""
+    """The targets of a database's details, for reads that need them; otherwise none."""
     there = objects.database(db) is not None
     return (of_database(TargetKind.DATABASE_DETAILS, db),) if there else ()
 
@@ -45,7 +45,7 @@ class ListDatabases(Read[Slice[Named]], frozen=True):
     pattern: str = "*"
     page: Page = Page()
     names_only: bool = False
-    """Nothing else of them is used."""
+    """The other fields aren't used."""
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -62,8 +62,8 @@ class ListDatabases(Read[Slice[Named]], frozen=True):
 
     def answer(self, objects: Objects) -> Slice[Named]:
         matches = compile_pattern(self.pattern).fullmatch
-        found = sorted(one for one in objects.databases(self.catalog) if matches(one[0]))
-        return cut(found, _name, self.page)
+        lines = sorted(line for line in objects.databases(self.catalog) if matches(line[0]))
+        return cut(lines, _name, self.page)
 
 
 class GetFunction(Read[bytes], frozen=True):
@@ -102,5 +102,5 @@ class ListFunctions(Read[Slice[Named]], frozen=True):
 
     def answer(self, objects: Objects) -> Slice[Named]:
         matches = compile_pattern(self.pattern).fullmatch
-        found = sorted(one for one in objects.functions(self.db) if matches(one[0]))
-        return cut(found, _name, self.page)
+        lines = sorted(line for line in objects.functions(self.db) if matches(line[0]))
+        return cut(lines, _name, self.page)

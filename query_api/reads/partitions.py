@@ -24,15 +24,15 @@ A = TypeVar("A")
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """Which partitions of a table; with nothing given, all."""
+    """Which partitions of a table; all, if nothing is set."""
 
     names: tuple[Values, ...] | None = None
     """The values of each."""
     prefix: Values = ()
-    """Their first values; an empty text stands for any."""
+    """Their first values; an empty text matches any."""
     filter: str | None = None
     collation: Collation = BY_BYTES
-    """By whose order the filter compares texts."""
+    """The order by which the filter compares texts."""
 
 
 class GetPartition(TableRead[bytes], frozen=True):
@@ -72,10 +72,10 @@ class _Selection(TableRead[A], Generic[A], frozen=True):
         return names is None or len(names) > SHORT_MAX
 
     def _select(self, objects: Objects, table: bytes) -> list[tuple[str, Values]]:
-        """Names and values, in the order of the names."""
-        found = list(self._values(objects, table))
-        names = partition_names(_about(table).keys, found)
-        return sorted(zip(names, found, strict=True))
+        """The names and values of the wanted partitions, in the order of the names."""
+        values = list(self._values(objects, table))
+        names = partition_names(_about(table).keys, values)
+        return sorted(zip(names, values, strict=True))
 
     def _values(self, objects: Objects, table: bytes) -> Iterable[Values]:
         wanted, keys = self.wanted, self._keys(table)
@@ -125,14 +125,14 @@ class ListPartitionNames(_Selection[Slice[str]], frozen=True):
 
 
 class CountPartitions(_Selection[int], frozen=True):
-    """How many there are."""
+    """The number of partitions."""
 
     def answer(self, objects: Objects) -> int:
         return sum(1 for _ in self._values(objects, existing_table(objects, self.table)))
 
 
 class _About(NamedTuple):
-    """What reads of partitions want to know of a table."""
+    """What reads of partitions need to know of a table."""
 
     keys: Values
     typed: tuple[PartitionKey, ...]
@@ -142,7 +142,9 @@ class _About(NamedTuple):
 @lru_cache(maxsize=2048)
 def _about(table: bytes) -> _About:
     view = TableView(table)
-    typed = tuple(PartitionKey(one.text(1) or "", one.text(2) or "") for one in view.structs(8))
+    typed = tuple(
+        PartitionKey(field.text(1) or "", field.text(2) or "") for field in view.structs(8)
+    )
     full_acid = view.transactional and is_full_acid(decode(TABLE, table)["parameters"])
     return _About(view.partition_keys, typed, full_acid)
 
@@ -160,6 +162,7 @@ def _fit(keys: Values, values: Values) -> Values:
 
 
 def _found_by_condition(table: bytes, partitions: Iterable[bytes]) -> Iterable[bytes]:
-    """As the metastore gives what it finds by values or a filter: of a full ACID table, without
-    what serdes are told."""
+    """A partition as the metastore returns those found by values or a filter: of a full ACID table,
+    without the parameters of its serde.
+    """
     return map(acid_partition, partitions) if _about(table).full_acid else partitions

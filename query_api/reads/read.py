@@ -1,4 +1,4 @@
-"""What all reads have in common."""
+"""The interface of all reads."""
 
 from abc import abstractmethod
 from bisect import bisect_right
@@ -15,33 +15,33 @@ from query_api.targets import Target
 A = TypeVar("A")
 T = TypeVar("T")
 SHORT_MAX = 100
-"""So many objects are read at once without anybody having to wait."""
+"""Reads of more objects than this run in a thread, so that others needn't wait."""
 
 
 class Read(msgspec.Struct, Generic[A], frozen=True):
-    """A question about objects. Equal reads have equal answers at one moment."""
+    """A question about objects. Equal reads have equal answers at the same moment."""
 
     @property
     @abstractmethod
     def targets(self) -> tuple[Target, ...]:
-        """All of them must be servable."""
+        """The targets that the answer depends on; all must be servable."""
 
     def further(self, objects: Objects) -> tuple[Target, ...]:
-        """Targets that only the others tell; they must be servable, too."""
+        """Targets that become known only from the others; they must be servable, too."""
         return ()
 
     @abstractmethod
     def answer(self, objects: Objects) -> A:
-        """Raises NoSuchObjectError where that is the answer."""
+        """Answers from the objects; raises NoSuchObjectError if there is nothing to return."""
 
     @property
     def of_table(self) -> TableName | None:
-        """The table that it is about, if it is about one."""
+        """The table that the read is about, if there is one."""
         return None
 
     @property
     def is_long(self) -> bool:
-        """Whether it may take so long that others should not wait for it."""
+        """Whether the read may take so long that others should not wait for it."""
         return False
 
 
@@ -56,7 +56,7 @@ class TableRead(Read[A], Generic[A], frozen=True):
 
 
 class Rendered(Read[bytes], Generic[A], frozen=True):
-    """A read whose answer is written down where it is made."""
+    """A read whose answer is already encoded where it is made."""
 
     read: Read[A]
     write: Callable[[A], bytes]
@@ -84,7 +84,7 @@ class Page(msgspec.Struct, frozen=True):
     """A part of an ordered list."""
 
     after: str = ""
-    """The last name of the page before."""
+    """The last name of the previous page."""
     limit: int | None = None
 
 
@@ -93,7 +93,7 @@ class Slice(NamedTuple, Generic[T]):
 
     items: Iterable[T]
     next: str | None
-    """What the next page comes after; None when there is none."""
+    """The last name of this page; None if it is the last page."""
 
 
 def cut(sorted_items: Sequence[T], name_of: Callable[[T], str], page: Page) -> Slice[T]:
@@ -105,7 +105,7 @@ def cut(sorted_items: Sequence[T], name_of: Callable[[T], str], page: Page) -> S
 
 
 def existing_table(objects: Objects, table: TableName) -> bytes:
-    """The table's bytes, which must be there."""
+    """The table's bytes; raises NoSuchObjectError if it doesn't exist."""
     data = objects.table(table)
     if data is None:
         raise NoSuchObjectError(f"there is no table {table}")

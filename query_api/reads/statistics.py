@@ -23,7 +23,7 @@ class PartitionFigures(NamedTuple):
 
 
 class GetTableStatistics(TableRead[list[ColumnFigures]], frozen=True):
-    """The statistics of a table's columns; all of them when none is named."""
+    """The statistics of a table's columns; of all columns if none is named."""
 
     columns: tuple[str, ...] = ()
     engine: str = DEFAULT_ENGINE
@@ -38,7 +38,7 @@ class GetTableStatistics(TableRead[list[ColumnFigures]], frozen=True):
 
 
 class GetPartitionStatistics(TableRead[list[PartitionFigures]], frozen=True):
-    """The statistics of columns of partitions, of those that have some."""
+    """The statistics of columns of those partitions that have any."""
 
     partitions: tuple[Values, ...]
     columns: tuple[str, ...] = ()
@@ -55,16 +55,16 @@ class GetPartitionStatistics(TableRead[list[PartitionFigures]], frozen=True):
     def answer(self, objects: Objects) -> list[PartitionFigures]:
         keys = TableView(existing_table(objects, self.table)).partition_keys
         wanted = [values for values in self.partitions if len(values) == len(keys)]
-        found = (
+        partitions = (
             PartitionFigures(partition_name(keys, values), chosen)
             for values, columns in objects.partition_statistics(self.table, wanted)
             if (chosen := _chosen(columns, self.columns, self.engine))
         )
-        return sorted(found, key=lambda one: one.name)
+        return sorted(partitions, key=lambda partition: partition.name)
 
 
 class AggregateStatistics(TableRead[dict[str, Aggregate]], frozen=True):
-    """The statistics of columns over several partitions as one."""
+    """The statistics of columns, aggregated over several partitions."""
 
     partitions: tuple[Values, ...]
     columns: tuple[str, ...]
@@ -80,15 +80,17 @@ class AggregateStatistics(TableRead[dict[str, Aggregate]], frozen=True):
 
     def answer(self, objects: Objects) -> dict[str, Aggregate]:
         existing_table(objects, self.table)
-        found: dict[str, list[dict[str, Any]]] = {column: [] for column in self.columns}
+        parts_of: dict[str, list[dict[str, Any]]] = {column: [] for column in self.columns}
         for _, columns in objects.partition_statistics(self.table, self.partitions):
-            for one in _chosen(columns, self.columns, self.engine):
-                found[one.column].append(decode(COLUMN_STATISTICS_OBJ, one.data))
-        return {column: aggregate(parts, len(self.partitions)) for column, parts in found.items()}
+            for figures in _chosen(columns, self.columns, self.engine):
+                parts_of[figures.column].append(decode(COLUMN_STATISTICS_OBJ, figures.data))
+        return {
+            column: aggregate(parts, len(self.partitions)) for column, parts in parts_of.items()
+        }
 
 
 class GetConstraints(TableRead[list[ConstraintColumns]], frozen=True):
-    """All constraints of a table; foreign keys are their child's."""
+    """All constraints of a table; foreign keys belong to the child."""
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -96,15 +98,18 @@ class GetConstraints(TableRead[list[ConstraintColumns]], frozen=True):
 
     def answer(self, objects: Objects) -> list[ConstraintColumns]:
         existing_table(objects, self.table)
-        return sorted(objects.constraints(self.table), key=lambda one: (one.kind, one.name))
+        return sorted(
+            objects.constraints(self.table),
+            key=lambda constraint: (constraint.kind, constraint.name),
+        )
 
 
 def _chosen(
     figures: Iterable[ColumnFigures], columns: tuple[str, ...], engine: str
 ) -> list[ColumnFigures]:
-    """Without those that the metastore itself can't tell."""
+    """The statistics without those that the metastore itself can't return."""
     return sorted(
-        one
-        for one in figures
-        if one.engine == engine and (not columns or one.column in columns) and one.is_told
+        column
+        for column in figures
+        if column.engine == engine and (not columns or column.column in columns) and column.is_told
     )

@@ -23,7 +23,7 @@ class GetTable(TableRead[bytes], frozen=True):
 
 
 class GetTables(Read[list[bytes]], frozen=True):
-    """Several tables, those that exist, in the order of the names."""
+    """Those of the tables that exist, in the order of the names."""
 
     names: tuple[TableName, ...]
 
@@ -40,12 +40,12 @@ class GetTables(Read[list[bytes]], frozen=True):
 
 
 class ListTables(Read[Slice[NameLine]], frozen=True):
-    """The tables of a database as lists show them."""
+    """The tables of a database, as lists show them."""
 
     db: DatabaseName
     pattern: str = "*"
     types: tuple[str, ...] = ()
-    """All when empty."""
+    """All types if empty."""
     page: Page = Page()
 
     @property
@@ -68,21 +68,21 @@ class ListTables(Read[Slice[NameLine]], frozen=True):
 
 
 class TableLine(NamedTuple):
-    """A table in a list over databases."""
+    """A table in a list over several databases."""
 
     db: str
     line: NameLine
 
 
 class ListTablesOfAll(Read[Slice[TableLine]], frozen=True):
-    """The tables of several databases of a catalog as lists show them."""
+    """The tables of several databases of a catalog, as lists show them."""
 
     catalog: str
     databases: str = "*"
     pattern: str = "*"
     types: tuple[str, ...] = ()
     only: tuple[str, ...] | None = None
-    """The names of databases, where not all that match are meant."""
+    """The names of databases, if not all that match are meant."""
     page: Page = Page()
 
     @property
@@ -97,7 +97,7 @@ class ListTablesOfAll(Read[Slice[TableLine]], frozen=True):
         return tuple(of_database(TargetKind.NAMES, db) for db in self.chosen(objects))
 
     def chosen(self, objects: Objects) -> list[DatabaseName]:
-        """The databases that are asked for and exist."""
+        """Those of the requested databases that exist."""
         matches = compile_pattern(self.databases).fullmatch
         return [
             DatabaseName(self.catalog, name)
@@ -118,7 +118,7 @@ class ListTablesOfAll(Read[Slice[TableLine]], frozen=True):
 
 
 def in_database(line: TableLine) -> str:
-    """`db.table`."""
+    """The name as `db.table`."""
     return f"{line.db}.{line.line.table}"
 
 

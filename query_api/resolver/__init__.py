@@ -1,1 +1,1 @@
-"""Whether the cache may answer."""
+"""Decides whether the cache may answer, and answers reads."""

@@ -1,4 +1,4 @@
-"""The decision: may the cache answer? A function of facts and requirement, and of nothing else."""
+"""The decision whether the cache may answer: a pure function of facts and requirement."""
 
 import msgspec
 
@@ -11,11 +11,11 @@ from query_api.requirement import Consistency, Requirement
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """What was decided."""
+    """The outcome of a decision."""
 
     reason: Reason
     position: Position
-    """Up to where the answer would be complete."""
+    """The position up to which the answer would be complete."""
     wait_for: Position | None = None
     """Serving may become possible once the shard is complete up to here."""
 
@@ -25,7 +25,8 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 def decide(facts: Facts, requirement: Requirement, current: Current | None) -> Verdict:
-    """Whether a target may be served; `current` is what was read of the database, if it was.
+    """Decides whether a target may be served; `current` is what was read of the database, if it was
+    asked.
 
     Invariant: it serves only what fulfils every part of the requirement.
     """
@@ -49,7 +50,7 @@ def decide(facts: Facts, requirement: Requirement, current: Current | None) -> V
 
 
 def _never(facts: Facts, requirement: Requirement) -> Reason | None:
-    """What no waiting changes."""
+    """The reason that no waiting can remove."""
     takes_any = (
         requirement.consistency is Consistency.ANY
         and not requirement.latest
@@ -59,8 +60,8 @@ def _never(facts: Facts, requirement: Requirement) -> Reason | None:
 
 
 def _check_ids(facts: Facts, requirement: Requirement) -> Reason:
-    """The check of the write-id list; without one, tables without write ids give their current
-    copy. Who brings a list knows the table as one that has them, so there it must be known too.
+    """Checks the write-id list. Without one, tables without write ids give their current copy. A
+    caller with a list knows the table as transactional, so the shard must know it as such too.
     """
     if requirement.consistency is not Consistency.WRITE_IDS:
         return Reason.FRESH

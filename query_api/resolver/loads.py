@@ -1,4 +1,4 @@
-"""Asking for loads of what is cold and was asked for."""
+"""Requests loads of what was read but is cold."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -16,7 +16,7 @@ REMEMBERED: Final = 10_000
 
 
 class Loads:
-    """Asks once in a while for each scope, and not for what is being loaded."""
+    """Requests a load of each scope at most once in a while, and not while it is being loaded."""
 
     def __init__(self, source: ShardSource, clock: Callable[[], float] = monotonic) -> None:
         self._source = source
@@ -24,12 +24,12 @@ class Loads:
         self._asked: OrderedDict[Scope, float] = OrderedDict()
 
     def ask(self, target: Target, facts: Facts) -> None:
-        """Somebody wanted this, and it was cold."""
+        """Requests a load of a cold target that a reader wanted."""
         if facts.detail in (Cold.LOADING, Cold.AHEAD):
             return
         scope = scope_of(target)
         if facts.refused is None:
-            # The objects are known: it was the write ids that were not.
+            # The objects are known; only the write ids are not.
             scope = Scope(ScopeKind.WRITE_IDS, target.name)
         now = self._clock()
         last = self._asked.get(scope)

@@ -41,14 +41,14 @@ long to wait: it answers sooner than many an event comes, and those that come la
 POSITION_WAIT_S: Final = 0.25
 RETRY_AFTER_S: Final = 1.0
 LONG_READS: Final = 4
-"""So many reads that take long go on at a time, each in a thread."""
+"""The number of long reads that run concurrently, each in a thread."""
 _STORE_ERRORS: Final = (ClosedStoreError, ColdShardError)
 
 log = structlog.get_logger(__name__)
 
 
 class Database(Protocol):
-    """The metastore's: it answers misses, and tells what is current."""
+    """The metastore's database, which answers misses and tells what is current."""
 
     @property
     def history(self) -> LogHistory: ...
@@ -59,7 +59,7 @@ class Database(Protocol):
 
 
 class ReadAnswer(NamedTuple, Generic[A]):
-    """What is answered, and on what grounds."""
+    """A value, and on what grounds it was given."""
 
     value: A | NoSuchObjectError
     source: Source
@@ -72,14 +72,14 @@ class ReadAnswer(NamedTuple, Generic[A]):
 
 
 class Judged(NamedTuple):
-    """One target in one snapshot, and what was decided about it."""
+    """The decision about one target in one snapshot."""
 
     target: Target
     facts: Facts
     verdict: Verdict
     reader: ShardReader | None
     by_list: Target | None = None
-    """The list of names that shows that there is no such table."""
+    """The target of the list of names, if it shows that the table doesn't exist."""
 
 
 class Miss(NamedTuple):
@@ -87,7 +87,7 @@ class Miss(NamedTuple):
 
     reason: Reason
     judged: Judged | None = None
-    """What stands in the way; None where a read needs nothing that is cached."""
+    """The target that can't be served; None if a read needs nothing that is cached."""
 
     @property
     def detail(self) -> str:
@@ -97,9 +97,9 @@ class Miss(NamedTuple):
 class Resolver:
     """Decides for each read who answers it.
 
-    1. What it decides about a target and what it then reads of it come from one snapshot.
+    1. The decision about a target and the read of it use the same snapshot.
     2. Any failure of a store is a miss.
-    3. Reads that may take long don't hold up the others.
+    3. Long reads don't hold up the others.
     """
 
     def __init__(self, views: Views, database: Database) -> None:
@@ -114,24 +114,26 @@ class Resolver:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def is_rewound(self, epoch: int) -> bool:
-        """Whether nothing of this epoch may be served."""
+        """Whether this epoch is rewound, so that nothing of it may be served."""
         return self._history.is_rewound(epoch)
 
     async def answer(
-        self, read: Read[A], requirement: Requirement, told: LatestLog | None = None
+        self, read: Read[A], requirement: Requirement, latest_read: LatestLog | None = None
     ) -> ReadAnswer[A]:
-        """Raises InputError where the request makes no sense, UnansweredError where nobody can."""
+        """Answers a read. Raises InputError if the request makes no sense, UnansweredError if
+        nobody can answer.
+        """
         rival = Rival(partial(self._ask_database, read))
         try:
-            found = await self.cached(read, requirement, told, rival)
-            if isinstance(found, ReadAnswer):
-                return found
-            if found.reason is Reason.NO_LIST and found.judged is not None:
+            outcome = await self.cached(read, requirement, latest_read, rival)
+            if isinstance(outcome, ReadAnswer):
+                return outcome
+            if outcome.reason is Reason.NO_LIST and outcome.judged is not None:
                 raise InputError(
-                    f"{found.judged.target.name} has write ids: pass write_ids and a positive "
+                    f"{outcome.judged.target.name} has write ids: pass write_ids and a positive "
                     "table_id, or ask for consistency latest"
                 )
-            return await self._from_database(found, rival, requirement.min_position)
+            return await self._from_database(outcome, rival, requirement.min_position)
         finally:
             rival.leave()
 
@@ -139,19 +141,19 @@ class Resolver:
         self,
         read: Read[A],
         requirement: Requirement,
-        told: LatestLog | None = None,
+        latest_read: LatestLog | None = None,
         rival: Rival[Any] | None = None,
     ) -> ReadAnswer[A] | Miss:
-        """What the cache answers, after waiting for it as long as that is worth it.
+        """The cache's answer, after waiting for it as long as that is worthwhile.
 
-        `told` is a read of the log for this request, if one was made already; `rival` may begin
-        while it waits, and ends the wait when it has the answer.
+        `latest_read` is a read of the log for this request, if one was made already. `rival` may
+        begin while this waits, and ends the wait when it has the answer.
         """
         try:
-            judged, found = await self._judge(read, requirement, told, rival)
+            judged, latest = await self._judge(read, requirement, latest_read, rival)
             if _first_miss(judged) is not None or not judged or not read.is_long:
                 return self._settled(read, requirement, judged)
-            own = self._look(read, requirement, found, own=True)
+            own = self._look(read, requirement, latest, own=True)
             miss = _first_miss(own)
             if miss is not None:
                 return Miss(miss.verdict.reason, miss)
@@ -160,7 +162,7 @@ class Resolver:
             return _unreadable(read, error)
 
     def cached_now(self, read: Read[A], requirement: Requirement) -> ReadAnswer[A] | Miss | None:
-        """The same without waiting for anything; None where that tells nothing."""
+        """The cache's answer without any waiting; None if only `cached` can tell."""
         if requirement.latest or read.is_long:
             return None
         try:
@@ -170,7 +172,7 @@ class Resolver:
             return _unreadable(read, error)
 
     def want(self, miss: Miss) -> None:
-        """Somebody wants what was missed: if it is cold, it shall be loaded."""
+        """Requests a load of what was missed, if it is cold."""
         if miss.judged is not None and miss.reason is Reason.COLD:
             self._loads.ask(miss.judged.target, miss.judged.facts)
 
@@ -196,7 +198,7 @@ class Resolver:
         judged: Sequence[Judged],
         own: Sequence[Judged],
     ) -> ReadAnswer[A]:
-        """In a thread, of snapshots of its own."""
+        """Serves a long read in a thread, from snapshots of its own."""
         moment = self._moment(requirement, judged, own)
         loop = asyncio.get_running_loop()
         answer = await loop.run_in_executor(self._threads, _serve, read, own)
@@ -205,22 +207,26 @@ class Resolver:
     def _moment(
         self, requirement: Requirement, judged: Sequence[Judged], served: Sequence[Judged]
     ) -> Moment | None:
-        """`served` was looked at after `judged`: in the same state, if the shard hasn't moved."""
+        """The moment of an answer, if `served` was looked at in the same state of the shard as
+        `judged`.
+        """
         reader, number = judged[0].reader, self._views.shard_of(judged[0].target)
-        if reader is None or any(one.reader is not reader for one in judged):
+        if reader is None or any(judgement.reader is not reader for judgement in judged):
             return None
         head = Position(reader.head.epoch, reader.head.applied)
-        if not requirement.latest and any(one.verdict.position != head for one in served):
+        if not requirement.latest and any(
+            judgement.verdict.position != head for judgement in served
+        ):
             return None
-        targets = (one.target for one in judged)
-        by_list = (one.by_list for one in judged if one.by_list is not None)
+        targets = (judgement.target for judgement in judged)
+        by_list = (judgement.by_list for judgement in judged if judgement.by_list is not None)
         return self._views.moment(number, reader, (*targets, *by_list))
 
     async def _ask_database(self, read: Read[A]) -> tuple[A | NoSuchObjectError, Position]:
         reached = self._views.reached
-        found = await self._database.answer(read)
-        self._history.check_position(reached.epoch, reached.event, found.event)
-        return found.value, Position(reached.epoch, found.event)
+        answer = await self._database.answer(read)
+        self._history.check_position(reached.epoch, reached.event, answer.event)
+        return answer.value, Position(reached.epoch, answer.event)
 
     async def _from_database(
         self,
@@ -233,7 +239,7 @@ class Resolver:
             _check_reached(position, least)
         except UnansweredError as error:
             raise UnansweredError(
-                f"{error}; the cache does not because of: {miss.reason}", error.retry_after_s
+                f"{error}; the cache can't answer ({miss.reason})", error.retry_after_s
             ) from error
         if not isinstance(value, NoSuchObjectError):
             self.want(miss)
@@ -243,42 +249,42 @@ class Resolver:
         self,
         read: Read[Any],
         requirement: Requirement,
-        told: LatestLog | None,
+        latest_read: LatestLog | None,
         rival: Rival[Any] | None,
     ) -> tuple[list[Judged], LatestLog | None]:
-        """Also what the database told for it, if it was asked."""
+        """Judges the targets, with what the database says if it must be asked."""
         judged = self._look(read, requirement, None)
         if requirement.latest:
             if not all(map(_may_serve, judged)):
                 return judged, None
-            return await self._judge_latest(read, requirement, judged, told, rival)
+            return await self._judge_latest(read, requirement, judged, latest_read, rival)
         wait_s = _wait_s(requirement, POSITION_WAIT_S)
         if not _worth_waiting(judged):
             return judged, None
         judged = await self._wait(read, requirement, judged, wait_s, None)
         if not _worth_waiting(judged):
             return judged, None
-        # What no event touched since is complete up to now, whatever the shard has folded.
-        found = await self._database.after_now(_lowest(judged))
-        return self._look(read, requirement, found), found
+        # What no event has touched since is complete up to now, however far the shard is.
+        latest = await self._database.after_now(_lowest(judged))
+        return self._look(read, requirement, latest), latest
 
     async def _judge_latest(
         self,
         read: Read[Any],
         requirement: Requirement,
         judged: Sequence[Judged],
-        told: LatestLog | None,
+        latest_read: LatestLog | None,
         rival: Rival[Any] | None,
     ) -> tuple[list[Judged], LatestLog | None]:
         if not judged:
             return [], None
-        found = told or await self._database.after_now(_lowest(judged))
-        again = self._look(read, requirement, found)
-        if found is None or not _worth_waiting(again):
-            return again, found
+        latest = latest_read or await self._database.after_now(_lowest(judged))
+        again = self._look(read, requirement, latest)
+        if latest is None or not _worth_waiting(again):
+            return again, latest
         wait_s = _wait_s(requirement, LATEST_WAIT_S)
         rival = None if requirement.max_wait_ms is not None else rival
-        return await self._wait(read, requirement, again, wait_s, found, rival), found
+        return await self._wait(read, requirement, again, wait_s, latest, rival), latest
 
     async def _wait(
         self,
@@ -286,31 +292,33 @@ class Resolver:
         requirement: Requirement,
         judged: Sequence[Judged],
         wait_s: float,
-        found: LatestLog | None,
+        latest: LatestLog | None,
         rival: Rival[Any] | None = None,
     ) -> list[Judged]:
-        """Waits for all shards that lag, and looks again."""
+        """Waits for all shards that lag, and judges again."""
         waits = []
-        for one in judged:
-            shard = self._views.source.shard(self._views.shard_of(one.target))
-            if one.verdict.wait_for is not None and shard is not None and wait_s > 0:
-                waits.append(shard.complete_up_to(*one.verdict.wait_for, wait_s))
+        for judgement in judged:
+            shard = self._views.source.shard(self._views.shard_of(judgement.target))
+            if judgement.verdict.wait_for is not None and shard is not None and wait_s > 0:
+                waits.append(shard.complete_up_to(*judgement.verdict.wait_for, wait_s))
         if waits:
             shards = asyncio.gather(*waits)
             await (shards if rival is None else rival.race(shards))
-        return self._look(read, requirement, found)
+        return self._look(read, requirement, latest)
 
     def _look(
         self,
         read: Read[Any],
         requirement: Requirement,
-        found: LatestLog | None,
+        latest: LatestLog | None,
         *,
         own: bool = False,
     ) -> list[Judged]:
-        """Judges all targets, those of one shard in one snapshot; `own`: that nobody shares."""
+        """Judges all targets, those of one shard in one snapshot; `own` asks for snapshots that
+        aren't shared.
+        """
         reader_of = self._views.own_reader if own else self._views.reader
-        sight = _Sight(self._views, reader_of, self._history, requirement, found)
+        sight = _Sight(self._views, reader_of, self._history, requirement, latest)
         judged = [sight.judge(target) for target in read.targets]
         if judged and all(map(_may_serve, judged)):
             further = read.further(CachedObjects(_reader_of(judged)))
@@ -327,17 +335,19 @@ class _Sight:
         reader_of: Callable[[int], ShardReader | None],
         history: LogHistory,
         requirement: Requirement,
-        found: LatestLog | None,
+        latest: LatestLog | None,
     ) -> None:
         self._views = views
         self._reader_of = reader_of
         self._history = history
         self._requirement = requirement
-        self._found = found
+        self._found = latest
         self._readers: dict[int, ShardReader | None] = {}
 
     def judge(self, target: Target) -> Judged:
-        """A table that nothing is known of is known not to be where its name isn't listed."""
+        """Judges one target. A table of which nothing is known doesn't exist if the list of names
+        is known and lacks it.
+        """
         judged = self._judge_once(target)
         if judged.verdict.reason is not Reason.COLD or not target.is_of_table:
             return judged
@@ -382,20 +392,26 @@ class _Sight:
 
 
 def _reader_of(judged: Sequence[Judged]) -> Callable[[Target], ShardReader]:
-    readers = {one.target: one.reader for one in judged}
-    of_tables = {one.target.name: one.reader for one in judged if one.target.is_of_table}
+    readers = {judgement.target: judgement.reader for judgement in judged}
+    of_tables = {
+        judgement.target.name: judgement.reader
+        for judgement in judged
+        if judgement.target.is_of_table
+    }
 
     def reader_of(target: Target) -> ShardReader:
-        found = readers.get(target) or of_tables.get(target.name)
-        assert found is not None, f"{target} was not judged"
-        return found
+        reader = readers.get(target) or of_tables.get(target.name)
+        assert reader is not None, f"{target} was not judged"
+        return reader
 
     return reader_of
 
 
 def _serve(read: Read[A], judged: Sequence[Judged]) -> ReadAnswer[A]:
-    position = min(one.verdict.position for one in judged)
-    reason = max((one.verdict.reason for one in judged), key=(Reason.FRESH, Reason.NEWER).index)
+    position = min(judgement.verdict.position for judgement in judged)
+    reason = max(
+        (judgement.verdict.reason for judgement in judged), key=(Reason.FRESH, Reason.NEWER).index
+    )
     value: A | NoSuchObjectError
     try:
         value = read.answer(CachedObjects(_reader_of(judged)))
@@ -405,12 +421,14 @@ def _serve(read: Read[A], judged: Sequence[Judged]) -> ReadAnswer[A]:
 
 
 def _may_serve(judged: Judged) -> bool:
-    """Whether all but what only the database can tell speaks for it."""
+    """Whether the target may be served as far as that is known without the database."""
     return judged.verdict.serves or judged.verdict.reason is Reason.UNREAD
 
 
 def _check_reached(position: Position, least: Position | None) -> None:
-    """The database may be a replica that lags, or of an earlier epoch than who asks has seen."""
+    """Raises if the database, which may be a replica, lags behind the requirement or is of an
+    earlier epoch.
+    """
     if least is not None and position < least:
         raise UnansweredError(
             f"the metastore's database has reached {position}, and does not answer for {least}",
@@ -419,9 +437,11 @@ def _check_reached(position: Position, least: Position | None) -> None:
 
 
 def _first_miss(judged: Sequence[Judged]) -> Judged | None:
-    """What stands in the way by itself, rather than what would be asked of the database."""
-    misses = [one for one in judged if not one.verdict.serves]
-    return next((one for one in misses if not _may_serve(one)), next(iter(misses), None))
+    """The first reason that holds by itself, rather than one that the database might remove."""
+    misses = [judgement for judgement in judged if not judgement.verdict.serves]
+    return next(
+        (judgement for judgement in misses if not _may_serve(judgement)), next(iter(misses), None)
+    )
 
 
 def _unreadable(read: Read[Any], error: Exception) -> Miss:
@@ -436,18 +456,18 @@ def _store_error(target: Target, why: str) -> Judged:
 
 
 def _worth_waiting(judged: Sequence[Judged]) -> bool:
-    """Whether all that hinders may be over when shards have moved."""
-    misses = [one for one in judged if not one.verdict.serves]
-    return bool(misses) and all(one.verdict.wait_for is not None for one in misses)
+    """Whether all obstacles may disappear once the shards have moved on."""
+    misses = [judgement for judgement in judged if not judgement.verdict.serves]
+    return bool(misses) and all(judgement.verdict.wait_for is not None for judgement in misses)
 
 
 def _lowest(judged: Sequence[Judged]) -> Position:
-    return min(one.facts.reached for one in judged)
+    return min(judgement.facts.reached for judgement in judged)
 
 
 def _wait_s(requirement: Requirement, default_s: float) -> float:
-    asked = requirement.max_wait_ms
-    return default_s if asked is None else asked / 1000
+    asked_ms = requirement.max_wait_ms
+    return default_s if asked_ms is None else asked_ms / 1000
 
 
 def _is_absent(reader: ShardReader | None, target: Target) -> bool:

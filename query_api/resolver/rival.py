@@ -1,4 +1,4 @@
-"""The database's answer to a read, asked for while the cache may still come to know it."""
+"""The database's answer to a read, requested while the cache may still catch up."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
@@ -8,14 +8,14 @@ A = TypeVar("A")
 
 
 class Rival(Generic[A]):
-    """Begins when a read waits for the cache, and goes on when the cache was slower."""
+    """A database read that begins when a read waits for the cache."""
 
     def __init__(self, ask: Callable[[], Coroutine[Any, Any, A]]) -> None:
         self._ask = ask
         self._asked: asyncio.Task[A] | None = None
 
     async def race(self, cache: Awaitable[Any]) -> None:
-        """Until the cache is there, or the database has answered; a failure is no answer."""
+        """Runs until the cache is ready or the database has answered; a failure is no answer."""
         self._asked = asyncio.create_task(self._ask())
         waits = asyncio.ensure_future(cache)
         try:
@@ -26,18 +26,18 @@ class Rival(Generic[A]):
             waits.cancel()
 
     async def answer(self) -> A:
-        """What the database answers, asked now if it wasn't before."""
-        asked, self._asked = self._asked, None
-        return await (self._ask() if asked is None else asked)
+        """The database's answer, requested now if it wasn't before."""
+        task, self._asked = self._asked, None
+        return await (self._ask() if task is None else task)
 
     def leave(self) -> None:
-        """The cache has answered."""
+        """Drops the database's answer, because the cache has answered."""
         if self._asked is not None and not self._failed:
             self._asked.cancel()
 
     @property
     def _failed(self) -> bool:
-        asked = self._asked
-        if asked is None or not asked.done() or asked.cancelled():
+        task = self._asked
+        if task is None or not task.done() or task.cancelled():
             return False
-        return asked.exception() is not None
+        return task.exception() is not None

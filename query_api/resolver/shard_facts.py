@@ -1,4 +1,4 @@
-"""Facts about a target, read from a snapshot of its shard."""
+"""Reads the facts about a target from a snapshot of its shard."""
 
 from collections.abc import Callable
 from functools import lru_cache
@@ -21,7 +21,7 @@ from state.tables import TABLE_ROW, TableState
 
 
 def look(reader: ShardReader, target: Target, *, with_ids: bool) -> Facts:
-    """What this snapshot shows; write ids only where they are to be compared."""
+    """The facts that this snapshot shows; write ids only if they are to be compared."""
     head = reader.head
     reached = Position(head.epoch, head.applied)
     if head.paused:
@@ -38,10 +38,10 @@ def look(reader: ShardReader, target: Target, *, with_ids: bool) -> Facts:
 
 @lru_cache(maxsize=16_384)
 def is_cached(whitelist: tuple[str, ...], blacklist: tuple[str, ...], table: TableName) -> bool:
-    """Whether these lists let a table in."""
+    """Whether the white- and blacklist admit a table."""
 
     def any_of(patterns: tuple[str, ...]) -> bool:
-        return any(compile_pattern(one).fullmatch(table.in_catalog) for one in patterns)
+        return any(compile_pattern(pattern).fullmatch(table.in_catalog) for pattern in patterns)
 
     return (not whitelist or any_of(whitelist)) and not any_of(blacklist)
 
@@ -55,8 +55,8 @@ def _look_at_table(
         floor = max(state.loads.floor, state.statistics_floor, reader.head.floor)
         return Facts(reached, Reason.COLD, detail, floor)
     ids = reader.write_ids(target.name) if with_ids else None
-    # Ids that were loaded ahead of the events tell of writes that the objects may not reflect.
-    known = ids is not None and ids.reflects <= reader.head.applied
+    # Ids that were loaded ahead of the events may include writes that the objects don't reflect.
+    is_known = ids is not None and ids.reflects <= reader.head.applied
     return Facts(
         reached,
         floor=0 if ids is None else max(ids.cold_since, 0),
@@ -64,7 +64,7 @@ def _look_at_table(
         managed=state.managed,
         table_id=state.id if table is not None else 0,
         pending=ids is not None and state.is_pending(ids),
-        write_ids=ids.snapshot() if ids is not None and known else None,
+        write_ids=ids.snapshot() if ids is not None and is_known else None,
         former_names=_former_names(state, reader.head.applied) if state.former_names else (),
     )
 
@@ -90,7 +90,7 @@ def _why_cold(
 
 
 def _is_doubtful(state: TableState, target: Target) -> bool:
-    """Whether a warm table has objects in doubt that a target is made of."""
+    """Whether a warm table has uncertain objects that the target consists of."""
     if TABLE_ROW in state.doubtful:
         return True
     match target.kind:
@@ -107,7 +107,7 @@ def _former_names(state: TableState, applied: int) -> tuple[TableName, ...]:
 
 
 def _is_sure(entry: Entry | None, loads: Loads, head: ShardHead) -> bool:
-    """Whether an entry may be served although the rest isn't known."""
+    """Whether an entry may be served although the rest of its list is unknown."""
     return entry is not None and loads.tells_alone(entry.event, head.floor)
 
 
@@ -121,7 +121,9 @@ def _is_silent(reader: ShardReader, target: Target, table: Entry | None) -> bool
             return is_replicated(table.data)
         case TargetKind.CONSTRAINTS:
             wanted = target.constraints
-            return any(wanted in (None, one.kind) for one in reader.constraints(target.name))
+            return any(
+                wanted in (None, constraint.kind) for constraint in reader.constraints(target.name)
+            )
     return False
 
 

@@ -1,4 +1,4 @@
-"""What is current, for those whose answer is kept: one task for all that come together."""
+"""Reads the current event for kept answers: one task for all requests that arrive together."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ Taker = Callable[[LatestLog | None], None]
 
 
 class LatestReads:
-    """Asks the database for many at once; each gets a read that began after it asked."""
+    """Asks the database once for many; each gets a read that began after its request."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -19,7 +19,7 @@ class LatestReads:
         self._background = Background()
 
     def ask(self, reached: Position, taker: Taker) -> None:
-        """`taker` gets the log from `reached` on, or None where it can't be read."""
+        """Asks for the log from `reached` on; `taker` gets it, or None if it can't be read."""
         self._waiting.append((reached, taker))
         if len(self._waiting) == 1:
             self._background.start(self._read())
@@ -29,6 +29,6 @@ class LatestReads:
 
     async def _read(self) -> None:
         batch, self._waiting = self._waiting, []
-        found = await self._database.after_now(min(reached for reached, _ in batch))
+        latest = await self._database.after_now(min(reached for reached, _ in batch))
         for _, taker in batch:
-            taker(found)
+            taker(latest)

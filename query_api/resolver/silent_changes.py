@@ -1,6 +1,6 @@
-"""Objects that change without an event of the log.
+"""Objects that change without an event in the log.
 
-| object | what changes unsaid |
+| object | what changes without an event |
 |---|---|
 | function | alter_function writes nothing |
 | database | alter_database writes nothing unless it changes the owner or parameters |
@@ -18,7 +18,7 @@ from hive.thrift.structs import TABLE
 from hive.thrift.view import TableView, View
 
 _REPLICATION_ID = "repl.last.id"
-# commit_txn sets only keys that begin so; before a text stands its length.
+# commit_txn sets only keys with this prefix; the length precedes a text.
 _COMMITTED = re.compile(rb"\0\0.._meta", re.DOTALL)
 _DATABASE_PARAMETERS = 4
 _TABLE_PARAMETERS = next(field.id for field in TABLE.fields if field.name == "parameters")
@@ -26,7 +26,7 @@ _TABLE_PARAMETERS = next(field.id for field in TABLE.fields if field.name == "pa
 
 @lru_cache(maxsize=16_384)
 def table_is_silent(data: bytes) -> bool:
-    """Whether the table itself may have changed unsaid."""
+    """Whether the table itself may have changed without an event."""
     view = TableView(data)
     parameters = view.raw(_TABLE_PARAMETERS) or b""
     return (
@@ -44,5 +44,5 @@ def is_replicated(data: bytes) -> bool:
 
 @lru_cache(maxsize=4096)
 def database_is_silent(data: bytes) -> bool:
-    """Whether the database itself may have changed unsaid."""
+    """Whether the database itself may have changed without an event."""
     return View(data).in_map(_DATABASE_PARAMETERS, _REPLICATION_ID) is not None

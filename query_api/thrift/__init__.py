@@ -1,1 +1,1 @@
-"""A server that speaks as a metastore does: answers of the cache, and a metastore behind it."""
+"""A server with the metastore's Thrift interface: it answers from the cache and relays the rest."""

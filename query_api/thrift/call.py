@@ -1,4 +1,4 @@
-"""A call of a client, and the two things that can become of it."""
+"""A client's call, and its two outcomes: an answer or a relay."""
 
 from collections.abc import AsyncIterable, Callable, Iterable, Set
 from enum import StrEnum
@@ -13,48 +13,48 @@ from query_api.targets import Target
 
 
 class Client(msgspec.Struct, eq=False):
-    """Who is at the other end of a connection; it lives as long as the connection does."""
+    """The other end of a connection; it lives as long as the connection."""
 
     address: str = ""
     user: str = ""
-    """As `set_ugi` said."""
+    """The user's name, from `set_ugi`."""
     min_position: Position | None = None
-    """What this client's own writes reached: its answers must be complete up to there."""
+    """The position of this client's last write; its answers must be complete up to there."""
 
 
 class Call(msgspec.Struct, eq=False):
-    """One request. Its arguments are a whole struct as TBinaryProtocol has it, never decoded."""
+    """One request. The arguments are a whole struct in TBinaryProtocol, which is never decoded."""
 
     method: str
     arguments: bytes
     client: Client
     min_position: Position | None = None
-    """What any answer from the cache must be complete up to, whatever else it must fulfil."""
+    """The position up to which any answer from the cache must be complete."""
 
 
 class Unable(StrEnum):
-    """Why a call is not for the cache, whatever the cache knows."""
+    """Why a call can't be answered by the cache, whatever the cache holds."""
 
     NOT_CACHED = "not_cached"
-    """The method is none of those that the cache answers."""
+    """The cache doesn't answer this method."""
     RELAY_READS = "relay_reads"
-    """The deployment wants all reads answered by the metastore."""
+    """The deployment has the metastore answer all reads."""
     CAPABILITIES = "capabilities"
-    """What the metastore would do for a client of these capabilities isn't known."""
+    """It isn't known how the metastore serves a client with these capabilities."""
     EXPRESSION = "expression"
     """A serialized expression that can't be read here."""
     COLLATION = "collation"
-    """The metastore's database decides the order, and may have another than ours."""
+    """The order depends on the collation of the metastore's database."""
     FORM = "form"
     """A form of the request, a projection or an option, that only the metastore answers."""
     UNREADABLE = "unreadable"
-    """The arguments aren't what this method takes."""
+    """The arguments are invalid for this method."""
     CATALOG = "catalog"
-    """A metastore has another default catalog than was declared."""
+    """A metastore's default catalog differs from the configured one."""
     SHADOW = "shadow"
     """The metastore answers, so that the cache's answer can be compared with it."""
     FAILED = "failed"
-    """Answering failed."""
+    """The cache failed to answer."""
 
 
 Why = Reason | Unable
@@ -62,7 +62,7 @@ Result = bytes | Iterable[bytes] | AsyncIterable[bytes]
 
 
 class CallAnswer(msgspec.Struct, eq=False):
-    """A result struct, exceptions of the interface included, whole or in chunks.
+    """A result struct, including exceptions of the interface, whole or in chunks.
 
     An exception raised between two chunks ends the connection.
     """
@@ -80,36 +80,38 @@ class CallAnswer(msgspec.Struct, eq=False):
 
 
 class Substitute(msgspec.Struct, eq=False):
-    """The call to make of the metastore instead of the client's own, and the way back."""
+    """The call to send to the metastore in place of the client's, and how to translate the result
+    back.
+    """
 
     method: str
     arguments: bytes
     translated: Callable[[bytes], bytes]
-    """From its result struct to the result struct that the client awaits."""
+    """Turns its result struct into the one that the client expects."""
 
 
 class Relay(msgspec.Struct, eq=False):
-    """The metastore shall answer."""
+    """The outcome that a metastore must answer."""
 
     reason: Why
     shard: int | None = None
-    """With `Reason.NOT_OWNED`: whose owner is asked first."""
+    """The shard whose owner is asked first, if the reason is `Reason.NOT_OWNED`."""
 
 
 class Methods(Protocol):
-    """What the cache answers. Any MetatideError that comes out of it means a relay."""
+    """The calls that the cache answers. Any MetatideError that they raise means a relay."""
 
     @property
     def names(self) -> Set[str]:
-        """The methods that are ever answered; others are never asked for."""
+        """The methods that may be answered; others are always relayed."""
         ...
 
     def answer_now(self, call: Call, /) -> CallAnswer | Relay | None:
-        """Without waiting for anything; None when only `answer` can tell."""
+        """Answers without waiting; None if only `answer` can tell."""
         ...
 
     async def answer(self, call: Call, /) -> CallAnswer | Relay: ...
 
     def instead(self, call: Call, /) -> Substitute | None:
-        """What to ask of a metastore that may have dropped this method, when it is relayed."""
+        """The call to relay in place of this one, if the metastore may have dropped its method."""
         ...

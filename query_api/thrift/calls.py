@@ -1,4 +1,4 @@
-"""The calls of one client: who answers each, and the reply."""
+"""The calls of one client: who answers each, and how the reply is sent."""
 
 import asyncio
 from collections.abc import AsyncIterable, Iterator
@@ -26,17 +26,17 @@ from query_api.thrift.upstream import Link
 from query_api.thrift.wire import REPLY_HEAD, Fault, Message, MessageType, header, refusal
 
 AT_ONCE_BYTES: Final = 256 * 1024
-"""Of an answer in chunks, so much is written before others get their turn."""
+"""The number of bytes of a chunked answer that are written before other clients get a turn."""
 _CALL_HEAD: Final = b"\x80\x01\x00\x01\x00\x00\x00"
 
 log = structlog.get_logger(__name__)
 
 
 class ClientCalls:
-    """Answers the calls of one connection, or has them answered.
+    """Answers the calls of one connection, or relays them.
 
-    1. What the cache says reflects all that this client wrote through this connection.
-    2. What the cache doesn't answer, a metastore does, byte for byte.
+    1. The cache's answers reflect all that this client wrote through this connection.
+    2. What the cache doesn't answer, a metastore does, and its reply is passed on byte for byte.
     """
 
     def __init__(self, hub: Hub, connection: Connection) -> None:
@@ -72,7 +72,7 @@ class ClientCalls:
         if message.kind == MessageType.ONEWAY:
             self._connection.run(self._send_one_way(message))
         elif message.kind != MessageType.CALL:
-            self._connection.end("protocol", "a reply where a call was awaited")
+            self._connection.end("protocol", "expected a call, got a reply")
         elif method in hub.methods.names:
             if hub.settings.relay_reads or hub.settings.shadow:
                 self._relay_known(message)
@@ -155,7 +155,7 @@ class ClientCalls:
                 self._connection.run(self._stream_rest(message, answer, chunks))
 
     def _write_some(self, chunks: Iterator[bytes]) -> bool:
-        """Whether that was all."""
+        """Writes the next chunks of an answer; returns whether it is complete."""
         written = 0
         for chunk in chunks:
             self._connection.write(chunk)
@@ -208,11 +208,11 @@ class ClientCalls:
         kept.figures.answered(Source.CACHE, kept.reason, perf_counter() - self._began)
 
     def _answer_if_latest(
-        self, kept: CachedReply, data: bytes, head: bytes, found: LatestLog | None
+        self, kept: CachedReply, data: bytes, head: bytes, latest: LatestLog | None
     ) -> None:
         # The read may have shown that the database has another history now.
         still = self._hub.kept.get(_key(data)) is kept
-        if still and found is not None and kept.is_latest(found):
+        if still and latest is not None and kept.is_latest(latest):
             self._reply_kept(kept, head)
             self._connection.done()
         else:
@@ -226,38 +226,38 @@ class ClientCalls:
 
     @property
     def _floor_is_known(self) -> bool:
-        """Whether nothing must be waited for to know how far this client's writes reach."""
+        """Whether it is already known how far this client's writes reach."""
         floor = self._floor
         if floor is not None and floor.done() and not floor.cancelled() and floor.result():
             self._floor = None
         return self._floor is None
 
     def _note_write(self) -> None:
-        """From now on, answers must show what is written now."""
+        """Takes note of a write: answers from now on must reflect it."""
         if not self._hub.settings.relay_reads:
             self._floor = asyncio.get_running_loop().create_task(self._raise_floor())
 
     async def _has_floor(self) -> bool:
-        """Whether it is known up to where this client's writes reach."""
+        """Finds out how far this client's writes reach; returns whether that is known now."""
         floor = self._floor
-        # If it could not be read then, perhaps it can be now.
+        # The position may be readable now, even if it wasn't at the write.
         if floor is None or await floor or await self._raise_floor():
             self._floor = None
             return True
         return False
 
     async def _raise_floor(self) -> bool:
-        found = await self._hub.database.after_now(self._hub.views.reached)
-        if found is None:
+        latest = await self._hub.database.after_now(self._hub.views.reached)
+        if latest is None:
             return False
-        position, least = Position(found.epoch, found.current), self._client.min_position
+        position, least = Position(latest.epoch, latest.current), self._client.min_position
         self._client.min_position = position if least is None else max(position, least)
         return True
 
     # Calls that go elsewhere.
 
     def _introduced(self, message: Message) -> bool:
-        """Whether the client said who it is before a metastore had to hear it."""
+        """Whether the session was introduced here, without connecting to a metastore."""
         reply = self._session.introduce(message)
         if reply is None or self._link is not None:
             return False
@@ -265,7 +265,7 @@ class ClientCalls:
         return True
 
     def _relay_known(self, message: Message) -> None:
-        """A call that the cache might answer, but must not."""
+        """Relays a call that the cache could answer, but must not."""
         call = Call(message.method, message.body, self._client, self._client.min_position)
         shadow = self._hub.settings.shadow
         why = Unable.SHADOW if shadow else Unable.RELAY_READS
@@ -279,7 +279,7 @@ class ClientCalls:
         *,
         copies: bool = False,
     ) -> None:
-        """`call`: of a method that the cache might answer."""
+        """Relays a message. `call` is set if the cache could answer its method."""
         instead = None if call is None else self._hub.methods.instead(call)
         relaying = RelayedCall(self, message, why, instead=instead, copies=copies)
         if self._link is not None and self._link.usable:
@@ -292,7 +292,7 @@ class ClientCalls:
         try:
             self._link = await self._hub.upstreams.open(self._session.opening)
         except UpstreamError as error:
-            why = f"{error}; the cache does not answer because of: {relaying.why}"
+            why = f"{error}; the cache can't answer ({relaying.why})"
             reply = refusal(message.method, message.sequence, Fault.INTERNAL_ERROR, why)
             self._connection.write(reply)
             self._hub.metrics.refused["upstream"] += 1
@@ -360,7 +360,7 @@ class ClientCalls:
         if relaying.may_try_again and relaying.tries <= self._hub.upstreams.count:
             self._connection.run(self._open_and_relay(relaying))
         else:
-            self._connection.end("upstream", f"the metastore did not answer to the end: {why}")
+            self._connection.end("upstream", f"the metastore's reply is incomplete: {why}")
 
     def _note_slow(self, method: str, source: str, why: Why, seconds: float) -> None:
         slow_ms = self._hub.settings.slow_ms
@@ -377,7 +377,7 @@ class ClientCalls:
 
 
 def _failed(message: Message, error: Exception) -> Relay:
-    """Whatever it was: a metastore can answer."""
+    """Handles a failure of the cache by relaying the call."""
     if isinstance(error, MetatideError):
         log.info("a call could not be answered here", method=message.method, error=str(error))
     else:
@@ -386,6 +386,6 @@ def _failed(message: Message, error: Exception) -> Relay:
 
 
 def _key(data: bytes) -> bytes:
-    """A call, known to begin as `_CALL_HEAD` does, without its sequence."""
+    """The bytes of a call without its sequence number; it begins as `_CALL_HEAD` does."""
     name_end = 8 + data[7]
     return data[:name_end] + data[name_end + 4 :]

@@ -1,4 +1,4 @@
-"""What a client told its metastore about itself: each new connection must hear it again."""
+"""What a client told its metastore about itself, which each new connection must repeat."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -18,7 +18,7 @@ _CONF: Final = Struct("setMetaConf_args", (1, "key", string), (2, "value", strin
 
 
 class ClientIdentity:
-    """The calls that a connection to a metastore begins with."""
+    """The calls with which a connection to a metastore begins."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -27,18 +27,20 @@ class ClientIdentity:
 
     @property
     def opening(self) -> Sequence[bytes]:
-        """Whole messages, in their order."""
+        """The calls as whole messages, in their order."""
         return [*([] if self._ugi is None else [self._ugi]), *self._settings.values()]
 
     def introduce(self, message: Message) -> bytes | None:
-        """Takes note of a `set_ugi`: the reply that the metastore would give, if that is known."""
+        """Takes note of a `set_ugi`; returns the reply that the metastore would give, if it is
+        known.
+        """
         try:
-            given = decode(_UGI, message.body)
-            groups = [*given.get("group_names", []), given["user_name"]]
+            arguments = decode(_UGI, message.body)
+            groups = [*arguments.get("group_names", []), arguments["user_name"]]
         except (ThriftError, KeyError):
             return None
         self._ugi = message.data
-        self._client.user = given["user_name"]
+        self._client.user = arguments["user_name"]
         body = encode(_UGI_RESULT, {"success": groups})
         return header(MessageType.REPLY, message.method, message.sequence) + body
 

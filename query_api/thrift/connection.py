@@ -1,4 +1,4 @@
-"""One client's connection: whole calls out of bytes, in their order, and bytes back."""
+"""One client's connection: splits bytes into calls, runs them in order, and writes the replies."""
 
 import asyncio
 from collections import deque
@@ -16,14 +16,14 @@ from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.wire import Fault, Message, refusal
 
 CALLS_IN_A_ROW: Final = 32
-"""After so many of one client the others get their turn."""
+"""The number of calls of a client after which others get a turn."""
 PUT_OFF_BYTES_MAX: Final = 64 * 1024
 
 log = structlog.get_logger(__name__)
 
 
 class Budget:
-    """What all clients together have sent of calls that haven't begun."""
+    """The number of bytes in calls of all clients that haven't begun."""
 
     def __init__(self, bytes_max: int) -> None:
         self.bytes_max = bytes_max
@@ -31,28 +31,31 @@ class Budget:
 
 
 class Calls(Protocol):
-    """What is done with the calls of one client. Each ends with `Connection.done`, sooner or
-    later; the next begins then."""
+    """Handles the calls of one client. Each call ends with `Connection.done`; only then the next
+    begins.
+    """
 
     def answered_at_once(self, data: bytes, /) -> bool:
-        """Whether these bytes were one call, and it was answered without being scanned."""
+        """Answers these bytes without scanning them, if they are exactly one known call; returns
+        whether it did.
+        """
         ...
 
     def begin(self, message: Message, /) -> None: ...
 
     def writable(self, writable: bool, /) -> None:
-        """Whether the client takes what it is sent."""
+        """Tells whether the client takes what it is sent."""
 
     def close(self) -> None:
-        """The client is gone."""
+        """Ends all calls, because the client is gone."""
 
 
 class Connection(asyncio.Protocol):
     """The bytes of one client.
 
-    1. A call begins when the one before has ended, and when the client took its reply.
+    1. A call begins when the one before has ended, and when the client has taken its reply.
     2. Until then little more is read.
-    3. What can't be understood ends the connection, with a reason where one can be sent.
+    3. What can't be parsed ends the connection, with an error if one can be sent.
     """
 
     def __init__(self, settings: ThriftSettings, budget: Budget) -> None:
@@ -86,7 +89,7 @@ class Connection(asyncio.Protocol):
             self._transport.write(data if self._unframer is None else framed(data))
 
     async def writable(self) -> None:
-        """Waits until the client took what was written, or most of it."""
+        """Waits until the client has taken most of what was written."""
         while self._blocked:
             self._writable.clear()
             await self._writable.wait()
@@ -96,23 +99,23 @@ class Connection(asyncio.Protocol):
         return self._blocked
 
     def hold(self) -> None:
-        """Lets nothing else begin until the call is done."""
+        """Keeps the next call from beginning until this one is done."""
         self._busy = True
 
     def run(self, work: Coroutine[None, None, None]) -> None:
-        """Goes on with a call in a task, which ends with the connection."""
+        """Continues a call in a task, which is cancelled with the connection."""
         self._busy = True
         self._task = asyncio.get_running_loop().create_task(work)
         self._task.add_done_callback(self._worked)
 
     def done(self) -> None:
-        """The call has ended: the next may begin."""
+        """Ends the call, so that the next may begin."""
         self._busy = False
         if not self._scanning:
             self._go_on()
 
     def again(self, data: bytes) -> None:
-        """Begins anew with a call that was to be answered at once."""
+        """Restarts a call that was to be answered at once."""
         if self._transport is None:
             return
         self._put_off.appendleft(data)
@@ -120,7 +123,7 @@ class Connection(asyncio.Protocol):
         self.done()
 
     def end(self, kind: str, why: str, *, reply: bytes = b"") -> None:
-        """Ends the connection, after a last word if there is one."""
+        """Closes the connection, after a last message if there is one."""
         if self.ended is not None or self._transport is None:
             return
         self.ended = kind
@@ -133,19 +136,19 @@ class Connection(asyncio.Protocol):
             self._transport.abort()
 
     def check(self, now: float) -> None:
-        """Called every few seconds: ends what makes no progress."""
+        """Ends the connection if it makes no progress; called every few seconds."""
         since = self._stuck_since
         if since is not None and self._blocked and self._took_some():
             since = self._stuck_since = now
         if since is None or now - since < self._settings.message_timeout_s:
             return
         if self.ended is None:
-            self.end("slow", "it takes too long to send a call, or to take a reply")
+            self.end("slow", "the client took too long to send a call or to read a reply")
         elif self._transport is not None:
             self._transport.abort()
 
     def _took_some(self) -> bool:
-        """Whether the client took some of what is written since this was asked last."""
+        """Whether the client has taken some of what was written since the last check."""
         before = self._unsent
         self._unsent = 0 if self._transport is None else self._transport.get_write_buffer_size()
         return self._unsent < before
@@ -271,10 +274,12 @@ class Connection(asyncio.Protocol):
         self._buffered += size
         self._budget.bytes += size
         if size > 0 and self._budget.bytes > self._budget.bytes_max:
-            self._refuse("limit", "all clients together sent too much: try again later")
+            self._refuse(
+                "limit", "too many bytes of pending calls from all clients: try again later"
+            )
 
     def _go_on(self) -> None:
-        """Begins what was put off."""
+        """Begins what was deferred."""
         self._goes_on = False
         if self._put_off and not (self._busy or self._blocked or self.ended):
             data = self._put_off.popleft()
@@ -301,6 +306,8 @@ class Connection(asyncio.Protocol):
             self._fail(error)
 
     def _fail(self, error: BaseException) -> None:
-        """Some of a reply may be out: only an end before its end tells that something is wrong."""
+        """Ends the connection after a failure: part of a reply may be out, so closing it early is
+        the only signal.
+        """
         log.error("a call failed", client=self.client_address, exc_info=error)
         self.end("failed", f"an unexpected fault: {error}")

@@ -1,7 +1,8 @@
-"""Hive's serialized expressions, as the text of filters.
+"""Reads Hive's serialized expressions as the text of filters.
 
-Hive sends conditions on partitions as Kryo writes the objects of its compiler, and the metastore
-has a class of Hive's make a filter of them. So does this, in a process of Java beside the worker's.
+Hive sends conditions on partitions as its compiler's objects, serialized by Kryo, and the metastore
+turns them into a filter with a class of Hive's. This module does the same, in a Java process beside
+the worker.
 """
 
 import asyncio
@@ -28,13 +29,13 @@ REMEMBERED_BYTES_MAX: Final = 16 << 20
 BACK_OFF_S: Final = 1.0
 BACK_OFF_S_MAX: Final = 300.0
 READER: Final = "org.apache.hadoop.hive.ql.optimizer.ppr.PartitionExpressionForMetastore"
-"""Hive's class that makes filters of expressions."""
+"""Hive's class that turns expressions into filters."""
 
 log = structlog.get_logger(__name__)
 
 
 class JavaSettings(msgspec.Struct, frozen=True):
-    """Where the process comes from."""
+    """How the Java process is run."""
 
     program: Path
     classpath: str
@@ -42,11 +43,11 @@ class JavaSettings(msgspec.Struct, frozen=True):
 
 
 class Expressions:
-    """Reads expressions in a process that the first of them starts.
+    """Reads expressions in a Java process that is started for the first of them.
 
-    1. Nobody waits for a start: until it is up, the metastore answers.
-    2. One that fails is ended and started again, each time later.
-    3. What was read once is remembered, and so is what couldn't be.
+    1. Nothing waits for a start: until the process is up, the metastore answers.
+    2. A process that fails is ended and restarted, after a growing delay.
+    3. Results are remembered, failures included.
     """
 
     def __init__(self, settings: JavaSettings) -> None:
@@ -63,15 +64,15 @@ class Expressions:
 
     @property
     def outcomes(self) -> Mapping[str, int]:
-        """How often expressions were asked for, by what came of it."""
+        """How many expressions were read, by outcome."""
         return self._outcomes
 
     def known(self, expression: bytes) -> str | Unable | None:
-        """What can be told at once; None where `text` must be awaited."""
-        known = self._remembered.get(expression)
-        if known is not None:
+        """The result, if it is available at once; None if `text` must be awaited."""
+        remembered = self._remembered.get(expression)
+        if remembered is not None:
             self._remembered.move_to_end(expression)
-            return self._counted("remembered", known)
+            return self._counted("remembered", remembered)
         if len(expression) > EXPRESSION_BYTES_MAX:
             return self._counted("too_long")
         if self._gateway is None:
@@ -82,15 +83,15 @@ class Expressions:
         return None
 
     async def text(self, expression: bytes) -> str | Unable:
-        known = self.known(expression)
-        if known is not None:
-            return known
+        remembered = self.known(expression)
+        if remembered is not None:
+            return remembered
         task = self._asking.get(expression)
         if task is None:
             assert self._gateway is not None
             task = asyncio.get_running_loop().create_task(self._ask(self._gateway, expression))
             self._asking[expression] = task
-        # Who asked may go away; the answer must be taken all the same.
+        # The caller may be cancelled, but the result must still be read.
         return await asyncio.shield(task)
 
     async def close(self) -> None:
@@ -114,13 +115,13 @@ class Expressions:
         finally:
             del self._asking[expression]
         self._failures = 0
-        found = text or Unable.EXPRESSION
-        self._remember(expression, found)
-        return self._counted("read" if text else "unreadable", found)
+        outcome = text or Unable.EXPRESSION
+        self._remember(expression, outcome)
+        return self._counted("read" if text else "unreadable", outcome)
 
-    def _counted(self, outcome: str, found: str | Unable = Unable.EXPRESSION) -> str | Unable:
+    def _counted(self, outcome: str, text: str | Unable = Unable.EXPRESSION) -> str | Unable:
         self._outcomes[outcome] += 1
-        return found
+        return text
 
     def _start(self) -> None:
         under_way = self._starting is not None and not self._starting.done()
@@ -155,9 +156,9 @@ class Expressions:
             again_in_s=wait_s,
         )
 
-    def _remember(self, expression: bytes, found: str | Unable) -> None:
-        self._remembered[expression] = found
-        self._remembered_bytes += len(expression) + len(found)
+    def _remember(self, expression: bytes, outcome: str | Unable) -> None:
+        self._remembered[expression] = outcome
+        self._remembered_bytes += len(expression) + len(outcome)
         while len(self._remembered) > REMEMBERED or self._remembered_bytes > REMEMBERED_BYTES_MAX:
             oldest, text = self._remembered.popitem(last=False)
             self._remembered_bytes -= len(oldest) + len(text)

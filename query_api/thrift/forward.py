@@ -1,4 +1,4 @@
-"""Asking the worker that holds a shard: by one method that only workers call."""
+"""Asks the worker that holds a shard, by a method that only workers call."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -19,7 +19,7 @@ from query_api.thrift.wire import Message, MessageType, header
 FORWARDED: Final = "metatide.forward"
 TIMEOUT_S: Final = 5.0
 LINKS_MAX: Final = 16
-"""To each other worker."""
+"""The number of connections to each other worker."""
 _CALL: Final = Struct(
     "forward_args",
     (1, "method", string),
@@ -40,17 +40,17 @@ log = structlog.get_logger(__name__)
 
 
 def call_of(message: Message) -> Call:
-    """The call that another worker hands on."""
-    given = decode(_CALL, message.body)
+    """The call that another worker forwards."""
+    arguments = decode(_CALL, message.body)
     try:
-        floor = Position(given["epoch"], given["event"]) if "epoch" in given else None
-        return Call(given["method"], given["arguments"], Client(), floor)
+        floor = Position(arguments["epoch"], arguments["event"]) if "epoch" in arguments else None
+        return Call(arguments["method"], arguments["arguments"], Client(), floor)
     except KeyError as error:
-        raise ThriftError(f"a call that is handed on lacks its {error}") from error
+        raise ThriftError(f"a forwarded call lacks its {error}") from error
 
 
 def told(message: Message, answer: CallAnswer, result: bytes) -> bytes:
-    """The reply that carries an answer."""
+    """The reply with an answer."""
     return _reply(
         message,
         {
@@ -64,7 +64,7 @@ def told(message: Message, answer: CallAnswer, result: bytes) -> bytes:
 
 
 def refused(message: Message) -> bytes:
-    """The reply where there is no answer."""
+    """The reply without an answer."""
     return _reply(message, {})
 
 
@@ -79,18 +79,18 @@ class _Peer(msgspec.Struct, eq=False):
 
 
 class Peers:
-    """The other workers' Thrift servers."""
+    """The Thrift servers of the other workers."""
 
     def __init__(
         self, owner_of: Callable[[int], Awaitable[Address | None]], settings: UpstreamSettings
     ) -> None:
-        """`settings` without addresses: how all of them are talked to."""
+        """`settings` tell how to talk to all of them; it has no addresses."""
         self._owner_of = owner_of
         self._settings = settings
         self._peers: dict[Address, _Peer] = {}
 
     async def ask(self, shard: int, call: Call) -> CallAnswer | None:
-        """The owner's answer; None where it has none, or nobody knows who it is."""
+        """The owner's answer; None if it has none, or if the owner is unknown."""
         try:
             async with asyncio.timeout(TIMEOUT_S):
                 address = await self._owner_of(shard)
@@ -153,13 +153,13 @@ def _message(call: Call) -> bytes:
 
 def _answer(link: Link, reply: bytes) -> CallAnswer | None:
     if link.reply_kind != MessageType.REPLY:
-        raise UpstreamError("it doesn't take calls that are handed on")
-    found = decode(_ANSWER, reply[link.reply_body_at :])
-    if "result" not in found:
+        raise UpstreamError("it doesn't accept forwarded calls")
+    answer = decode(_ANSWER, reply[link.reply_body_at :])
+    if "result" not in answer:
         return None
     try:
-        source, reason = Source(found["source"]), Reason(found["reason"])
-        position = Position(found["epoch"], found["event"])
+        source, reason = Source(answer["source"]), Reason(answer["reason"])
+        position = Position(answer["epoch"], answer["event"])
     except (KeyError, ValueError) as error:
-        raise UpstreamError(f"it answers what can't be read: {error}") from error
-    return CallAnswer(found["result"], source, reason, position)
+        raise UpstreamError(f"its answer can't be read: {error}") from error
+    return CallAnswer(answer["result"], source, reason, position)

@@ -1,4 +1,4 @@
-"""The framed transport: lengths between the bytes."""
+"""The framed transport, which puts a length before each piece of a message."""
 
 from typing import Final
 
@@ -9,19 +9,19 @@ FRAME_BYTES_MAX: Final = (1 << 31) - 1
 
 
 def framed(data: bytes) -> bytes:
-    """These bytes as one frame."""
+    """Wraps these bytes in one frame."""
     return I32.pack(len(data)) + data
 
 
 class Unframer:
-    """Takes the lengths out of what comes; where frames begin and end tells nothing."""
+    """Removes the frame lengths from incoming bytes; frame boundaries mean nothing."""
 
     def __init__(self) -> None:
         self._left = 0
         self._head = b""
 
     def feed(self, data: bytes) -> bytes:
-        """What is within the frames."""
+        """The bytes within the frames."""
         parts = []
         at = 0
         while at < len(data):
@@ -38,5 +38,5 @@ class Unframer:
                 (self._left,) = I32.unpack(self._head)
                 self._head = b""
                 if self._left < 0:
-                    raise ThriftError("a frame of a negative length: the transport isn't framed")
+                    raise ThriftError("a frame of negative length: the transport isn't framed")
         return b"".join(parts)

@@ -1,7 +1,7 @@
-"""A process of Java whose methods are called: Py4J's server, over a local socket.
+"""Calls methods in a Java process, over Py4J's server on a local socket.
 
-Py4J's own client blocks, waits without end and logs through the root logger; of that library this
-takes the server and the words of its protocol.
+Py4J's own client blocks, waits without a limit and logs through the root logger, so only its server
+and its protocol are used.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ START_TIMEOUT_S: Final = 30.0
 CALL_TIMEOUT_S: Final = 5.0
 ANSWER_BYTES_MAX: Final = 1 << 20
 _LOOPBACK: Final = "127.0.0.1"
-# Hive and Hadoop look into classes of the JDK.
+# Hive and Hadoop access classes of the JDK by reflection.
 OPENED: Final = tuple(
     f"--add-opens=java.base/{name}=ALL-UNNAMED"
     for name in (
@@ -38,7 +38,7 @@ OPTIONS: Final = (
 
 
 class Gateway:
-    """A running process. It ends with this one, whatever ends this one."""
+    """A running Java process. It ends with this one, however this one ends."""
 
     def __init__(self, process: Process) -> None:
         self._process = process
@@ -49,7 +49,7 @@ class Gateway:
 
     @classmethod
     async def start(cls, java: Path, classpath: str) -> Self:
-        """JavaError, where it doesn't come up in time."""
+        """Starts a process; raises JavaError if it doesn't come up in time."""
         server = ("py4j.GatewayServer", "--die-on-broken-pipe", "--enable-auth", "0")
         try:
             process = await asyncio.create_subprocess_exec(
@@ -82,7 +82,7 @@ class Gateway:
             self._process.kill()
         if self._discarding is not None:
             await asyncio.gather(self._discarding, return_exceptions=True)
-        # Waits for the pipes to be closed, too.
+        # This also waits until the pipes are closed.
         await self._process.communicate()
 
     async def new(self, name: str) -> str:
@@ -94,12 +94,13 @@ class Gateway:
             raise JavaError(f"{name} was no object, but {kind}{value[:100]}")
         return value
 
-    async def call(self, object_: str, method: str, *given: bytes | str | bool) -> str | None:
-        """The text that a method returns; None where it raises an exception.
+    async def call(self, object_: str, method: str, *arguments: bytes | str | bool) -> str | None:
+        """The text that a method returns; None if it raises an exception.
 
-        JavaError, when the process is gone or doesn't answer in time: then it is of no more use.
+        Raises JavaError if the process is gone or doesn't answer in time; it can't be used any more
+        then.
         """
-        parts = "".join(map(protocol.get_command_part, given))
+        parts = "".join(map(protocol.get_command_part, arguments))
         kind, value = await self._ask(
             f"{protocol.CALL_COMMAND_NAME}{object_}\n{method}\n{parts}{protocol.END_COMMAND_PART}"
         )
@@ -131,7 +132,9 @@ class Gateway:
             raise JavaError(f"no answer: {str(error) or 'not in time'}") from error
 
     async def _exchange(self, command: str) -> tuple[str, str]:
-        """The type of what comes back, after the mark of an error where it is one, and it."""
+        """Sends a command; returns the type of the result, preceded by the error mark if it is one,
+        and the result.
+        """
         assert self._writer is not None
         self._writer.write(command.encode())
         await self._writer.drain()
@@ -145,6 +148,6 @@ class Gateway:
 
 
 async def _discard(stream: asyncio.StreamReader) -> None:
-    """What Hive's classes print must not fill the pipe."""
+    """Discards the output of Hive's classes, so that it doesn't fill the pipe."""
     while await stream.read(1 << 16):
         pass

@@ -1,4 +1,4 @@
-"""What all connections of one server share."""
+"""The parts of a server that all its connections share."""
 
 import msgspec
 
@@ -15,7 +15,7 @@ from query_api.thrift.upstream import Upstreams
 
 
 class Hub(msgspec.Struct, frozen=True, eq=False):
-    """The parts of a server, as a call needs them."""
+    """The parts of a server that a call needs."""
 
     settings: ThriftSettings
     methods: Methods

@@ -1,4 +1,4 @@
-"""What a metastore says of its own settings, as far as answers depend on them."""
+"""The settings of a metastore that answers depend on."""
 
 import asyncio
 from typing import Final, NamedTuple
@@ -24,15 +24,15 @@ log = structlog.get_logger(__name__)
 
 
 class MetastoreFacts(NamedTuple):
-    """Settings of one metastore."""
+    """The settings of one metastore."""
 
     default_catalog: str
     warehouse: str
-    """Where it puts managed tables; empty where it doesn't tell."""
+    """The directory of managed tables; empty if unknown."""
 
 
 async def ask_for_facts(settings: UpstreamSettings, address: Address) -> MetastoreFacts | None:
-    """What the metastore at an address says; None while it doesn't answer."""
+    """Asks the metastore at an address for its settings; None if it doesn't answer."""
     upstreams = Upstreams(msgspec.structs.replace(settings, addresses=(address,)))
     try:
         async with asyncio.timeout(TIMEOUT_S):
@@ -49,11 +49,11 @@ async def ask_for_facts(settings: UpstreamSettings, address: Address) -> Metasto
 
 
 async def _setting(link: Link, name: str) -> str:
-    given = encode(_ARGUMENTS, {"name": name, "defaultValue": ""})
+    arguments = encode(_ARGUMENTS, {"name": name, "defaultValue": ""})
     taker = Collected()
-    link.call(header(MessageType.CALL, _METHOD, b"\0\0\0\0") + given, taker)
+    link.call(header(MessageType.CALL, _METHOD, b"\0\0\0\0") + arguments, taker)
     reply = await taker.reply
     if link.reply_kind != MessageType.REPLY:
         raise UpstreamError(f"it refuses to tell {name}")
-    found: str = decode(_RESULT, reply[link.reply_body_at :]).get("success", "")
-    return found
+    value: str = decode(_RESULT, reply[link.reply_body_at :]).get("success", "")
+    return value

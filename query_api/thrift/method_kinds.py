@@ -1,4 +1,4 @@
-"""Which methods of the interface change nothing, told from their names."""
+"""Which methods of the interface only read, by their names."""
 
 from typing import Final
 
@@ -9,14 +9,14 @@ _OTHER_READS: Final = frozenset(
         *("fetch_partition_names_req", "find_columns_with_stats", "isPartitionMarkedForEvent"),
     )
 )
-# They look like reads, and make something.
+# Their names are like those of reads, but they create something.
 _WRITES: Final = frozenset(("get_delegation_token", "get_lock_materialization_rebuild"))
 
 
 def is_read(method: str) -> bool:
-    """Whether asking twice does no harm, and nothing that the cache holds is changed.
+    """Whether a method may be called twice without harm and changes nothing that the cache holds.
 
-    A method that isn't known is taken for one that writes, unless it is named as reads are.
+    An unknown method counts as a write, unless its name is like those of reads.
     """
     if method in _WRITES:
         return False

@@ -1,4 +1,4 @@
-"""What the Thrift server counts, by method."""
+"""Metrics of the Thrift server, by method."""
 
 from bisect import bisect_left
 from collections import Counter as Counts
@@ -18,14 +18,14 @@ from query_api.thrift.call import Why
 
 BOUNDS_S: Final = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1.0, 5.0)
 METHODS_MAX: Final = 400
-"""Methods that are counted by themselves: more than the interface has."""
+"""How many methods are counted separately: more than the interface has."""
 OTHERS: Final = "others"
 METASTORE: Final = "metastore"
-"""Who answered, where it was neither the cache nor the database."""
+"""The source of answers from neither the cache nor the database."""
 
 
 class MethodFigures:
-    """What is counted of one method. One thread counts, so that a number needs no lock."""
+    """The figures of one method. Only one thread counts, so that no lock is needed."""
 
     def __init__(self) -> None:
         self.answers: Counts[tuple[Source, Reason]] = Counts()
@@ -57,16 +57,16 @@ class _Times:
         self.total_s += seconds
 
     def buckets(self) -> list[tuple[str, float]]:
-        """As Prometheus has them: each contains those below."""
-        found, sum_ = [], 0
+        """The buckets as Prometheus wants them: each includes the ones below."""
+        cumulative, sum_ = [], 0
         for bound, count in zip((*map(str, BOUNDS_S), "+Inf"), self.counts, strict=True):
             sum_ += count
-            found.append((bound, float(sum_)))
-        return found
+            cumulative.append((bound, float(sum_)))
+        return cumulative
 
 
 class Metrics:
-    """The figures of one server; a collector of a registry of its own."""
+    """The figures of one server, as a collector in a registry of its own."""
 
     def __init__(
         self, connections: Callable[[], int], expressions: Mapping[str, int] | None = None
@@ -79,44 +79,46 @@ class Metrics:
         self._registry.register(self)
 
     def of(self, method: str) -> MethodFigures:
-        """Clients can call methods as they like: beyond a number, they are counted as one."""
-        found = self._methods.get(method)
-        if found is None:
+        """The figures of a method. Clients can send any name, so beyond a limit all others share
+        one entry.
+        """
+        figures = self._methods.get(method)
+        if figures is None:
             if len(self._methods) >= METHODS_MAX and method != OTHERS:
                 return self.of(OTHERS)
-            found = self._methods[method] = MethodFigures()
-        return found
+            figures = self._methods[method] = MethodFigures()
+        return figures
 
     def counts(self) -> Counts[tuple[Source, Reason]]:
-        """The answers, whatever the method."""
-        found: Counts[tuple[Source, Reason]] = Counts()
+        """The number of answers by source and reason, over all methods."""
+        answers: Counts[tuple[Source, Reason]] = Counts()
         for figures in self._methods.values():
-            found.update(figures.answers)
-        return found
+            answers.update(figures.answers)
+        return answers
 
     def page(self) -> bytes:
-        """In Prometheus' text format."""
+        """The metrics in Prometheus' text format."""
         return generate_latest(self._registry)
 
     def collect(self) -> Iterator[Metric]:
         hits = CounterMetricFamily(
             "metatide_thrift_answers",
-            "Calls answered here, by who knew the answer, and why",
+            "Calls answered here, by source and reason",
             labels=("method", "source", "reason"),
         )
         relayed = CounterMetricFamily(
             "metatide_thrift_relayed",
-            "Calls that a metastore answered, by why",
+            "Calls relayed to a metastore, by reason",
             labels=("method", "reason"),
         )
         shadowed = CounterMetricFamily(
             "metatide_thrift_shadowed",
-            "Calls in shadow mode, by how the cache's answer compared",
+            "Calls in shadow mode, by the outcome of the comparison",
             labels=("method", "outcome"),
         )
         seconds = HistogramMetricFamily(
             "metatide_thrift_seconds",
-            "How long calls took, by who knew the answer",
+            "Time to answer a call, by source",
             labels=("method", "source"),
         )
         for method, figures in sorted(self._methods.items()):
@@ -133,14 +135,14 @@ class Metrics:
             "metatide_thrift_connections", "Connections of clients", self._connections()
         )
         refused = CounterMetricFamily(
-            "metatide_thrift_refused", "Connections that were ended, by why", labels=("reason",)
+            "metatide_thrift_refused", "Connections that were ended, by reason", labels=("reason",)
         )
         for category, count in self.refused.items():
             refused.add_metric((category,), count)
         yield refused
         expressions = CounterMetricFamily(
             "metatide_thrift_expressions",
-            "Serialized expressions, by what became of them",
+            "Serialized expressions, by outcome",
             labels=("outcome",),
         )
         for outcome, count in self._expressions.items():

@@ -1,4 +1,4 @@
-"""A call on its way to a metastore and back."""
+"""A call on its way to a metastore and its reply on the way back."""
 
 from typing import Final, Protocol
 
@@ -9,24 +9,26 @@ from query_api.thrift.upstream import Link
 from query_api.thrift.wire import Message, MessageType, header
 
 COPY_BYTES_MAX: Final = 64 * 1024 * 1024
-"""A reply that must be had whole may be this long."""
+"""The maximum length of a reply that must be collected whole."""
 
 
 class Client(Protocol):
-    """The connection that the call came from."""
+    """The connection on which the call arrived."""
 
     def pass_on(self, data: bytes, /) -> None:
         """Writes some of the reply."""
 
     def relayed(self, relaying: "RelayedCall", /) -> None:
-        """The reply was passed on."""
+        """Called when the whole reply was passed on."""
 
     def unanswered(self, relaying: "RelayedCall", why: str, /) -> None:
-        """The connection to the metastore was lost before the reply's end."""
+        """Called when the connection to the metastore was lost before the end of the reply."""
 
 
 class RelayedCall:
-    """Passes the bytes of a reply on as they come, and keeps a copy only for whom needs one."""
+    """Passes on the bytes of a reply as they arrive, and copies them only if somebody needs the
+    copy.
+    """
 
     def __init__(
         self,
@@ -49,19 +51,21 @@ class RelayedCall:
 
     @property
     def may_try_again(self) -> bool:
-        """Whether the client can't tell that a connection was lost."""
+        """Whether the call may be sent again without the client noticing that a connection was
+        lost.
+        """
         return not self._begun and is_read(self.message.method)
 
     @property
     def result(self) -> bytes | None:
-        """The result struct; None where it wasn't copied, or there is an exception instead."""
+        """The result struct; None if it wasn't copied, or if the reply is an exception."""
         assert self._link is not None
         if self._copy is None or self._link.reply_kind != MessageType.REPLY:
             return None
         return b"".join(self._copy)[self._link.reply_body_at :]
 
     def begin(self, link: Link) -> None:
-        """Sends it."""
+        """Sends the call."""
         self.tries += 1
         self._link = link
         if self._copy is not None:

@@ -1,6 +1,6 @@
-"""Replies that are kept as long as nothing changes that they were made of.
+"""Replies that are kept for as long as nothing that they depend on changes.
 
-A call is known by its bytes, so that one that was asked before isn't even scanned.
+A call is looked up by its bytes, so that a repeated one isn't even scanned.
 """
 
 from collections import OrderedDict
@@ -22,11 +22,11 @@ _OVERHEAD_BYTES: Final = 500
 
 
 class CachedReply(msgspec.Struct, eq=False):
-    """A result, and what makes it true."""
+    """A result, and what it depends on."""
 
     moment: Moment
     latest_of: tuple[Target, ...]
-    """What the database is asked about each time; nothing but for `latest`."""
+    """The targets that the database is asked about each time; empty unless for `latest`."""
     reason: Reason
     result: bytes
     figures: MethodFigures
@@ -35,13 +35,13 @@ class CachedReply(msgspec.Struct, eq=False):
     def reached(self) -> Position:
         return self.moment.reached
 
-    def is_latest(self, found: LatestLog) -> bool:
-        """Whether nothing touched it up to what was current at the time of this read."""
-        return found.leaves(self.latest_of, self.reached)
+    def is_latest(self, latest: LatestLog) -> bool:
+        """Whether no event up to the current one of this read touched it."""
+        return latest.leaves(self.latest_of, self.reached)
 
 
 class ReplyCache:
-    """A bounded number of bytes of results; the one that was used longest ago goes first."""
+    """Results up to a number of bytes; the least recently used are dropped first."""
 
     def __init__(self, views: Views, is_rewound: Callable[[int], bool]) -> None:
         self._views = views
@@ -50,7 +50,7 @@ class ReplyCache:
         self._bytes = 0
 
     def get(self, call: bytes) -> CachedReply | None:
-        """What would be answered now."""
+        """The kept result, if it is what would be answered now."""
         kept = self._kept.get(call)
         if kept is None:
             return None
@@ -72,7 +72,7 @@ class ReplyCache:
             self._drop(next(iter(self._kept)))
 
     def clear(self) -> None:
-        """Drops all of them."""
+        """Drops all results."""
         self._kept.clear()
         self._bytes = 0
 

@@ -1,4 +1,4 @@
-"""Results that come in chunks."""
+"""Results in chunks."""
 
 from collections.abc import AsyncIterable
 
@@ -6,7 +6,7 @@ from query_api.thrift.call import Result
 
 
 async def whole(result: Result) -> bytes:
-    """All of it at once."""
+    """The whole result at once."""
     if isinstance(result, bytes):
         return result
     if isinstance(result, AsyncIterable):

@@ -1,8 +1,8 @@
-"""SASL, as far as saying that it isn't spoken here.
+"""Refuses SASL, which this server doesn't speak.
 
-A client that wants Kerberos, PLAIN or a delegation token begins with a byte 1, which no message
-does. To serve it would mean to negotiate here, before the scanner sees a byte, and to unwrap what
-comes then as `frames` does: the rest of the server knows nothing of transports.
+A client that wants Kerberos, PLAIN or a delegation token begins with a byte 1, with which no
+message begins. To support it, the negotiation would go here, before the scanner, along with the
+unwrapping of what follows, as in `frames`; the rest of the server knows nothing of transports.
 """
 
 from typing import Final
@@ -18,6 +18,6 @@ ADVICE: Final = (
 
 
 def refusal() -> bytes:
-    """What a client of SASL understands, and shows."""
+    """The refusal in SASL's format, whose text the client shows."""
     text = ADVICE.encode()
     return _BAD + I32.pack(len(text)) + text

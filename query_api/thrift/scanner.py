@@ -1,4 +1,4 @@
-"""Finding the end of a message by skipping through its bytes, in whatever pieces they come."""
+"""Finds the end of a message by skipping through its bytes, in whatever pieces they arrive."""
 
 import re
 from struct import Struct
@@ -19,7 +19,7 @@ _SIZES: Final = (-1, -1, 1, 1, 8, -1, 2, -1, 4, -1, 8, 0, 0, 0, 0, 0, *[-1] * 24
 
 
 class _Items:
-    """What is left of a list, a set or a map."""
+    """The remaining items of a list, a set or a map."""
 
     __slots__ = ("code", "left", "next_code")
 
@@ -30,10 +30,10 @@ class _Items:
 
 
 class Scanner:
-    """Scans one message after the other; of each it knows the header, and builds nothing.
+    """Scans one message after the other; it reads their headers and builds no objects.
 
-    1. A byte is looked at once.
-    2. What says that it will be longer or deeper than allowed is refused before it is there.
+    1. A byte is examined once.
+    2. A message that announces more length or depth than allowed is refused before it has arrived.
     """
 
     def __init__(self, bytes_max: int) -> None:
@@ -50,11 +50,13 @@ class Scanner:
 
     @property
     def idle(self) -> bool:
-        """Whether it is between two messages."""
+        """Whether the scanner is between two messages."""
         return not self._seen
 
     def feed(self, data: bytes, start: int = 0) -> int:
-        """Scans on from `start`: where in `data` the message ends, or -1 while it doesn't."""
+        """Scans on from `start`; returns where in `data` the message ends, or -1 if it doesn't end
+        there.
+        """
         came = len(data) - start
         if not came:
             return -1
@@ -85,14 +87,14 @@ class Scanner:
         return -1
 
     def _header(self, data: bytes, at: int) -> int:
-        """Reads it, versioned or not; where it ends, or 0 while it isn't whole."""
+        """Reads the header, versioned or not; returns where it ends, or 0 if it is incomplete."""
         if len(data) - at < 4:
             return 0
         word: int = _I32(data, at)[0]
         versioned = word < 0
         if versioned:
             if word & 0xFFFFFF00 != 0x80010000:
-                raise ThriftError("no version of Thrift's binary protocol that is known")
+                raise ThriftError("an unknown version of Thrift's binary protocol")
             if len(data) - at < 8:
                 return 0
             at += 4
@@ -109,12 +111,12 @@ class Scanner:
         if not versioned:
             kind = data[name_at + word]
         if kind not in _KINDS:
-            raise ThriftError(f"a message of the unknown kind {kind}")
+            raise ThriftError(f"a message of unknown type {kind}")
         self.method, self.kind, self.sequence = name.decode(), kind, data[end - 4 : end]
         return end
 
     def _skip(self, data: bytes, at: int, end_max: int) -> int:
-        """Goes on until nothing is open, or the next step needs bytes that aren't there."""
+        """Skips values until nothing is open, or until more bytes are needed."""
         size, still_open = len(data), self._open
         while still_open and at < size:
             items = still_open[-1]
@@ -146,7 +148,7 @@ class Scanner:
         return at
 
     def _begin(self, data: bytes, code: int, at: int, end_max: int) -> int:
-        """Passes over the head of what holds values; -1 while it isn't whole."""
+        """Skips the header of a struct or container; returns -1 if it is incomplete."""
         if code == _STRING:
             return -1
         if code == _STRUCT:
@@ -157,7 +159,9 @@ class Scanner:
         return self._container(data, code, at, end_max)
 
     def _container(self, data: bytes, code: int, at: int, end_max: int) -> int:
-        """Where its items begin, or end if all have one size; -1 while its head isn't whole."""
+        """Returns where the items of a container begin, or where they end if all have one size; -1
+        if its header is incomplete.
+        """
         first: int
         second: int
         count: int
@@ -196,10 +200,10 @@ class Scanner:
 
 
 def _skip_texts(data: bytes, at: int, count: int) -> tuple[int, int]:
-    """How many of these texts don't begin in `data`, and where the others end."""
+    """Skips texts; returns how many of them don't begin in `data`, and where the others end."""
     last = len(data) - 4
     while count and at <= last:
-        # As if without a sign: what is negative lies far beyond the end.
+        # Read as unsigned, so that a negative length lies far beyond the end.
         at += 4 + _U32(data, at)[0]
         count -= 1
     return count, at

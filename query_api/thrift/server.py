@@ -1,4 +1,4 @@
-"""The server: listens, and gives each client its connection."""
+"""The Thrift server: listens, and creates a connection for each client."""
 
 import asyncio
 import socket
@@ -36,7 +36,7 @@ async def _nobody(_: int) -> Address | None:
 
 
 class ThriftServer:
-    """Speaks as a metastore does, in the running event loop."""
+    """Serves the metastore's interface in the running event loop."""
 
     def __init__(
         self,
@@ -50,8 +50,9 @@ class ThriftServer:
         peers: UpstreamSettings | None = None,
         expressions: Mapping[str, int] | None = None,
     ) -> None:
-        """`owner_of` tells where another worker's server has a shard, `peers` how to talk to it;
-        `expressions`: what became of those that were serialized, for the metrics."""
+        """`owner_of` gives the Thrift address of the worker with a shard, and `peers` tells how to
+        talk to it. `expressions` are outcomes of serialized expressions, for the metrics.
+        """
         settings = settings or ThriftSettings()
         self._connections: set[_Accepted] = set()
         metrics = Metrics(lambda: len(self._connections), expressions)
@@ -73,7 +74,7 @@ class ThriftServer:
         self._checking: asyncio.Task[None] | None = None
 
     async def start(self, host: str, port: int) -> int:
-        """Listens from now on; the port."""
+        """Starts listening; returns the port."""
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(
             self._accept, host, port, backlog=BACKLOG, ssl=self._hub.settings.tls
@@ -95,24 +96,24 @@ class ThriftServer:
         self._hub.peers.close()
         for connection in list(self._connections):
             connection.end("closing", "the server ends")
-        # Connections hear of their end in the next turn of the event loop.
+        # Connections are notified of their end in the next iteration of the event loop.
         await asyncio.sleep(0)
 
     def forget(self) -> None:
-        """Keeps no reply that was given until now."""
+        """Drops all replies kept so far."""
         self._hub.kept.clear()
 
     @property
     def differences(self) -> list[Difference]:
-        """What shadow mode found, the latest last."""
+        """The differences that shadow mode found, the latest last."""
         return list(self._hub.shadow.differences)
 
     def metrics_page(self) -> bytes:
-        """In Prometheus' text format."""
+        """The metrics in Prometheus' text format."""
         return self._hub.metrics.page()
 
     def counts(self) -> Counter[tuple[Source, Reason]]:
-        """The answers that were given here, by who knew them and why."""
+        """The number of answers given here, by source and reason."""
         return self._hub.metrics.counts()
 
     def _accept(self) -> "_Accepted":
@@ -127,7 +128,7 @@ class ThriftServer:
 
 
 class _Accepted(Connection):
-    """A connection that the server counts."""
+    """A connection that is counted in the metrics."""
 
     def __init__(self, hub: Hub, budget: Budget, all_of_them: set["_Accepted"]) -> None:
         super().__init__(hub.settings, budget)

@@ -1,4 +1,4 @@
-"""What a deployment decides about its Thrift server."""
+"""Settings of a deployment's Thrift server."""
 
 import ssl
 from typing import Final
@@ -9,19 +9,19 @@ MIB: Final = 1 << 20
 
 
 class ThriftSettings(msgspec.Struct, frozen=True):
-    """How the server talks to clients, and how much it lets them do."""
+    """How the server talks to clients, and their limits."""
 
     framed: bool = False
     relay_reads: bool = False
-    """All calls are the metastore's to answer: for those who need its authorization hooks."""
+    """Relay all calls to the metastore: for deployments that need its authorization hooks."""
     shadow: bool = False
-    """The metastore answers; what the cache would have said is compared with that."""
+    """The metastore answers, and the cache's answers are compared with its replies."""
     slow_ms: int = 1000
-    """Calls that take longer are logged; 0: none."""
+    """Log calls that take longer; 0: none."""
     connections_max: int = 10_000
     message_bytes_max: int = 100 * MIB
     buffered_bytes_max: int = 512 * MIB
-    """What all clients together may have sent of calls that haven't begun."""
+    """The limit on bytes of pending calls from all clients."""
     message_timeout_s: float = 60.0
-    """How long a client may take to send a call, or not take what is sent to it."""
+    """How long a client may take to send a call, or stall while it reads a reply."""
     tls: ssl.SSLContext | None = None

@@ -1,4 +1,4 @@
-"""Shadow mode: what the cache would have said, held against what the metastore said."""
+"""Shadow mode: compares what the cache would have answered with the metastore's replies."""
 
 import asyncio
 import time
@@ -22,7 +22,7 @@ from query_api.thrift.wire import MessageType, header
 AT_A_TIME: Final = 4
 WAITING_MAX: Final = 200
 ROUNDS: Final = 3
-"""The metastore changes between two questions: only what differs each time is a difference."""
+"""How often a call is compared, because the metastore may change in between."""
 REMEMBERED: Final = 100
 PATHS_MAX: Final = 5
 # Fields of a table.
@@ -32,31 +32,31 @@ log = structlog.get_logger(__name__)
 
 
 class Outcome:
-    """How a comparison ends; the names are those of the metric."""
+    """The outcome of a comparison, by its name in the metric."""
 
     EQUAL: Final = "equal"
     REORDERED: Final = "reordered"
     DIFFERENT: Final = "different"
     MISS: Final = "miss"
     ELSEWHERE: Final = "elsewhere"
-    """Another worker has the shard, and compares what its own clients ask."""
+    """Another worker has the shard; it compares the calls of its own clients."""
     FAILED: Final = "failed"
     SKIPPED: Final = "skipped"
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """One call that the cache would have answered otherwise."""
+    """A call that the cache would have answered differently."""
 
     at_s: float
     method: str
     arguments: str
     position: str
     places: list[tuple[str, str, str]]
-    """The way to a value by field ids, and what the cache and the metastore have there."""
+    """The paths of values by field ids, with the values of the cache and of the metastore."""
 
 
 class Shadow:
-    """Compares after the client has its reply, and never in its way."""
+    """Compares after the client has its reply, without delaying it."""
 
     def __init__(self, methods: Methods, upstreams: Upstreams, metrics: Metrics) -> None:
         self.differences: deque[Difference] = deque(maxlen=REMEMBERED)
@@ -67,7 +67,9 @@ class Shadow:
         self._background = Background()
 
     def compare(self, call: Call, theirs: bytes | None, opening: Sequence[bytes]) -> None:
-        """`theirs` is the metastore's result, if it gave one that can be compared."""
+        """Compares a call's answers. `theirs` is the metastore's result, if it gave one that can be
+        compared.
+        """
         if theirs is None or len(self._background) >= WAITING_MAX:
             self._metrics.of(call.method).shadowed[Outcome.SKIPPED] += 1
             return
@@ -81,7 +83,7 @@ class Shadow:
             try:
                 outcome = await self._outcome(call, theirs, opening)
             except MetatideError as error:
-                log.info("a shadow's comparison failed", method=call.method, error=str(error))
+                log.info("a comparison in shadow mode failed", method=call.method, error=str(error))
                 outcome = Outcome.FAILED
         self._metrics.of(call.method).shadowed[outcome] += 1
 
@@ -95,13 +97,13 @@ class Shadow:
             ours = await whole(answer.result)
             if ours == theirs:
                 return Outcome.EQUAL
-            found = _plain(parse(ours)), _plain(parse(theirs))
-            if _same(*found):
+            values = _plain(parse(ours)), _plain(parse(theirs))
+            if _same(*values):
                 return Outcome.EQUAL
-            if _same(*map(_sorted, found)):
+            if _same(*map(_sorted, values)):
                 return Outcome.REORDERED
             if rounds == ROUNDS:
-                self._note(call, answer, *found)
+                self._note(call, answer, *values)
                 return Outcome.DIFFERENT
             rounds += 1
             theirs = await self._ask_again(call, opening)
@@ -121,51 +123,58 @@ class Shadow:
         return result if other is None else other.translated(result)
 
     def _note(self, call: Call, answer: CallAnswer, ours: Value, theirs: Value) -> None:
-        places = [(path, shown(one), shown(other)) for path, one, other in _first(ours, theirs)]
-        found = Difference(
+        places = [
+            (path, shown(our_value), shown(their_value))
+            for path, our_value, their_value in _first(ours, theirs)
+        ]
+        difference = Difference(
             time.time(), call.method, shown(parse(call.arguments)), str(answer.position), places
         )
-        self.differences.append(found)
+        self.differences.append(difference)
         log.warning(
-            "the cache would have said something else",
-            method=found.method,
-            arguments=found.arguments,
-            position=found.position,
+            "the cache would have answered differently",
+            method=difference.method,
+            arguments=difference.arguments,
+            position=difference.position,
             places=places,
         )
 
 
 def _first(ours: Value, theirs: Value) -> list[tuple[str, Value, Value]]:
-    found = []
-    for one in differences(ours, theirs):
-        found.append(one)
-        if len(found) == PATHS_MAX:
+    first = []
+    for difference in differences(ours, theirs):
+        first.append(difference)
+        if len(first) == PATHS_MAX:
             break
-    return found
+    return first
 
 
 def _same(ours: Value, theirs: Value) -> bool:
-    """Of exceptions, which one it is: what they say is for people."""
+    """Whether two results are the same. Of exceptions only the type counts: their messages are for
+    people.
+    """
     if 0 in ours or 0 in theirs:
         return bool(ours == theirs)
     return bool(ours.keys() == theirs.keys())
 
 
 def _plain(value: Value) -> Value:
-    """Without what reads the same where it isn't set: that a table is not temporary."""
+    """The values without fields that mean the same when unset, such as a table's flag for temporary
+    ones.
+    """
     if isinstance(value, list):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     if not isinstance(value, dict):
         return value
     is_table = isinstance(value.get(_STORAGE), dict) and isinstance(value.get(_TYPE), bytes)
     return {
-        key: _plain(one)
-        for key, one in value.items()
-        if not (is_table and key == _TEMPORARY and one is False)
+        key: _plain(item)
+        for key, item in value.items()
+        if not (is_table and key == _TEMPORARY and item is False)
     }
 
 
 def _sorted(result: Value) -> Value:
-    """The result with its list in one order: of some, the metastore promises none."""
+    """The result with its list sorted, where the metastore promises no order."""
     value = result.get(0)
     return {**result, 0: sorted(value, key=repr)} if isinstance(value, list) else result

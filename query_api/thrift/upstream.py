@@ -18,13 +18,13 @@ from query_api.thrift.wire import MessageType
 Address = tuple[str, int]
 CONNECT_TIMEOUT_S: Final = 3.0
 AVOIDED_S: Final = 5.0
-"""How long a metastore that didn't answer is only tried when the others don't either."""
+"""How long a metastore that didn't answer is tried only after the others."""
 
 log = structlog.get_logger(__name__)
 
 
 class UpstreamSettings(msgspec.Struct, frozen=True):
-    """Which metastores there are, and how they are talked to."""
+    """The metastores' addresses, and how to talk to them."""
 
     addresses: tuple[Address, ...] = ()
     framed: bool = False
@@ -32,20 +32,20 @@ class UpstreamSettings(msgspec.Struct, frozen=True):
 
 
 class Taker(Protocol):
-    """Whom a reply is for."""
+    """The receiver of a reply."""
 
     def piece(self, data: bytes, /) -> None:
-        """Some of its bytes, in order."""
+        """Called with the next bytes of the reply."""
 
     def whole(self) -> None:
-        """That was all of it."""
+        """Called when the reply is complete."""
 
     def lost(self, why: str, /) -> None:
-        """The rest will never come."""
+        """Called when the connection is lost before the reply is complete."""
 
 
 class Link(asyncio.Protocol):
-    """A connection to a metastore, for one call at a time."""
+    """A connection to a metastore, which carries one call at a time."""
 
     def __init__(self, address: Address, is_framed: bool) -> None:
         self.address = address
@@ -61,7 +61,7 @@ class Link(asyncio.Protocol):
 
     @property
     def reply_kind(self) -> int:
-        """Of the last reply, once its header was there."""
+        """The type of the last reply, once its header has arrived."""
         return self._scanner.kind
 
     @property
@@ -69,13 +69,13 @@ class Link(asyncio.Protocol):
         return self._scanner.body_at
 
     def call(self, message: bytes, taker: Taker) -> None:
-        """Sends a call; the reply goes to its taker."""
+        """Sends a call, whose reply goes to the taker."""
         assert self._taker is None, "a call is under way"
         self._taker = taker
         self.send(message)
 
     def send(self, message: bytes) -> None:
-        """Sends what no reply is awaited to."""
+        """Sends a message without awaiting a reply."""
         assert self._transport is not None
         self._transport.write(message if self._unframer is None else framed(message))
 
@@ -99,14 +99,14 @@ class Link(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         taker = self._taker
         if taker is None:
-            self._fail("it spoke without being asked")
+            self._fail("it sent data without a call")
             return
         try:
             if self._unframer is not None:
                 data = self._unframer.feed(data)
             end = self._scanner.feed(data)
         except ThriftError as error:
-            self._fail(f"what it says can't be read: {error}")
+            self._fail(f"its reply can't be read: {error}")
             return
         if end < 0:
             taker.piece(data)
@@ -115,7 +115,7 @@ class Link(asyncio.Protocol):
         taker.piece(data if end == len(data) else data[:end])
         taker.whole()
         if end < len(data):
-            self._fail("it said more than it was asked")
+            self._fail("it sent more than one reply")
 
     def eof_received(self) -> None:
         self._fail("it hung up")
@@ -131,7 +131,7 @@ class Link(asyncio.Protocol):
 
 
 class Collected:
-    """A whole reply, awaited."""
+    """Collects a whole reply."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -161,7 +161,9 @@ class Upstreams:
         return len(self.settings.addresses)
 
     async def open(self, opening: Sequence[bytes] = ()) -> Link:
-        """A connection on which these calls were made; UpstreamError where there is none."""
+        """Opens a connection and makes these calls on it; raises UpstreamError if no metastore
+        answers.
+        """
         failures = []
         for address in self._in_order():
             try:
@@ -176,19 +178,19 @@ class Upstreams:
             self._failed.pop(address, None)
             return link
         if not failures:
-            raise UpstreamError("no metastore is named to relay to (upstream.url)")
+            raise UpstreamError("no metastore to relay to is configured (upstream.url)")
         raise UpstreamError(f"no metastore answers: {'; '.join(failures)}")
 
     def avoid(self, address: Address) -> None:
-        """Try the others first for a while."""
+        """Prefers the other metastores for a while."""
         self._failed[address] = monotonic() + AVOIDED_S
 
     def _in_order(self) -> list[Address]:
-        """Each of them once, those that failed lately at the end."""
+        """Each metastore once, those that failed lately at the end."""
         now = monotonic()
         addresses = list(self.settings.addresses)
         random.shuffle(addresses)
-        return sorted(addresses, key=lambda one: self._failed.get(one, 0.0) > now)
+        return sorted(addresses, key=lambda address: self._failed.get(address, 0.0) > now)
 
     async def _connect(self, address: Address, opening: Sequence[bytes]) -> Link:
         loop = asyncio.get_running_loop()
@@ -202,7 +204,7 @@ class Upstreams:
                 link.call(message, taker)
                 await taker.reply
                 if link.reply_kind != MessageType.REPLY:
-                    raise UpstreamError("it refused what the client said of itself")
+                    raise UpstreamError("it refused the client's session settings")
         except BaseException:
             link.close()
             raise

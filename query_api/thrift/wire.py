@@ -1,11 +1,11 @@
-"""Messages of the binary protocol: their headers, and what a server says by itself."""
+"""Messages of the binary protocol: their headers, and the server's own replies."""
 
 from enum import IntEnum
 from struct import Struct
 from typing import Final, NamedTuple
 
 NAME_BYTES_MAX: Final = 128
-"""No method of a metastore has a name half as long."""
+"""The maximum length of a method's name; no method of a metastore has half of it."""
 I32: Final = Struct("!i")
 VERSION: Final = b"\x80\x01\x00"
 REPLY_HEAD: Final = VERSION + b"\x02"
@@ -14,7 +14,7 @@ _TEXT_FIELD, _I32_FIELD = b"\x0b", b"\x08"
 
 
 class MessageType(IntEnum):
-    """What a message is."""
+    """The type of a message."""
 
     CALL = 1
     REPLY = 2
@@ -31,13 +31,13 @@ class Fault(IntEnum):
 
 
 class Message(NamedTuple):
-    """A whole message as it came."""
+    """A whole message as it was received."""
 
     data: bytes
     method: str
     kind: int
     sequence: bytes
-    """Four bytes, which come back with the reply."""
+    """Four bytes, which the reply repeats."""
     body_at: int
 
     @property
@@ -47,13 +47,13 @@ class Message(NamedTuple):
 
 
 def header(kind: MessageType, method: str, sequence: bytes) -> bytes:
-    """What stands before a struct."""
+    """The bytes before the struct of a message."""
     name = method.encode()
     return b"".join((VERSION, bytes((kind,)), I32.pack(len(name)), name, sequence))
 
 
 def refusal(method: str, sequence: bytes, fault: Fault, why: str) -> bytes:
-    """A whole message: the server's own exception."""
+    """A whole message with an exception from the server itself."""
     return header(MessageType.EXCEPTION, method, sequence) + application_exception(fault, why)
 
 

@@ -138,5 +138,5 @@ def test_latest_is_refused_where_nobody_can_tell_it() -> None:
         Defaults(no_latest="why")
     refusing = Defaults(Consistency.ANY, no_latest="why")
     assert parse_with(refusing).consistency is Consistency.ANY
-    with pytest.raises(InputError, match="latest can't be had here: why"):
+    with pytest.raises(InputError, match="latest isn't available: why"):
         parse_with(refusing, consistency="latest")

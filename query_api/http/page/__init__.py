@@ -1,4 +1,4 @@
-"""The page at `/`: its files, and the routes that tell it what no other route does."""
+"""The page at `/`: its files, and the routes that only it needs."""
 
 from query_api.http.page.process_info import ProcessInfo, answered_by
 

@@ -1,4 +1,4 @@
-"""Whether tables are in the cache: asked without reading them, so that nothing is loaded for it."""
+"""Tells whether tables are in the cache, without reading them, so that nothing is loaded."""
 
 import asyncio
 from collections.abc import Sequence
@@ -20,26 +20,26 @@ TABLES_MAX: Final = 1_000
 
 
 class Asked(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Names as `db.table` or `catalog.db.table`."""
+    """The tables to look up, as `db.table` or `catalog.db.table`."""
 
     tables: list[str]
 
 
 class Held(msgspec.Struct, frozen=True):
-    """What the cache says of a table."""
+    """What the cache knows of a table."""
 
     table: str
     warm: bool
-    """Whether it can answer all reads of it, as far as the caller's consistency allows."""
+    """Whether the cache can answer all reads of the table, if the consistency allows it."""
     reason: str
-    """Why not; empty where it is warm."""
+    """Why not; empty if it is warm."""
     detail: str
     load: str
-    """Which load brought it last; empty where none did. Another one after a refresh."""
+    """The last load of the table; empty if there was none. It changes with a refresh."""
 
 
 class HeldTables(msgspec.Struct, frozen=True):
-    """In the order of the question."""
+    """The tables in the order of the request."""
 
     tables: list[Held]
 
@@ -48,16 +48,16 @@ _decode: Final = msgspec.json.Decoder(HeldTables).decode
 
 
 class CachedTables:
-    """Looks at shards here, and asks the owners of the others."""
+    """Looks at the shards here, and asks the owners of the others."""
 
     def __init__(self, views: Views, forwarder: Forwarder) -> None:
         self._views = views
         self._forwarder = forwarder
 
-    async def of(self, asked: Asked, headers: Headers, *, is_forwarded: bool) -> HeldTables:
-        if not 0 < len(asked.tables) <= TABLES_MAX:
-            raise InputError(f"name 1 to {TABLES_MAX} tables, not {len(asked.tables)}")
-        names = list(dict.fromkeys(map(parse_table_name, asked.tables)))
+    async def of(self, question: Asked, headers: Headers, *, is_forwarded: bool) -> HeldTables:
+        if not 0 < len(question.tables) <= TABLES_MAX:
+            raise InputError(f"name 1 to {TABLES_MAX} tables, not {len(question.tables)}")
+        names = list(dict.fromkeys(map(parse_table_name, question.tables)))
         owners: dict[str | None, list[TableName]] = {}
         for name in names:
             url = None if is_forwarded else self._owner(name)
@@ -68,8 +68,8 @@ class CachedTables:
                 for url, some in owners.items()
             )
         )
-        found = {one.table: one for part in parts for one in part}
-        return HeldTables([found[str(name)] for name in names])
+        by_name = {table.table: table for part in parts for table in part}
+        return HeldTables([by_name[str(name)] for name in names])
 
     def _owner(self, name: TableName) -> str | None:
         number = self._views.shard_of(Target(TargetKind.TABLE, name))
@@ -80,7 +80,7 @@ class CachedTables:
         return [self._look(name) for name in names]
 
     def _look(self, name: TableName) -> Held:
-        # Who knows the partitions of a table knows all of it but for its statistics.
+        # A shard that knows a table's partitions knows all of the table except its statistics.
         target = Target(TargetKind.PARTITIONS, name)
         try:
             reader = self._views.reader(self._views.shard_of(target))
@@ -99,9 +99,9 @@ class CachedTables:
         answer = await self._forwarder.ask(url + PATH, {}, headers, body)
         try:
             if answer is not None and answer.status_code == 200:
-                found = _decode(answer.content).tables
-                if [one.table for one in found] == [str(name) for name in names]:
-                    return found
+                tables = _decode(answer.content).tables
+                if [table.table for table in tables] == [str(name) for name in names]:
+                    return tables
         except msgspec.DecodeError:
             pass
         return [_not_held(name, Reason.NOT_OWNED, "its owner doesn't answer") for name in names]

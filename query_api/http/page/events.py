@@ -1,4 +1,4 @@
-"""The last events of the metastore, by the log in its database."""
+"""The metastore's latest events, from the log in its database."""
 
 import time
 from typing import Final
@@ -28,30 +28,30 @@ class Event(msgspec.Struct, frozen=True):
 
 
 class Events(msgspec.Struct, frozen=True):
-    """The newest first."""
+    """The latest events, newest first."""
 
     events: list[Event]
 
 
 class RecentEvents:
-    """The last rows of the log, read once for all who ask at about the same time."""
+    """The last rows of the log, read once for all callers within a short time."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._known: dict[int, tuple[Events, float]] = {}
 
     async def last(self, limit: str | None) -> Events:
-        """So many, as the request gave it."""
+        """The number of events that a request asks for."""
         text = str(COUNT) if limit is None else limit
         count = int(text) if text.isascii() and text.isdecimal() and len(text) < 5 else 0
         if not 0 < count <= COUNT_MAX:
             raise InputError(f"bad limit {text[:20]!r}: write a number from 1 to {COUNT_MAX}")
-        known = self._known.get(count)
-        if known is not None and time.monotonic() < known[1]:
-            return known[0]
+        kept = self._known.get(count)
+        if kept is not None and time.monotonic() < kept[1]:
+            return kept[0]
         answer = await self._database.answer(ListEvents(count))
         assert isinstance(answer.value, list)
-        found = Events(
+        events = Events(
             [
                 Event(
                     row.event_id,
@@ -64,5 +64,5 @@ class RecentEvents:
                 for row in answer.value
             ]
         )
-        self._known[count] = found, time.monotonic() + FRESH_S
-        return found
+        self._known[count] = events, time.monotonic() + FRESH_S
+        return events

@@ -1,4 +1,4 @@
-"""The files of the page: read once, and not sent again to whoever has them."""
+"""The files of the page: read once, and cached by browsers."""
 
 from functools import cache
 from pathlib import Path
@@ -26,13 +26,13 @@ HEADERS: Final = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",
-    # What a release brings is seen at once; the ETag saves the bytes.
+    # A new release is seen at once, while the ETag saves the transfer.
     "cache-control": "no-cache",
 }
 
 
 class File(NamedTuple):
-    """A file as it is sent."""
+    """A file with its headers."""
 
     body: bytes
     media_type: str
@@ -40,23 +40,23 @@ class File(NamedTuple):
 
 
 def file_routes() -> list[BaseRoute]:
-    """What the page names."""
+    """The routes of the page's files."""
     return [_route(name) for name in sorted(files()) if name != INDEX]
 
 
 def send_file(request: Request, name: str = INDEX) -> Response:
-    """A file, or 304 for a browser that has it."""
+    """Sends a file, or 304 to a browser that has it."""
     file = files()[name]
     headers = HEADERS | {"etag": file.etag.decode()}
-    known = request.headers.get("if-none-match")
-    if known is not None and is_etag_in(known.encode("latin-1"), file.etag):
+    if_none_match = request.headers.get("if-none-match")
+    if if_none_match is not None and is_etag_in(if_none_match.encode("latin-1"), file.etag):
         return Response(status_code=304, headers=headers)
     return Response(file.body, headers=headers, media_type=file.media_type)
 
 
 @cache
 def files() -> dict[str, File]:
-    """All of them by name."""
+    """All files by name."""
     return {path.name: _read(path) for path in FOLDER.iterdir() if path.suffix in _TYPES}
 
 

@@ -1,4 +1,4 @@
-"""What the page asks for, for the OpenAPI document."""
+"""The operations that the page uses, for the OpenAPI document."""
 
 from typing import Final
 
@@ -26,7 +26,7 @@ OPERATIONS: Final = (
         "held",
         "post",
         cached_tables.PATH,
-        "Whether tables are in the cache; asked without reading them, so nothing is loaded for it",
+        "Whether tables are in the cache; they aren't read, so nothing is loaded",
         cached_tables.HeldTables,
         cached_tables.HeldTables(
             [cached_tables.Held("hive.sales.orders", False, "cold", "never_loaded", "")]
@@ -38,7 +38,7 @@ OPERATIONS: Final = (
         "events",
         "get",
         events.PATH,
-        "The last events of the metastore, the newest first, without their messages",
+        "The latest events of the metastore, newest first, without their messages",
         events.Events,
         events.Events([events.Event(1234, 1767225600, "ALTER_TABLE", "hive", "sales", "orders")]),
         query=(("limit", f"How many at most, up to {events.COUNT_MAX}.", 50),),

@@ -1,4 +1,4 @@
-"""All workers of a group at a glance."""
+"""An overview of all workers of a group."""
 
 import asyncio
 import time
@@ -17,39 +17,39 @@ from query_api.shards import Views
 
 PATH: Final = "/v1/overview"
 FRESH_S: Final = 0.5
-"""Who asks often, or at many places, gets the same answer for this long."""
+"""How long an overview is kept for all callers."""
 PATIENCE_S: Final = 3.0
 WORKERS_MAX: Final = 256
 
 
 class ShardPart(msgspec.Struct, frozen=True):
-    """A shard as its owner sees it."""
+    """A shard as its owner reports it."""
 
     shard: int
     position: str
     paused: bool
     tables: TableCounts | None
-    """None while they can't be counted."""
+    """None as long as they can't be counted."""
 
 
 class WorkerPart(msgspec.Struct, frozen=True):
     """One worker."""
 
     url: str
-    """Empty for the one that answers."""
+    """Empty for the worker that answers."""
     fault: str | None
     status: Any
-    """As its `/v1/status` says it; null where it answers from images."""
+    """As in its `/v1/status`; null if it answers from images."""
     answered: list[Answered]
     shards: list[ShardPart]
 
 
 class Overview(msgspec.Struct, frozen=True):
-    """A group."""
+    """The overview of a group."""
 
     shard_count: int
     position: str
-    """The furthest of the shards here."""
+    """The highest position of the shards here."""
     event: int | None
     """The last event of the metastore's database; null while it can't be read."""
     workers: list[WorkerPart]
@@ -59,7 +59,7 @@ _decode: Final = msgspec.json.Decoder(Overview).decode
 
 
 class Glance:
-    """Puts together what the workers say, once for all who ask at about the same time."""
+    """Merges the reports of all workers, once for all callers within a short time."""
 
     def __init__(
         self, views: Views, database: Database, around: ProcessInfo, forwarder: Forwarder
@@ -77,7 +77,7 @@ class Glance:
         await self._counting.close()
 
     async def of_group(self, headers: Headers) -> Overview:
-        """`headers` show the other workers who asks."""
+        """The overview of the whole group; `headers` authenticate the caller at other workers."""
         async with self._lock:
             if self._known is None or time.monotonic() >= self._until:
                 source = self._views.source
@@ -92,22 +92,22 @@ class Glance:
             return self._known
 
     async def of_this(self) -> Overview:
-        """For another worker."""
+        """The part of this worker, for another one."""
         return self._overview(None, [await self._own_part()])
 
     def _overview(self, event: int | None, workers: Sequence[WorkerPart]) -> Overview:
         return Overview(self._views.source.count, str(self._views.reached), event, list(workers))
 
     async def _current_event(self) -> int | None:
-        found = await self._database.after_now(self._views.reached)
-        return None if found is None else found.current
+        latest = await self._database.after_now(self._views.reached)
+        return None if latest is None else latest.current
 
     async def _own_part(self) -> WorkerPart:
         source = self._views.source
         here = [number for number in range(source.count) if source.shard(number) is not None]
         parts = await asyncio.gather(*map(self._shard_part, here))
         answered = self._around.answered()
-        shards = [one for one in parts if one is not None]
+        shards = [part for part in parts if part is not None]
         return WorkerPart("", None, self._around.status(), answered, shards)
 
     async def _shard_part(self, number: int) -> ShardPart | None:
@@ -130,5 +130,5 @@ class Glance:
         try:
             [part] = _decode(answer.content).workers
         except (msgspec.DecodeError, ValueError):
-            return WorkerPart(url, "answers what isn't understood here", None, [], [])
+            return WorkerPart(url, "its answer can't be read", None, [], [])
         return msgspec.structs.replace(part, url=url)

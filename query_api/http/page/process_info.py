@@ -1,4 +1,4 @@
-"""What the process around a server of reads adds to the page."""
+"""What the page shows of the process around a server of reads."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from query_api.reasons import Reason, Source
 
 
 class Answered(msgspec.Struct, frozen=True):
-    """How many reads were answered by whom, and why, since the worker began."""
+    """How many reads were answered since the worker began, by source and reason."""
 
     server: str
     """`http` or `thrift`."""
@@ -24,11 +24,11 @@ class ProcessInfo:
     """What a server of reads can't know by itself."""
 
     status: Callable[[], Any] = lambda: None
-    """What the worker says of itself, as `/v1/status` does."""
+    """The worker's status, as in `/v1/status`."""
     answered: Callable[[], list[Answered]] = list
-    """By other servers of the same process."""
+    """The answers of other servers in the same process."""
 
 
 def answered_by(server: str, counts: Mapping[tuple[Source, Reason], int]) -> list[Answered]:
-    """What a server has counted."""
+    """The answers that a server has counted."""
     return [Answered(server, source, reason, count) for (source, reason), count in counts.items()]

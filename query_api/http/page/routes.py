@@ -1,4 +1,4 @@
-"""Routes that tell a page, or whoever else asks, how a group is and what happened last."""
+"""Routes that show the state of a group and its latest events, for the page and for others."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ from query_api.shards import Views
 
 
 class Pages:
-    """All routes of the page of one server of reads."""
+    """All routes of the page of one server."""
 
     def __init__(
         self, views: Views, database: Database, service: Service, around: ProcessInfo
@@ -40,7 +40,7 @@ class Pages:
 
     @property
     def routes(self) -> list[BaseRoute]:
-        """The files for everybody, the rest for whoever may read."""
+        """The routes: files are open to everybody, the rest to readers."""
 
         async def index(request: Request) -> Response:
             return send_file(request)
@@ -59,8 +59,8 @@ class Pages:
         return await self._glance.of_group(_who(request))
 
     async def _held(self, request: Request) -> cached_tables.HeldTables:
-        asked = await body_of(request, cached_tables.Asked)
-        return await self._holdings.of(asked, _who(request), is_forwarded=_is_forwarded(request))
+        question = await body_of(request, cached_tables.Asked)
+        return await self._holdings.of(question, _who(request), is_forwarded=_is_forwarded(request))
 
     async def _recent(self, request: Request) -> Events:
         return await self._events.last(request.query_params.get("limit"))
@@ -71,5 +71,5 @@ def _is_forwarded(request: Request) -> bool:
 
 
 def _who(request: Request) -> Headers:
-    given = request.headers.get("authorization")
-    return [] if given is None else [(b"authorization", given.encode("latin-1"))]
+    authorization = request.headers.get("authorization")
+    return [] if authorization is None else [(b"authorization", authorization.encode("latin-1"))]

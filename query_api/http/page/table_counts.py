@@ -1,4 +1,4 @@
-"""How many tables of a shard are warm, and why the others are cold."""
+"""Counts how many tables of a shard are warm, and why the others are cold."""
 
 import asyncio
 import time
@@ -15,17 +15,17 @@ from state.store import Position
 
 AGAIN_S: Final = 2.0
 AGAIN_FACTOR: Final = 20.0
-"""Counting all shards takes at most one part of so many of the time."""
+"""Counting all shards takes at most one part in this many of the time."""
 FIRST_S_MAX: Final = 2.0
-"""How long the first who asks waits for a count."""
+"""How long the first caller waits for a count."""
 
 
 class TableCounts(msgspec.Struct, frozen=True):
-    """Of one shard."""
+    """The counts of one shard."""
 
     warm: int
     cold: dict[str, int]
-    """By why."""
+    """By reason."""
     named: int
     """Tables in the lists of names that this shard holds, wherever the tables are."""
 
@@ -37,7 +37,7 @@ class _Counted(msgspec.Struct, frozen=True):
 
 
 class Counting:
-    """Counts in a thread, and not all the time: what is told may be some seconds old."""
+    """Counts in a thread and keeps the counts for some seconds."""
 
     def __init__(self, views: Views) -> None:
         self._views = views
@@ -46,22 +46,22 @@ class Counting:
         self._one_at_a_time = asyncio.Lock()
 
     async def counts(self, number: int) -> TableCounts | None:
-        """None where the shard can't be read, or isn't counted yet."""
+        """The counts; None if the shard can't be read or isn't counted yet."""
         shard = self._views.source.shard(number)
         if shard is None:
             self._counted.pop(number, None)
             return None
-        known = self._counted.get(number)
-        is_old = known is None or (
-            known.position != shard.position and time.monotonic() >= known.until
+        counted = self._counted.get(number)
+        is_old = counted is None or (
+            counted.position != shard.position and time.monotonic() >= counted.until
         )
         if is_old and number not in self._tasks:
             task = self._tasks[number] = asyncio.create_task(self._count(number, shard.position))
             task.add_done_callback(lambda _: self._tasks.pop(number))
-        if known is None:
+        if counted is None:
             await asyncio.wait([self._tasks[number]], timeout=FIRST_S_MAX)
-            known = self._counted.get(number)
-        return None if known is None else known.counts
+            counted = self._counted.get(number)
+        return None if counted is None else counted.counts
 
     async def close(self) -> None:
         if self._tasks:
@@ -76,7 +76,7 @@ class Counting:
             try:
                 counts = await asyncio.to_thread(count_tables, reader)
             except MetatideError:
-                # It closes, or its store is broken: its phase and its fault say so.
+                # It is closing, or its store is broken; its phase and fault tell.
                 self._counted.pop(number, None)
                 return
         now = time.monotonic()
@@ -85,7 +85,7 @@ class Counting:
 
 
 def count_tables(reader: ShardReader) -> TableCounts:
-    """All tables that are known to exist or of which it isn't known; takes a while."""
+    """Counts all tables that exist or may exist. It takes a while."""
     head = reader.head
     warm, cold = 0, Counter[str]()
     for name in reader.table_names():

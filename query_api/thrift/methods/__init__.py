@@ -1,4 +1,4 @@
-"""What the metastore's methods ask for, and how the cache's answers to them are written."""
+"""The metastore's methods: what each asks for, and how the cache's answer is written."""
 
 from query_api.thrift.methods.cached_methods import CachedMethods
 

@@ -1,4 +1,4 @@
-"""The methods of the metastore that the cache answers, from arguments to result structs."""
+"""The methods that the cache answers, from arguments to result structs."""
 
 from collections.abc import Set
 from functools import lru_cache
@@ -32,9 +32,9 @@ _EVENT: Final = Packing("!bhqb").pack
 
 
 class CachedMethods:
-    """Answers calls where the cache may.
+    """Answers calls from the cache where it may.
 
-    What a call asks for is worked out once for equal arguments; what it is answered, each time.
+    Arguments are parsed once as long as they are the same; the answer is read each time.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class CachedMethods:
         expressions: Expressions | None = None,
         collation: Collation = BY_BYTES,
     ) -> None:
-        """`expressions` reads those that are serialized; without it, the metastore does."""
+        """`expressions` reads serialized expressions; without it, the metastore does."""
         self._collation = collation
         self._resolver = resolver
         self._views = views
@@ -58,18 +58,22 @@ class CachedMethods:
         self.set_warehouse(warehouse)
 
     def set_warehouse(self, warehouse: str) -> None:
-        """The metastore's, for managed tables. Until it is known, databases are left to it."""
+        """Sets the metastore's warehouse for managed tables. Until it is known, databases are left
+        to the metastore.
+        """
         self.warehouse = warehouse
         self._methods = methods(warehouse)
         self._names = frozenset((*self._methods, _CURRENT_EVENT))
         self._remembered = lru_cache(_REMEMBERED)(self._understand)
 
     def leave_all(self) -> None:
-        """From now on metastores answer everything: names mean something else there."""
+        """Leaves all calls to metastores from now on, because names mean something else there."""
         self._leaves_all = True
 
     def set_collation(self, collation: Collation) -> None:
-        """The database's. Until it is known, what may depend on it is left to the metastore."""
+        """Sets the database's collation. Until it is known, what may depend on it is left to the
+        metastore.
+        """
         self._collation = collation
         self._remembered.cache_clear()
 
@@ -83,24 +87,24 @@ class CachedMethods:
         method = self._methods.get(call.method)
         if method is None:
             return None
-        asked: Understood | None = self._understood(call)
-        if asked is Unable.EXPRESSION:
-            asked = self._read_now(method, call)
-        if asked is None:
+        request: Understood | None = self._understood(call)
+        if request is Unable.EXPRESSION:
+            request = self._read_now(method, call)
+        if request is None:
             return None
-        if isinstance(asked, Unable):
-            return Relay(asked)
-        requirement = self._requirement(asked, call.min_position)
+        if isinstance(request, Unable):
+            return Relay(request)
+        requirement = self._requirement(request, call.min_position)
         chain = _Chain(method, requirement)
-        read: Read[Outcome] | None = asked.read
+        read: Read[Outcome] | None = request.read
         try:
             while read is not None:
-                found = self._resolver.cached_now(read, requirement)
-                if found is None:
+                outcome = self._resolver.cached_now(read, requirement)
+                if outcome is None:
                     return None
-                if isinstance(found, Miss):
-                    return self._missed(found)
-                read = chain.follow(read, found)
+                if isinstance(outcome, Miss):
+                    return self._missed(outcome)
+                read = chain.follow(read, outcome)
         except InputError:
             return Relay(Unable.FORM)
         return chain.outcome
@@ -111,20 +115,20 @@ class CachedMethods:
         if call.method == _CURRENT_EVENT:
             return await self._current_event(call.min_position)
         method = self._methods[call.method]
-        asked = self._understood(call)
-        if asked is Unable.EXPRESSION:
-            asked = await self._read(method, call)
-        if isinstance(asked, Unable):
-            return Relay(asked)
-        requirement = self._requirement(asked, call.min_position)
+        request = self._understood(call)
+        if request is Unable.EXPRESSION:
+            request = await self._read(method, call)
+        if isinstance(request, Unable):
+            return Relay(request)
+        requirement = self._requirement(request, call.min_position)
         chain = _Chain(method, requirement)
-        read: Read[Outcome] | None = asked.read
+        read: Read[Outcome] | None = request.read
         try:
             while read is not None:
-                found = await self._resolver.cached(read, requirement)
-                if isinstance(found, Miss):
-                    return self._missed(found)
-                read = chain.follow(read, found)
+                outcome = await self._resolver.cached(read, requirement)
+                if isinstance(outcome, Miss):
+                    return self._missed(outcome)
+                read = chain.follow(read, outcome)
         except InputError:
             return Relay(Unable.FORM)
         return chain.outcome
@@ -152,37 +156,39 @@ class CachedMethods:
             return Unable.FORM
 
     def _read_now(self, method: Method, call: Call) -> Understood | None:
-        """A call with a serialized expression; None where that must be waited for."""
+        """Parses a call with a serialized expression; None if reading the expression must be
+        awaited.
+        """
         if self._expressions is None:
             return Unable.EXPRESSION
-        given = decode(method.arguments, call.arguments)
-        text = self._expressions.known(expression_of(given))
-        return text if text is None else self._by_text(method, call, given, text)
+        arguments = decode(method.arguments, call.arguments)
+        text = self._expressions.known(expression_of(arguments))
+        return text if text is None else self._by_text(method, call, arguments, text)
 
     async def _read(self, method: Method, call: Call) -> Understood:
         if self._expressions is None:
             return Unable.EXPRESSION
-        given = decode(method.arguments, call.arguments)
-        text = await self._expressions.text(expression_of(given))
-        return self._by_text(method, call, given, text)
+        arguments = decode(method.arguments, call.arguments)
+        text = await self._expressions.text(expression_of(arguments))
+        return self._by_text(method, call, arguments, text)
 
     def _by_text(
-        self, method: Method, call: Call, given: Arguments, text: str | Unable
+        self, method: Method, call: Call, arguments: Arguments, text: str | Unable
     ) -> Understood:
-        """The same call with the filter that its expression stands for."""
+        """The call with a filter in place of its expression."""
         if isinstance(text, Unable):
             return text
-        return self._understand(call.method, encode(method.arguments, with_text(given, text)))
+        return self._understand(call.method, encode(method.arguments, with_text(arguments, text)))
 
-    def _requirement(self, asked: CacheRequest, min_position: Position | None) -> Requirement:
+    def _requirement(self, request: CacheRequest, min_position: Position | None) -> Requirement:
         consistency = Consistency.WRITE_IDS
-        if asked.write_ids is None:
-            consistency = self._defaults.of(asked.read.of_table)
+        if request.write_ids is None:
+            consistency = self._defaults.of(request.read.of_table)
         return Requirement(
             consistency,
             Consistency.LATEST in (consistency, self._defaults.floor),
-            asked.write_ids,
-            asked.table_id,
+            request.write_ids,
+            request.table_id,
             min_position=min_position,
         )
 
@@ -192,18 +198,18 @@ class CachedMethods:
         return Relay(miss.reason, self._resolver.shard_of(miss) if elsewhere else None)
 
     async def _current_event(self, least: Position | None) -> CallAnswer | Relay:
-        found = await self._database.after_now(self._views.reached)
-        if found is None:
+        latest = await self._database.after_now(self._views.reached)
+        if latest is None:
             return Relay(Reason.UNREAD)
-        if least is not None and Position(found.epoch, found.current) < least:
+        if least is not None and Position(latest.epoch, latest.current) < least:
             return Relay(Reason.BEHIND)
-        event = STRUCT_ALONE.before + _EVENT(I64, 1, found.current, 0) + STRUCT_ALONE.after
-        position = Position(found.epoch, found.current)
+        event = STRUCT_ALONE.before + _EVENT(I64, 1, latest.current, 0) + STRUCT_ALONE.after
+        position = Position(latest.epoch, latest.current)
         return CallAnswer(event, Source.DATABASE, Reason.DATABASE_ONLY, position)
 
 
 class _Chain:
-    """Reads that lead from one to the next, until one has the answer."""
+    """A chain of reads, each made from the results before, the last of which gives the answer."""
 
     def __init__(self, method: Method, requirement: Requirement) -> None:
         self._method = method
@@ -213,7 +219,7 @@ class _Chain:
         self.outcome: CallAnswer | Relay = Relay(Unable.FAILED)
 
     def follow(self, read: Read[Any], served: Served[Outcome]) -> Read[Outcome] | None:
-        """Takes what a read was served; the read that shall follow, or None with the outcome."""
+        """Takes the result of a read; returns the next read, or None with the outcome."""
         self._served.append(served)
         self._targets += read.targets
         value = served.value
@@ -229,14 +235,14 @@ class _Chain:
 
     def _answer(self, data: Any) -> CallAnswer:
         moment = self._served[0].moment
-        if not isinstance(data, bytes) or any(one.moment != moment for one in self._served):
+        if not isinstance(data, bytes) or any(served.moment != moment for served in self._served):
             moment = None
         latest_of = tuple(dict.fromkeys(self._targets)) if self._latest and moment else ()
         return CallAnswer(
             data,
             Source.CACHE,
-            max((one.reason for one in self._served), key=(Reason.FRESH, Reason.NEWER).index),
-            min(one.position for one in self._served),
+            max((served.reason for served in self._served), key=(Reason.FRESH, Reason.NEWER).index),
+            min(served.position for served in self._served),
             moment,
             latest_of,
         )

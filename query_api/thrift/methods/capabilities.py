@@ -1,9 +1,9 @@
-"""What the metastore's default transformer shows of a table to clients of some capabilities.
+"""What the metastore's default transformer shows of a table to clients with certain capabilities.
 
-A table says then which access the client has, and what it lacks for more; to a client that doesn't
-know buckets as Hive makes them now, some tables and partitions seem to have none.
+It adds to the table which access the client has, and what it lacks for more. To a client that
+doesn't know Hive's current bucketing, some tables and partitions appear to have no buckets.
 
-| table | may read and write who can | may read | else |
+| table | read and write with | read with | otherwise |
 |---|---|---|---|
 | external, no buckets | EXTREAD, EXTWRITE | EXTREAD | nothing |
 | external, buckets | HIVEBUCKET2 | everybody, without the buckets | |
@@ -49,14 +49,14 @@ KNOWN: Final = frozenset(
         "SPARKSQL",
     )
 )
-"""Of words that aren't among them nobody knows what they would change."""
+"""All capabilities whose effect is known; any other is left to the metastore."""
 
 _NONE, _READ_ONLY, _READ_WRITE = 1, 2, 8
 _MANAGED_WRITE = ("HIVEMANAGESTATS", "HIVECACHEINVALIDATE", "CONNECTORWRITE")
 
 
 class _View(NamedTuple):
-    """What is added to a table, and whether its buckets are hidden."""
+    """The additions to a table, and whether its buckets are hidden."""
 
     access: int | None
     reads: tuple[str, ...] = ()
@@ -65,7 +65,7 @@ class _View(NamedTuple):
 
 
 def table_for(capabilities: Sequence[str], table: bytes, facts: TableFacts) -> bytes | Unable:
-    """The table as a client sees it; none means one that says nothing of capabilities."""
+    """The table as a client sees it; without `capabilities` the client stated none."""
     if not capabilities or _ALL in capabilities or not facts.in_default_catalog:
         return table
     if facts.asks_for is not None or not KNOWN.issuperset(capabilities):
@@ -74,7 +74,7 @@ def table_for(capabilities: Sequence[str], table: bytes, facts: TableFacts) -> b
 
 
 def partitions_lack_buckets(capabilities: Sequence[str], facts: TableFacts) -> bool | Unable:
-    """Whether the partitions of a table seem to have no buckets to a client."""
+    """Whether the partitions of a table appear to a client without buckets."""
     if not capabilities or _ALL in capabilities or not facts.in_default_catalog:
         return False
     if facts.asks_for is not None or not KNOWN.issuperset(capabilities):
@@ -97,8 +97,8 @@ def _seen(capabilities: frozenset[str], table: bytes, facts: TableFacts) -> byte
         "requiredReadCapabilities": list(view.reads) or None,
         "requiredWriteCapabilities": list(view.writes) or None,
     }
-    told = {name: value for name, value in fields.items() if value is not None}
-    return extended(TABLE, table, **told)
+    set_fields = {name: value for name, value in fields.items() if value is not None}
+    return extended(TABLE, table, **set_fields)
 
 
 def _view(capabilities: frozenset[str], facts: TableFacts) -> _View | Unable:

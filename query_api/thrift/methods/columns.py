@@ -30,44 +30,44 @@ _IN_THE_METASTORE: Final = frozenset(
         "org.apache.iceberg.mr.hive.HiveIcebergSerDe",
     )
 )
-"""Serdes that know no other columns than the stored ones, by the metastore's own defaults."""
+"""Serdes whose columns are those stored in the metastore, by its own defaults."""
 
 
 class Columns(TableMethod, frozen=True, kw_only=True):
-    """The columns of a table, with those that it is partitioned by or without."""
+    """The columns of a table, with or without the partition keys."""
 
     with_keys: bool
 
     def of(self, table: bytes, objects: Objects) -> Outcome:
-        found = library(table)
-        if found is not None and found not in _IN_THE_METASTORE:
+        serde = library(table)
+        if serde is not None and serde not in _IN_THE_METASTORE:
             return Unable.FORM
         return columns_and_keys(table) if self.with_keys else columns(table)
 
 
-def get_fields(given: Arguments) -> Understood:
-    return _old(given, with_keys=False)
+def get_fields(arguments: Arguments) -> Understood:
+    return _old(arguments, with_keys=False)
 
 
-def get_schema(given: Arguments) -> Understood:
-    return _old(given, with_keys=True)
+def get_schema(arguments: Arguments) -> Understood:
+    return _old(arguments, with_keys=True)
 
 
-def get_fields_req(given: Arguments) -> Understood:
-    return _new(given, with_keys=False)
+def get_fields_req(arguments: Arguments) -> Understood:
+    return _new(arguments, with_keys=False)
 
 
-def get_schema_req(given: Arguments) -> Understood:
-    return _new(given, with_keys=True)
+def get_schema_req(arguments: Arguments) -> Understood:
+    return _new(arguments, with_keys=True)
 
 
-def _old(given: Arguments, *, with_keys: bool) -> Understood:
-    refuse_unknown(given, "environment_context")
-    return CacheRequest(_columns(names.table(given), with_keys=with_keys))
+def _old(arguments: Arguments, *, with_keys: bool) -> Understood:
+    refuse_unknown(arguments, "environment_context")
+    return CacheRequest(_columns(names.table(arguments), with_keys=with_keys))
 
 
-def _new(given: Arguments, *, with_keys: bool) -> Understood:
-    request = given["req"]
+def _new(arguments: Arguments, *, with_keys: bool) -> Understood:
+    request = arguments["req"]
     refuse_unknown(request, "envContext")
     table = names.table_in_catalog(request)
     return of_request(_columns(table, with_keys=with_keys), request, table)

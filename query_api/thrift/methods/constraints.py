@@ -30,67 +30,67 @@ _ALL: Final = (
     ConstraintKind.DEFAULT,
     ConstraintKind.CHECK,
 )
-"""In the order of the fields of the answer that has them all."""
+"""In the order of the fields in the answer with all kinds."""
 
 
 class Constraints(TableMethod, frozen=True, kw_only=True):
-    """Of one kind; foreign keys are their child's."""
+    """Constraints of one kind; foreign keys belong to the child."""
 
     kind: ConstraintKind
     parent: tuple[str, str] | None = None
-    """Only foreign keys of this table, a database and a name."""
+    """The parent's database and name, if only its foreign keys are wanted."""
 
     @property
     def needed(self) -> tuple[Target, ...]:
         return (Target(TargetKind.CONSTRAINTS, self.table, constraints=self.kind),)
 
     def of(self, table: bytes, objects: Objects) -> Outcome:
-        found = columns_of(objects, self.table)[self.kind]
+        columns = columns_of(objects, self.table)[self.kind]
         if self.parent is not None:
-            found = [one for one in found if _parent(one) == self.parent]
-        return structs(found)
+            columns = [column for column in columns if _parent(column) == self.parent]
+        return structs(columns)
 
 
 class AllConstraints(TableMethod, frozen=True, kw_only=True):
-    """Of all kinds."""
+    """Constraints of all kinds."""
 
     needs: ClassVar[tuple[TargetKind, ...]] = (TargetKind.CONSTRAINTS,)
 
     def of(self, table: bytes, objects: Objects) -> Outcome:
-        found = columns_of(objects, self.table)
-        return all_kinds([found[kind] for kind in _ALL])
+        by_kind = columns_of(objects, self.table)
+        return all_kinds([by_kind[kind] for kind in _ALL])
 
 
-def get_primary_keys(given: Arguments) -> Understood:
-    return _of_kind(given, ConstraintKind.PRIMARY_KEY)
+def get_primary_keys(arguments: Arguments) -> Understood:
+    return _of_kind(arguments, ConstraintKind.PRIMARY_KEY)
 
 
-def get_unique_constraints(given: Arguments) -> Understood:
-    return _of_kind(given, ConstraintKind.UNIQUE)
+def get_unique_constraints(arguments: Arguments) -> Understood:
+    return _of_kind(arguments, ConstraintKind.UNIQUE)
 
 
-def get_not_null_constraints(given: Arguments) -> Understood:
-    return _of_kind(given, ConstraintKind.NOT_NULL)
+def get_not_null_constraints(arguments: Arguments) -> Understood:
+    return _of_kind(arguments, ConstraintKind.NOT_NULL)
 
 
-def get_default_constraints(given: Arguments) -> Understood:
-    return _of_kind(given, ConstraintKind.DEFAULT)
+def get_default_constraints(arguments: Arguments) -> Understood:
+    return _of_kind(arguments, ConstraintKind.DEFAULT)
 
 
-def get_check_constraints(given: Arguments) -> Understood:
-    return _of_kind(given, ConstraintKind.CHECK)
+def get_check_constraints(arguments: Arguments) -> Understood:
+    return _of_kind(arguments, ConstraintKind.CHECK)
 
 
-def get_foreign_keys(given: Arguments) -> Understood:
-    """All children of a parent are nowhere together."""
-    request = given["request"]
+def get_foreign_keys(arguments: Arguments) -> Understood:
+    """The foreign keys of a child; no index leads from a parent to its children."""
+    request = arguments["request"]
     refuse_unknown(request)
     if not request.get("foreign_tbl_name"):
         return Unable.FORM
     table = names.table_in_catalog(request, "foreign_db_name", "foreign_tbl_name")
     parent = request.get("parent_db_name"), request.get("parent_tbl_name")
     if (parent[0] is None) != (parent[1] is None):
-        raise InputError("half a name of a parent")
+        raise InputError("the parent has a database or a name, but not both")
     read = Constraints(
         table,
         missing=structs([]),
@@ -100,8 +100,8 @@ def get_foreign_keys(given: Arguments) -> Understood:
     return of_request(read, request, table, "tableId")
 
 
-def get_all_table_constraints(given: Arguments) -> Understood:
-    request = given["request"]
+def get_all_table_constraints(arguments: Arguments) -> Understood:
+    request = arguments["request"]
     refuse_unknown(request)
     names.refuse_without_catalog(request)
     table = names.table_in_catalog(request)
@@ -110,11 +110,11 @@ def get_all_table_constraints(given: Arguments) -> Understood:
 
 
 def columns_of(objects: Objects, table: TableName) -> dict[ConstraintKind, list[bytes]]:
-    """The structs of the columns of a table's constraints, by kind."""
-    found: dict[ConstraintKind, list[bytes]] = {kind: [] for kind in ConstraintKind}
-    for one in sorted(objects.constraints(table), key=lambda one: one.name):
-        found[one.kind] += one.columns
-    return found
+    """The columns of a table's constraints as structs, by kind."""
+    by_kind: dict[ConstraintKind, list[bytes]] = {kind: [] for kind in ConstraintKind}
+    for constraint in sorted(objects.constraints(table), key=lambda constraint: constraint.name):
+        by_kind[constraint.kind] += constraint.columns
+    return by_kind
 
 
 def all_kinds(lists: Sequence[Sequence[bytes]]) -> bytes:
@@ -125,8 +125,8 @@ def all_kinds(lists: Sequence[Sequence[bytes]]) -> bytes:
     return b"".join([*fields, b"\0"])
 
 
-def _of_kind(given: Arguments, kind: ConstraintKind) -> Understood:
-    request = given["request"]
+def _of_kind(arguments: Arguments, kind: ConstraintKind) -> Understood:
+    request = arguments["request"]
     refuse_unknown(request)
     if kind is not ConstraintKind.PRIMARY_KEY:
         names.refuse_without_catalog(request)

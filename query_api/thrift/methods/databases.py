@@ -23,12 +23,14 @@ TABLE_TYPES: Final = frozenset(
     ("MANAGED_TABLE", "EXTERNAL_TABLE", "VIRTUAL_VIEW", "MATERIALIZED_VIEW")
 )
 _PLAIN: Final = re.compile(r"[\w*|]+", re.ASCII)
-"""What means the same in Hive's patterns and in ours."""
+"""Patterns that mean the same to Hive and to the cache."""
 _LOCATION = 3
 
 
 class GetDatabase(Read[Outcome], frozen=True):
-    """One database. The metastore shows those in its warehouse for managed tables elsewhere."""
+    """One database. The metastore changes the location of those in its warehouse for managed
+    tables.
+    """
 
     db: DatabaseName
     warehouse: str
@@ -103,55 +105,55 @@ class ListTables(Read[Outcome], frozen=True):
         )
 
 
-def get_databases(given: Arguments) -> Understood:
-    refuse_unknown(given)
-    if given.get("pattern") is None:
+def get_databases(arguments: Arguments) -> Understood:
+    refuse_unknown(arguments)
+    if arguments.get("pattern") is None:
         # Hive 4.0 fails on it, later releases list all.
         return Unable.FORM
-    catalog, pattern = names.place(given["pattern"])
+    catalog, pattern = names.place(arguments["pattern"])
     return CacheRequest(ListDatabases(catalog, plain_pattern(pattern)))
 
 
-def get_all_databases(given: Arguments) -> Understood:
-    refuse_unknown(given)
+def get_all_databases(arguments: Arguments) -> Understood:
+    refuse_unknown(arguments)
     return CacheRequest(ListDatabases(default_catalog(), "*"))
 
 
-def get_database(given: Arguments, warehouse: str) -> Understood:
-    refuse_unknown(given)
-    return CacheRequest(GetDatabase(names.database(given.get("name")), warehouse))
+def get_database(arguments: Arguments, warehouse: str) -> Understood:
+    refuse_unknown(arguments)
+    return CacheRequest(GetDatabase(names.database(arguments.get("name")), warehouse))
 
 
-def get_database_req(given: Arguments, warehouse: str) -> Understood:
-    request = given["request"]
+def get_database_req(arguments: Arguments, warehouse: str) -> Understood:
+    request = arguments["request"]
     refuse_unknown(request)
     if request.get("catalogName") is None:
         raise InputError("a request without a catalog")
-    given = {"catName": request["catalogName"], "dbName": request.get("name")}
-    return CacheRequest(GetDatabase(names.database_in_catalog(given), warehouse))
+    place = {"catName": request["catalogName"], "dbName": request.get("name")}
+    return CacheRequest(GetDatabase(names.database_in_catalog(place), warehouse))
 
 
-def get_all_tables(given: Arguments) -> Understood:
-    refuse_unknown(given)
-    return CacheRequest(ListTables(names.database(given.get("db_name")), "*"))
+def get_all_tables(arguments: Arguments) -> Understood:
+    refuse_unknown(arguments)
+    return CacheRequest(ListTables(names.database(arguments.get("db_name")), "*"))
 
 
-def get_tables(given: Arguments) -> Understood:
-    refuse_unknown(given)
-    db = names.database(given.get("db_name"))
-    return CacheRequest(ListTables(db, plain_pattern(given.get("pattern"))))
+def get_tables(arguments: Arguments) -> Understood:
+    refuse_unknown(arguments)
+    db = names.database(arguments.get("db_name"))
+    return CacheRequest(ListTables(db, plain_pattern(arguments.get("pattern"))))
 
 
-def get_tables_by_type(given: Arguments) -> Understood:
-    refuse_unknown(given)
-    db, kind = names.database(given.get("db_name")), given.get("tableType")
+def get_tables_by_type(arguments: Arguments) -> Understood:
+    refuse_unknown(arguments)
+    db, kind = names.database(arguments.get("db_name")), arguments.get("tableType")
     if kind not in TABLE_TYPES:
-        raise InputError("no type of tables that is known")
-    return CacheRequest(ListTables(db, plain_pattern(given.get("pattern")), kind))
+        raise InputError("an unknown type of tables")
+    return CacheRequest(ListTables(db, plain_pattern(arguments.get("pattern")), kind))
 
 
 def plain_pattern(text: str | None) -> str:
-    """A pattern that we understand as the metastore does."""
+    """A pattern, if the cache and the metastore interpret it alike."""
     if text is None or text == ".*":
         return "*"
     if _PLAIN.fullmatch(text) is None:
@@ -160,5 +162,5 @@ def plain_pattern(text: str | None) -> str:
 
 
 def _path(location: str) -> str:
-    """A location's path, without what Hadoop would take away."""
+    """The path of a location, if Hadoop would leave it as it is."""
     return re.sub("/+", "/", unquote(urlsplit(location).path)).rstrip("/")

@@ -1,4 +1,4 @@
-"""Methods that Hive 4 dropped, as calls of those that took their place."""
+"""Translates methods that Hive 4 dropped into calls of their successors."""
 
 from collections.abc import Callable
 from typing import Final, NamedTuple
@@ -19,20 +19,20 @@ class _Successor(NamedTuple):
     old: Struct
     translated: Callable[[Arguments], Arguments]
     code: int
-    """Of the field that the old result has in place of the new answer's first one."""
+    """The type of the old result's field, which replaces the first field of the new answer."""
 
 
-def _one(given: Arguments) -> Arguments:
-    return {**_place(given), "tblName": given.get("tbl_name")}
+def _one(arguments: Arguments) -> Arguments:
+    return {**_place(arguments), "tblName": arguments.get("tbl_name")}
 
 
-def _several(given: Arguments) -> Arguments:
-    return {**_place(given), "tblNames": given.get("tbl_names")}
+def _several(arguments: Arguments) -> Arguments:
+    return {**_place(arguments), "tblNames": arguments.get("tbl_names")}
 
 
-def _place(given: Arguments) -> Arguments:
-    """Which catalog no catalog means, the metastore knows best."""
-    text = given.get("db_name")
+def _place(arguments: Arguments) -> Arguments:
+    """A database's catalog and name. Without a catalog, the metastore applies its default."""
+    text = arguments.get("db_name")
     catalog, db = names.place(text)
     named = text is not None and text.startswith("@")
     return {"catName": catalog, "dbName": db} if named else {"dbName": db}
@@ -57,14 +57,14 @@ _SUCCESSORS: Final = {
 
 
 def substitute(call: Call) -> Substitute | None:
-    """What to call in place of a method that may be gone."""
+    """The call to make in place of a method that may be gone."""
     successor = _SUCCESSORS.get(call.method)
     if successor is None:
         return None
-    given = decode(successor.old, call.arguments)
-    refuse_unknown(given)
-    request = encode(successor.request, successor.translated(given))
-    arguments = FIELD.pack(STRUCT, 1) + request + b"\0"
+    arguments = decode(successor.old, call.arguments)
+    refuse_unknown(arguments)
+    request = encode(successor.request, successor.translated(arguments))
+    new_arguments = FIELD.pack(STRUCT, 1) + request + b"\0"
 
     def translated(result: bytes) -> bytes:
         answer = View(result).struct(0)
@@ -72,4 +72,4 @@ def substitute(call: Call) -> Substitute | None:
         # Exceptions have the same numbers.
         return result if first is None else FIELD.pack(successor.code, 0) + first + b"\0"
 
-    return Substitute(successor.method, arguments, translated)
+    return Substitute(successor.method, new_arguments, translated)

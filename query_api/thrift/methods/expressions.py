@@ -10,18 +10,18 @@ class Expressions(Protocol):
     """Reads expressions."""
 
     def known(self, expression: bytes, /) -> str | Unable | None:
-        """The text of a filter, or why there is none; None where `text` must be awaited."""
+        """The filter's text, or why there is none; None if `text` must be awaited."""
         ...
 
     async def text(self, expression: bytes, /) -> str | Unable: ...
 
 
-def expression_of(given: Arguments) -> bytes:
-    """Of a call by expression."""
-    found: bytes = given["req"]["expr"]
-    return found
+def expression_of(arguments: Arguments) -> bytes:
+    """The expression of a call by expression."""
+    expression: bytes = arguments["req"]["expr"]
+    return expression
 
 
-def with_text(given: Arguments, text: str) -> Arguments:
-    """The same call with a filter instead."""
-    return {**given, "req": {**given["req"], "expr": text.encode()}}
+def with_text(arguments: Arguments, text: str) -> Arguments:
+    """The call with a filter in place of the expression."""
+    return {**arguments, "req": {**arguments["req"], "expr": text.encode()}}

@@ -1,6 +1,6 @@
-"""Partitions with what their descriptors share told once.
+"""Groups partitions that share the fields of their storage descriptors.
 
-Told where all of them lie within the table's folder, as those do that nobody moved.
+Only if all lie within the table's directory, as partitions do by default.
 """
 
 from collections.abc import Iterable
@@ -36,11 +36,11 @@ PARTITION_SPEC: Final = Struct(
     (6, "catName", string),
 )
 _SHARED: Final = (1, 3, 4, 7)
-"""The fields of descriptors by which partitions are put together."""
+"""The fields of storage descriptors by which partitions are grouped."""
 
 
 def grouped(name: TableName, table: bytes, partitions: Iterable[bytes]) -> bytes | Unable:
-    """A list of groups of this table's partitions."""
+    """The groups of this table's partitions."""
     root = View(table).struct(7)
     location = None if root is None else root.text(2)
     groups: dict[tuple[bytes | None, ...], list[dict[str, Any]]] = {}
@@ -61,13 +61,13 @@ def grouped(name: TableName, table: bytes, partitions: Iterable[bytes]) -> bytes
 def _spec(name: TableName, location: str, group: list[dict[str, Any]]) -> bytes:
     partitions = [
         {
-            "values": one["values"],
-            "createTime": one["createTime"],
-            "lastAccessTime": one["lastAccessTime"],
-            "relativePath": one["sd"]["location"][len(location) :],
-            "parameters": one["parameters"],
+            "values": partition["values"],
+            "createTime": partition["createTime"],
+            "lastAccessTime": partition["lastAccessTime"],
+            "relativePath": partition["sd"]["location"][len(location) :],
+            "parameters": partition["parameters"],
         }
-        for one in group
+        for partition in group
     ]
     shared = {"partitions": partitions, "sd": {**group[0]["sd"], "location": location}}
     return encode(

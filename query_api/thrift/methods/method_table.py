@@ -1,4 +1,4 @@
-"""The methods that the cache answers: what they take, what they may raise, and who knows them."""
+"""The methods that the cache answers: their arguments, exceptions, and the reads behind them."""
 
 from collections.abc import Callable
 from functools import partial
@@ -65,7 +65,7 @@ _USER: Final = (("user_name", string), ("group_names", strings))
 
 
 def methods(warehouse: str) -> dict[str, Method]:
-    """By their names. `warehouse` is the metastore's, for managed tables."""
+    """All methods by name. `warehouse` is the metastore's warehouse for managed tables."""
     database = partial(databases.get_database, warehouse=warehouse)
     database_req = partial(databases.get_database_req, warehouse=warehouse)
     return {

@@ -1,4 +1,4 @@
-"""The names in requests: a catalog may stand before a database, as in `@hive#sales`."""
+"""Names in requests, in which a catalog may precede the database, as in `@hive#sales`."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from state.records.objects import DatabaseName
 
 
 class Place(NamedTuple):
-    """A catalog, and the name or the pattern of a database in it; None means all of them."""
+    """A catalog, and the name or the pattern of a database in it; None means all databases."""
 
     catalog: str
     db: str | None
@@ -31,24 +31,24 @@ def database(text: str | None) -> DatabaseName:
     return DatabaseName(_word(catalog), _word(db))
 
 
-def table(given: Mapping[str, Any]) -> TableName:
-    """The table of an older call, whose database may be in another catalog."""
-    catalog, db = place(given.get("db_name"))
-    return TableName(_word(catalog), _word(db), _word(given.get("tbl_name")))
+def table(arguments: Mapping[str, Any]) -> TableName:
+    """The table of an older call, with the database possibly in another catalog."""
+    catalog, db = place(arguments.get("db_name"))
+    return TableName(_word(catalog), _word(db), _word(arguments.get("tbl_name")))
 
 
 def table_in_catalog(
     request: Mapping[str, Any], db: str = "dbName", tbl: str = "tblName"
 ) -> TableName:
-    """The table of a newer call, which names the catalog apart."""
+    """The table of a newer call, which names the catalog separately."""
     catalog = request.get("catName", default_catalog())
     return TableName(_word(catalog), _word(request.get(db)), _word(request.get(tbl)))
 
 
 def refuse_without_catalog(request: Mapping[str, Any]) -> None:
-    """The metastore does so where its interface requires one."""
+    """Refuses a call without a catalog, as the metastore does where its interface requires one."""
     if "catName" not in request:
-        raise InputError("a request without the catalog that it must have")
+        raise InputError("a request without its required catalog")
 
 
 def database_in_catalog(request: Mapping[str, Any], db: str = "dbName") -> DatabaseName:
@@ -57,7 +57,7 @@ def database_in_catalog(request: Mapping[str, Any], db: str = "dbName") -> Datab
 
 
 def _word(text: str | None) -> str:
-    """A name as it is stored. What the metastore would have to correct is left to it."""
+    """A name as it is stored. Names that the metastore would normalize are left to it."""
     if not text or text != text.strip().lower() or text[0] == "@" or "." in text:
-        raise InputError(f"{str(text)[:80]!r} is not a name as they are stored")
+        raise InputError(f"{str(text)[:80]!r} is not a name in its stored form")
     return text

@@ -1,4 +1,4 @@
-"""What calls mean where the metastore's database sorts and compares texts in its own way."""
+"""Calls whose meaning depends on the collation of the metastore's database."""
 
 from typing import Final
 
@@ -14,11 +14,11 @@ _OF_PARTITIONS: Final = frozenset((TargetKind.PARTITION, TargetKind.PARTITIONS))
 
 
 def ordered_by(collation: Collation, understood: Understood) -> Understood:
-    """The same call of a metastore whose database has this collation."""
+    """The call for a metastore whose database has this collation."""
     if collation.by_bytes or isinstance(understood, Unable):
         return understood
     read = understood.read
-    if not collation.is_exact and any(one.kind in _OF_PARTITIONS for one in read.targets):
+    if not collation.is_exact and any(target.kind in _OF_PARTITIONS for target in read.targets):
         return Unable.COLLATION
     if isinstance(read, Partitions):
         changed = msgspec.structs.replace(read, collation=collation)

@@ -1,4 +1,4 @@
-"""What a method's read comes to, and the bytes of a result struct around it."""
+"""The outcome of a method, and the result struct around it."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
@@ -18,23 +18,23 @@ class Raised(NamedTuple):
 
 
 class Items(NamedTuple):
-    """A long list of structs, each made when its turn comes."""
+    """A long list of structs, each made when it is written."""
 
     length: int
     structs: Iterable[bytes]
 
 
 class Nothing(NamedTuple):
-    """No result at all, where the metastore gives none."""
+    """No result at all, as the metastore returns in some cases."""
 
 
 Payload = bytes | Items | Nothing
 Outcome = Payload | Raised | Unable | Read[Any]
-"""A read means: ask this next. Lists begin with the type and the number of their items."""
+"""A read means that it must be answered next. Lists begin with the type and number of items."""
 
 
 class Shape(NamedTuple):
-    """What stands around the payload of a result."""
+    """The bytes around the payload of a result."""
 
     before: bytes
     after: bytes
@@ -44,7 +44,7 @@ I32: Final = Shape(b"\x08\0\0", b"\0")
 STRUCT_ALONE: Final = Shape(b"\x0c\0\0", b"\0")
 LIST: Final = Shape(b"\x0f\0\0", b"\0")
 STRUCT_IN: Final = Shape(b"\x0c\0\0\x0c\0\1", b"\0\0")
-"""In the first field of the answer's struct, as the next ones."""
+"""The payload is the first field of the answer's struct; so it is in the next shapes."""
 LIST_IN: Final = Shape(b"\x0c\0\0\x0f\0\1", b"\0\0")
 MAP_IN: Final = Shape(b"\x0c\0\0\x0d\0\1", b"\0\0")
 BY_EXPRESSION: Final = Shape(b"\x0c\0\0\x0f\0\1", b"\x02\0\2\0\0\0")
@@ -70,7 +70,7 @@ def texts(items: Iterable[str]) -> bytes:
 
 
 def result(shape: Shape, exceptions: Sequence[str], outcome: Payload | Raised) -> Result:
-    """The result struct; exceptions are numbered from 1 on."""
+    """The result struct; its exceptions are numbered from 1 on."""
     match outcome:
         case bytes():
             return shape.before + outcome + shape.after

@@ -42,7 +42,7 @@ class GetPartition(TableMethod, frozen=True, kw_only=True):
         if partition is None:
             return _no_partition(self.values)
         if PartitionView(partition).values != self.values:
-            # The metastore finds it by its name, and gives the values that it was asked for.
+            # The metastore looks it up by name, and returns the values of the request.
             return Unable.FORM
         if about.full_acid:
             return acid_partition(partition)
@@ -50,7 +50,7 @@ class GetPartition(TableMethod, frozen=True, kw_only=True):
 
 
 class GetPartitionByName(TableMethod, frozen=True, kw_only=True):
-    """A partition by its name, of which the table must tell the order of the keys."""
+    """A partition by its name. The table gives the order of the keys."""
 
     name: str
 
@@ -62,40 +62,42 @@ class GetPartitionByName(TableMethod, frozen=True, kw_only=True):
         return GetPartition(self.table, values=values, missing=_no_partition(values))
 
 
-def get_partition(given: Arguments) -> Understood:
-    refuse_unknown(given)
-    table, values = names.table(given), _values(given.get("part_vals"))
+def get_partition(arguments: Arguments) -> Understood:
+    refuse_unknown(arguments)
+    table, values = names.table(arguments), _values(arguments.get("part_vals"))
     return CacheRequest(GetPartition(table, values=values, missing=_because_of_table(table)))
 
 
-def get_partition_req(given: Arguments) -> Understood:
-    request = given["req"]
+def get_partition_req(arguments: Arguments) -> Understood:
+    request = arguments["req"]
     refuse_unknown(request)
     table, values = names.table_in_catalog(request), _values(request.get("partVals"))
     read = GetPartition(table, values=values, missing=_because_of_table(table))
     return of_request(read, request, table)
 
 
-def get_partition_with_auth(given: Arguments) -> Understood:
-    refuse_unknown(given)
-    values = _values(given.get("part_vals"))
+def get_partition_with_auth(arguments: Arguments) -> Understood:
+    refuse_unknown(arguments)
+    values = _values(arguments.get("part_vals"))
     missing = _no_partition(values)
-    table = names.table(given)
+    table = names.table(arguments)
     return CacheRequest(GetPartition(table, values=values, missing=missing, with_privileges=True))
 
 
-def get_partition_by_name(given: Arguments) -> Understood:
-    refuse_unknown(given)
-    table, name = names.table(given), given.get("part_name", "")
+def get_partition_by_name(arguments: Arguments) -> Understood:
+    refuse_unknown(arguments)
+    table, name = names.table(arguments), arguments.get("part_name", "")
     missing = Raised("NoSuchObjectException", f"{table.in_catalog} table not found")
     return CacheRequest(GetPartitionByName(table, name=name, missing=missing))
 
 
-def _values(given: Sequence[str] | None) -> Values:
-    """The answer repeats them, so none may be empty: it would not be so in the stored object."""
-    if not given or not all(given):
+def _values(values: Sequence[str] | None) -> Values:
+    """The requested values. None may be empty, because the answer repeats them and the stored
+    object has no empty values.
+    """
+    if not values or not all(values):
         raise InputError("a partition without some of its values")
-    return tuple(given)
+    return tuple(values)
 
 
 def _no_partition(values: Values) -> Raised:

@@ -1,4 +1,4 @@
-"""Calls that give several partitions, each with its way to say which."""
+"""Calls that give several partitions, each with its own way to select them."""
 
 from typing import Final
 
@@ -24,16 +24,18 @@ _NO_OBJECTS: Final = structs([])
 _NO_NAMES: Final = texts([])
 _PATTERNS: Final = ("includeParamKeyPattern", "excludeParamKeyPattern")
 _EVERYTHING: Final = b"\xff"
-"""What Hive sends in place of an expression that lets everything through."""
+"""What Hive sends in place of an expression that matches everything."""
 
 
-def get_partitions(given: Arguments) -> Understood:
-    refuse_unknown(given)
-    return CacheRequest(Partitions(names.table(given), missing=_NO_OBJECTS, most=limit(given)))
+def get_partitions(arguments: Arguments) -> Understood:
+    refuse_unknown(arguments)
+    return CacheRequest(
+        Partitions(names.table(arguments), missing=_NO_OBJECTS, most=limit(arguments))
+    )
 
 
-def get_partitions_req(given: Arguments) -> Understood:
-    request = given["req"]
+def get_partitions_req(arguments: Arguments) -> Understood:
+    request = arguments["req"]
     refuse_unknown(request, *_PATTERNS)
     table = names.table_in_catalog(request)
     read = Partitions(
@@ -45,22 +47,22 @@ def get_partitions_req(given: Arguments) -> Understood:
     return of_request(read, request, table)
 
 
-def get_partitions_with_auth(given: Arguments) -> Understood:
-    refuse_unknown(given)
-    table = names.table(given)
+def get_partitions_with_auth(arguments: Arguments) -> Understood:
+    refuse_unknown(arguments)
+    table = names.table(arguments)
     return CacheRequest(
-        Partitions(table, missing=_not_found(table), most=limit(given), with_privileges=True)
+        Partitions(table, missing=_not_found(table), most=limit(arguments), with_privileges=True)
     )
 
 
-def get_partition_names(given: Arguments) -> Understood:
-    refuse_unknown(given)
-    table, most = names.table(given), limit(given)
+def get_partition_names(arguments: Arguments) -> Understood:
+    refuse_unknown(arguments)
+    table, most = names.table(arguments), limit(arguments)
     return CacheRequest(Partitions(table, missing=_NO_NAMES, most=most, of_each=Of.NAMES))
 
 
-def fetch_partition_names_req(given: Arguments) -> Understood:
-    request = given["req"]
+def fetch_partition_names_req(arguments: Arguments) -> Understood:
+    request = arguments["req"]
     refuse_unknown(request, *_PATTERNS)
     _check_catalog(request)
     table, most = names.table_in_catalog(request), limit(request, "maxParts")
@@ -68,48 +70,50 @@ def fetch_partition_names_req(given: Arguments) -> Understood:
     return of_request(read, request, table)
 
 
-def get_partition_names_req(given: Arguments) -> Understood:
-    """By an expression."""
-    return _by_expression(given, Of.NAMES)
+def get_partition_names_req(arguments: Arguments) -> Understood:
+    """The names of the partitions that match an expression."""
+    return _by_expression(arguments, Of.NAMES)
 
 
-def get_partition_names_ps(given: Arguments) -> Understood:
-    refuse_unknown(given)
-    return CacheRequest(_names_by_values(names.table(given), given.get("part_vals"), limit(given)))
+def get_partition_names_ps(arguments: Arguments) -> Understood:
+    refuse_unknown(arguments)
+    return CacheRequest(
+        _names_by_values(names.table(arguments), arguments.get("part_vals"), limit(arguments))
+    )
 
 
-def get_partition_names_ps_req(given: Arguments) -> Understood:
-    request = given["req"]
+def get_partition_names_ps_req(arguments: Arguments) -> Understood:
+    request = arguments["req"]
     refuse_unknown(request)
     table, most = names.table_in_catalog(request), limit(request, "maxParts")
     return of_request(_names_by_values(table, request.get("partValues"), most), request, table)
 
 
-def get_partitions_ps(given: Arguments) -> Understood:
-    return _partitions_ps(given, with_privileges=False)
+def get_partitions_ps(arguments: Arguments) -> Understood:
+    return _partitions_ps(arguments, with_privileges=False)
 
 
-def get_partitions_ps_with_auth(given: Arguments) -> Understood:
-    return _partitions_ps(given, with_privileges=True)
+def get_partitions_ps_with_auth(arguments: Arguments) -> Understood:
+    return _partitions_ps(arguments, with_privileges=True)
 
 
-def _partitions_ps(given: Arguments, *, with_privileges: bool) -> Understood:
-    refuse_unknown(given)
-    table, values = names.table(given), given.get("part_vals")
+def _partitions_ps(arguments: Arguments, *, with_privileges: bool) -> Understood:
+    refuse_unknown(arguments)
+    table, values = names.table(arguments), arguments.get("part_vals")
     return CacheRequest(
         Partitions(
             table,
             missing=_not_found(table),
             wanted=_by_values(values),
             by_values=any(values or ()),
-            most=limit(given),
+            most=limit(arguments),
             with_privileges=with_privileges,
         )
     )
 
 
-def get_partitions_ps_with_auth_req(given: Arguments) -> Understood:
-    request = given["req"]
+def get_partitions_ps_with_auth_req(arguments: Arguments) -> Understood:
+    request = arguments["req"]
     refuse_unknown(request, "partNames", *_PATTERNS)
     table, values = names.table_in_catalog(request), request.get("partVals")
     read = Partitions(
@@ -124,16 +128,16 @@ def get_partitions_ps_with_auth_req(given: Arguments) -> Understood:
     return of_request(read, request, table)
 
 
-def get_partitions_by_names(given: Arguments) -> Understood:
-    refuse_unknown(given)
-    table = names.table(given)
+def get_partitions_by_names(arguments: Arguments) -> Understood:
+    refuse_unknown(arguments)
+    table = names.table(arguments)
     return CacheRequest(
-        Partitions(table, missing=_no_object(table), names=_names(given.get("names")))
+        Partitions(table, missing=_no_object(table), names=_names(arguments.get("names")))
     )
 
 
-def get_partitions_by_names_req(given: Arguments) -> Understood:
-    request = given["req"]
+def get_partitions_by_names_req(arguments: Arguments) -> Understood:
+    request = arguments["req"]
     refuse_unknown(request, "getFileMetadata", *_PATTERNS)
     table = names.table(request)
     read = Partitions(
@@ -147,22 +151,22 @@ def get_partitions_by_names_req(given: Arguments) -> Understood:
     return of_request(read, request, table)
 
 
-def get_partitions_by_filter(given: Arguments) -> Understood:
-    refuse_unknown(given)
-    table, wanted = names.table(given), _by_filter(given.get("filter"))
+def get_partitions_by_filter(arguments: Arguments) -> Understood:
+    refuse_unknown(arguments)
+    table, wanted = names.table(arguments), _by_filter(arguments.get("filter"))
     return CacheRequest(
         Partitions(
             table,
             missing=_does_not_exist(table),
             wanted=wanted,
             by_query=True,
-            most=limit(given),
+            most=limit(arguments),
         )
     )
 
 
-def get_partitions_by_filter_req(given: Arguments) -> Understood:
-    request = given["req"]
+def get_partitions_by_filter_req(arguments: Arguments) -> Understood:
+    request = arguments["req"]
     refuse_unknown(request, *_PATTERNS)
     _check_catalog(request)
     table = names.table_in_catalog(request)
@@ -177,24 +181,24 @@ def get_partitions_by_filter_req(given: Arguments) -> Understood:
     return CacheRequest(read)
 
 
-def get_num_partitions_by_filter(given: Arguments) -> Understood:
-    refuse_unknown(given)
-    table, wanted = names.table(given), _by_filter(given.get("filter"))
+def get_num_partitions_by_filter(arguments: Arguments) -> Understood:
+    refuse_unknown(arguments)
+    table, wanted = names.table(arguments), _by_filter(arguments.get("filter"))
     return CacheRequest(
         Partitions(table, missing=_does_not_exist(table), wanted=wanted, of_each=Of.NUMBER)
     )
 
 
-def get_partitions_by_expr(given: Arguments) -> Understood:
-    return _by_expression(given, Of.OBJECTS)
+def get_partitions_by_expr(arguments: Arguments) -> Understood:
+    return _by_expression(arguments, Of.OBJECTS)
 
 
-def get_partitions_spec_by_expr(given: Arguments) -> Understood:
-    return _by_expression(given, Of.SPECS)
+def get_partitions_spec_by_expr(arguments: Arguments) -> Understood:
+    return _by_expression(arguments, Of.SPECS)
 
 
-def _by_expression(given: Arguments, of_each: Of) -> Understood:
-    request = given["req"]
+def _by_expression(arguments: Arguments, of_each: Of) -> Understood:
+    request = arguments["req"]
     refuse_unknown(request, "order", *_PATTERNS)
     if request.get("defaultPartitionName") not in (None, "", DEFAULT_PARTITION):
         raise InputError("another name of the default partition")
@@ -216,7 +220,9 @@ def _by_expression(given: Arguments, of_each: Of) -> Understood:
 
 
 def _filter_of(expression: bytes, of_each: Of) -> str | Unable:
-    """The text of an expression that is one. A serialized one has bytes that no text has."""
+    """The text of an expression that is a filter. Serialized expressions contain bytes that no text
+    has.
+    """
     if expression == (_EVERYTHING if of_each is Of.NAMES else b""):
         return ""
     try:
@@ -228,7 +234,7 @@ def _filter_of(expression: bytes, of_each: Of) -> str | Unable:
 
 def _names_by_values(table: TableName, values: list[str] | None, most: int | None) -> Partitions:
     if not values:
-        raise InputError("no values to find names by")
+        raise InputError("no values to select names by")
     return Partitions(
         table,
         missing=_not_found(table),
@@ -241,14 +247,14 @@ def _names_by_values(table: TableName, values: list[str] | None, most: int | Non
 
 
 def _by_values(values: list[str] | None) -> Wanted:
-    """Values of which none is given stand for everything, however many they are."""
+    """A selection by values. If all are empty, they match everything, however many there are."""
     return Wanted(prefix=tuple(values)) if values and any(values) else Wanted()
 
 
-def _names(given: list[str] | None) -> tuple[str, ...]:
-    if given is None:
-        raise InputError("no names to find partitions by")
-    return tuple(given)
+def _names(names: list[str] | None) -> tuple[str, ...]:
+    if names is None:
+        raise InputError("no names to select partitions by")
+    return tuple(names)
 
 
 def _by_filter(text: str | None) -> Wanted:
@@ -259,7 +265,7 @@ def _by_filter(text: str | None) -> Wanted:
 
 
 def _check_catalog(request: Arguments) -> None:
-    """Some calls must name it."""
+    """Refuses a call without a catalog where the interface requires one."""
     if request.get("catName") is None:
         raise InputError("a request without a catalog")
 

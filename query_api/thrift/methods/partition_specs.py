@@ -1,6 +1,6 @@
-"""The call that gives partitions with what their descriptors share told once.
+"""The call that gives partitions grouped by the fields that their storage descriptors share.
 
-Answered where nothing is projected or filtered.
+The cache answers it only without projection and filter.
 """
 
 from query_api.objects import Objects
@@ -28,10 +28,10 @@ class PartitionSpecs(TableMethod, frozen=True, kw_only=True):
         return grouped(self.table, table, objects.partitions(self.table, values))
 
 
-def get_partitions_with_specs(given: Arguments) -> Understood:
-    request = given["request"]
-    told = "withAuth", "projectionSpec", "filterSpec", "processorCapabilities"
-    refuse_unknown(request, *told)
+def get_partitions_with_specs(arguments: Arguments) -> Understood:
+    request = arguments["request"]
+    supported = "withAuth", "projectionSpec", "filterSpec", "processorCapabilities"
+    refuse_unknown(request, *supported)
     catalog, db = names.place(request.get("dbName"))
     place = {"catName": catalog, **request, "dbName": db}
     table = names.table_in_catalog(place)

@@ -1,4 +1,4 @@
-"""The partitions of a table that a call wants: they, their names, or how many they are."""
+"""Calls about the partitions of a table: the partitions, their names, or their number."""
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
@@ -29,17 +29,17 @@ from query_api.thrift.methods.table_facts import TableFacts, facts
 from query_api.thrift.methods.table_method import TableMethod
 
 _WHOLE_MAX: Final = 1000
-"""Longer lists of partitions are written while they are read."""
+"""Longer lists of partitions are streamed."""
 
 
 class Of(Enum):
-    """What of each partition."""
+    """What is returned of each partition."""
 
     OBJECTS = 0
     NAMES = 1
     NUMBER = 2
     SPECS = 3
-    """They, in groups that share a descriptor."""
+    """Whole partitions, in groups that share a storage descriptor."""
 
 
 class Partitions(TableMethod, frozen=True, kw_only=True):
@@ -48,22 +48,22 @@ class Partitions(TableMethod, frozen=True, kw_only=True):
     needs: ClassVar[tuple[TargetKind, ...]] = (TargetKind.PARTITIONS,)
     wanted: Wanted = Wanted()
     names: tuple[str, ...] | None = None
-    """Instead, exactly these."""
+    """The names of exactly these partitions, instead of a selection."""
     most: int | None = None
     of_each: Of = Of.OBJECTS
     by_values: bool = False
     by_query: bool = False
-    """Found by a condition, be it one that lets everything through."""
+    """Whether they are selected by a condition, even one that matches everything."""
     with_privileges: bool = False
-    """Asked for; there are such of partitions only where the table says so."""
+    """Whether privileges are requested; partitions have some only if the table says so."""
     without_columns: bool = False
     capabilities: tuple[str, ...] = ()
     engine: str | None = None
-    """Whose statistics of columns shall come with each."""
+    """The engine whose column statistics are returned with each partition."""
     is_ordered: bool = True
-    """Else the metastore gives them in no certain order."""
+    """Whether the metastore returns them in a defined order."""
     collation: Collation = BY_BYTES
-    """Of the metastore's database."""
+    """The collation of the metastore's database."""
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -101,26 +101,28 @@ class Partitions(TableMethod, frozen=True, kw_only=True):
             return shown
         choice = dict(Choice(self.table, wanted).chosen(objects, table))
         values = [choice[name] for name in self._first(choice)]
-        found = map(shown, objects.partitions(self.table, values))
+        partitions = map(shown, objects.partitions(self.table, values))
         if self.of_each is Of.SPECS:
-            return grouped(self.table, table, found)
+            return grouped(self.table, table, partitions)
         if self.names is None and len(values) > _WHOLE_MAX:
-            return Items(len(values), found)
-        return structs(list(found))
+            return Items(len(values), partitions)
+        return structs(list(partitions))
 
     def _first(self, names: Iterable[str]) -> Sequence[str]:
-        """As many of the sorted names as are asked for.
+        """The first of the sorted names, up to the limit.
 
-        Raises UncertainOrderError where others might be the first, or these in another order.
+        Raises UncertainOrderError if the metastore might choose others, or another order.
         """
-        found = list(names)
-        chosen = found[: self.most]
-        if (self.is_ordered or len(chosen) < len(found)) and not self.collation.keeps(found):
+        all_names = list(names)
+        chosen = all_names[: self.most]
+        if (self.is_ordered or len(chosen) < len(all_names)) and not self.collation.keeps(
+            all_names
+        ):
             raise UncertainOrderError(f"{self.collation.name} decides the order of names")
         return chosen
 
     def _shown(self, about: TableFacts, objects: Objects) -> Callable[[bytes], bytes] | Unable:
-        """How a stored partition is given to the asker."""
+        """A stored partition as the caller sees it."""
         hides_buckets = partitions_lack_buckets(self.capabilities, about)
         if isinstance(hides_buckets, Unable):
             return hides_buckets
@@ -141,15 +143,15 @@ class Partitions(TableMethod, frozen=True, kw_only=True):
         values = PartitionView(partition).values
         columns = columns_with_statistics(decode(PARTITION, partition)["parameters"])
         ((_, figures),) = objects.partition_statistics(self.table, [values])
-        found = chosen(figures, columns, engine)
-        if not found:
+        of_columns = chosen(figures, columns, engine)
+        if not of_columns:
             return partition
-        told = described(self.table, partition_name(keys, values), found)
-        return extended(PARTITION, partition, colStats=told)
+        statistics = described(self.table, partition_name(keys, values), of_columns)
+        return extended(PARTITION, partition, colStats=statistics)
 
 
 class Choice(ListPartitions, frozen=True):
-    """Which partitions those are."""
+    """Which partitions are meant."""
 
     def chosen(self, objects: Objects, table: bytes) -> list[tuple[str, Values]]:
         """Their names and values, in the order of the names."""
@@ -157,27 +159,27 @@ class Choice(ListPartitions, frozen=True):
 
 
 def _tells_values(prefix: Values, keys: int) -> bool:
-    """Whether it stands for values, and not for beginnings of them as a shorter list does."""
+    """Whether it stands for complete values, not for prefixes as a shorter list does."""
     return len(prefix) == keys or (len(prefix) < keys and not any(prefix[-1:]))
 
 
 def _of_names(names: Iterable[str], keys: Values) -> Wanted:
-    """The partitions of these names. A name that none can have finds none."""
-    found: list[Values] = []
+    """The partitions of these names. A name that no partition can have matches none."""
+    possible: list[Values] = []
     for name in names:
         try:
             values = partition_values(name)
             if len(values) == len(keys) and partition_name(keys, values) == name:
-                found.append(values)
+                possible.append(values)
         except NameFormatError:
             continue
-    return Wanted(names=tuple(found))
+    return Wanted(names=tuple(possible))
 
 
 def _chain(changes: Iterable[Callable[[bytes], bytes]]) -> Callable[[bytes], bytes]:
     def change(data: bytes) -> bytes:
-        for one in changes:
-            data = one(data)
+        for apply in changes:
+            data = apply(data)
         return data
 
     return change

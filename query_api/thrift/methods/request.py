@@ -1,4 +1,4 @@
-"""What a call asks for: a read, and the snapshot that its answer must fit."""
+"""What a call asks for: a read, and the snapshot that the answer must fit."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -15,11 +15,11 @@ Arguments = Mapping[str, Any]
 
 
 class CacheRequest(NamedTuple):
-    """A call as the cache understands it."""
+    """A parsed call."""
 
     read: Read[Outcome]
     write_ids: WriteIdList | None = None
-    """Of the table that it reads, where the request also knows the table's id."""
+    """The list of the table that is read, if the request also has the table's id."""
     table_id: int = 0
 
 
@@ -27,19 +27,26 @@ Understood = CacheRequest | Unable
 
 
 def snapshot(text: str | None, table: TableName) -> WriteIdList | None:
-    """The list of a request; None where it has none. A list that holds nothing back is one, too."""
+    """The write-id list of a request; None if it has none. A list without exceptions counts as
+    well.
+    """
     if not text:
         return None
-    found = parse(text)
-    if isinstance(found, TxnWriteIdLists):
+    write_ids = parse(text)
+    if isinstance(write_ids, TxnWriteIdLists):
         raise InputError(f"lists of several tables where the one of {table} is expected")
-    if found.table is not None and found.table.lower() not in (table.in_catalog, str(table)):
-        raise InputError(f"a list of {found.table[:80]!r} where {table} is read")
-    return found
+    if write_ids.table is not None and write_ids.table.lower() not in (
+        table.in_catalog,
+        str(table),
+    ):
+        raise InputError(f"a list of {write_ids.table[:80]!r} where {table} is read")
+    return write_ids
 
 
 def at_snapshot(read: Read[Outcome], ids: WriteIdList | None, table_id: int | None) -> CacheRequest:
-    """A list counts where it is a snapshot, and with the id of the table it was made for."""
+    """The read at a snapshot. A list counts only if it is a snapshot, along with the id of the
+    table it was made for.
+    """
     if ids is None or not ids.is_snapshot or not table_id or table_id < 0:
         return CacheRequest(read)
     return CacheRequest(read, ids, table_id)
@@ -53,14 +60,14 @@ def of_request(
     return at_snapshot(read, ids, request.get(id_field))
 
 
-def limit(given: Arguments, field: str = "max_parts") -> int | None:
-    """How many at most; a negative number means all."""
-    most: int = given.get(field, -1)
+def limit(arguments: Arguments, field: str = "max_parts") -> int | None:
+    """The limit on results; None for a negative number, which means all."""
+    most: int = arguments.get(field, -1)
     return None if most < 0 else most
 
 
 def refuse_unknown(request: Arguments, *fields: str) -> None:
-    """What a field that isn't described here asks for, nobody knows; nor may these be there."""
+    """Refuses a request with fields of unknown meaning, or with any of these fields."""
     for name, value in request.items():
         if name.startswith("#") or (name in fields and value not in (None, "", False, [], {})):
             raise InputError(f"a request with {name}")

@@ -59,17 +59,17 @@ class _Statistics(TableMethod, frozen=True, kw_only=True):
 
 
 class TableStatistics(_Statistics, frozen=True, kw_only=True):
-    """Of a table's columns."""
+    """The statistics of a table's columns."""
 
     with_description: bool = False
 
     def of(self, table: bytes, objects: Objects) -> Outcome:
         if not self._complies(table):
             return structs([])
-        found = self._chosen(objects.table_statistics(self.table))
+        figures = self._chosen(objects.table_statistics(self.table))
         if self.with_description:
-            return described(self.table, None, found) if found else Nothing()
-        return structs([without_sketches(one.data) for one in found])
+            return described(self.table, None, figures) if figures else Nothing()
+        return structs([without_sketches(column.data) for column in figures])
 
     def _complies(self, table: bytes) -> bool:
         if self.snapshot is None or not facts(table).transactional:
@@ -79,7 +79,7 @@ class TableStatistics(_Statistics, frozen=True, kw_only=True):
 
 
 class PartitionStatistics(_Statistics, frozen=True, kw_only=True):
-    """Of columns of partitions, by the names of those that have some."""
+    """The statistics of partitions' columns, by the names of those partitions that have any."""
 
     names: tuple[str, ...]
     with_description: bool = False
@@ -89,24 +89,24 @@ class PartitionStatistics(_Statistics, frozen=True, kw_only=True):
         return len(self.names) > SHORT_MAX
 
     def of(self, table: bytes, objects: Objects) -> Outcome:
-        found = self._found(objects, facts(table).keys)
+        of_partitions = self._found(objects, facts(table).keys)
         if self.with_description:
-            return described(self.table, *found[0]) if found else Nothing()
-        parts = [_MAP_OF_LISTS(STRING, LIST, len(found))]
-        for name, columns in found:
-            parts += (_text(name), structs([without_sketches(one.data) for one in columns]))
+            return described(self.table, *of_partitions[0]) if of_partitions else Nothing()
+        parts = [_MAP_OF_LISTS(STRING, LIST, len(of_partitions))]
+        for name, columns in of_partitions:
+            parts += (_text(name), structs([without_sketches(column.data) for column in columns]))
         return b"".join(parts)
 
     def _found(
         self, objects: Objects, keys: Sequence[str]
     ) -> list[tuple[str, list[ColumnFigures]]]:
         by_values = {values: name for name in self.names if (values := _values(name, keys))}
-        found = []
+        of_partitions = []
         for values, figures in objects.partition_statistics(self.table, list(by_values)):
             columns = self._chosen(figures)
             if columns and self._complies(objects, values):
-                found.append((by_values[values], columns))
-        return found
+                of_partitions.append((by_values[values], columns))
+        return of_partitions
 
     def _complies(self, objects: Objects, values: Values) -> bool:
         if self.snapshot is None:
@@ -116,7 +116,7 @@ class PartitionStatistics(_Statistics, frozen=True, kw_only=True):
 
 
 class Aggregate(_Statistics, frozen=True, kw_only=True):
-    """Of columns over several partitions, each of which has all of them."""
+    """Column statistics aggregated over several partitions, if each of them has all columns."""
 
     names: tuple[str, ...]
 
@@ -130,12 +130,12 @@ class Aggregate(_Statistics, frozen=True, kw_only=True):
         keys = facts(table).keys
         wanted = [values for name in self.names if (values := _values(name, keys))]
         figures: dict[str, list[dict[str, Any]]] = {column: [] for column in self.columns}
-        for values, found in objects.partition_statistics(self.table, wanted):
-            columns = self._chosen(found)
+        for values, all_columns in objects.partition_statistics(self.table, wanted):
+            columns = self._chosen(all_columns)
             if len(columns) != len(figures) or not self._complies(objects, values):
                 return Unable.FORM
-            for one in columns:
-                figures[one.column].append(decode(COLUMN_STATISTICS_OBJ, one.data))
+            for column in columns:
+                figures[column.column].append(decode(COLUMN_STATISTICS_OBJ, column.data))
         merged = [_merged(parts, len(self.names)) for _, parts in sorted(figures.items())]
         if not all(merged):
             return Unable.FORM
@@ -148,8 +148,8 @@ class Aggregate(_Statistics, frozen=True, kw_only=True):
         return data is not None and _complies(data, self.snapshot)
 
 
-def get_table_statistics_req(given: Arguments) -> Understood:
-    request = given["request"]
+def get_table_statistics_req(arguments: Arguments) -> Understood:
+    request = arguments["request"]
     refuse_unknown(request)
     table = names.table_in_catalog(request)
     ids = snapshot(request.get("validWriteIdList"), table)
@@ -163,8 +163,8 @@ def get_table_statistics_req(given: Arguments) -> Understood:
     return at_snapshot(read, ids, request.get("id"))
 
 
-def get_partitions_statistics_req(given: Arguments) -> Understood:
-    request = given["request"]
+def get_partitions_statistics_req(arguments: Arguments) -> Understood:
+    request = arguments["request"]
     refuse_unknown(request)
     table = names.table_in_catalog(request)
     read = PartitionStatistics(
@@ -178,13 +178,13 @@ def get_partitions_statistics_req(given: Arguments) -> Understood:
     return CacheRequest(read)
 
 
-def get_aggr_stats_for(given: Arguments) -> Understood:
-    request = given["request"]
+def get_aggr_stats_for(arguments: Arguments) -> Understood:
+    request = arguments["request"]
     refuse_unknown(request)
     table = names.table_in_catalog(request)
     partitions = tuple(map(_in_lower_case, request.get("partNames", ())))
     if len(set(partitions)) != len(partitions):
-        raise InputError("a partition that counts twice")
+        raise InputError("a partition that is named twice")
     read = Aggregate(
         table,
         missing=Unable.FORM,
@@ -196,28 +196,28 @@ def get_aggr_stats_for(given: Arguments) -> Understood:
     return CacheRequest(read)
 
 
-def get_table_column_statistics(given: Arguments) -> Understood:
-    refuse_unknown(given)
-    table = names.table(given)
+def get_table_column_statistics(arguments: Arguments) -> Understood:
+    refuse_unknown(arguments)
+    table = names.table(arguments)
     return CacheRequest(
         TableStatistics(
             table,
             missing=Unable.FORM,
-            columns=(given.get("col_name", "").lower(),),
+            columns=(arguments.get("col_name", "").lower(),),
             with_description=True,
         )
     )
 
 
-def get_partition_column_statistics(given: Arguments) -> Understood:
-    refuse_unknown(given)
-    table = names.table(given)
+def get_partition_column_statistics(arguments: Arguments) -> Understood:
+    refuse_unknown(arguments)
+    table = names.table(arguments)
     return CacheRequest(
         PartitionStatistics(
             table,
             missing=Unable.FORM,
-            columns=(given.get("col_name", "").lower(),),
-            names=(_in_lower_case(given.get("part_name", "")),),
+            columns=(arguments.get("col_name", "").lower(),),
+            names=(_in_lower_case(arguments.get("part_name", "")),),
             with_description=True,
         )
     )
@@ -225,7 +225,7 @@ def get_partition_column_statistics(given: Arguments) -> Understood:
 
 @lru_cache(maxsize=8192)
 def without_sketches(data: bytes) -> bytes:
-    """Statistics of a column without what is only there to be merged."""
+    """The statistics of a column without the sketches, which serve only to merge them."""
     column = decode(COLUMN_STATISTICS_OBJ, data)
     if not column.get("statsData"):
         raise InputError(f"statistics of {column['colName']}, which no metastore tells")
@@ -237,30 +237,33 @@ def without_sketches(data: bytes) -> bytes:
 
 
 def _merged(parts: list[dict[str, Any]], partitions: int) -> dict[str, Any] | None:
-    """Without bit vectors the metastore takes the greatest number of distinct values, but of
-    whole numbers, dates and times no more than there are between the lowest and the highest."""
-    found = aggregate(parts, partitions).statistics
-    if found is None or any(map(_has_nan, parts)):
+    """The distinct values merged as the metastore does without bit vectors: the greatest number,
+    but for whole numbers, dates and times no more than the range holds.
+    """
+    merged = aggregate(parts, partitions).statistics
+    if merged is None or any(map(_has_nan, parts)):
         return None
-    ((kind, figures),) = found["statsData"].items()
-    distinct = [one["statsData"][kind].get("numDVs") for one in parts]
+    ((kind, figures),) = merged["statsData"].items()
+    distinct = [part["statsData"][kind].get("numDVs") for part in parts]
     if any(number is not None for number in distinct):
         most = max(number for number in distinct if number is not None)
         figures["numDVs"] = most if kind not in _WHOLE else min(most, _range(figures))
-    return found
+    return merged
 
 
 def _range(figures: dict[str, Any]) -> int:
-    """How many values there are from the lowest to the highest, as Java counts in 64 bits."""
+    """The number of values from the lowest to the highest, in Java's 64-bit arithmetic."""
     bounds = [figures.get(name) for name in ("lowValue", "highValue")]
-    low, high = (next(iter(one.values())) if isinstance(one, dict) else one for one in bounds)
+    low, high = (
+        next(iter(bound.values())) if isinstance(bound, dict) else bound for bound in bounds
+    )
     if low is None or high is None:
         return _LONG_MAX
     return int((high - low + 1 - _LONG_MIN) % (1 << 64) + _LONG_MIN)
 
 
 def _has_nan(column: dict[str, Any]) -> bool:
-    """Databases have an order of their own for it."""
+    """Whether a figure is NaN, which databases order in different ways."""
     return any(
         value != value for figures in column["statsData"].values() for value in figures.values()
     )
@@ -273,25 +276,25 @@ def _aggregated(columns: Sequence[dict[str, Any] | None], partitions: int) -> by
 def described(
     table: TableName,
     partition: str | None,
-    found: Sequence[ColumnFigures],
+    figures: Sequence[ColumnFigures],
     *,
     compliant: bool | None = None,
 ) -> bytes:
-    """The statistics of some columns, with what they are of."""
+    """The statistics of some columns, with the description of what they belong to."""
     description = {
         "isTblLevel": partition is None,
         "dbName": table.db,
         "tableName": table.table,
         "partName": partition,
-        "lastAnalyzed": min(one.last_analyzed for one in found),
+        "lastAnalyzed": min(column.last_analyzed for column in figures),
         "catName": table.catalog,
     }
     data = encode(
         COLUMN_STATISTICS,
         {
             "statsDesc": encode(COLUMN_STATISTICS_DESC, description),
-            "statsObj": [without_sketches(one.data) for one in found],
-            "engine": found[0].engine,
+            "statsObj": [without_sketches(column.data) for column in figures],
+            "engine": figures[0].engine,
         },
     )
     if compliant is None:
@@ -302,8 +305,10 @@ def described(
 def chosen(
     figures: Iterable[ColumnFigures], columns: Collection[str], engine: str
 ) -> list[ColumnFigures]:
-    """Those of some columns and one engine, in the order of the columns."""
-    return sorted(one for one in figures if one.engine == engine and one.column in columns)
+    """The statistics of some columns and one engine, in the order of the columns."""
+    return sorted(
+        column for column in figures if column.engine == engine and column.column in columns
+    )
 
 
 def _columns(request: Arguments) -> tuple[str, ...]:
@@ -311,13 +316,13 @@ def _columns(request: Arguments) -> tuple[str, ...]:
 
 
 def _in_lower_case(name: str) -> str:
-    """A partition's name with its keys as they are stored."""
+    """A partition's name with its keys in lower case, as they are stored."""
     parts = (part.partition("=") for part in name.split("/"))
     return "/".join(f"{key.lower()}{equals}{value}" for key, equals, value in parts)
 
 
 def _values(name: str, keys: Sequence[str]) -> Values | None:
-    """Of a partition whose name can be this one."""
+    """The values of a partition with this name, if it can be one."""
     try:
         values = partition_values(name)
     except NameFormatError:

@@ -1,4 +1,4 @@
-"""Whether statistics are of the snapshot of their asker, as Hive decides it."""
+"""Whether statistics fit the snapshot of a reader, by Hive's rules."""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ _ACCURATE = "COLUMN_STATS_ACCURATE"
 def complies(parameters: Mapping[str, str], write_id: int, ids: WriteIdList) -> bool:
     """Whether what was computed at a write id holds for a reader with this list.
 
-    What was written without a write id holds for everybody.
+    What was written without a write id holds for every reader.
     """
     if write_id < 1:
         return True
@@ -21,13 +21,13 @@ def complies(parameters: Mapping[str, str], write_id: int, ids: WriteIdList) -> 
 
 
 def columns_with_statistics(parameters: Mapping[str, str]) -> tuple[str, ...]:
-    """Those of which the table or partition itself says so."""
+    """The columns that have statistics, according to the table's or partition's parameters."""
     columns = _told(parameters.get(_ACCURATE)).get("COLUMN_STATS", {})
     return tuple(columns) if isinstance(columns, dict) else ()
 
 
 def _are_accurate(text: str | None) -> bool:
-    """Whether the figures of a whole table or partition are up to date."""
+    """Whether the statistics of a whole table or partition are up to date."""
     if text is not None and text.lower() == "true":
         return True
     return str(_told(text).get("BASIC_STATS", "")).lower() == "true"
@@ -37,9 +37,9 @@ def _told(text: str | None) -> dict[str, Any]:
     if text is None or text.lower() in ("true", "false"):
         return {}
     try:
-        told = json.loads(text)
+        accuracy = json.loads(text)
     except ValueError:
-        told = None
-    if not isinstance(told, dict):
+        accuracy = None
+    if not isinstance(accuracy, dict):
         raise InputError(f"{_ACCURATE} is {text[:80]!r}")
-    return told
+    return accuracy

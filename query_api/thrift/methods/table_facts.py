@@ -1,4 +1,4 @@
-"""What of a stored table decides how it and its partitions are shown."""
+"""The properties of a stored table that decide how it and its partitions are shown."""
 
 from functools import lru_cache
 from typing import Final, NamedTuple
@@ -14,7 +14,7 @@ _NO_STRUCTS: Final = bytes((STRUCT, 0, 0, 0, 0))
 
 
 class TableFacts(NamedTuple):
-    """Read off a table's bytes once."""
+    """The properties of a table, read from its bytes once."""
 
     type: str
     catalog: str
@@ -22,13 +22,13 @@ class TableFacts(NamedTuple):
     """The names of its partition columns."""
     buckets: int
     transactional: bool
-    """It has write ids."""
+    """Whether the table has write ids."""
     transactional_text: str
-    """As it is stored, in lower case."""
+    """The stored value, in lower case."""
     kind: str
-    """As a transactional table says it, in lower case."""
+    """The transactional property as the table stores it, in lower case."""
     asks_for: str | None
-    """Capabilities that it asks of clients by itself."""
+    """The capabilities that the table itself requires of clients."""
     has_partition_privileges: bool
 
     @property
@@ -46,7 +46,7 @@ class TableFacts(NamedTuple):
 
 @lru_cache(maxsize=2048)
 def facts(data: bytes) -> TableFacts:
-    """Of a table."""
+    """The properties of a table."""
     view = TableView(data)
     descriptor = view.struct(_DESCRIPTOR)
     transactional = (view.parameter("transactional") or "").lower()
@@ -78,12 +78,12 @@ def columns(table: bytes) -> bytes:
 
 
 def columns_and_keys(table: bytes) -> bytes:
-    """One list of the columns and those that it is partitioned by."""
+    """A table's columns and partition keys in one list."""
     first, second = columns(table), View(table).raw(_KEYS) or _NO_STRUCTS
     count = int.from_bytes(first[1:5]) + int.from_bytes(second[1:5])
     return bytes((STRUCT,)) + count.to_bytes(4) + first[5:] + second[5:]
 
 
 def is_remote(database: bytes) -> bool:
-    """Whether another system has the tables of this database."""
+    """Whether the tables of this database are in another system."""
     return View(database).i32(11) == _REMOTE

@@ -1,4 +1,4 @@
-"""The call that gives a line for each table of several databases."""
+"""The call that gives a line for each table of several databases, in three reads."""
 
 from typing import Final
 
@@ -34,7 +34,7 @@ _OWNER, _OWNER_TYPE = 3, 18
 
 
 class FindDatabases(Read[Outcome], frozen=True):
-    """First: which databases."""
+    """The first read: the databases."""
 
     catalog: str
     databases: str
@@ -47,17 +47,17 @@ class FindDatabases(Read[Outcome], frozen=True):
 
     def answer(self, objects: Objects) -> Outcome:
         matches = compile_pattern(self.databases).fullmatch
-        found = []
+        databases = []
         for name, data in sorted(objects.databases(self.catalog)):
             if matches(name):
                 if is_remote(data):
                     return Unable.FORM
-                found.append(DatabaseName(self.catalog, name))
-        return FindTables(tuple(found), self.tables, self.types) if found else structs([])
+                databases.append(DatabaseName(self.catalog, name))
+        return FindTables(tuple(databases), self.tables, self.types) if databases else structs([])
 
 
 class FindTables(Read[Outcome], frozen=True):
-    """Then: which tables."""
+    """The second read: their tables."""
 
     databases: tuple[DatabaseName, ...]
     pattern: str
@@ -73,20 +73,20 @@ class FindTables(Read[Outcome], frozen=True):
 
     def answer(self, objects: Objects) -> Outcome:
         matches = compile_pattern(self.pattern).fullmatch
-        found = [
+        lines = [
             (TableName(db.catalog, db.db, line.table), line)
             for db in self.databases
             for line in objects.names(db)
             if matches(line.table) and (not self.types or line.type in self.types)
         ]
         # The metastore raises where a table has no type.
-        if len(found) > TABLES_MAX or not all(line.type for _, line in found):
+        if len(lines) > TABLES_MAX or not all(line.type for _, line in lines):
             return Unable.FORM
-        return Describe(tuple(sorted(found))) if found else structs([])
+        return Describe(tuple(sorted(lines))) if lines else structs([])
 
 
 class Describe(Read[Outcome], frozen=True):
-    """Last: the owner of each of them, which their names' lines don't tell as exactly."""
+    """The last read: the owner of each table, which the lists of names don't have exactly."""
 
     lines: tuple[tuple[TableName, NameLine], ...]
 
@@ -108,15 +108,15 @@ class Describe(Read[Outcome], frozen=True):
         )
 
 
-def get_table_meta(given: Arguments) -> Understood:
-    refuse_unknown(given)
-    catalog, databases = names.place(given.get("db_patterns"))
+def get_table_meta(arguments: Arguments) -> Understood:
+    refuse_unknown(arguments)
+    catalog, databases = names.place(arguments.get("db_patterns"))
     return CacheRequest(
         FindDatabases(
             catalog,
             plain_pattern(databases),
-            plain_pattern(given.get("tbl_patterns")),
-            tuple(given.get("tbl_types", ())),
+            plain_pattern(arguments.get("tbl_patterns")),
+            tuple(arguments.get("tbl_types", ())),
         )
     )
 

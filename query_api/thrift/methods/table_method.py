@@ -1,4 +1,4 @@
-"""What all reads of one table have in common."""
+"""The common part of all reads of one table."""
 
 from abc import abstractmethod
 from typing import ClassVar
@@ -16,14 +16,14 @@ from query_api.thrift.methods.table_facts import is_remote
 class TableMethod(TableRead[Outcome], frozen=True, kw_only=True):
     """A read of a table that the metastore itself holds.
 
-    That there is no such table is told only of a database whose tables aren't another system's:
-    then the same is asked again, with the database.
+    A missing table is reported only if its database's tables aren't in another system. To know
+    that, the read is repeated with the database among its targets.
     """
 
     needs: ClassVar[tuple[TargetKind, ...]] = ()
-    """What it reads beside the table itself."""
+    """The targets that it reads beside the table itself."""
     missing: Payload | Raised | Unable
-    """What becomes of it where there is no such table."""
+    """The outcome if the table doesn't exist."""
     with_database: bool = False
 
     @property
@@ -38,7 +38,7 @@ class TableMethod(TableRead[Outcome], frozen=True, kw_only=True):
 
     @property
     def needed(self) -> tuple[Target, ...]:
-        """What `needs` names of this table."""
+        """What `needs` demands of this table."""
         return tuple(Target(kind, self.table) for kind in self.needs)
 
     def answer(self, objects: Objects) -> Outcome:
@@ -54,4 +54,4 @@ class TableMethod(TableRead[Outcome], frozen=True, kw_only=True):
 
     @abstractmethod
     def of(self, table: bytes, objects: Objects) -> Outcome:
-        """The answer from a table that is there."""
+        """The answer from an existing table."""

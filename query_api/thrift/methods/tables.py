@@ -31,19 +31,19 @@ from query_api.thrift.methods.table_method import TableMethod
 from state.records.objects import DatabaseName
 
 TABLES_MAX: Final = 1_000
-"""More of them are the metastore's: each is judged by itself, while all others wait."""
+"""Calls for more tables go to the metastore: judging each table delays all other calls."""
 _INSERT_ONLY = 2
 _MATERIALIZED = "MATERIALIZED_VIEW"
 
 
 class GetTable(TableMethod, frozen=True, kw_only=True):
-    """One table as its asker sees it."""
+    """One table as the caller sees it."""
 
     capabilities: tuple[str, ...] = ()
     knows_insert_only: bool = False
     snapshot: WriteIdList | None = None
     engine: str | None = None
-    """Whose statistics of columns shall come with it."""
+    """The engine whose column statistics are returned with the table."""
 
     @property
     def targets(self) -> tuple[Target, ...]:
@@ -71,20 +71,20 @@ class GetTable(TableMethod, frozen=True, kw_only=True):
     ) -> bytes:
         parameters = decode(TABLE, table)["parameters"]
         columns = columns_with_statistics(parameters)
-        found = chosen(objects.table_statistics(self.table), columns, engine)
-        if not found:
+        of_columns = chosen(objects.table_statistics(self.table), columns, engine)
+        if not of_columns:
             return table
         compliant = None
         if self.snapshot is not None:
             compliant = not about.transactional or complies(
                 parameters, TableView(table).write_id, self.snapshot
             )
-        figures = described(self.table, None, found, compliant=compliant)
+        figures = described(self.table, None, of_columns, compliant=compliant)
         return extended(TABLE, table, colStats=figures)
 
 
 class GetTables(Read[Outcome], frozen=True):
-    """Several tables of one database, those that exist."""
+    """Those of several tables of one database that exist."""
 
     db: DatabaseName
     names: tuple[str, ...]
@@ -107,18 +107,18 @@ class GetTables(Read[Outcome], frozen=True):
         return [TableName(self.db.catalog, self.db.db, name) for name in self.names]
 
     def answer(self, objects: Objects) -> Outcome:
-        found = objects.tables(self._tables)
-        if not found:
+        tables = objects.tables(self._tables)
+        if not tables:
             if not self.with_database:
                 return GetTables(self.db, self.names, self.knows_insert_only, True)
             return self._none(objects)
-        for table in found:
+        for table in tables:
             about = facts(table)
             if not _can_be_shown(about):
                 return Unable.FORM
             if about.insert_only and not self.knows_insert_only:
                 return Unable.CAPABILITIES
-        return structs(found)
+        return structs(tables)
 
     def _none(self, objects: Objects) -> Outcome:
         database = objects.database(self.db)
@@ -128,15 +128,15 @@ class GetTables(Read[Outcome], frozen=True):
         return Unable.FORM if database is not None and is_remote(database) else structs([])
 
 
-def get_table(given: Arguments) -> Understood:
-    """The call of Hive 3 and before: it says nothing about its asker."""
-    refuse_unknown(given)
-    table = names.table(given)
+def get_table(arguments: Arguments) -> Understood:
+    """The call of Hive 3 and before, which states no capabilities."""
+    refuse_unknown(arguments)
+    table = names.table(arguments)
     return CacheRequest(GetTable(table, missing=_not_found(table)))
 
 
-def get_table_req(given: Arguments) -> Understood:
-    request = given["req"]
+def get_table_req(arguments: Arguments) -> Understood:
+    request = arguments["req"]
     refuse_unknown(request)
     table = names.table_in_catalog(request)
     ids = snapshot(request.get("validWriteIdList"), table)
@@ -151,14 +151,16 @@ def get_table_req(given: Arguments) -> Understood:
     return at_snapshot(read, ids, request.get("id"))
 
 
-def get_table_objects_by_name(given: Arguments) -> Understood:
+def get_table_objects_by_name(arguments: Arguments) -> Understood:
     """The call of Hive 3 and before."""
-    refuse_unknown(given)
-    return _tables(names.database(given.get("db_name")), given.get("tbl_names"), knows=False)
+    refuse_unknown(arguments)
+    return _tables(
+        names.database(arguments.get("db_name")), arguments.get("tbl_names"), knows=False
+    )
 
 
-def get_table_objects_by_name_req(given: Arguments) -> Understood:
-    request = given["req"]
+def get_table_objects_by_name_req(arguments: Arguments) -> Understood:
+    request = arguments["req"]
     refuse_unknown(request, "projectionSpec", "tablesPattern")
     db = names.database_in_catalog(request)
     return _tables(db, request.get("tblNames"), knows=_knows_insert_only(request))
@@ -168,12 +170,12 @@ def _not_found(table: TableName) -> Raised:
     return Raised("NoSuchObjectException", f"{table} table not found")
 
 
-def _tables(db: DatabaseName, given: list[str] | None, *, knows: bool) -> Understood:
-    if given is None or not all(one == one.strip().lower() for one in given):
-        raise InputError("no names of tables as they are stored")
-    if len(given) > TABLES_MAX:
-        raise InputError("more tables than are judged for one call")
-    return CacheRequest(GetTables(db, tuple(dict.fromkeys(given)), knows))
+def _tables(db: DatabaseName, table_names: list[str] | None, *, knows: bool) -> Understood:
+    if table_names is None or not all(name == name.strip().lower() for name in table_names):
+        raise InputError("names of tables that aren't in their stored form")
+    if len(table_names) > TABLES_MAX:
+        raise InputError("too many tables for one call")
+    return CacheRequest(GetTables(db, tuple(dict.fromkeys(table_names)), knows))
 
 
 def _knows_insert_only(request: Arguments) -> bool:
@@ -181,12 +183,12 @@ def _knows_insert_only(request: Arguments) -> bool:
 
 
 def _can_be_shown(about: TableFacts) -> bool:
-    """What a materialized view was made of isn't kept."""
+    """Whether the cache can show the table: the sources of a materialized view aren't stored."""
     return about.type != _MATERIALIZED
 
 
 def _with_compliance(table: bytes, ids: WriteIdList) -> bytes:
-    """A table that says whether its statistics are of this snapshot, and drops them if not."""
+    """Notes in a table whether its statistics fit this snapshot, and drops them if they don't."""
     view = TableView(table)
     parameters = decode(TABLE, table)["parameters"]
     compliant = complies(parameters, view.write_id, ids)

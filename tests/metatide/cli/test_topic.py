@@ -89,7 +89,7 @@ def test_what_no_image_needs_is_trimmed(kafka_broker: str, tmp_path: Path) -> No
     events, images = new_topic(kafka_broker, 2), str(tmp_path)
     topic_admin.create(events)
     refused = invoke(events, "topic", "trim").exception
-    assert "say where images are kept" in str(refused)
+    assert "give the place of the images" in str(refused)
     producer = events.producer()
     for number in range(1_000):
         producer.produce(events.name, b"x", partition=number % 2)

@@ -169,7 +169,7 @@ def test_what_a_killed_run_left_is_ended_and_found_again(folder: Path) -> None:
     assert httpx.get(f"{before.address}/readyz").status_code == 503
     with stack(folder) as running:
         left = "http, worker-1, connect, postgres, kafka"
-        assert f"ended what a killed run had left: {left}" in running.output
+        assert f"stopped what a killed run had left: {left}" in running.output
         find_the_mark(running, "kept")
         after = running.state
         assert after.address == before.address

@@ -108,7 +108,7 @@ def test_a_wrong_file_is_refused_by_its_name_and_key(text: str, message: str) ->
 @pytest.mark.parametrize(
     ("variable", "text", "message"),
     [
-        ("METATIDE_KAFKA_TOPC", "x", "stands for no key; the nearest is METATIDE_KAFKA_TOPIC"),
+        ("METATIDE_KAFKA_TOPC", "x", "is not a key; the nearest is METATIDE_KAFKA_TOPIC"),
         ("METATIDE_WORKERS", "two", "METATIDE_WORKERS: the value 'two' is wrong: expected int"),
         ("METATIDE_HTTP_PORT", "65536", "the value '65536' is wrong: expected int <= 65535"),
     ],

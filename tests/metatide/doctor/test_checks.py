@@ -34,7 +34,7 @@ def test_a_service_that_falls_silent_in_between_is_a_finding() -> None:
 
     [result] = examine(NOTHING, [Check("broker", silent)])
     assert result.finding.status is Status.FAILED
-    assert result.finding.detail == "could not be checked: the broker is gone"
+    assert result.finding.detail == "can't be checked: the broker is gone"
 
 
 def test_a_check_needs_only_what_comes_before_it() -> None:

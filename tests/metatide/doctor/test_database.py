@@ -147,7 +147,7 @@ def test_a_whole_log_is_fine(engine: Engine, target: Target, version: Version) -
     execute(engine, version, events(version, range(3, 8)), next_id(version, 8))
     finding = log.complete(target)
     assert finding.status is Status.OK
-    assert finding.detail == "events 3 to 7 without a hole, the oldest 2 h old"
+    assert finding.detail == "events 3 to 7 without a gap, the oldest 2 h old"
 
 
 @pytest.mark.parametrize(

@@ -100,8 +100,8 @@ def test_a_value_comes_as_it_was_sent(text: str) -> None:
     [
         (refuse, "it refuses to tell metastore.x"),
         (fail, "it refuses to tell metastore.x"),
-        (hang_up, "it hung up in the middle"),
-        (speak_http, "not Thrift's binary protocol"),
+        (hang_up, "it closed the connection in the middle"),
+        (speak_http, "not in Thrift's binary protocol"),
     ],
 )
 def test_any_other_answer_is_an_error(answer: Answer, message: str) -> None:

@@ -153,7 +153,7 @@ def test_who_sends_nothing_whole_is_sent_away(monkeypatch: pytest.MonkeyPatch) -
         for opened in (idle, slow):
             [(status, _, body)] = response(opened)
             assert status == "HTTP/1.1 408 Request Timeout"
-            assert "no whole request" in json.loads(body)["detail"]
+            assert "no complete request" in json.loads(body)["detail"]
             assert opened.recv(1) == b""
 
 

@@ -94,7 +94,7 @@ def test_a_byte_that_was_changed_does_no_harm(body: bytes, chosen: st.DataObject
         (message("m", b"\x01\0\1"), "code 1"),
         (message("m", b"\x0c\0\1" * 70), "levels"),
         (message("m", b"\x0f\0\1\x0f\0\0\0\1" + b"\x0f\0\0\0\1" * 70), "levels"),
-        (message("m", b"\0", kind=9), "kind 9"),
+        (message("m", b"\0", kind=9), "type 9"),
         (b"\x80\x02\0\1", "version"),
         (b"\x16\x03\x01\x02", "not Thrift"),
         (b"GET / HTTP/1.1\r\n", "not Thrift"),

@@ -31,7 +31,7 @@ export async function ask(path, body) {
   } catch (error) {
     throw new Problem(0, error.name === "TimeoutError"
       ? `No answer within ${PATIENCE_MS / 1_000} s.`
-      : "This worker doesn't answer. It may be starting again.");
+      : "This worker doesn't answer. It may be restarting.");
   }
   if (!response.ok) throw new Problem(response.status, await detailOf(response));
   return { data: await response.json(), headers: response.headers };

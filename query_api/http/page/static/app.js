@@ -55,7 +55,7 @@ async function explain(error) {
   if (error.status === 401) {
     say(state, "A token is needed");
     if (!isUnknown) askForToken(inWords(error), start);
-    else if (token.get()) notices.set("server", "bad", "The token that you gave isn't known here.");
+    else if (token.get()) notices.set("server", "bad", "This token is not valid here.");
     isUnknown = true;
     return;
   }
@@ -77,7 +77,7 @@ async function wait() {
     const words = checks.filter((one) => !one.ok).map((one) => `${one.name}: ${one.detail}`);
     notices.set("server", "warn", `Not all is ready yet. ${words.join("; ")}`);
   } catch {
-    notices.set("server", "bad", "This server doesn't answer. The page goes on asking.");
+    notices.set("server", "bad", "This server doesn't answer. The page keeps trying.");
   }
 }
 

@@ -19,7 +19,7 @@ export function columnsOf(found) {
 /** Some of the names of partitions, or those that fulfil a filter. */
 export async function partitionsOf(at, query, found) {
   if (!found.partitionKeys?.length) {
-    return part("Partitions", el("p", { class: "empty" }, "It isn't partitioned."));
+    return part("Partitions", el("p", { class: "empty" }, "This table isn't partitioned."));
   }
   const status = el("p", { class: "hint", role: "status" });
   const list = el("ul", { class: "partitions" });

@@ -21,7 +21,7 @@ export class Health {
   #share = { series: new Series(), chart: new Chart("Share of reads that the cache answered", ["hit"], percent, { most: 1 }) };
   #lag = { series: new Series(), chart: new Chart("Greatest lag of a shard", ["lag"], milliseconds, { least: 10 }) };
   #misses = new Bars("No read has missed since the workers began.");
-  #cold = new Bars("Everything that anybody has asked for is warm.");
+  #cold = new Bars("Everything that was read is warm.");
   #workers = new Workers();
   #events = new RecentEvents();
   #summary = null;
@@ -113,7 +113,7 @@ export class Health {
   #updateLag({ lagMs, behind, event }, now) {
     if (lagMs !== null) this.#lag.series.add(now, [lagMs]);
     say(this.figures.lag.main, lagMs === null ? "–" : milliseconds(lagMs));
-    say(this.figures.lag.more, event === null ? "How far behind isn't known: no database"
+    say(this.figures.lag.more, event === null ? "The lag isn't known without a database"
       : behind ? `${many(behind, "event")} behind` : "No event behind");
     this.#lag.chart.draw(this.#lag.series, now);
   }
@@ -137,7 +137,7 @@ export class Health {
     this.serving.dataset.key = key;
     const resume = () => this.#order("resume", () => orders.resume());
     const pause = () => confirm("Pause serving?",
-      "Until somebody resumes it, the database answers every read of everybody.", "Pause serving",
+      "Until serving is resumed, the database answers every read.", "Pause serving",
       () => this.#order("pause", () => orders.pause()));
     const button = paused
       ? el("button", { type: "button", class: "main", onclick: resume }, "Resume serving")

@@ -9,9 +9,9 @@ import { inShort, whyCold } from "./reasons.js";
 import { day } from "./units.js";
 
 const ORDERS = [
-  ["warm", "Warm", "Load it, if it isn't in the cache"],
-  ["refresh", "Refresh", "Forget it and load it anew"],
-  ["drop", "Drop from the cache", "Forget it until somebody reads it"],
+  ["warm", "Warm", "Load the table, if it isn't in the cache"],
+  ["refresh", "Refresh", "Drop it from the cache and load it again"],
+  ["drop", "Drop from the cache", "Drop it from the cache until somebody reads it"],
 ];
 const DONE = { warm: "It is in the cache now.", refresh: "It was loaded anew.", drop: "It was dropped from the cache." };
 
@@ -66,7 +66,7 @@ export class TableDetail {
     const found = await this.explain.read() ?? await whatever(`${at}?${query}&consistency=any`);
     if (!isThis()) return;
     if (!found) {
-      put(contents, el("p", { class: "empty" }, "Nothing more can be shown of it."));
+      put(contents, el("p", { class: "empty" }, "There is nothing more to show."));
       return;
     }
     say(kind, [found.tableType.replaceAll("_", " ").toLowerCase(), `owner ${found.owner || "unknown"}`,
@@ -116,7 +116,7 @@ export class TableDetail {
       const wasSeen = await this.#seen(what, name, turn, before);
       if (turn !== this.#turn) return;
       say(this.said, wasSeen ? DONE[what]
-        : "Nothing has come of it yet. Does a connector run, and does the table exist? See metatide doctor.");
+        : "No effect yet. Check that a connector runs and that the table exists; see metatide doctor.");
       this.changed();
     } catch (error) {
       if (turn === this.#turn) say(this.said, `The order wasn't taken. ${inWords(error)}`);
