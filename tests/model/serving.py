@@ -74,6 +74,15 @@ def table(reader: ShardReader, name: TableName, asked: ReadRequest) -> Reason | 
     return _refusal(reader, asked) or cold or _writes(reader, name, asked)
 
 
+def constraints(reader: ShardReader, name: TableName, asked: ReadRequest) -> Reason | None:
+    """For the constraints of a table, which partitions in doubt don't concern."""
+    state = reader.state(name)
+    if state is None:
+        return Cold.NEVER_LOADED
+    cold = Cold.DOUBT if TABLE_ROW in state.doubtful else _cold(reader, state.loads)
+    return _refusal(reader, asked) or cold or _writes(reader, name, asked)
+
+
 def statistics(reader: ShardReader, name: TableName, asked: ReadRequest) -> Reason | None:
     """For the column statistics of a table and of its partitions."""
     state = reader.state(name)

@@ -25,7 +25,7 @@ SHARDS = st.lists(
 def test_a_pattern_is_no_table(what: str) -> None:
     done = CliRunner().invoke(root, ["admin", what, "sales.orders", "sales.*"])
     assert done.exit_code == 2
-    assert "sales.* is no table" in done.output
+    assert "sales.* is not a table" in done.output
 
 
 @given(SHARDS, st.sets(st.integers(0, 11)))

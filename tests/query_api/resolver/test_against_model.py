@@ -73,8 +73,9 @@ class Agreement:
             event = 0 if row is None else row.event
             self._compare(reader, target, asked, serving.entry(reader, name, event, asked))
             whole = serving.table(reader, name, asked)
-            for kind in (TargetKind.PARTITIONS, TargetKind.CONSTRAINTS):
-                self._compare(reader, Target(kind, name), asked, whole)
+            self._compare(reader, Target(TargetKind.PARTITIONS, name), asked, whole)
+            constraints = serving.constraints(reader, name, asked)
+            self._compare(reader, Target(TargetKind.CONSTRAINTS, name), asked, constraints)
             told = serving.statistics(reader, name, asked)
             self._compare(reader, Target(TargetKind.STATISTICS, name), asked, told)
             if serving.entry(reader, name, event, asked) is None:
