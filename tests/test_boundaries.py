@@ -95,6 +95,26 @@ def test_rooms_import_nothing_from_above(room: str) -> None:
     assert not wrong
 
 
+def private_imports(path: Path) -> Iterator[tuple[int, str]]:
+    """The names with an underscore that a file imports from a module of ours, with the line."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in OURS:
+            for alias in node.names:
+                if alias.name.startswith("_"):
+                    yield node.lineno, alias.name
+
+
+def test_private_names_stay_in_their_modules() -> None:
+    packages = [package for package in ALLOWED if "/" not in package]
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line} imports {name}"
+        for package in packages
+        for path in (ROOT / package).rglob("*.py")
+        for line, name in private_imports(path)
+    ]
+    assert not wrong
+
+
 def test_connectors_know_of_the_state_only_its_records() -> None:
     wrong = [
         f"{path.relative_to(ROOT)}:{line} imports {module}"

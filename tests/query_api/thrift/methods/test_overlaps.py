@@ -304,11 +304,12 @@ def test_concurrent_inserts_into_a_transactional_table(world: World, properties:
     world.check()
 
 
-def test_an_external_table_becomes_transactional(world: World) -> None:
+@pytest.mark.parametrize("external", ["FALSE", "TRUE"])
+def test_an_external_table_becomes_transactional(world: World, external: str) -> None:
     table = world.table("t", parameters={"COLUMN_STATS_ACCURATE": '{"BASIC_STATS":"true"}'})
     world.load()
     table.tableType = "MANAGED_TABLE"
-    table.parameters = {**table.parameters, "transactional": "true", "EXTERNAL": "FALSE"}
+    table.parameters = {**table.parameters, "transactional": "true", "EXTERNAL": external}
     world.client.alter_table(world.db, "t", table)
     world.check()
 
