@@ -2,6 +2,8 @@
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Final
 
 from connectors.loads import images
 from connectors.loads.batch import Database
@@ -19,6 +21,11 @@ from state.records.routing import table_shard
 Values = tuple[str, ...]
 
 
+TABLES_MAX: Final = 10_000
+OBJECTS_MAX: Final = 1_000
+"""How many tables, and how many objects of each, wait at most; who still misses one asks again."""
+
+
 class Wanted:
     """The requested objects by table; several threads may use it."""
 
@@ -27,8 +34,12 @@ class Wanted:
         self._objects: dict[TableName, set[Values]] = {}
 
     def add(self, table: TableName, objects: Iterable[Values]) -> None:
+        """Notes requested objects, as far as there is room for them."""
         with self._lock:
-            self._objects.setdefault(table, set()).update(objects)
+            if table not in self._objects and len(self._objects) >= TABLES_MAX:
+                return
+            waiting = self._objects.setdefault(table, set())
+            waiting.update(islice(objects, OBJECTS_MAX - len(waiting)))
 
     def take(self, table: TableName) -> list[Values]:
         """Removes and returns the objects requested since the last call, sorted."""

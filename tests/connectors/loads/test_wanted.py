@@ -1,0 +1,30 @@
+"""The objects that workers asked for, until a connector reads them."""
+
+from connectors.loads.rereads import OBJECTS_MAX, TABLES_MAX, Wanted
+from hive.names import table_name
+
+TABLE = table_name(None, "db", "t")
+
+
+def test_objects_are_taken_once_and_in_order() -> None:
+    wanted = Wanted()
+    wanted.add(TABLE, [("b",), ()])
+    wanted.add(TABLE, [("a",), ("b",)])
+    assert wanted.take(TABLE) == [(), ("a",), ("b",)]
+    assert wanted.take(TABLE) == []
+
+
+def test_there_is_room_for_so_many_objects_of_a_table() -> None:
+    wanted = Wanted()
+    for _ in range(2):
+        wanted.add(TABLE, [(str(number),) for number in range(OBJECTS_MAX + 1)])
+    assert len(wanted.take(TABLE)) == OBJECTS_MAX
+
+
+def test_there_is_room_for_so_many_tables() -> None:
+    wanted = Wanted()
+    for number in range(TABLES_MAX):
+        wanted.add(TABLE._replace(table=f"t{number}"), [()])
+    wanted.add(TABLE, [()])
+    assert wanted.take(TABLE) == []
+    assert wanted.take(TABLE._replace(table="t0")) == [()]
