@@ -23,12 +23,12 @@ from benchmarks.prewarm import LAYOUTS, PARTITIONS, TABLES, filled, prewarm
 from connectors import tails, topic_admin
 from connectors.kafka_clients import KafkaTopic
 from connectors.loads.batch import find_database
-from connectors.loads.lists import Lists
 from connectors.loads.plan import everything
 from connectors.loads.spark import prewarm as on_spark
 from connectors.loads.spark.task_messages import Reach
 from hive.reader.snapshot import open_snapshot
 from hive.schema import Version, create
+from hive.table_lists import TableLists
 from metatide.config import Config
 from metatide.config.schema import Spark
 from metatide.demo.options import Size
@@ -89,7 +89,7 @@ def spark_prewarm(url: str, broker: str, folder: Path, cores: int) -> None:
     described = TopicClient(broker, events.name).describe()
     database = find_database(make_engine(url))
     with open_snapshot(*database) as snapshot:
-        planned = everything(snapshot, Lists())
+        planned = everything(snapshot, TableLists())
     config = Config(data_dir=folder, spark=Spark(master=f"local[{cores},4]"))
     worker = WorkerProcess(described, folder, "one")
     began = time.perf_counter()

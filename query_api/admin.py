@@ -16,11 +16,10 @@ from starlette.routing import BaseRoute
 
 from hive.errors import InputError, MachineError
 from hive.names import TableName, parse_table_name
-from hive.patterns import compile_pattern
+from hive.table_lists import check_patterns, is_cached
 from query_api.http.access import Tokens
 from query_api.http.authorization import Holder
 from query_api.http.routes import Handler, admin_route, body_of
-from query_api.resolver.shard_facts import is_cached
 from query_api.shards import Views
 from state.records import Scope, ScopeKind
 from state.records.signals import AnySignal, Ask, Choose, Forget, Serve
@@ -202,8 +201,5 @@ def _texts(tables: list[TableName]) -> list[str]:
 def _patterns(texts: list[str]) -> tuple[str, ...]:
     if len(texts) > PATTERNS_MAX:
         raise InputError(f"give at most {PATTERNS_MAX} patterns, not {len(texts)}")
-    for text in texts:
-        if "." not in text:
-            raise InputError(f"the pattern {text!r} names no table: write db.table or db.*")
-        compile_pattern(text)
+    check_patterns(texts)
     return tuple(texts)

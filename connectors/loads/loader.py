@@ -12,7 +12,6 @@ from connectors.kafka_clients import KafkaTopic
 from connectors.loads import batch, plan
 from connectors.loads.batch import Database
 from connectors.loads.kafka_sink import KafkaSink
-from connectors.loads.lists import Lists
 from connectors.loads.metrics import LoadMetrics
 from connectors.loads.plan import Planned
 from connectors.loads.queue import Queue
@@ -22,6 +21,7 @@ from connectors.orders import obey
 from connectors.sender import Stopped
 from hive.errors import MachineError, SourceError
 from hive.reader.snapshot import open_snapshot
+from hive.table_lists import TableLists
 from state.records import Scope, ScopeKind
 from state.records.signals import AnySignal, Ask, Choose, Forget, Order
 
@@ -73,7 +73,7 @@ class Loader:
         engine: Engine,
         topic: KafkaTopic,
         *,
-        lists: Lists | None = None,
+        lists: TableLists | None = None,
         workers: int = WORKERS,
         metrics: LoadMetrics | None = None,
     ) -> None:
@@ -82,7 +82,7 @@ class Loader:
         self._engine = engine
         self._found: Database | None = None
         self._topic = topic
-        self._lists = lists or Lists()
+        self._lists = lists or TableLists()
         self._workers = workers
         self._queue = Queue()
         self._wanted = Wanted()

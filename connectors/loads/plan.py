@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 from sqlalchemy import func, select
 
-from connectors.loads.lists import Lists
 from hive.names import TableName, table_name
 from hive.reader.databases import read_catalogs, read_databases
 from hive.reader.snapshot import DatabaseSnapshot
+from hive.table_lists import TableLists
 from state.records import Scope, ScopeKind
 
 BATCH_SCOPES_MAX = 200
@@ -23,7 +23,7 @@ class Planned(NamedTuple):
     partitions: int = 0
 
 
-def everything(snapshot: DatabaseSnapshot, lists: Lists) -> list[Planned]:
+def everything(snapshot: DatabaseSnapshot, lists: TableLists) -> list[Planned]:
     """All scopes: first databases, which every shard needs, then names, then tables."""
     catalogs = read_catalogs(snapshot)
     databases = [database for database in read_databases(snapshot) if not database.remote]

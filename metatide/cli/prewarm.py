@@ -15,12 +15,12 @@ from connectors import tails, topic_admin
 from connectors.kafka_clients import KafkaTopic
 from connectors.loads.batch import Database, find_database, unreadable
 from connectors.loads.finished_loads import ended_scopes
-from connectors.loads.lists import Lists
 from connectors.loads.loader import WORKERS, Loader
 from connectors.loads.plan import Planned, everything
 from hive.errors import InputError, MachineError
 from hive.reader.snapshot import open_snapshot
 from hive.schema import Version
+from hive.table_lists import TableLists, check_patterns
 from metatide.config import Config, Effective, configured
 from metatide.demo.report import reporting
 from metatide.doctor import find_target
@@ -84,7 +84,8 @@ def command(
             f"an epoch has begun in some shards of {events.name} only: run `metatide connect`, "
             "which ends that, then prewarm"
         )
-    lists = Lists(tables, but)
+    check_patterns((*tables, *but))
+    lists = TableLists(tables, but)
     database = find_database(make_engine(url))
     planned = _plan(database, lists)
     partitions = sum(plan.partitions for plan in planned)
@@ -100,7 +101,7 @@ def command(
         _load(loader, events, tail.epoch)
 
 
-def _plan(database: Database, lists: Lists) -> list[Planned]:
+def _plan(database: Database, lists: TableLists) -> list[Planned]:
     try:
         with open_snapshot(*database) as snapshot:
             return everything(snapshot, lists)

@@ -1,7 +1,7 @@
 """Folds Control records: operators' decisions, in the order of the topic."""
 
+from hive.table_lists import TableLists
 from processors.fold import doubts, tables
-from processors.fold.lists import Lists
 from processors.fold.working_set import WorkingSet
 from state.records import Pause, Reset, SetLists
 
@@ -26,7 +26,7 @@ def set_lists(work: WorkingSet, record: SetLists) -> None:
     head.lists_version = record.version
     head.whitelist, head.blacklist = record.whitelist, record.blacklist
     head.lists_floor = head.applied
-    work.lists = Lists(head.whitelist, head.blacklist)
+    work.lists = TableLists(head.whitelist, head.blacklist)
     for table in list(work.table_names()):
         if not work.lists.allow(table):
             tables.forget_table(work, table)

@@ -7,8 +7,8 @@ from typing import Generic, TypeVar
 import msgspec
 
 from hive.names import TableName
+from hive.table_lists import TableLists
 from hive.write_ids.tracker import WriteIdTracker
-from processors.fold.lists import Lists
 from processors.fold.signals import Signal
 from state import keys, kv, shard_head, tables
 from state.kv import Transaction
@@ -94,7 +94,7 @@ class WorkingSet:
     def __init__(self, txn: Transaction) -> None:
         self.txn = txn
         self.head = shard_head.decode(txn.get(keys.HEAD))
-        self.lists = Lists(self.head.whitelist, self.head.blacklist)
+        self.lists = TableLists(self.head.whitelist, self.head.blacklist)
         self.signals: dict[Scope, Signal] = {}
         self.loads: Cached[bytes, Loads] = Cached(txn, bytes, _loads_decoder.decode, _encode)
         self.tables: Cached[TableName, TableState] = Cached(

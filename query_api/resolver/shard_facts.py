@@ -1,11 +1,10 @@
 """Reads the facts about a target from a snapshot of its shard."""
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Final
 
 from hive.names import TableName
-from hive.patterns import compile_pattern
+from hive.table_lists import is_cached
 from query_api.facts import Facts
 from query_api.positions import Position
 from query_api.reasons import Reason
@@ -34,16 +33,6 @@ def look(reader: ShardReader, target: Target, *, with_ids: bool) -> Facts:
     if state is None:
         return Facts(reached, Reason.COLD, Cold.NEVER_LOADED)
     return _look_at_table(reader, target, state, reached, with_ids=with_ids)
-
-
-@lru_cache(maxsize=16_384)
-def is_cached(whitelist: tuple[str, ...], blacklist: tuple[str, ...], table: TableName) -> bool:
-    """Whether the white- and blacklist admit a table."""
-
-    def any_of(patterns: tuple[str, ...]) -> bool:
-        return any(compile_pattern(pattern).fullmatch(table.in_catalog) for pattern in patterns)
-
-    return (not whitelist or any_of(whitelist)) and not any_of(blacklist)
 
 
 def _look_at_table(

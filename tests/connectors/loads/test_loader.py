@@ -12,12 +12,11 @@ from connectors.headers import RecordKind
 from connectors.kafka_clients import KafkaTopic
 from connectors.loads.batch import Database
 from connectors.loads.finished_loads import ended_scopes
-from connectors.loads.lists import Lists
 from connectors.loads.loader import Loader
 from connectors.loads.plan import everything
-from hive.errors import InputError
 from hive.names import TableName
 from hive.reader.snapshot import open_snapshot
+from hive.table_lists import TableLists
 from metatide.demo.bulk import fill
 from metatide.demo.options import Size
 from metatide.demo.store import Store
@@ -83,7 +82,7 @@ def records(events: KafkaTopic) -> list[tuple[int, LoadBegin | LoadRows | LoadEn
 
 def scopes(database: Database) -> list[Scope]:
     with open_snapshot(*database) as snapshot:
-        return [one.scope for one in everything(snapshot, Lists())]
+        return [one.scope for one in everything(snapshot, TableLists())]
 
 
 def test_what_is_in_the_topic_folds_to_all_there_is(database: Database, events: KafkaTopic) -> None:
@@ -164,8 +163,3 @@ def test_a_database_that_fails_is_tried_again(store: Store, events: KafkaTopic) 
     assert loader.metrics.registry.get_sample_value(
         "metatide_loads_faults_total", {"kind": "source"}
     )
-
-
-def test_a_pattern_that_names_no_table_is_refused() -> None:
-    with pytest.raises(InputError, match=r"db\.table"):
-        Lists(["db"])

@@ -3,10 +3,10 @@
 import pytest
 
 from connectors.loads.batch import Database, load
-from connectors.loads.lists import Lists
 from connectors.loads.plan import everything
 from hive.reader.snapshot import open_snapshot
 from hive.schema import Version
+from hive.table_lists import TableLists
 from metatide.stack.database import make_engine
 from tests.connectors.loads.load_topic import Log, Topic, contents, differences
 from tests.hive.reader import script
@@ -29,7 +29,7 @@ def test_events_and_a_load_amount_to_the_same(metastore_factory: MetastoreFactor
     log.close()
     database = Database(engine, Version.V4_1)
     with open_snapshot(*database) as snapshot:
-        scopes = [one.scope for one in everything(snapshot, Lists())]
+        scopes = [one.scope for one in everything(snapshot, TableLists())]
     load(database, loads, 0, scopes)
     loaded, told = contents(loads), contents(events)
     warm = {label for label, value in told.items() if value is not None}

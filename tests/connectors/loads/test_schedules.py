@@ -6,10 +6,10 @@ from random import Random
 import pytest
 
 from connectors.loads.batch import Database, load
-from connectors.loads.lists import Lists
 from connectors.loads.plan import everything
 from hive.names import TableName
 from hive.reader.snapshot import open_snapshot
+from hive.table_lists import TableLists
 from metatide.demo import script_mix
 from metatide.demo.options import Limits, Size
 from metatide.demo.pace import Pace
@@ -94,7 +94,7 @@ class Schedule:
     def all_scopes(self) -> list[Scope]:
         """What there is now, and what there was."""
         with open_snapshot(*self.database) as snapshot:
-            planned = everything(snapshot, Lists([f"{self._workload.prefix}_*.*"]))
+            planned = everything(snapshot, TableLists([f"{self._workload.prefix}_*.*"]))
         scopes = {one.scope for one in planned}
         for reader in self.topic.readers():
             scopes |= {Scope(ScopeKind.TABLE, name) for name in reader.table_names()}

@@ -16,11 +16,11 @@ from connectors import topic_admin
 from connectors.kafka_clients import KafkaTopic
 from connectors.loads.batch import Database, load
 from connectors.loads.kafka_sink import KafkaSink
-from connectors.loads.lists import Lists
 from connectors.loads.plan import Planned, everything
 from hive.errors import SourceError
 from hive.names import TableName
 from hive.reader.snapshot import DatabaseSnapshot, open_snapshot
+from hive.table_lists import TableLists
 from metatide.cli import root
 from metatide.demo import script_mix
 from metatide.demo.bulk import fill
@@ -71,7 +71,7 @@ def events(kafka_broker: str, monkeypatch: pytest.MonkeyPatch) -> KafkaTopic:
 
 def plan(store: Store) -> list[Planned]:
     with open_snapshot(store.engine, store.schema) as snapshot:
-        return everything(snapshot, Lists())
+        return everything(snapshot, TableLists())
 
 
 def prewarm(

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from connectors.loads.batch import find_database, load
-from connectors.loads.lists import Lists
 from connectors.loads.plan import everything
 from connectors.loads.rereads import reread
 from connectors.renames import Renames
@@ -12,6 +11,7 @@ from connectors.routing import route
 from hive.events.decode import decode
 from hive.names import TableName
 from hive.reader.snapshot import open_snapshot
+from hive.table_lists import TableLists
 from metatide.stack.database import make_engine
 from query_api.database import Primary
 from query_api.requirement import Consistency, Defaults
@@ -69,7 +69,7 @@ class Cache:
         """Loads all that there is, once the events before it are folded."""
         self.follow()
         with open_snapshot(*self._database) as snapshot:
-            scopes = [one.scope for one in everything(snapshot, Lists())]
+            scopes = [one.scope for one in everything(snapshot, TableLists())]
         load(self._database, self, 0, scopes)
 
     def send(self, shard: int, record: AnyRecord) -> None:

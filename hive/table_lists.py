@@ -1,0 +1,47 @@
+"""The whitelist and the blacklist of tables: one rule for what is loaded, folded and served."""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+from hive.errors import InputError
+from hive.names import TableName
+from hive.patterns import compile_pattern
+
+
+class TableLists:
+    """Hive's patterns over `db.table`. A table is cached when a white pattern matches it, or there
+    is none, and no black pattern does."""
+
+    def __init__(self, whitelist: Sequence[str] = (), blacklist: Sequence[str] = ()) -> None:
+        self._white = [compile_pattern(pattern) for pattern in whitelist]
+        self._black = [compile_pattern(pattern) for pattern in blacklist]
+        self.open = not self._white and not self._black
+
+    def allow(self, table: TableName) -> bool:
+        """Whether a table is cached."""
+        if self.open:
+            return True
+        text = table.in_catalog
+        return (not self._white or _any(self._white, text)) and not _any(self._black, text)
+
+
+@lru_cache(maxsize=16_384)
+def is_cached(whitelist: tuple[str, ...], blacklist: tuple[str, ...], table: TableName) -> bool:
+    """The same for lists that seldom change and tables that are asked for often."""
+    return _lists(whitelist, blacklist).allow(table)
+
+
+def check_patterns(patterns: Iterable[str]) -> None:
+    """Refuses patterns that can't match a table, and those that can't be read."""
+    for pattern in patterns:
+        compile_pattern(pattern)
+        if "." not in pattern:
+            raise InputError(f"the pattern {pattern!r} names no table: write db.table or db.*")
+
+
+_lists = lru_cache(maxsize=64)(TableLists)
+
+
+def _any(patterns: list[re.Pattern[str]], text: str) -> bool:
+    return any(pattern.fullmatch(text) for pattern in patterns)
