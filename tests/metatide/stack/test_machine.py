@@ -52,7 +52,7 @@ def test_room_on_disk_is_counted(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(MachineError, match=r"cannot make the folder .*file/data"):
+    with pytest.raises(MachineError, match=r"cannot create the folder .*file/data"):
         make_folder(tmp_path / "file" / "data")
 
 

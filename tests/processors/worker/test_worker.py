@@ -168,7 +168,7 @@ def test_a_topic_made_anew_is_another_history(
         again = new_topic(topic.servers, SHARDS, topic.name)
         assert worker.process is not None
         assert worker.process.wait(60) == 1
-        assert "made anew" in worker.log.read_text()
+        assert "created anew" in worker.log.read_text()
         write(again, records, 0, 50)
         worker.start()
         worker.until_at(dict.fromkeys(range(SHARDS), 50))
