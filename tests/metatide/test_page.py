@@ -161,7 +161,7 @@ def test_tables_are_refreshed_and_dropped(here: Filled, page: Chromium) -> None:
 
 def test_serving_is_paused_and_resumed(page: Chromium) -> None:
     page.click(".serving button")
-    page.until_text("dialog", "the database answers every read of everybody")
+    page.until_text("dialog", "the database answers every read")
     page.press("Escape")
     page.until("!document.querySelector('dialog').open")
     page.click(".serving button")
@@ -223,7 +223,7 @@ def test_a_token_is_asked_for_where_one_is_needed(browser: Chromium, tmp_path: P
         browser.press("Enter")
         browser.until_text("#state", "A token is needed")
         browser.until("!document.querySelector('dialog').open")
-        browser.until_text("#notices", "isn't known here")
+        browser.until_text("#notices", "not valid here")
         browser.click("#token")
         browser.ask("document.querySelector('#token-field').value = 'secret'")
         browser.click("dialog button.main")
