@@ -218,7 +218,7 @@ def test_a_token_is_asked_for_where_one_is_needed(browser: Chromium, tmp_path: P
     name: TableName = ORDERS
     with serving(warm(), settings=Settings(tokens=read_tokens(path))) as url:
         browser.open(f"{url}/#/tables/hive/{name.db}/{name.table}")
-        browser.until_text("dialog", "Send a token that is known here")
+        browser.until_text("dialog", "Send a valid token")
         browser.type("wrong")
         browser.press("Enter")
         browser.until_text("#state", "A token is needed")

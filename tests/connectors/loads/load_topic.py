@@ -98,13 +98,16 @@ SILENT = {
 
 
 def contents(topic: Topic) -> dict[str, str | None]:
-    """The content digest of all shards."""
-    found: dict[str, str | None] = {}
+    """The content digest of all shards; None where one of them can't tell."""
+    digests: dict[str, str | None] = {}
     for reader in topic.readers():
         for label, value in digest.content(reader.view).items():
-            assert found.get(label, value) == value, f"{label} differs between shards"
-            found[label] = value
-    return found
+            other = digests.setdefault(label, value)
+            if other is None or value is None:
+                digests[label] = None
+            else:
+                assert other == value, f"{label} differs between shards"
+    return digests
 
 
 def differences(one: Topic, other: Topic) -> set[str]:

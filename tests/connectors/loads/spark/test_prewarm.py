@@ -275,6 +275,10 @@ def cold_scopes(folded: Folded) -> set[Scope]:
             loads = reader.names_loads(db)
             if loads is None or loads.cold(applied, floor):
                 found.add(Scope(ScopeKind.NAMES, TableName(db.catalog, db.db, "")))
+        for catalog in reader.catalogs():
+            loads = reader.databases_loads(catalog)
+            if loads is None or loads.cold(applied, floor):
+                found.add(Scope(ScopeKind.DATABASES, TableName(catalog, "", "")))
         for name in reader.table_names():
             state = reader.state(name)
             assert state is not None
@@ -285,7 +289,12 @@ def cold_scopes(folded: Folded) -> set[Scope]:
 
 def label_of(scope: Scope) -> str:
     name = scope.name
-    return f"table {name}" if scope.kind is ScopeKind.TABLE else f"names {name.catalog}.{name.db}"
+    match scope.kind:
+        case ScopeKind.TABLE:
+            return f"table {name}"
+        case ScopeKind.DATABASES:
+            return f"databases {name.catalog}"
+    return f"names {name.catalog}.{name.db}"
 
 
 def test_the_command_goes_on_where_another_ended(
