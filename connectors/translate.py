@@ -153,8 +153,7 @@ def _update_table_statistics(event: event_types.UpdateTableStatistics) -> Iterat
     if event.image is not None:
         image = _table(event.table, event.image, event.write_id)
     columns = _columns(event, None)
-    before = None if event.before_data is None else fingerprint(event.before_data)
-    yield event.table, a.PutTableStatistics(event.table, event.write_id, columns, image, before)
+    yield event.table, a.PutTableStatistics(event.table, event.write_id, columns, image)
 
 
 def _update_partition_statistics(

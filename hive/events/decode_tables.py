@@ -122,10 +122,9 @@ def update_statistics(
     """Decodes UPDATE_TBL_COL_STAT_EVENT."""
     engine, last_analyzed, columns = objects.statistics(message.col_stats_json)
     write_id = stored_objects.given_write_id(message.write_id)
-    image = before_data = None
+    image = None
     if message.table_obj_json is not None:
         table = loads(message.table_obj_json)
-        before_data = transcode_value(TABLE, table)
         parameters = message.parameters
         if parameters is None:
             parameters = stored_objects.parameters(table)
@@ -135,7 +134,6 @@ def update_statistics(
     return UpdateTableStatistics(
         **common,
         table=named(row),
-        before_data=before_data,
         image=image,
         engine=engine,
         last_analyzed=last_analyzed,

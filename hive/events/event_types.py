@@ -162,10 +162,8 @@ class ColumnImage(msgspec.Struct, frozen=True):
 
 
 class UpdateTableStatistics(TableEvent, frozen=True, tag=True, kw_only=True):
-    """The event UPDATE_TBL_COL_STAT_EVENT: some columns, the table that the writer had read, and
-    the same table with its new parameters."""
+    """The event UPDATE_TBL_COL_STAT_EVENT: some columns, and the table with its new parameters."""
 
-    before_data: bytes | None
     image: TableImage | None
     engine: str
     last_analyzed: int

@@ -8,7 +8,7 @@ from hive.events.accuracy import after_statistics, is_of_many
 from hive.names import TableName
 from hive.thrift.binary import decode
 from hive.thrift.binary import replaced as replaced_fields
-from hive.thrift.structs import PARTITION
+from hive.thrift.structs import PARTITION, TABLE
 from hive.thrift.view import View
 from processors.fold.deferred_events import defer
 from processors.fold.entries import Replaced, delete, delete_below, put, replace
@@ -54,16 +54,42 @@ def put_table_statistics(work: WorkingSet, event: int, action: PutTableStatistic
 
 
 def change_table(work: WorkingSet, event: int, action: PutTableStatistics) -> None:
-    """Folds the effect of new statistics on the table itself."""
-    name, image = action.table, action.image
+    """Applies what new statistics change in the table itself."""
+    name = action.table
     state = work.touch_table(name)
     key = keys.of_table(keys.TABLE, name)
-    entry = Entry(event, b"") if image is None else Entry(event, image.data, image.write_id)
-    before = None if image is None else action.before
-    replaced = replace(work, state.loads, key, event, entry, before)
+    value = work.txn.get(key)
+    entry = before = None
+    if value is not None and entries.is_live(value):
+        stored = entries.decode(value)
+        entry = _table_with_statistics(stored, event, action)
+        before = None if entry is None else fingerprint(stored.data)
+    replaced = replace(work, state.loads, key, event, entry or Entry(event, b""), before)
     if replaced is Replaced.CONFLICT or TABLE_ROW in state.doubtful:
         work.doubt_object(name, state, event, TABLE_ROW)
         work.doubt_statistics(name, state, event, Doubt.CONFLICT)
+
+
+def _table_with_statistics(stored: Entry, event: int, action: PutTableStatistics) -> Entry | None:
+    """A table after its statistics were written; None where the event doesn't tell that, or tells
+    another table than the one held comes to. Its image is of after the write."""
+    image = action.image
+    if image is None:
+        return None
+    parameters = after_statistics(
+        decode(TABLE, stored.data).get("parameters", {}),
+        decode(TABLE, image.data).get("parameters", {}),
+        frozenset(column.column for column in action.columns),
+        transactional=image.managed,
+    )
+    if parameters is None:
+        return None
+    changes: dict[str, object] = {"parameters": parameters}
+    write_id = action.write_id if image.managed and action.write_id > 0 else stored.write_id
+    if write_id != stored.write_id:
+        changes["writeId"] = write_id
+    data = replaced_fields(TABLE, stored.data, **changes)
+    return Entry(event, data, write_id) if data == image.data else None
 
 
 def put_partition_statistics(work: WorkingSet, event: int, action: PutPartitionStatistics) -> None:

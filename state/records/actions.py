@@ -110,8 +110,6 @@ class PutTableStatistics(Action, frozen=True, tag="ts"):
     write_id: Long
     columns: tuple[ColumnStatisticsImage, ...]
     image: TableImage | None
-    before: int | None = None
-    """The fingerprint of the table that the writer had read."""
 
 
 class PutPartitionStatistics(Action, frozen=True, tag="ps"):

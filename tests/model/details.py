@@ -23,7 +23,6 @@ from tests.model.content import (
     constraint_image,
     partition_image,
     statistics_image,
-    table_bytes,
     with_parameter,
 )
 from tests.model.metastore import TABLES, Metastore
@@ -204,10 +203,7 @@ def _of_table(
     image = msgspec.structs.replace(
         Table(table.name, read._replace(**changes)).image, write_id=write_id
     )
-    before = fingerprint(table_bytes(table.name, read))
-    action = a.PutTableStatistics(
-        table.name, write_id, columns, image if told else None, before if told else None
-    )
+    action = a.PutTableStatistics(table.name, write_id, columns, image if told else None)
     stale = " (read before another's write)" if read != current else ""
     return f"{stale}{'' if told else ' (parameters unsaid)'}", replace(table, row=row), action
 
