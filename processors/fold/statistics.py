@@ -1,5 +1,6 @@
 """Folds column statistics: events name some columns, and the parameters that changed with them."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final
 
@@ -9,6 +10,7 @@ from hive.names import TableName
 from hive.thrift.binary import decode
 from hive.thrift.binary import replaced as replaced_fields
 from hive.thrift.structs import PARTITION, TABLE
+from hive.thrift.types import Struct
 from hive.thrift.view import View
 from processors.fold.deferred_events import defer
 from processors.fold.entries import Replaced, delete, delete_below, put, replace
@@ -76,20 +78,9 @@ def _table_with_statistics(stored: Entry, event: int, action: PutTableStatistics
     image = action.image
     if image is None:
         return None
-    parameters = after_statistics(
-        decode(TABLE, stored.data).get("parameters", {}),
-        decode(TABLE, image.data).get("parameters", {}),
-        frozenset(column.column for column in action.columns),
-        transactional=image.managed,
-    )
-    if parameters is None:
-        return None
-    changes: dict[str, object] = {"parameters": parameters}
-    write_id = action.write_id if image.managed and action.write_id > 0 else stored.write_id
-    if write_id != stored.write_id:
-        changes["writeId"] = write_id
-    data = replaced_fields(TABLE, stored.data, **changes)
-    return Entry(event, data, write_id) if data == image.data else None
+    parameters = decode(TABLE, image.data).get("parameters", {})
+    entry = _with_statistics(TABLE, stored, event, action, parameters, transactional=image.managed)
+    return entry if entry is not None and entry.data == image.data else None
 
 
 def put_partition_statistics(work: WorkingSet, event: int, action: PutPartitionStatistics) -> None:
@@ -112,33 +103,49 @@ def change_partition(work: WorkingSet, event: int, action: PutPartitionStatistic
             _doubt_partition(work, name, state, event, action.values)
         return
     stored = entries.decode(value)
-    entry = _with_statistics(stored, event, action)
+    entry = _partition_with_statistics(stored, event, action)
     before = None if entry is None else fingerprint(stored.data)
     replaced = replace(work, state.loads, key, event, entry or Entry(event, b""), before)
     if replaced is Replaced.CONFLICT:
         _doubt_partition(work, name, state, event, action.values)
 
 
-def _with_statistics(stored: Entry, event: int, action: PutPartitionStatistics) -> Entry | None:
-    """A partition after its statistics were written; None when the event lacks its parameters."""
-    if action.parameters is None or action.transactional is None:
+def _partition_with_statistics(
+    stored: Entry, event: int, action: PutPartitionStatistics
+) -> Entry | None:
+    """A partition after its statistics were written; None when the event doesn't tell that."""
+    parameters, transactional = action.parameters, action.transactional
+    if parameters is None or transactional is None:
         return None
-    parameters = after_statistics(
-        decode(PARTITION, stored.data).get("parameters", {}),
-        action.parameters,
-        frozenset(image.column for image in action.columns),
-        transactional=action.transactional,
+    entry = _with_statistics(
+        PARTITION, stored, event, action, parameters, transactional=transactional
     )
-    if parameters is None:
+    if entry is None or not is_of_many(parameters):
+        return entry
+    return entry._replace(mark=Mark.ORDERED)
+
+
+def _with_statistics(
+    struct: Struct,
+    stored: Entry,
+    event: int,
+    action: PutTableStatistics | PutPartitionStatistics,
+    parameters: Mapping[str, str],
+    *,
+    transactional: bool,
+) -> Entry | None:
+    """An object after an event that has these parameters wrote statistics of some columns."""
+    stored_parameters = decode(struct, stored.data).get("parameters", {})
+    columns = frozenset(image.column for image in action.columns)
+    after = after_statistics(stored_parameters, parameters, columns, transactional=transactional)
+    if after is None:
         return None
-    changes: dict[str, object] = {"parameters": parameters}
-    moves = action.transactional and action.write_id > 0
-    write_id = action.write_id if moves else stored.write_id
-    if write_id != stored.write_id:
-        changes["writeId"] = write_id
-    data = replaced_fields(PARTITION, stored.data, **changes)
-    mark = Mark.ORDERED if is_of_many(action.parameters) else Mark.LIVE
-    return Entry(event, data, write_id, stored.hash, mark)
+    changes: dict[str, object] = {"parameters": after}
+    write_id = stored.write_id
+    if transactional and action.write_id > 0:
+        changes["writeId"] = write_id = action.write_id
+    data = replaced_fields(struct, stored.data, **changes)
+    return Entry(event, data, write_id, stored.hash)
 
 
 def _doubt_partition(
