@@ -37,6 +37,7 @@ SHARDS: Final = 4
 EVENTS: Final = 3_000
 READS: Final = 2_000
 WARM_UP: Final = 200
+PAUSE_S: Final = 0.005
 SETTLE_S: Final = 5.0
 REST_S: Final = 30.0
 SEQUENCE: Final = 'SELECT "NEXT_EVENT_ID" FROM "NOTIFICATION_SEQUENCE"'
@@ -67,18 +68,20 @@ async def read(url: str, current: int) -> tuple[list[float], list[float]]:
     try:
         with connect(make_url(url)) as connection:
             for number in range(READS + WARM_UP):
+                # Each as a request that comes by itself.
+                await asyncio.sleep(PAUSE_S)
                 began = time.perf_counter()
                 found = await primary.after_now(Position(0, current - 2))
                 between = time.perf_counter()
+                time.sleep(PAUSE_S)
+                bare_began = time.perf_counter()
                 connection.execute(SEQUENCE).fetchone()
                 ended = time.perf_counter()
                 assert found is not None
                 assert found.current == current
                 if number >= WARM_UP:
                     latest_s.append(between - began)
-                    bare_s.append(ended - between)
-                # As a request that comes by itself.
-                await asyncio.sleep(0.005)
+                    bare_s.append(ended - bare_began)
     finally:
         await primary.close()
     return latest_s, bare_s

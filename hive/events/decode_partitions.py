@@ -47,18 +47,22 @@ def alter_partitions(
     row: NotificationRow, message: m.AlterPartitionsMessage, common: Common
 ) -> AlterPartitions:
     """Decodes ALTER_PARTITIONS."""
+    facts = objects.table_facts(message.table_obj_json)
+    takes_ids = facts is None or facts.transactional
     return AlterPartitions(
         **common,
         table=named(row, message.db, message.table),
-        facts=objects.table_facts(message.table_obj_json),
-        partitions=tuple(map(_altered, message.partition_list_json)),
+        facts=facts,
+        partitions=tuple(_altered(text, takes_ids) for text in message.partition_list_json),
         write_id=stored_objects.given_write_id(message.write_id),
         truncate=message.is_truncate_op == "true",
     )
 
 
-def _altered(text: str) -> PartitionImage:
+def _altered(text: str, takes_ids: bool) -> PartitionImage:
     value = loads(text)
+    if not takes_ids:
+        value = stored_objects.without_write_id(value)
     return objects.partition_image(value, _write_id(value))
 
 

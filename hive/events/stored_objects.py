@@ -11,7 +11,7 @@ logs of a real Hive 4.2 with the next image that the metastore read, and in the 
   is renamed or whose columns change, unless columns were only appended without CASCADE. The message
   doesn't tell CASCADE, so after an append it stays unknown which id is stored.
 - An altered partition keeps the write id that it had unless given a positive one on a transactional
-  table.
+  table. ALTER_PARTITIONS of a truncation tells the one that was given.
 - An altered table or partition keeps the serializer, the deserializer and the type of its serde.
 - An altered database takes parameters and owner; owner type, description and locations only if they
   are given; everything else stays.
@@ -168,6 +168,11 @@ def listed_partition(partition: Value) -> Value:
 
 def added_partition(partition: Value) -> Value:
     """A partition as ADD_PARTITION stores it."""
+    return without_write_id(partition)
+
+
+def without_write_id(partition: Value) -> Value:
+    """A partition whose event doesn't tell the write id that is stored."""
     return {**partition, _PARTITION_WRITE_ID: _NO_WRITE_ID}
 
 

@@ -1,7 +1,12 @@
 """Folds events of partitions."""
 
+from typing import Final
+
 from hive.names import TableName
+from hive.thrift.binary import replaced as replaced_fields
 from hive.thrift.splice import lacking_serde_details, lacks_serde_details
+from hive.thrift.structs import PARTITION
+from hive.thrift.view import View
 from processors.fold.deferred_events import defer
 from processors.fold.entries import Replaced, delete, delete_below, put, reflects, replace
 from processors.fold.working_set import WorkingSet
@@ -12,6 +17,8 @@ from state.loads import Doubt
 from state.records.actions import AlterPartition, DropPartitions, PutPartitions
 from state.records.objects import PartitionImage
 from state.tables import TableState
+
+_WRITE_ID: Final = 10
 
 
 def put_partitions(work: WorkingSet, event: int, action: PutPartitions) -> None:
@@ -56,8 +63,7 @@ def change_partitions(work: WorkingSet, event: int, action: PutPartitions) -> No
         same = _columns_are(work, key, event, partition) and not action.truncates
         if state.detailed and not same:
             _end_statistics(work, name, state, event, partition.values, added=False)
-        data = _as_marked(work, key, partition.data)
-        entry = _entry(event, partition)._replace(data=data, mark=Mark.ORDERED)
+        entry = _with_what_stays(work, key, _entry(event, partition))._replace(mark=Mark.ORDERED)
         replaced = replace(work, state.loads, key, event, entry, None)
         _doubt_unless_known(work, name, state, event, partition.values, replaced, ordered=True)
 
@@ -141,11 +147,18 @@ def _rename_partition(work: WorkingSet, event: int, action: AlterPartition) -> N
         delete(work, loads, key, event)
 
 
-def _as_marked(work: WorkingSet, key: bytes, data: bytes) -> bytes:
-    """Carries the old entry's mark of lacking serde details over to the new bytes."""
+def _with_what_stays(work: WorkingSet, key: bytes, entry: Entry) -> Entry:
+    """A changed entry with what its event doesn't tell and doesn't change: the write id, unless it
+    has one, and the mark of lacking serde details."""
     old = work.txn.get(key)
-    marked = old is not None and lacks_serde_details(old)
-    return lacking_serde_details(data) if marked else data
+    if old is None:
+        return entry
+    if entry.write_id <= 0 and entries.write_id_of(old) > 0:
+        write_id = View(entries.data_of(old)).i64(_WRITE_ID)
+        entry = entry._replace(data=replaced_fields(PARTITION, entry.data, writeId=write_id))
+    if lacks_serde_details(old):
+        entry = entry._replace(data=lacking_serde_details(entry.data))
+    return entry
 
 
 def _entry(event: int, partition: PartitionImage) -> Entry:

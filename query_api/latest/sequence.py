@@ -1,6 +1,6 @@
 """Reads the sequence of events and the thin rows up to it, in one statement."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import sqlalchemy as sa
@@ -39,15 +39,22 @@ class SequenceReader:
         try:
             if self._connection is None:
                 self._connection = self._connect()
-                self._statement = _statement(metadata(self._version()))
+                statement = _statement(metadata(self._version()))
+                # Binding it anew would take as long as the database takes to run it.
+                self._compiled = statement.compile(dialect=self._engine.dialect)
                 self._plans = KeptPlans(self._connection)
             self._plans.use(first)
-            result = self._connection.execute(self._statement, {"first": first, "known": known})
-            rows = result.all()
+            rows = self._run(self._connection, {"first": first, "known": known})
         except SQLAlchemyError:
             self.close()
             raise
         return _tail(rows)
+
+    def _run(self, connection: sa.Connection, bounds: Mapping[str, int]) -> Sequence[Any]:
+        parameters = self._compiled.construct_params(bounds)
+        names = self._compiled.positiontup
+        given = parameters if names is None else tuple(parameters[name] for name in names)
+        return connection.exec_driver_sql(str(self._compiled), given).all()
 
     def close(self) -> None:
         """Closes the connection; the next read opens another."""

@@ -122,10 +122,10 @@ class GetTables(Read[Outcome], frozen=True):
 
     def _none(self, objects: Objects) -> Outcome:
         database = objects.database(self.db)
-        if database is None and self.names:
-            text = f"Could not find database {self.db.catalog}.{self.db.db}"
-            return Raised("UnknownDBException", text)
-        return Unable.FORM if database is not None and is_remote(database) else structs([])
+        if database is None:
+            # Releases word the failure differently.
+            return Unable.FORM if self.names else structs([])
+        return Unable.FORM if is_remote(database) else structs([])
 
 
 def get_table(arguments: Arguments) -> Understood:

@@ -24,7 +24,6 @@ from hive.schema import Version
 from metatide.stack.database import make_engine
 from processors.topic_client import TopicClient
 from processors.worker import Worker
-from state.records import Scope, ScopeKind
 from state.records.routing import table_shard
 from state.shard_reader import ShardReader
 from state.tables import TableState
@@ -116,7 +115,7 @@ def test_a_partition_in_doubt_is_read_again(
         async def run() -> None:
             description = TopicClient(events.servers, events.name).describe()
             async with working(description, tmp_path) as worker:
-                worker.ask(table_shard(TABLE, SHARDS), Scope(ScopeKind.TABLE, TABLE), 0)
+                # The log tells of the table from its creation on.
                 await until(lambda: is_warm(worker, client.position()))
                 before = state(worker)
                 await asyncio.to_thread(alter_twice, metastore, partition, table)

@@ -316,3 +316,15 @@ def test_statistics_that_leave_fields_of_the_old_ones_in_place_are_not_believed(
 def test_statistics_over_unknown_ones_are_not_believed(shard: Shard) -> None:
     shard.fold(change(1), statistics(2, 0b110))
     assert shard.store.snapshot().get(keys.partition_statistics(TABLE, ("a",), "hive", "c")) is None
+
+
+def numbered(write_id: int, parameters: dict[str, str]) -> PartitionImage:
+    fields = {"values": ["a"], "parameters": parameters, "writeId": write_id}
+    return PartitionImage(("a",), write_id, 1, encode(PARTITION, fields))
+
+
+def test_altered_partitions_without_a_write_id_keep_the_one_they_have(shard: Shard) -> None:
+    added = PutPartitions(TABLE, 3, (numbered(3, {}),), added=True)
+    altered = PutPartitions(TABLE, 0, (numbered(-1, {"k": "v"}),), added=False)
+    shard.fold(change(1, CreateTable(image())), change(2, added), change(3, altered))
+    assert shard.partitions() == {"a": numbered(3, {"k": "v"}).data}
