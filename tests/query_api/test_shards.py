@@ -1,6 +1,5 @@
 """What was answered stays right as long as nothing changed that it was made of."""
 
-import asyncio
 from collections import Counter
 from random import Random
 from typing import Any
@@ -49,7 +48,7 @@ ANYTHING = Requirement(Consistency.ANY, latest=False)
 KEPT_MAX = 40
 
 
-def test_as_long_as_a_moment_is_renewed_the_answer_is_what_would_be_answered_now(
+async def test_as_long_as_a_moment_is_renewed_the_answer_is_what_would_be_answered_now(
     small_world: World,
 ) -> None:
     rows = [
@@ -62,32 +61,28 @@ def test_as_long_as_a_moment_is_renewed_the_answer_is_what_would_be_answered_now
     resolver = Resolver(views, Nowhere())
     kept: dict[Read[Any], tuple[Moment, Any]] = {}
     seen: Counter[str] = Counter()
-
-    async def follow() -> None:
-        for row in rows:
-            routed = route(translate(decode(row)), source.count)
-            for number, shard in enumerate(source.shards):
-                assert shard is not None
-                shard.fold([Change(0, row.event_id - 1, row.event_id, routed.get(number, ()))])
-            for read, (before, value) in list(kept.items()):
-                renewed = views.renewed(before)
-                if renewed is None:
-                    seen["changed"] += 1
-                    del kept[read]
-                    continue
-                found = await resolver.cached(read, ANYTHING)
-                assert isinstance(found, ReadAnswer), (read, found)
-                assert plain(found.value) == value, read
-                assert renewed.reached == found.position == Position(0, row.event_id)
-                kept[read] = renewed, value
-                seen["same"] += 1
-                seen["absent"] += isinstance(found.value, NoSuchObjectError)
-            for read in random.sample(reads, 4):
-                found = await resolver.cached(read, ANYTHING)
-                if isinstance(found, ReadAnswer) and found.moment and len(kept) < KEPT_MAX:
-                    kept[read] = found.moment, plain(found.value)
-
-    asyncio.run(follow())
+    for row in rows:
+        routed = route(translate(decode(row)), source.count)
+        for number, shard in enumerate(source.shards):
+            assert shard is not None
+            shard.fold([Change(0, row.event_id - 1, row.event_id, routed.get(number, ()))])
+        for read, (before, value) in list(kept.items()):
+            renewed = views.renewed(before)
+            if renewed is None:
+                seen["changed"] += 1
+                del kept[read]
+                continue
+            found = await resolver.cached(read, ANYTHING)
+            assert isinstance(found, ReadAnswer), (read, found)
+            assert plain(found.value) == value, read
+            assert renewed.reached == found.position == Position(0, row.event_id)
+            kept[read] = renewed, value
+            seen["same"] += 1
+            seen["absent"] += isinstance(found.value, NoSuchObjectError)
+        for read in random.sample(reads, 4):
+            found = await resolver.cached(read, ANYTHING)
+            if isinstance(found, ReadAnswer) and found.moment and len(kept) < KEPT_MAX:
+                kept[read] = found.moment, plain(found.value)
     resolver.close()
     assert seen["same"] > 10 * seen["changed"]
     assert seen["changed"] > 100
@@ -131,11 +126,11 @@ def test_a_moment_ends_with_its_store_and_with_what_moves_the_head() -> None:
     assert views.renewed(again) is None
 
 
-def test_that_there_is_no_table_depends_on_the_list_of_names() -> None:
+async def test_that_there_is_no_table_depends_on_the_list_of_names() -> None:
     shard = MemoryShard(change(1), *load_names(1, name_image("orders")))
     views = Views(MemoryShards(shard))
     resolver = Resolver(views, Nowhere())
-    found = asyncio.run(resolver.cached(GetTable(ORDERS._replace(table="none")), ANYTHING))
+    found = await resolver.cached(GetTable(ORDERS._replace(table="none")), ANYTHING)
     resolver.close()
     assert isinstance(found, ReadAnswer)
     assert isinstance(found.value, NoSuchObjectError)

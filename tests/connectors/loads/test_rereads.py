@@ -101,7 +101,7 @@ def alter_twice(metastore: Instances, partition: Any, table: Any) -> None:
     assert overlap(metastore, alone, among_several) == [None, None]
 
 
-def test_a_partition_in_doubt_is_read_again(
+async def test_a_partition_in_doubt_is_read_again(
     metastore: Instances, kafka_broker: str, tmp_path: Path
 ) -> None:
     events = new_topic(kafka_broker, SHARDS)
@@ -112,8 +112,7 @@ def test_a_partition_in_doubt_is_read_again(
         table = client.create_table(table)
         client.add_partitions(table, [["a"], ["b"]])
         [partition, *_] = client.partitions(DB, "t")
-
-        async def run() -> None:
+        with connecting(metastore.database_url, events):
             description = TopicClient(events.servers, events.name).describe()
             async with working(description, tmp_path) as worker:
                 worker.ask(table_shard(TABLE, SHARDS), Scope(ScopeKind.TABLE, TABLE), 0)
@@ -130,6 +129,3 @@ def test_a_partition_in_doubt_is_read_again(
                 assert after.loads.ended.lo == before.loads.ended.lo, "the whole table was loaded"
                 held = {values: entry.data for values, entry in reader(worker).partitions(TABLE)}
                 assert held == stored(metastore.database_url)
-
-        with connecting(metastore.database_url, events):
-            asyncio.run(run())

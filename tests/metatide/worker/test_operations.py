@@ -1,6 +1,5 @@
 """That the document tells of all that a worker serves, and of nothing else."""
 
-import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -75,24 +74,21 @@ async def served(config: Config, *, thrift: bool) -> tuple[Served, dict[str, Any
     return {one for one in routes if one[0].startswith("/v1/")}, told
 
 
-def test_all_that_a_worker_serves_is_described_and_no_more(tmp_path: Path) -> None:
-    found, told = asyncio.run(served(config(tmp_path), thrift=True))
+async def test_all_that_a_worker_serves_is_described_and_no_more(tmp_path: Path) -> None:
+    found, told = await served(config(tmp_path), thrift=True)
     assert found == described(told)
     assert told == TOLD
 
 
-def test_a_shard_that_is_not_here_is_a_problem_that_says_so(tmp_path: Path) -> None:
-    async def run() -> httpx.Response:
-        async with application(config(tmp_path)) as app:
-            return await get(app, "/v1/status/shards/7")
-
-    answer = asyncio.run(run())
+async def test_a_shard_that_is_not_here_is_a_problem_that_says_so(tmp_path: Path) -> None:
+    async with application(config(tmp_path)) as app:
+        answer = await get(app, "/v1/status/shards/7")
     validator(TOLD, {"$ref": "#/components/schemas/Problem"}).validate(answer.json())
     assert (answer.status_code, answer.json()["detail"]) == (404, "shard 7 isn't open here")
 
 
-def test_without_thrift_nothing_is_told_of_it(tmp_path: Path) -> None:
-    found, told = asyncio.run(served(config(tmp_path), thrift=False))
+async def test_without_thrift_nothing_is_told_of_it(tmp_path: Path) -> None:
+    found, told = await served(config(tmp_path), thrift=False)
     assert found == described(told)
     assert described(TOLD) - found == {(one.path, one.method) for one in THRIFT}
 

@@ -155,31 +155,25 @@ def test_a_draw_from_parts_is_the_draw_from_all(own_world: World) -> None:
     assert len({ticket(scope, 1) for scope in scopes}) == len(scopes)
 
 
-def test_rounds_count_what_they_compared_and_what_differs(own_world: World) -> None:
-    name = warm_table(audit(own_world))
+async def test_rounds_count_what_they_compared_and_what_differs(own_world: World) -> None:
+    name = warm_table(await asyncio.to_thread(audit, own_world))
     shard = own_world.shards.shard(table_shard(name, own_world.shards.count))
     assert shard is not None
     entry = shard.reader().table(name)
     assert entry is not None
-
-    async def run() -> list[dict[str, float]]:
-        primary = Primary(own_world.url)
-        auditor = Auditor(Views(own_world.shards), primary)
-        rounds = Rounds(auditor, 60, 1_000)
-        counted = []
-        try:
+    primary = Primary(own_world.url)
+    auditor = Auditor(Views(own_world.shards), primary)
+    rounds = Rounds(auditor, 60, 1_000)
+    try:
+        await rounds.round()
+        before = samples(rounds.metrics.page())
+        owner = replaced(TABLE, entry.data, owner="mallory")
+        with spoilt(shard, keys.of_table(keys.TABLE, name), owner):
             await rounds.round()
-            counted.append(samples(rounds.metrics.page()))
-            owner = replaced(TABLE, entry.data, owner="mallory")
-            with spoilt(shard, keys.of_table(keys.TABLE, name), owner):
-                await rounds.round()
-            counted.append(samples(rounds.metrics.page()))
-        finally:
-            auditor.close()
-            await primary.close()
-        return counted
-
-    before, after = asyncio.run(run())
+        after = samples(rounds.metrics.page())
+    finally:
+        auditor.close()
+        await primary.close()
     objects, wrong_ones = "metatide_audit_objects_total", "metatide_audit_disagreements_total"
     assert before[objects] > 50
     assert after[objects] == 2 * before[objects]
@@ -196,23 +190,19 @@ def samples(page: bytes) -> dict[str, float]:
     }
 
 
-def test_audits_are_asked_for_over_http(own_world: World) -> None:
-    async def run() -> tuple[httpx.Response, httpx.Response, httpx.Response]:
-        primary = Primary(own_world.url)
-        auditor = Auditor(Views(own_world.shards), primary)
-        app = Starlette(routes=audit_routes(auditor, OPEN))
-        transport = httpx.ASGITransport(app, client=("127.0.0.1", 4711))
-        try:
-            async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
-                drawn = await http.get(PATH, params={"sample": 3, "seed": 9})
-                compared = await http.post(PATH, json={"scopes": drawn.json()["scopes"]})
-                refused = await http.post(PATH, json={"scopes": [["table", "db.t"]]})
-        finally:
-            auditor.close()
-            await primary.close()
-        return drawn, compared, refused
-
-    drawn, compared, refused = asyncio.run(run())
+async def test_audits_are_asked_for_over_http(own_world: World) -> None:
+    primary = Primary(own_world.url)
+    auditor = Auditor(Views(own_world.shards), primary)
+    app = Starlette(routes=audit_routes(auditor, OPEN))
+    transport = httpx.ASGITransport(app, client=("127.0.0.1", 4711))
+    try:
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+            drawn = await http.get(PATH, params={"sample": 3, "seed": 9})
+            compared = await http.post(PATH, json={"scopes": drawn.json()["scopes"]})
+            refused = await http.post(PATH, json={"scopes": [["table", "db.t"]]})
+    finally:
+        auditor.close()
+        await primary.close()
     scopes = [*known_scopes(Views(own_world.shards))]
     assert drawn.json()["of"] == len(scopes)
     found = msgspec.json.decode(compared.content, type=list[Audited])

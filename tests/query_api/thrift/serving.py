@@ -2,11 +2,9 @@
 
 import asyncio
 import struct
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
-
-import uvloop
 
 from query_api.latest.latest_log import LatestLog
 from query_api.positions import Position
@@ -229,11 +227,6 @@ async def serving(
         await server.close()
         for one in metastores:
             await one.stop()
-
-
-def run(test: Coroutine[Any, Any, None]) -> None:
-    """Runs a test in an event loop of its own, of the kind that workers have."""
-    uvloop.run(test)
 
 
 async def until(what: Callable[[], bool]) -> None:

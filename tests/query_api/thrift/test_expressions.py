@@ -42,7 +42,7 @@ async def until(condition: Callable[[], bool]) -> None:
         await asyncio.sleep(0.01)
 
 
-async def begin_in_vain() -> None:
+async def test_without_hives_classes_the_metastore_answers() -> None:
     found = Expressions(JavaSettings(find_java(), "."))
     assert await found.text(b"\1a") is Unable.EXPRESSION
     assert found._starting is not None
@@ -55,11 +55,7 @@ async def begin_in_vain() -> None:
     assert found.outcomes == {"not_running": 2}
 
 
-def test_without_hives_classes_the_metastore_answers() -> None:
-    asyncio.run(begin_in_vain())
-
-
-async def ask_together() -> None:
+async def test_equal_ones_are_read_once_and_remembered() -> None:
     gateway = Reads("a = 1")
     found = reading(gateway)
     assert found.known(b"\1a") is None
@@ -78,11 +74,7 @@ async def ask_together() -> None:
     await found.close()
 
 
-def test_equal_ones_are_read_once_and_remembered() -> None:
-    asyncio.run(ask_together())
-
-
-async def ask_for_much() -> None:
+async def test_there_are_limits() -> None:
     gateway = Reads("a = 1")
     found = reading(gateway)
     asking = [
@@ -100,7 +92,3 @@ async def ask_for_much() -> None:
     assert sum(map(len, found._remembered)) <= expressions.REMEMBERED_BYTES_MAX
     assert found.known((99).to_bytes(8) + bytes(big)) == "a = 1"
     await found.close()
-
-
-def test_there_are_limits() -> None:
-    asyncio.run(ask_for_much())

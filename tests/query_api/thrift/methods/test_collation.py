@@ -1,7 +1,6 @@
 """A metastore whose database sorts names by the rules of a language: what the cache answers is the
 same, and what that order decides is left to the metastore."""
 
-import asyncio
 from collections import Counter
 from collections.abc import Iterator
 
@@ -92,13 +91,13 @@ async def ask_both(instances: Instances) -> tuple[Counter[str], Counter[str]]:
 
 
 @pytest.mark.parametrize("collation", ["en-US", "C"])
-def test_the_order_of_names_is_the_databases(
+async def test_the_order_of_names_is_the_databases(
     metastore_factory: MetastoreFactory, new_stock_database: NewStockDatabase, collation: str
 ) -> None:
     instances = metastore_factory(database=new_stock_database(collation))
     with instances.connect() as client:
         fill(client)
-    answered, left = asyncio.run(ask_both(instances))
+    answered, left = await ask_both(instances)
     if collation == "C":
         assert not left
     else:

@@ -206,10 +206,10 @@ def names_by(address: str) -> list[str]:
 RELAYED = 'relayed_total{method="get_partition_names",reason="catalog"}'
 
 
-def test_answers_are_those_of_the_metastore_with_a_catalog_and_without(world: World) -> None:
-    comparison = asyncio.run(compare(world))
+async def test_answers_are_those_of_the_metastore_with_a_catalog_and_without(world: World) -> None:
+    comparison = await compare(world)
     for name, same in comparison.same.items():
         assert sum(same.values()) > 100, (name, same, comparison.relayed[name])
-    asyncio.run(by_http(world))
-    assert RELAYED not in asyncio.run(through_an_endpoint(world, CATALOG))
-    assert f"{RELAYED} 2.0" in asyncio.run(through_an_endpoint(world, DEFAULT_CATALOG))
+    await by_http(world)
+    assert RELAYED not in await through_an_endpoint(world, CATALOG)
+    assert f"{RELAYED} 2.0" in await through_an_endpoint(world, DEFAULT_CATALOG)

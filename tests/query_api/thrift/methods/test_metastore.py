@@ -1,6 +1,5 @@
 """What the cache answers is what a real Hive 4.2 metastore answers, field by field."""
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
@@ -104,14 +103,14 @@ async def compare(world: World, of_each: int) -> Comparison:
     return comparison
 
 
-def test_all_methods_are_answered_as_the_metastore_answers_them(world: World) -> None:
-    comparison = asyncio.run(compare(world, 20))
+async def test_all_methods_are_answered_as_the_metastore_answers_them(world: World) -> None:
+    comparison = await compare(world, 20)
     assert sum(comparison.same["warm"].values()) > 300
 
 
 @pytest.mark.torture
-def test_thousands_of_calls(world: World) -> None:
-    comparison = asyncio.run(compare(world, 10_000))
+async def test_thousands_of_calls(world: World) -> None:
+    comparison = await compare(world, 10_000)
     assert sum(comparison.same["warm"].values()) > 2500
 
 
@@ -133,15 +132,15 @@ async def compare_after(world: World, rounds: int, of_each: int, seed: int) -> C
     return comparison
 
 
-def test_answers_stay_right_through_random_histories(world: World) -> None:
-    comparison = asyncio.run(compare_after(world, 2, of_each=4, seed=7))
+async def test_answers_stay_right_through_random_histories(world: World) -> None:
+    comparison = await compare_after(world, 2, of_each=4, seed=7)
     assert all(sum(same.values()) > 80 for same in comparison.same.values())
 
 
 @pytest.mark.torture
 @pytest.mark.parametrize("seed", range(100, 110))
-def test_answers_stay_right_through_long_histories(world: World, seed: int) -> None:
-    comparison = asyncio.run(compare_after(world, 20, of_each=8, seed=seed))
+async def test_answers_stay_right_through_long_histories(world: World, seed: int) -> None:
+    comparison = await compare_after(world, 20, of_each=8, seed=seed)
     assert all(sum(same.values()) > 2000 for same in comparison.same.values())
 
 
@@ -161,8 +160,8 @@ async def ask_old(world: World) -> set[str]:
     return answered
 
 
-def test_dropped_methods_are_answered_by_their_successors(world: World) -> None:
-    assert asyncio.run(ask_old(world)) == DROPPED
+async def test_dropped_methods_are_answered_by_their_successors(world: World) -> None:
+    assert await ask_old(world) == DROPPED
 
 
 def decoded(method: str, result: bytes) -> Any:

@@ -136,8 +136,10 @@ async def compared(instances: Instances, expressions: Mapping[str, bytes]) -> di
     return results
 
 
-def test_what_is_said_by_an_expression(filled: Instances, expressions: dict[str, bytes]) -> None:
-    found = asyncio.run(compared(filled, expressions))
+async def test_what_is_said_by_an_expression(
+    filled: Instances, expressions: dict[str, bytes]
+) -> None:
+    found = await compared(filled, expressions)
     for name, comparison in found.items():
         answered = {} if name in ONLY_THE_METASTORE else dict.fromkeys(METHODS, 2)
         assert comparison.same["warm"] == answered, (name, comparison.relayed)
