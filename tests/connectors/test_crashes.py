@@ -20,7 +20,6 @@ from connectors.kafka_clients import KafkaTopic
 from connectors.renames import Renames
 from connectors.routing import route
 from hive.events.decode import decode
-from hive.events.row import row_from_mapping
 from metatide.demo.options import Limits, Size
 from metatide.demo.pace import Pace
 from metatide.demo.store import Store
@@ -34,6 +33,7 @@ from tests.connectors.connector_runs import (
     read,
     until,
 )
+from tests.metatide.demo import workload_runs
 from tests.support import hms_objects as objects
 from tests.support.metastore import Instances, MetastoreFactory
 from tests.support.processes import die_with_parent
@@ -130,12 +130,8 @@ def writing(store: Store, events: int) -> AbstractContextManager[Writers]:
 def expected(store: Store, topic: KafkaTopic) -> list[dict[int, tuple[AnyAction, ...]]]:
     """For each shard, what each event does there."""
     shards: list[dict[int, tuple[AnyAction, ...]]] = [{} for _ in range(topic.shards)]
-    log = store.metadata.tables["NOTIFICATION_LOG"]
-    with store.engine.connect() as connection:
-        found = connection.execute(sa.select(log).order_by(log.c.EVENT_ID)).mappings().all()
     renames = Renames()
-    for columns in found:
-        row = row_from_mapping({str(name): value for name, value in columns.items()})
+    for row in workload_runs.notification_rows(store):
         for shard, actions in route(renames.address(decode(row)), topic.shards).items():
             shards[shard][row.event_id] = actions
     return shards

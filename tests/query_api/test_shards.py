@@ -8,7 +8,6 @@ from connectors.routing import route
 from connectors.translate import translate
 from hive.errors import NoSuchObjectError
 from hive.events.decode import decode
-from hive.events.row import row_from_mapping
 from hive.names import TableName
 from query_api.positions import Position
 from query_api.reads import (
@@ -51,10 +50,7 @@ KEPT_MAX = 40
 async def test_as_long_as_a_moment_is_renewed_the_answer_is_what_would_be_answered_now(
     small_world: World,
 ) -> None:
-    rows = [
-        row_from_mapping({str(name): value for name, value in row._mapping.items()})
-        for row in workload_runs.rows(small_world.store)
-    ]
+    rows = workload_runs.notification_rows(small_world.store)
     reads, random = reads_of(small_world), Random(1)
     source = MemoryShards(MemoryShard(), MemoryShard())
     views = Views(source)

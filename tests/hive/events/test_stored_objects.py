@@ -24,13 +24,13 @@ from hive.events.event_types import (
     UpdatePartitionStatistics,
     UpdateTableStatistics,
 )
-from hive.events.row import NotificationRow, row_from_mapping
+from hive.events.row import NotificationRow
 from hive.events.stored_objects import altered_database, altered_partition, altered_table
 from hive.names import TableName
 from hive.thrift.binary import encode, replaced
 from hive.thrift.structs import DATABASE, FUNCTION, PARTITION, TABLE
 from hive.thrift.tjson import loads, transcode
-from tests.hive.events.logs import LOGS, rows, state
+from tests.hive.events.logs import LOGS, notification_rows, state
 
 ACCEPTED = {
     ("every-event-json", 88): "a truncate: both images are the one after it",
@@ -130,8 +130,8 @@ class Replay:
 
 def replay(log: str) -> Replay:
     result = Replay()
-    for row in rows(log):
-        result.apply(row_from_mapping(row))
+    for row in notification_rows(log):
+        result.apply(row)
     return result
 
 

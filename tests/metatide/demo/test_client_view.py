@@ -5,9 +5,9 @@ from collections.abc import Callable
 from sqlalchemy import select
 
 from hive.write_ids.lists import WriteIdList
-from metatide.demo.client_view import ClientView, client_view
 from metatide.demo.store import Store
 from tests.metatide.demo import workload_runs
+from tests.metatide.demo.client_view import ClientView, client_view
 from tests.metatide.demo.event_model import EventModel
 
 

@@ -249,8 +249,8 @@ def test_all_stores_share_one_budget(tmp_path: Path) -> None:
             for number in range(500):
                 transaction.put(b"p%06d" % (offset * 500 + number), value)
             store.commit(transaction, Position(0, offset, offset))
-            assert budget.bytes_used <= 2 * budget.bytes_max
+            assert budget.cache.get_usage() <= 2 * budget.bytes_max
     for store in stores:
         assert sum(1 for _ in store.snapshot().scan(b"p", b"q")) == 20 * 500
         store.close()
-    assert budget.bytes_used <= budget.bytes_max
+    assert budget.cache.get_usage() <= budget.bytes_max
