@@ -43,12 +43,12 @@ _places = st.integers(0, 1 << 20)
 @cache
 def corpus() -> list[NotificationRow]:
     """The shortest rows of each type in each log."""
-    found: list[NotificationRow] = []
+    shortest: list[NotificationRow] = []
     for log in LOGS:
         of_log = sorted(notification_rows(log), key=lambda row: len(row.message))
         for type_ in sorted({row.event_type for row in of_log}):
-            found += [row for row in of_log if row.event_type == type_][:2]
-    return found
+            shortest += [row for row in of_log if row.event_type == type_][:2]
+    return shortest
 
 
 @cache

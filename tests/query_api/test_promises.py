@@ -111,9 +111,11 @@ async def check(client: httpx.AsyncClient, path: str, place: Place, *, reaches: 
     """All consistencies and positions on one path, in the query and in headers, asked twice."""
     for consistency in (Consistency.ANY, Consistency.AT_LEAST, Consistency.LATEST):
         for name, least in place.positions.items():
-            asked = {"consistency": consistency.value, "min_position": str(least)}
-            in_headers = {f"metatide-{key.replace('_', '-')}": asked[key] for key in asked}
-            for query, headers in ((asked, {}), (asked, {}), ({}, in_headers)):
+            requirement = {"consistency": consistency.value, "min_position": str(least)}
+            in_headers = {
+                f"metatide-{key.replace('_', '-')}": requirement[key] for key in requirement
+            }
+            for query, headers in ((requirement, {}), (requirement, {}), ({}, in_headers)):
                 url = httpx.URL(path).copy_merge_params({**query, "max_wait_ms": "1"})
                 answer = await client.get(url, headers=headers)
                 what = f"{consistency} {name} {url}: {answer.text}"
@@ -176,11 +178,11 @@ async def test_write_ids_and_a_position_hold_together(place: Place) -> None:
     db, table = place.table
     path = f"/v1/databases/{db}/tables/{table}"
     async with server(place.made.url, place.shards) as client:
-        told = (await client.get(f"/v1/write-ids?table={db}.{table}")).json()["tables"][0]
-        ids = {"write_ids": told["validWriteIdList"], "table_id": str(told["id"])}
+        write_ids = (await client.get(f"/v1/write-ids?table={db}.{table}")).json()["tables"][0]
+        ids = {"write_ids": write_ids["validWriteIdList"], "table_id": str(write_ids["id"])}
         for name, least in place.positions.items():
-            given = {**ids, "min_position": str(least), "max_wait_ms": "1"}
-            answer = await client.get(path, params=given)
+            query = {**ids, "min_position": str(least), "max_wait_ms": "1"}
+            answer = await client.get(path, params=query)
             if name in ("folded", "in the database"):
                 assert parse_position(answer.headers["metatide-position"]) >= least
             else:
@@ -210,13 +212,13 @@ async def test_a_replica_that_lags_answers_nobody_who_knows_more(
     replica = copied(made)
     seen = append(made, "INSERT", db, table)
     path = f"/v1/databases/{db}/tables/{table}"
-    asked = {"consistency": "at_least", "min_position": f"0:{seen}", "max_wait_ms": "1"}
+    query = {"consistency": "at_least", "min_position": f"0:{seen}", "max_wait_ms": "1"}
     async with server(replica, again(made.shards)) as client:
         for _ in range(2):
-            answer = await client.get(path, params=asked)
+            answer = await client.get(path, params=query)
             assert answer.status_code == 503
     async with server(made.url, again(made.shards)) as client:
-        answer = await client.get(path, params=asked)
+        answer = await client.get(path, params=query)
         assert answer.headers["metatide-position"] == f"0:{seen}"
 
 
@@ -257,17 +259,17 @@ async def test_over_thrift_it_is_the_metastore_that_answers(place: Place) -> Non
     for consistency in (Consistency.ANY, Consistency.LATEST):
         resolver = Resolver(views, primary)
         methods = CachedMethods(resolver, views, primary, Defaults(consistency), "/warehouse")
-        for method, given in calls.items():
+        for method, call_arguments in calls.items():
             answers = 0
             for name, least in place.positions.items():
-                call = Call(method, given, Client(), least)
-                found = methods.answer_now(call) if method != CURRENT else None
-                found = found or await methods.answer(call)
-                if isinstance(found, CallAnswer):
-                    assert found.position >= least, (method, name)
+                call = Call(method, call_arguments, Client(), least)
+                outcome = methods.answer_now(call) if method != CURRENT else None
+                outcome = outcome or await methods.answer(call)
+                if isinstance(outcome, CallAnswer):
+                    assert outcome.position >= least, (method, name)
                     answers += 1
                 else:
-                    assert isinstance(found, Relay)
+                    assert isinstance(outcome, Relay)
             assert answers, method
         resolver.close()
     await primary.close()

@@ -68,17 +68,17 @@ async def test_as_long_as_a_moment_is_renewed_the_answer_is_what_would_be_answer
                 seen["changed"] += 1
                 del kept[read]
                 continue
-            found = await resolver.cached(read, ANYTHING)
-            assert isinstance(found, ReadAnswer), (read, found)
-            assert plain(found.value) == value, read
-            assert renewed.reached == found.position == Position(0, row.event_id)
+            answer = await resolver.cached(read, ANYTHING)
+            assert isinstance(answer, ReadAnswer), (read, answer)
+            assert plain(answer.value) == value, read
+            assert renewed.reached == answer.position == Position(0, row.event_id)
             kept[read] = renewed, value
             seen["same"] += 1
-            seen["absent"] += isinstance(found.value, NoSuchObjectError)
+            seen["absent"] += isinstance(answer.value, NoSuchObjectError)
         for read in random.sample(reads, 4):
-            found = await resolver.cached(read, ANYTHING)
-            if isinstance(found, ReadAnswer) and found.moment and len(kept) < KEPT_MAX:
-                kept[read] = found.moment, plain(found.value)
+            answer = await resolver.cached(read, ANYTHING)
+            if isinstance(answer, ReadAnswer) and answer.moment and len(kept) < KEPT_MAX:
+                kept[read] = answer.moment, plain(answer.value)
     resolver.close()
     assert seen["same"] > 10 * seen["changed"]
     assert seen["changed"] > 100
@@ -126,14 +126,14 @@ async def test_that_there_is_no_table_depends_on_the_list_of_names() -> None:
     shard = MemoryShard(change(1), *load_names(1, name_image("orders")))
     views = Views(MemoryShards(shard))
     resolver = Resolver(views, Nowhere())
-    found = await resolver.cached(GetTable(ORDERS._replace(table="none")), ANYTHING)
+    answer = await resolver.cached(GetTable(ORDERS._replace(table="none")), ANYTHING)
     resolver.close()
-    assert isinstance(found, ReadAnswer)
-    assert isinstance(found.value, NoSuchObjectError)
-    assert found.moment is not None
-    assert views.renewed(found.moment) is not None
+    assert isinstance(answer, ReadAnswer)
+    assert isinstance(answer.value, NoSuchObjectError)
+    assert answer.moment is not None
+    assert views.renewed(answer.moment) is not None
     shard.fold([change(2)])
-    moved = views.renewed(found.moment)
+    moved = views.renewed(answer.moment)
     assert moved is not None
     shard.fold([change(3, DropDatabase(SALES))])
     assert views.renewed(moved) is None

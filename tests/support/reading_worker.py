@@ -27,7 +27,7 @@ from tests.support.tables import digest_of
 READ_EVERY_S = 0.01
 
 
-def told(snapshot: StoreSnapshot, table: TableName) -> tuple[int, int, str, str | None] | None:
+def answer_of(snapshot: StoreSnapshot, table: TableName) -> tuple[int, int, str, str | None] | None:
     """What a reader is told; None where the database would answer."""
     reader = ShardReader(snapshot)
     state, head = reader.state(table), reader.head
@@ -46,7 +46,7 @@ def read(worker: Worker, table: TableName, out: TextIO) -> None:
     shard = table_shard(table, worker.topic.partitions)
     snapshot = worker.snapshot(shard)
     try:
-        answer = None if snapshot is None else told(snapshot, table)
+        answer = None if snapshot is None else answer_of(snapshot, table)
     except (ClosedStoreError, ColdShardError):
         # The shard closes in the middle of it: the database would answer.
         return

@@ -79,9 +79,9 @@ def stored(url: str) -> dict[tuple[str, ...], bytes]:
     with open_snapshot(engine, Version.V4_1) as snapshot:
         [table] = read_tables(snapshot, *named(snapshot, *TABLE))
         images = map(partition_image, read_partitions(snapshot, TABLE, table.id))
-        found = {image.values: image.data for image in images}
+        stored_images = {image.values: image.data for image in images}
     engine.dispose()
-    return found
+    return stored_images
 
 
 def alter_twice(metastore: Instances, partition: Any, table: Any) -> None:

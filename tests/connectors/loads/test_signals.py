@@ -59,7 +59,7 @@ async def test_what_a_worker_misses_becomes_warm(
     size = Size(tables=3, partitions=30, storage_descriptors=3)
     for _ in fill(Workload(store.ids, store.session, store.schema, size, Style())):
         pass
-    asked, other, *_ = (
+    wanted, other, *_ = (
         one.name
         for one in scopes(Database(store.engine, store.schema))
         if one.kind is ScopeKind.TABLE
@@ -68,8 +68,8 @@ async def test_what_a_worker_misses_becomes_warm(
 
     with connecting(store, events):
         async with working(TopicClient(events.servers, events.name).describe(), tmp_path) as worker:
-            assert not warm(worker, asked)
-            worker.ask(table_shard(asked, SHARDS), Scope(ScopeKind.TABLE, asked), 0)
-            await until(lambda: warm(worker, asked))
+            assert not warm(worker, wanted)
+            worker.ask(table_shard(wanted, SHARDS), Scope(ScopeKind.TABLE, wanted), 0)
+            await until(lambda: warm(worker, wanted))
             assert not warm(worker, other)
             await until(lambda: worker.asks_waiting == 0)

@@ -184,7 +184,7 @@ def table(**fields: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("after", "renamed", "stored", "known"),
+    ("after", "renamed", "stored", "is_known"),
     [
         (table(write_id=9), False, 9, True),
         (table(write_id=-1), False, 4, True),
@@ -197,12 +197,12 @@ def table(**fields: Any) -> dict[str, Any]:
     ],
 )
 def test_the_write_id_that_an_altered_table_keeps(
-    after: dict[str, Any], renamed: bool, stored: int, known: bool
+    after: dict[str, Any], renamed: bool, stored: int, is_known: bool
 ) -> None:
     before = table(write_id=4, **{"25": {"i64": 77}, "4": {"i32": 5}})
     value, found_known = altered_table(before, after, renamed=renamed)
     assert value["19"] == {"i64": stored}
-    assert found_known is known
+    assert found_known is is_known
     assert value["25"] == {"i64": 77}
     assert value["4"] == {"i32": 5}
 

@@ -101,8 +101,8 @@ class WriteIdDatabase(Nowhere):
 
     async def answer(self, read: Read[object]) -> DatabaseAnswer[object]:
         if isinstance(read, Rendered):
-            found = await self.answer(read.read)
-            return found._replace(value=read.write(found.value))
+            answer = await self.answer(read.read)
+            return answer._replace(value=read.write(answer.value))
         if isinstance(read, GetWriteIds):
             tables = [TableSnapshot(ORDERS, ORDERS_ID, write_id_list(1, table="sales.orders"))]
             return DatabaseAnswer(Snapshots(write_id_list(60), tables), 5)

@@ -33,13 +33,13 @@ def described(told: dict[str, Any]) -> Served:
 
 def config(tmp_path: Path, **more: str) -> Config:
     # Nothing listens at these ports, and nothing is asked there.
-    given = {
+    variables = {
         "data_dir": str(tmp_path),
         "kafka.bootstrap_servers": f"{LOOPBACK}:1",
         "database.url": f"postgresql://metatide@{LOOPBACK}:1/metastore",
         **more,
     }
-    return load(given, environ={}).config
+    return load(variables, environ={}).config
 
 
 @asynccontextmanager
@@ -65,13 +65,13 @@ async def get(app: Starlette, path: str) -> httpx.Response:
 async def served(config: Config, *, thrift: bool) -> tuple[Served, dict[str, Any]]:
     """What a worker's application has under /v1, and what it says that it has."""
     async with application(config, thrift=thrift) as app:
-        told = (await get(app, "/v1/openapi.json")).json()
+        description = (await get(app, "/v1/openapi.json")).json()
         routes = {
             (re.sub(r":\w+", "", route.path), method.lower())  # type: ignore[attr-defined]
             for route in app.routes
             for method in route.methods - {"HEAD"}  # type: ignore[attr-defined]
         }
-    return {one for one in routes if one[0].startswith("/v1/")}, told
+    return {one for one in routes if one[0].startswith("/v1/")}, description
 
 
 async def test_all_that_a_worker_serves_is_described_and_no_more(tmp_path: Path) -> None:
@@ -93,9 +93,9 @@ async def test_without_thrift_nothing_is_told_of_it(tmp_path: Path) -> None:
     assert described(TOLD) - found == {(one.path, one.method) for one in THRIFT}
 
 
-@pytest.mark.parametrize("one", OPERATIONS, ids=lambda one: one.id)
-def test_each_example_has_the_form_that_is_told(one: Any) -> None:
-    operation = TOLD["paths"][one.path][one.method]
+@pytest.mark.parametrize("described_operation", OPERATIONS, ids=lambda one: one.id)
+def test_each_example_has_the_form_that_is_told(described_operation: Any) -> None:
+    operation = TOLD["paths"][described_operation.path][described_operation.method]
     contents = [operation["responses"]["200"]["content"]]
     contents += [operation["requestBody"]["content"]] if "requestBody" in operation else []
     for content in contents:

@@ -15,11 +15,11 @@ def config(**environ: str) -> Config:
 
 
 def test_several_metastores_are_given_as_hives_clients_have_them() -> None:
-    given = config(UPSTREAM_URL="thrift://a:9083, thrift://b:9084", UPSTREAM_FRAMED="true")
-    found = upstream_settings(given.upstream)
-    assert found.addresses == (("a", 9083), ("b", 9084))
-    assert found.framed
-    assert found.tls is None
+    configured = config(UPSTREAM_URL="thrift://a:9083, thrift://b:9084", UPSTREAM_FRAMED="true")
+    upstream = upstream_settings(configured.upstream)
+    assert upstream.addresses == (("a", 9083), ("b", 9084))
+    assert upstream.framed
+    assert upstream.tls is None
     assert upstream_settings(config().upstream).addresses == ()
 
 

@@ -64,7 +64,7 @@ def asks(topic: Topic) -> list[int]:
     """The floors of all asks for loads so far."""
     settings = {"bootstrap.servers": topic.servers, "group.id": "unused"}
     consumer = Consumer(settings, logger=QUIET)
-    found = []
+    events = []
     signals = consumer.list_topics(timeout=30).topics.get(signals_topic(topic.name))
     for number in signals.partitions if signals else ():
         partition = TopicPartition(signals_topic(topic.name), number, 0)
@@ -75,9 +75,9 @@ def asks(topic: Topic) -> list[int]:
             assert isinstance(value, bytes)
             ask = decode_signal(value)
             assert isinstance(ask, Ask)
-            found.append(ask.floor)
+            events.append(ask.floor)
     consumer.close()
-    return found
+    return events
 
 
 async def test_waiting_for_a_position(topic: Topic, tmp_path: Path) -> None:
@@ -172,9 +172,9 @@ async def test_only_live_doubts_are_asked_about(topic: Topic, tmp_path: Path) ->
         write(topic, Change(0, 2, 3, (Undecodable(TABLE),)))
         assert await worker.shards[0].complete_up_to(0, 3, 30)
         async with asyncio.timeout(PATIENCE_S):
-            while not (asked := await asyncio.to_thread(asks, topic)):
+            while not (requests := await asyncio.to_thread(asks, topic)):
                 await asyncio.sleep(0.05)
-        assert asked == [3]
+        assert requests == [3]
         assert worker.asks_waiting == 1
         write(
             topic,

@@ -23,7 +23,7 @@ class Primary:
         self.may_answer.set()
         self.fails = False
 
-    def read(self, first: int, known: int) -> Tail:
+    def read(self, first: int, messages_after: int) -> Tail:
         self.began += 1
         self.asked_from.append(first)
         event = self.event

@@ -20,8 +20,8 @@ async def test_methods_are_called_until_the_process_is_gone() -> None:
         # A reference is no text.
         assert await gateway.call(builder, "append", TEXT) is None
         assert await gateway.call(builder, "toString") == TEXT
-        found = await asyncio.gather(*(gateway.call(builder, "toString") for _ in range(20)))
-        assert found == [TEXT] * 20
+        texts = await asyncio.gather(*(gateway.call(builder, "toString") for _ in range(20)))
+        assert texts == [TEXT] * 20
         with pytest.raises(JavaError, match=r"no\.such\.Class was no object"):
             await gateway.new("no.such.Class")
         gateway._process.kill()

@@ -85,8 +85,8 @@ async def test_replies_are_those_of_the_metastore_to_the_byte(filled: Instances)
     direct = Client(direct_reader, direct_writer)
     async with serving(upstream=UpstreamSettings((address,))) as here:
         through = await here.connect()
-        for number, (method, given) in enumerate(calls()):
-            call = message(method, given, sequence=number)
+        for number, (method, body) in enumerate(calls()):
+            call = message(method, body, sequence=number)
             replies = []
             for client in (direct, through):
                 client.send(call)
@@ -100,16 +100,16 @@ async def test_replies_are_those_of_the_metastore_to_the_byte(filled: Instances)
 
 async def test_calls_that_were_sent_at_once_are_answered_in_their_order(filled: Instances) -> None:
     address = ThriftUrl(filled.addresses[0]).address
-    given = [one for one in calls() if one[0] not in ("set_ugi", "setMetaConf")]
+    questions = [one for one in calls() if one[0] not in ("set_ugi", "setMetaConf")]
     async with serving(upstream=UpstreamSettings((address,))) as here:
         client = await here.connect()
         client.send(
             b"".join(
                 message(method, body, sequence=number)
-                for number, (method, body) in enumerate(given * 3)
+                for number, (method, body) in enumerate(questions * 3)
             )
         )
-        for number, (method, _) in enumerate(given * 3):
+        for number, (method, _) in enumerate(questions * 3):
             reply = await client.reply()
             assert reply is not None
             assert (reply.method, reply.sequence) == (method, number)

@@ -123,9 +123,9 @@ async def test_where_no_metastore_answers_the_client_is_told_so() -> None:
 
     gone = UpstreamSettings(((HOST, 1),))
     async with serving(upstream=gone, get_table=lambda _: Relay(Reason.COLD)) as here:
-        told = why(await (await here.connect()).call("get_table"))
-        assert "no metastore answers: 127.0.0.1:1" in told
-        assert "cold" in told
+        reason = why(await (await here.connect()).call("get_table"))
+        assert "no metastore answers: 127.0.0.1:1" in reason
+        assert "cold" in reason
 
 
 async def test_a_metastore_that_speaks_out_of_turn_is_left() -> None:
@@ -245,10 +245,10 @@ async def test_shadow_mode_gives_the_metastores_answer_and_counts_what_the_cache
             ("get_changing", "equal"),
         ):
             assert f'{{method="{method}",outcome="{outcome}"}} 1.0' in page
-        (found,) = here.server.differences
-        assert found.method == "get_other"
-        assert found.arguments == "{1: b'db'}"
-        assert found.places == [("/0", "b'wrong'", "b'm:get_other'")]
+        (difference,) = here.server.differences
+        assert difference.method == "get_other"
+        assert difference.arguments == "{1: b'db'}"
+        assert difference.places == [("/0", "b'wrong'", "b'm:get_other'")]
 
 
 @pytest.mark.parametrize(("theirs", "outcome"), [(None, "equal"), (True, "different")])

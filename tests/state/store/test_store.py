@@ -152,8 +152,8 @@ def check_whole(store: Store) -> None:
     applied = range(1, store.position.applied + 1)
     snapshot = store.snapshot()
     for kind in (b"p", b"s", b"x"):
-        found = [key for key, _ in scan_prefix(snapshot, kind)]
-        assert found == [kind + b"%03d" % number for number in applied]
+        keys = [key for key, _ in scan_prefix(snapshot, kind)]
+        assert keys == [kind + b"%03d" % number for number in applied]
 
 
 @pytest.mark.parametrize("value_bytes", [1, 40_000])

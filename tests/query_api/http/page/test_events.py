@@ -15,15 +15,15 @@ async def test_they_are_the_rows_of_the_log_and_the_newest_come_first(small_worl
     primary = Primary(small_world.url, connections=2)
     try:
         recent = RecentEvents(primary)
-        found = (await recent.last("7")).events
-        assert [one.event for one in found] == list(
+        events = (await recent.last("7")).events
+        assert [one.event for one in events] == list(
             range(small_world.current, small_world.current - 7, -1)
         )
         rows = {row.EVENT_ID: row for row in workload_runs.rows(Store(small_world.url))}
-        for one in found:
-            row = rows[one.event]
-            assert (one.time_s, one.type) == (row.EVENT_TIME, row.EVENT_TYPE)
-            assert (one.catalog, one.database, one.table) == (
+        for event in events:
+            row = rows[event.event]
+            assert (event.time_s, event.type) == (row.EVENT_TIME, row.EVENT_TYPE)
+            assert (event.catalog, event.database, event.table) == (
                 row.CAT_NAME,
                 row.DB_NAME,
                 row.TBL_NAME,

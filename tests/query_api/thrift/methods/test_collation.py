@@ -75,16 +75,18 @@ async def ask_both(instances: Instances) -> tuple[Counter[str], Counter[str]]:
             cache.load()
             methods = caches.methods(cache, primary, Consistency.LATEST, "")
             methods.set_collation(primary.collation())
-            for one in calls():
-                answer = await ask(methods, one)
+            for question in calls():
+                answer = await ask(methods, question)
                 if isinstance(answer, Relay):
-                    assert answer.reason is Unable.COLLATION, one
-                    left[one.method] += 1
+                    assert answer.reason is Unable.COLLATION, question
+                    left[question.method] += 1
                     continue
-                theirs = result(one.method, metastore.call(one.method, one.given))
-                ours = result(one.method, whole(answer))
-                assert comparable(ours, one.unordered) == comparable(theirs, one.unordered), one
-                answered[one.method] += 1
+                theirs = result(question.method, metastore.call(question.method, question.given))
+                ours = result(question.method, whole(answer))
+                assert comparable(ours, question.unordered) == comparable(
+                    theirs, question.unordered
+                ), question
+                answered[question.method] += 1
     finally:
         await primary.close()
     return answered, left

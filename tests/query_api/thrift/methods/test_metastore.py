@@ -92,11 +92,11 @@ def world(text_metastore: Instances) -> Iterator[World]:
 
 
 async def compare(world: World, of_each: int) -> Comparison:
-    async with world.asked() as asked:
-        comparison = Comparison(asked)
+    async with world.asked() as by_name:
+        comparison = Comparison(by_name)
         with hms_client.connect(world.address) as client, wire.connect(world.address) as metastore:
             await comparison.run(metastore, sample(corpus(client, DATABASES), of_each))
-        everything = asked["warm"].names - DROPPED
+        everything = by_name["warm"].names - DROPPED
     assert everything == comparison.same["warm"].keys()
     assert everything - OF_DATABASES == comparison.same["latest"].keys()
     assert sum(comparison.same["folded"].values()) > 100
@@ -119,8 +119,8 @@ async def compare_after(world: World, rounds: int, of_each: int, seed: int) -> C
     changing = f"changing_{seed}", f"other_{seed}"
     with hms_client.connect(world.address) as client, wire.connect(world.address) as metastore:
         history = History(client, changing, seed)
-        async with world.asked() as asked:
-            comparison = Comparison(asked)
+        async with world.asked() as by_name:
+            comparison = Comparison(by_name)
             for number in range(rounds):
                 history.go_on(20)
                 world.folded.follow()
@@ -146,16 +146,16 @@ async def test_answers_stay_right_through_long_histories(world: World, seed: int
 
 async def ask_old(world: World) -> set[str]:
     answered: set[str] = set()
-    async with world.asked() as asked:
-        cache = asked["warm"]
+    async with world.asked() as by_name:
+        cache = by_name["warm"]
         with wire.connect(world.address) as metastore:
             for call in OLD_CALLS:
                 other = cache.instead(call)
                 assert other is not None
-                told = other.translated(metastore.call(other.method, other.arguments))
+                theirs = other.translated(metastore.call(other.method, other.arguments))
                 answer = cache.answer_now(call) or await cache.answer(call)
                 if isinstance(answer, CallAnswer):
-                    assert decoded(call.method, whole(answer)) == decoded(call.method, told)
+                    assert decoded(call.method, whole(answer)) == decoded(call.method, theirs)
                     answered.add(call.method)
     return answered
 
@@ -166,8 +166,8 @@ async def test_dropped_methods_are_answered_by_their_successors(world: World) ->
 
 def decoded(method: str, result: bytes) -> Any:
     """With what the definition says of a field that isn't there."""
-    found = decode(RESULTS[method], result)
-    tables = found.pop("success", ())
+    plain_result = decode(RESULTS[method], result)
+    tables = plain_result.pop("success", ())
     tables = [tables] if isinstance(tables, dict) else tables
     whole = [{"temporary": False, **one} for one in tables]
-    return found, sorted(whole, key=lambda one: str(one["tableName"]))
+    return plain_result, sorted(whole, key=lambda one: str(one["tableName"]))
