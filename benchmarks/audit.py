@@ -52,8 +52,8 @@ def main() -> None:
         views = Views(cache.source)
         scopes = [*known_scopes(views)]
         began, cpu = time.perf_counter(), cpu_s()
-        found = asyncio.run(audited(url, views, scopes))
-        together = totals(found)
+        audits = asyncio.run(audited(url, views, scopes))
+        together = totals(audits)
         assert not together.objects.wrong
         report(
             "audit",

@@ -89,14 +89,14 @@ def raw(url: URL, message_bytes: int) -> float:
 
 def insert(cursor: psycopg.Cursor[Any], id_: int, message: str) -> None:
     cursor.execute('SELECT "NEXT_EVENT_ID" FROM "NOTIFICATION_SEQUENCE" FOR UPDATE')
-    found = cursor.fetchone()
-    assert found
+    first_row = cursor.fetchone()
+    assert first_row
     cursor.execute(
         'INSERT INTO "NOTIFICATION_LOG" ("NL_ID", "EVENT_ID", "EVENT_TIME", "EVENT_TYPE",'
         ' "MESSAGE", "MESSAGE_FORMAT") VALUES (%s, %s, 0, %s, %s, %s)',
-        (id_, found[0], "RAW", message, "json-0.2"),
+        (id_, first_row[0], "RAW", message, "json-0.2"),
     )
-    cursor.execute('UPDATE "NOTIFICATION_SEQUENCE" SET "NEXT_EVENT_ID" = %s', (found[0] + 1,))
+    cursor.execute('UPDATE "NOTIFICATION_SEQUENCE" SET "NEXT_EVENT_ID" = %s', (first_row[0] + 1,))
 
 
 if __name__ == "__main__":

@@ -60,13 +60,13 @@ def test_partitions() -> None:
     raw = seconds(lambda: [values for values in PARTITIONS if values[0] == "2024-03-05"])
     for text in TESTS:
         matches = by_filter(text, KEYS).matches
-        found = sum(map(matches, PARTITIONS))
+        matching = sum(map(matches, PARTITIONS))
         taken = seconds(lambda: list(filter(matches, PARTITIONS)))  # noqa: B023
         report(
             f"test: {short(text)}",
             round(taken / len(PARTITIONS) * 1e9),
             "ns/partition",
-            found=found,
+            found=matching,
             one_comparison_ns=round(raw / len(PARTITIONS) * 1e9),
         )
 

@@ -187,12 +187,12 @@ def with_empty(app: ASGIApp, size: int, primary: Primary | None) -> ASGIApp:
         if scope["type"] != "http" or scope["path"] not in ("/empty", "/reads"):
             await app(scope, receive, send)
             return
-        found = body
+        response_body = body
         if scope["path"] == "/reads":
-            found = b"%d" % (0 if primary is None else primary.index.reads)
-        headers = [(b"content-length", b"%d" % len(found))]
+            response_body = b"%d" % (0 if primary is None else primary.index.reads)
+        headers = [(b"content-length", b"%d" % len(response_body))]
         await send({"type": "http.response.start", "status": 200, "headers": headers})
-        await send({"type": "http.response.body", "body": found})
+        await send({"type": "http.response.body", "body": response_body})
 
     return dispatch
 
@@ -302,20 +302,20 @@ def measure_any() -> None:
 
 def show_once(server: psutil.Process, port: int, name: str, path: str) -> None:
     """Requests each of which is the first of its kind, beside as many to the empty handler."""
-    found = {}
-    for kind, asked in ((name, path), ("empty_handler", "/empty")):
+    rates = {}
+    for kind, target in ((name, path), ("empty_handler", "/empty")):
         took, before = [], cpu_s(server)
         for number in range(ONCE):
             began = perf_counter()
-            get(port, asked.format(number))
+            get(port, target.format(number))
             took.append(1000 * (perf_counter() - began))
         took.sort()
-        found[kind] = {
+        rates[kind] = {
             "p50_ms": round(took[ONCE // 2], 1),
             "max_ms": round(took[-1], 1),
             "cpu_ms": round(1000 * (cpu_s(server) - before) / ONCE, 1),
         }
-    show(f"{name}, asked for the first time", 1, found[name], empty_handler=found["empty_handler"])
+    show(f"{name}, asked for the first time", 1, rates[name], empty_handler=rates["empty_handler"])
 
 
 def write_events(url: str, stop: threading.Event | ProcessEvent) -> None:

@@ -81,10 +81,10 @@ class Changing:
     def latest(self) -> httpx.Response:
         """It shows what was committed."""
         latest = self.get("latest").raise_for_status()
-        found = latest.headers["etag"]
-        if found == self._known:
+        etag = latest.headers["etag"]
+        if etag == self._known:
             raise SystemExit("`latest` did not show what was committed before")
-        self._known = found
+        self._known = etag
         return latest
 
     def await_cache(self) -> None:

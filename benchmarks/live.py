@@ -115,13 +115,13 @@ async def live(servers: str, folder: Path) -> Rate:
         await until(lambda: worker.ready)
         with filler(topic) as begin:
             shards = worker.shards.values()
-            found = await measured(begin, lambda: sum(one.position.offset for one in shards))
+            rate = await measured(begin, lambda: sum(one.position.offset for one in shards))
         through = worker.metrics.registry.get_sample_value("metatide_batch_records_sum")
         assert through == RECORDS, f"only {through} records came through Faust"
     finally:
         task.cancel()
         await asyncio.wait([task])
-    return found
+    return rate
 
 
 async def counted(servers: str, folder: Path) -> Rate:
@@ -149,9 +149,9 @@ async def counted(servers: str, folder: Path) -> Rate:
     consumer: Any = app.consumer
     await until(lambda: bool(consumer.assignment()) and not app.rebalancing)
     with filler(topic) as begin:
-        found = await measured(begin, lambda: seen)
+        rate = await measured(begin, lambda: seen)
     await app.stop()
-    return found
+    return rate
 
 
 async def produced_ms(servers: str, folder: Path) -> list[float]:
@@ -159,7 +159,7 @@ async def produced_ms(servers: str, folder: Path) -> list[float]:
     topic = new_topic(servers, 1)
     worker = Worker(WorkerSettings(servers=servers, topic=topic.name, path=folder))
     task = asyncio.create_task(worker.run())
-    found = []
+    latencies_ms = []
     try:
         await until(lambda: worker.ready)
         producer = Producer({"bootstrap.servers": servers, "linger.ms": 0}, logger=QUIET)
@@ -167,7 +167,7 @@ async def produced_ms(servers: str, folder: Path) -> list[float]:
 
         async def one(event: int, began: float) -> None:
             assert await worker.shards[0].complete_up_to(0, event, 30)
-            found.append((time.perf_counter() - began) * 1000)
+            latencies_ms.append((time.perf_counter() - began) * 1000)
 
         for event, value in enumerate(Workload(seed=1).records(EVENTS), 1):
             began = time.perf_counter()
@@ -179,7 +179,7 @@ async def produced_ms(servers: str, folder: Path) -> list[float]:
     finally:
         task.cancel()
         await asyncio.wait([task])
-    return found[WARM_UP:]
+    return latencies_ms[WARM_UP:]
 
 
 def consumed_ms(servers: str) -> list[float]:
@@ -188,15 +188,15 @@ def consumed_ms(servers: str) -> list[float]:
     consumer = Consumer({"bootstrap.servers": servers, "group.id": "bare"}, logger=QUIET)
     consumer.assign([TopicPartition(topic.name, 0, 0)])
     producer = Producer({"bootstrap.servers": servers, "linger.ms": 0}, logger=QUIET)
-    found = []
+    latencies_ms = []
     for event in range(1, EVENTS // 4):
         began = time.perf_counter()
         producer.produce(topic.name, encode(Change(0, event - 1, event)), partition=0)
         while (message := consumer.poll(1)) is None or message.error():
             pass
-        found.append((time.perf_counter() - began) * 1000)
+        latencies_ms.append((time.perf_counter() - began) * 1000)
     consumer.close()
-    return found[WARM_UP:]
+    return latencies_ms[WARM_UP:]
 
 
 class Commits:
@@ -246,13 +246,13 @@ async def committed_ms(servers: str, url: URL, folder: Path) -> tuple[list[float
     topic = new_topic(servers, SHARDS)
     worker = Worker(WorkerSettings(servers=servers, topic=topic.name, path=folder / "worker"))
     task = asyncio.create_task(worker.run())
-    loop, found = asyncio.get_running_loop(), []
+    loop, latencies_ms = asyncio.get_running_loop(), []
     waiting: list[asyncio.Task[None]] = []
 
     async def one(event: int, table: TableName, at: float) -> None:
         shard = worker.shards[table_shard(table, SHARDS)]
         assert await shard.complete_up_to(shard.position.epoch, event, 60)
-        found.append((time.perf_counter() - at) * 1000)
+        latencies_ms.append((time.perf_counter() - at) * 1000)
 
     def wait(event: int, table: TableName, at: float) -> None:
         waiting.append(asyncio.create_task(one(event, table, at)))
@@ -270,7 +270,7 @@ async def committed_ms(servers: str, url: URL, folder: Path) -> tuple[list[float
     finally:
         task.cancel()
         await asyncio.wait([task])
-    return found[WARM_UP:], commits.durations_ms[WARM_UP:]
+    return latencies_ms[WARM_UP:], commits.durations_ms[WARM_UP:]
 
 
 @contextmanager
@@ -314,13 +314,13 @@ def show_rates(servers: str) -> None:
 
 def show_latencies(servers: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        found = asyncio.run(produced_ms(servers, Path(folder)))
+        latencies_ms = asyncio.run(produced_ms(servers, Path(folder)))
     bare = consumed_ms(servers)
     report(
         "produced_to_readable_p50",
-        percentile(found, 0.5),
+        percentile(latencies_ms, 0.5),
         "ms",
-        p99=percentile(found, 0.99),
+        p99=percentile(latencies_ms, 0.99),
         events_per_s=EVENTS_PER_S,
         consumed_p50=percentile(bare, 0.5),
         consumed_p99=percentile(bare, 0.99),
@@ -328,12 +328,12 @@ def show_latencies(servers: str) -> None:
     with postgres.server() as server, tempfile.TemporaryDirectory() as folder:
         url = make_url(server.new_database())
         Store(url.render_as_string(hide_password=False)).engine.dispose()
-        found, commits = asyncio.run(committed_ms(servers, url, Path(folder)))
+        latencies_ms, commits = asyncio.run(committed_ms(servers, url, Path(folder)))
     report(
         "committed_to_readable_p50",
-        percentile(found, 0.5),
+        percentile(latencies_ms, 0.5),
         "ms",
-        p99=percentile(found, 0.99),
+        p99=percentile(latencies_ms, 0.99),
         events_per_s=EVENTS_PER_S,
         commit_p50=percentile(commits, 0.5),
         commit_p99=percentile(commits, 0.99),

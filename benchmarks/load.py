@@ -36,14 +36,14 @@ def measure(load: Load, server: psutil.Process) -> dict[str, Any]:
     """Answers a second, how long each took, and what 10,000 cost the server and the clients."""
     command = [sys.executable, "-m", "benchmarks.load", *map(str, load)]
     before = cpu_s(server)
-    told = subprocess.check_output(command, timeout=load.seconds + _PATIENCE_S)
-    found: dict[str, Any] = json.loads(told)
-    spent, count = cpu_s(server) - before, found.pop("count")
-    found["cpu_s"] = {
+    output = subprocess.check_output(command, timeout=load.seconds + _PATIENCE_S)
+    result: dict[str, Any] = json.loads(output)
+    spent, count = cpu_s(server) - before, result.pop("count")
+    result["cpu_s"] = {
         "server": round(10_000 * spent / count, 3),
-        "clients": round(10_000 * found.pop("cpu_s") / count, 3),
+        "clients": round(10_000 * result.pop("cpu_s") / count, 3),
     }
-    return found
+    return result
 
 
 def cpu_s(process: psutil.Process) -> float:
@@ -89,14 +89,14 @@ def ask(load: Load) -> dict[str, Any]:
     took: list[float] = []
     began_cpu = time.process_time()
     end = now() + load.seconds
-    for number, one in opened.items():
+    for number, connection in opened.items():
         polling.register(number, select.EPOLLIN)
         sent[number] = now()
-        one.send(request)
+        connection.send(request)
     while (at := now()) < end:
         for number, _ in polling.poll(1):
-            one = opened[number]
-            data = one.recv(_RECEIVED_MAX)
+            connection = opened[number]
+            data = connection.recv(_RECEIVED_MAX)
             if missing[number] == size and len(data) != size:
                 missing[number] = length(data)
             missing[number] -= len(data)
@@ -105,7 +105,7 @@ def ask(load: Load) -> dict[str, Any]:
                 at = now()
                 took.append(at - sent[number])
                 sent[number] = at
-                one.send(request)
+                connection.send(request)
     spent = time.process_time() - began_cpu
     took.sort()
     return {

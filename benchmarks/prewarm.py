@@ -91,8 +91,8 @@ def bare(url: str) -> int:
         for table in READ:
             statement = sa.text(f'SELECT * FROM "{table}"').execution_options(stream_results=True)
             with connection.execute(statement) as result:
-                while found := result.fetchmany(FETCHED_ROWS):
-                    rows += len(found)
+                while fetched := result.fetchmany(FETCHED_ROWS):
+                    rows += len(fetched)
     return rows
 
 
@@ -132,10 +132,10 @@ def cached_store_s(url: str) -> float:
         log = folder / "log"
         with running(Telling(folder, settings), log):
             while (
-                found := re.search(r"Time taken in prewarming = (\d+)", log.read_text())
+                prewarmed := re.search(r"Time taken in prewarming = (\d+)", log.read_text())
             ) is None:
                 time.sleep(LOOK_S)
-    return int(found[1]) / 1000
+    return int(prewarmed[1]) / 1000
 
 
 @contextmanager

@@ -92,9 +92,9 @@ def main() -> None:
         cpu, clock = [], []
         for _ in range(REPEATS):
             with tempfile.TemporaryDirectory() as folder:
-                one = replay_seconds(topic, Path(folder))
-                cpu.append(RECORDS / one[0])
-                clock.append(RECORDS / one[1])
+                single_s = replay_seconds(topic, Path(folder))
+                cpu.append(RECORDS / single_s[0])
+                clock.append(RECORDS / single_s[1])
         report(
             "replay_a_core",
             sorted(cpu)[REPEATS // 2],

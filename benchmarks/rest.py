@@ -71,14 +71,14 @@ async def read(url: str, current: int) -> tuple[list[float], list[float]]:
                 # Each as a request that comes by itself.
                 await asyncio.sleep(PAUSE_S)
                 began = time.perf_counter()
-                found = await primary.after_now(Position(0, current - 2))
+                log = await primary.after_now(Position(0, current - 2))
                 between = time.perf_counter()
                 time.sleep(PAUSE_S)
                 bare_began = time.perf_counter()
                 connection.execute(SEQUENCE).fetchone()
                 ended = time.perf_counter()
-                assert found is not None
-                assert found.current == current
+                assert log is not None
+                assert log.current == current
                 if number >= WARM_UP:
                     latest_s.append(between - began)
                     bare_s.append(ended - bare_began)
@@ -90,11 +90,11 @@ async def read(url: str, current: int) -> tuple[list[float], list[float]]:
 def share(url: URL, seconds: float, go_on: Callable[[float], None]) -> tuple[float, int]:
     """How much of a core the sessions of a database use meanwhile, and how many they are."""
     with connect(url) as connection:
-        found = connection.execute(
+        pids = connection.execute(
             "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "
             "AND pid <> pg_backend_pid()"
         ).fetchall()
-    sessions = [psutil.Process(int(str(pid))) for (pid,) in found]
+    sessions = [psutil.Process(int(str(pid))) for (pid,) in pids]
     before, began = sum(map(processor_s, sessions)), time.perf_counter()
     go_on(seconds)
     used, passed = sum(map(processor_s, sessions)) - before, time.perf_counter() - began

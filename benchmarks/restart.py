@@ -133,10 +133,10 @@ def bare(command: Sequence[str]) -> Start:
     process = subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE)
     assert process.stdout is not None
     process.stdout.readline()
-    found = Start(time.perf_counter() - began, cpu_s(psutil.Process(process.pid)))
+    start = Start(time.perf_counter() - began, cpu_s(psutil.Process(process.pid)))
     process.terminate()
     process.communicate()
-    return found
+    return start
 
 
 def main() -> None:

@@ -132,15 +132,15 @@ def measured(what: str) -> Iterator[dict[str, float]]:
 def alive() -> list[tuple[Any, Any]]:
     """Processor times and memory of us and what we started, but for the database and the broker."""
     own = psutil.Process()
-    found: list[tuple[Any, Any]] = []
-    for one in (own, *own.children(recursive=True)):
+    measured: list[tuple[Any, Any]] = []
+    for process in (own, *own.children(recursive=True)):
         try:
-            line = " ".join(one.cmdline())
+            line = " ".join(process.cmdline())
             if "postgres" not in line and "kafka.Kafka" not in line:
-                found.append((one.cpu_times(), one.memory_info()))
+                measured.append((process.cpu_times(), process.memory_info()))
         except psutil.NoSuchProcess:
             continue
-    return found
+    return measured
 
 
 def cpu_seconds() -> float:

@@ -152,9 +152,9 @@ class Bare(asyncio.Protocol):
             if not data or scanner.feed(data) >= 0:
                 break
         writer.close()
-        found = reply[:at], reply[at + 4 :]
-        self._replies[call[:at] + call[at + 4 :]] = found
-        self._write(found, call[at : at + 4])
+        answer = reply[:at], reply[at + 4 :]
+        self._replies[call[:at] + call[at + 4 :]] = answer
+        self._write(answer, call[at : at + 4])
 
 
 def serve(port: int, url: str, upstream: str) -> None:
@@ -246,10 +246,10 @@ class Clients:
         what = (side.port, call, DB, prefix, tables, ids, self._variants)
         processes = {"server": side.process, "clients": self.process}
         before = {name: cpu_s(one) for name, one in processes.items()}
-        told = self._clients.run(*what, clients, WARM_UP_S, self._seconds)
-        per_s, half_us, most_us, asked = map(float, told.split())
+        output = self._clients.run(*what, clients, WARM_UP_S, self._seconds)
+        per_s, half_us, most_us, count = map(float, output.split())
         cpu_us = {
-            name: round(1e6 * (cpu_s(one) - before[name]) / asked, 1)
+            name: round(1e6 * (cpu_s(one) - before[name]) / count, 1)
             for name, one in processes.items()
         }
         figures = {"p50_us": round(half_us, 1), "p99_us": round(most_us, 1)}
@@ -288,10 +288,10 @@ class Figures:
                 show(f"{column}: {call}", clients=count, **found)
 
     def show_ratios(self) -> None:
-        for (call, count), found in self._per_s.items():
-            theirs = {name: per_s for name, per_s in found.items() if name not in OURS}
-            for ours in (one for one in OURS if one in found):
-                ratios = {name: round(found[ours] / one, 2) for name, one in theirs.items()}
+        for (call, count), rate in self._per_s.items():
+            theirs = {name: per_s for name, per_s in rate.items() if name not in OURS}
+            for ours in (one for one in OURS if one in rate):
+                ratios = {name: round(rate[ours] / one, 2) for name, one in theirs.items()}
                 if ratios:
                     show(f"{ours}, times as many: {call}", clients=count, **ratios)
 
@@ -300,9 +300,9 @@ def with_lists(asking: Clients, side: Server, clients: Sequence[int]) -> None:
     for call in WITH_IDS:
         for count in clients:
             without = asking.run(side, call, count, "w")
-            found = asking.run(side, call, count, "w", IDS)
-            ratio = round(found["per_s"] / without["per_s"], 2)
-            show(f"write_ids: {call}", clients=count, **found, any=without, of_any=ratio)
+            rates = asking.run(side, call, count, "w", IDS)
+            ratio = round(rates["per_s"] / without["per_s"], 2)
+            show(f"write_ids: {call}", clients=count, **rates, any=without, of_any=ratio)
 
 
 def relayed(asking: Clients, direct: Server, through: Server, clients: Sequence[int]) -> None:
@@ -322,18 +322,18 @@ def main() -> None:
     parser.add_argument("--clients", type=int, nargs="+", default=[1, 8])
     parser.add_argument("--one-core", action="store_true")
     parser.add_argument("--calls", nargs="+", choices=CALLS, default=CALLS, metavar="CALL")
-    given = parser.parse_args()
-    columns = given.columns or COLUMNS
+    options = parser.parse_args()
+    columns = options.columns or COLUMNS
     if set(columns) - set(COLUMNS):
         parser.error(f"columns are {', '.join(COLUMNS)}")
-    figures = Figures(given.calls, given.clients)
+    figures = Figures(options.calls, options.clients)
     libraries = Path(pyspark.__file__).parent / "jars"
     janino = [next(libraries.glob(f"{name}-[0-9]*.jar")) for name in ("janino", "commons-compiler")]
-    if given.one_core:
+    if options.one_core:
         os.sched_setaffinity(0, {CORE})
     with ExitStack() as stack:
         java = stack.enter_context(hive_java(JAVA_OPTIONS, janino))
-        asking = Clients(java, given.seconds, given.variants)
+        asking = Clients(java, options.seconds, options.variants)
         database = stack.enter_context(postgres.server())
         measure_server(columns, figures, asking, database)
         if {"ObjectStore", "CachedStore", "relayed"} & set(columns):

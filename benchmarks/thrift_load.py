@@ -100,12 +100,12 @@ def measure(where: Server, method: str, calls: Sequence[bytes], clients: int) ->
 
 def _drive(selector: selectors.BaseSelector, for_s: float, count: int | None = None) -> list[float]:
     """How long the calls took that were answered in this time, or so many of them."""
-    found: list[float] = []
+    latencies: list[float] = []
     end = perf_counter() + for_s
-    while perf_counter() < end and (count is None or len(found) < count):
+    while perf_counter() < end and (count is None or len(latencies) < count):
         for key, _ in selector.select(1):
             took = key.data.receive()
             if took is not None:
-                found.append(took)
+                latencies.append(took)
                 key.data.ask()
-    return found
+    return latencies

@@ -62,12 +62,12 @@ def reread(ids: WriteIdList) -> WriteIdList:
 
 
 def compare(name: str, requested: WriteIdList, cached: WriteIdList) -> None:
-    one, other = reread(requested), reread(cached)
-    sets = frozenset(one.exceptions), frozenset(other.exceptions)
+    first, other = reread(requested), reread(cached)
+    sets = frozenset(first.exceptions), frozenset(other.exceptions)
     raw = microseconds(lambda: (sets[0] <= sets[1], sets[1] <= sets[0]))
     baseline = "two_frozensets_us"
-    report(f"equal: {name}", microseconds(lambda: equal(one, other)), "us", baseline, raw)
-    report(f"contains: {name}", microseconds(lambda: contains(other, one)), "us", baseline, raw)
+    report(f"equal: {name}", microseconds(lambda: equal(first, other)), "us", baseline, raw)
+    report(f"contains: {name}", microseconds(lambda: contains(other, first)), "us", baseline, raw)
 
 
 def compare_lists() -> None:

@@ -1,18 +1,14 @@
-"""The HTTP routes of a worker's status, and a server that shares its event loop."""
+"""The HTTP routes of a worker's status."""
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Final
 
 import msgspec
-import uvicorn
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
-from starlette.types import ASGIApp
 
 from processors.shard_content import shard_content
 from processors.status import worker_status
@@ -59,27 +55,6 @@ def metrics_route(worker: Worker) -> BaseRoute:
         return Response(worker.metrics.page(), media_type=CONTENT_TYPE_LATEST)
 
     return Route("/metrics", metrics)
-
-
-class Server(uvicorn.Server):
-    """Serves an application in the running event loop and leaves signals to the caller."""
-
-    def __init__(self, app: ASGIApp, host: str, port: int) -> None:
-        super().__init__(
-            uvicorn.Config(
-                app,
-                host=host,
-                port=port,
-                access_log=False,
-                log_level="warning",
-                lifespan="auto",
-                timeout_graceful_shutdown=1,
-            )
-        )
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
 
 
 def _json(value: object, code: int = 200) -> Response:

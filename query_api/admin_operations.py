@@ -14,7 +14,7 @@ _ORDERED: Final = {"tables": ["sales.orders"]}
 _SCOPE: Final = Scope(ScopeKind.TABLE, parse_table_name("sales.orders"))
 
 
-def _order(name: str, summary: str, body: Any, given: Any) -> Operation:
+def _order(name: str, summary: str, body: Any, example: Any) -> Operation:
     return Operation(
         f"admin{name.capitalize()}",
         "post",
@@ -24,7 +24,7 @@ def _order(name: str, summary: str, body: Any, given: Any) -> Operation:
         admin.Sent(1),
         Access.ADMINISTRATORS,
         body,
-        given,
+        example,
         fails=("500",),
     )
 

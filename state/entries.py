@@ -62,10 +62,6 @@ def event_of(value: bytes) -> int:
     return int.from_bytes(value[1:9])
 
 
-def write_id_of(value: bytes) -> int:
-    return int.from_bytes(value[9:17], signed=True)
-
-
 def hash_of(value: bytes) -> int:
     return int.from_bytes(value[17:21])
 

@@ -21,6 +21,12 @@ settings.load_profile("metatide")
 
 
 @pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """Asynchronous tests run in asyncio alone, each in an event loop of its own."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
 def kafka_broker() -> Iterator[str]:
     """The bootstrap address of a real broker; tests take topics and groups of their own."""
     with kafka.broker() as address:

@@ -68,10 +68,10 @@ def test_what_an_answer_promises_is_said_of_each_consistency() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_link_to_a_chapter_leads_to_one(page: Path) -> None:
-    found = re.findall(r"\]\(([^)\s:#]*)#([^)\s]+)\)", page.read_text())
+    links = re.findall(r"\]\(([^)\s:#]*)#([^)\s]+)\)", page.read_text())
     astray = [
         f"{path}#{anchor}"
-        for path, anchor in found
+        for path, anchor in links
         if anchor not in anchors(page.parent / path if path else page)
     ]
     assert astray == []

@@ -139,10 +139,10 @@ def load(url: str) -> None:
     batch.load(database, NoTopic(), 0, scopes)
     batch.load(database, NoTopic(), 0, many)
     with open_snapshot(database.engine, VERSION) as snapshot:
-        one = Load(NoTopic(), 0, "load", scopes[2])
-        one.read_at(snapshot.position)
-        batch.read_table_alone(snapshot, one)
-        batch.read_stretch(snapshot, one, 2, 1, EVENTS // 4, lambda _: None)
+        load = Load(NoTopic(), 0, "load", scopes[2])
+        load.read_at(snapshot.position)
+        batch.read_table_alone(snapshot, load)
+        batch.read_stretch(snapshot, load, 2, 1, EVENTS // 4, lambda _: None)
 
 
 def examine(url: str) -> None:

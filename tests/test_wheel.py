@@ -55,17 +55,19 @@ def closure(name: str, extras: set[str]) -> Iterator[importlib.metadata.Distribu
     seen: set[tuple[str, frozenset[str]]] = set()
     waiting = [(name, frozenset(extras))]
     while waiting:
-        one = waiting.pop()
-        if one in seen:
+        package = waiting.pop()
+        if package in seen:
             continue
-        seen.add(one)
-        distribution = importlib.metadata.distribution(one[0])
-        if one[0] != name:
+        seen.add(package)
+        distribution = importlib.metadata.distribution(package[0])
+        if package[0] != name:
             yield distribution
         for text in distribution.requires or ():
             requirement = Requirement(text)
             marker = requirement.marker
-            if marker is None or any(marker.evaluate({"extra": extra}) for extra in one[1] | {""}):
+            if marker is None or any(
+                marker.evaluate({"extra": extra}) for extra in package[1] | {""}
+            ):
                 waiting.append((requirement.name, frozenset(requirement.extras)))
 
 

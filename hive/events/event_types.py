@@ -307,35 +307,3 @@ class OtherEvent(Event, frozen=True, tag=True, kw_only=True):
     db_name: str | None
     tbl_name: str | None
     harmless: bool
-
-
-AnyEvent = (
-    CreateTable
-    | DropTable
-    | AlterTable
-    | AddPartitions
-    | AlterPartitions
-    | AlterPartition
-    | DropPartitions
-    | Insert
-    | Reload
-    | UpdateTableStatistics
-    | UpdatePartitionStatistics
-    | DeleteTableStatistics
-    | DeletePartitionStatistics
-    | AddConstraints
-    | DropConstraint
-    | CreateDatabase
-    | AlterDatabase
-    | DropDatabase
-    | CreateFunction
-    | DropFunction
-    | OpenTransactions
-    | CommitTransaction
-    | AbortTransaction
-    | AllocateWriteIds
-    | CommitCompaction
-    | AcidWrite
-    | CatalogEvent
-    | OtherEvent
-)

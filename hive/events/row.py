@@ -1,8 +1,5 @@
 """One row of NOTIFICATION_LOG, from its table or from an exported line."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import msgspec
 
 from hive.errors import InputError
@@ -30,14 +27,6 @@ class _Columns(msgspec.Struct, rename="upper"):
     db_name: str | None = None
     tbl_name: str | None = None
     message_format: str | None = None
-
-
-def row_from_mapping(columns: Mapping[str, Any]) -> NotificationRow:
-    """The row with these columns, by their names in the database."""
-    try:
-        return _row(msgspec.convert(dict(columns), _Columns))
-    except msgspec.ValidationError as error:
-        raise InputError(f"not a row of NOTIFICATION_LOG: {error}") from None
 
 
 def row_from_json(line: str | bytes) -> NotificationRow:

@@ -7,7 +7,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import Select, func, null, select
+from sqlalchemy import Select, null, select
 
 from hive.names import DEFAULT_PARTITION, TableName
 from hive.reader.details import Owner, has_id, read_details
@@ -60,13 +60,6 @@ def partition_names(
         .limit(limit)
     )
     return [name for (name,) in snapshot.rows(statement)]
-
-
-def count_partitions(snapshot: DatabaseSnapshot, table_id: int, *where: Condition) -> int:
-    """How many partitions fulfil conditions on PARTITIONS."""
-    partitions = snapshot.tables["PARTITIONS"].c
-    statement = select(func.count()).where(partitions.TBL_ID == table_id, *where)
-    return int(snapshot.rows(statement)[0][0])
 
 
 def partition_values(snapshot: DatabaseSnapshot, *values: str | None) -> tuple[Condition, ...]:

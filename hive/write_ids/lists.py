@@ -2,21 +2,12 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import final
 
 from hive.write_ids.ids import Ids
 
 LONG_MAX = (1 << 63) - 1
 NO_IDS = Ids()
-
-
-class Range(Enum):
-    """Hive's answers about a range of write ids."""
-
-    NONE = "none"
-    SOME = "some"
-    ALL = "all"
 
 
 @final
@@ -54,28 +45,6 @@ class WriteIdList:
 
     def is_valid(self, write_id: int) -> bool:
         return write_id <= self.hwm and write_id not in self.exceptions
-
-    def is_valid_base(self, write_id: int) -> bool:
-        """Whether a base file up to this id holds only what the reader may see."""
-        return write_id < self.min_open and write_id <= self.hwm
-
-    def valid_in(self, first: int, last: int) -> Range:
-        """How many of the ids from `first` to `last` are valid, by Hive's rules."""
-        if first > self.hwm:
-            return Range.NONE
-        if self.exceptions and self.exceptions[0] > last:
-            return Range.ALL
-        invalid = self.exceptions.count(first, last) + max(0, last - self.hwm)
-        if not invalid:
-            return Range.ALL
-        return Range.NONE if invalid == last - first + 1 else Range.SOME
-
-    def aborted_in(self, first: int, last: int) -> Range:
-        """How many of the ids from `first` to `last` are aborted, by Hive's rules."""
-        count = self.aborted.count(first, last) if first <= self.hwm else 0
-        if not count:
-            return Range.NONE
-        return Range.ALL if count == last - first + 1 else Range.SOME
 
 
 def write_id_list(

@@ -83,10 +83,6 @@ def parse_txn_write_id_lists(text: str) -> TxnWriteIdLists:
     return TxnWriteIdLists(txn, lists)
 
 
-def print_txn_write_id_lists(lists: TxnWriteIdLists) -> str:
-    return "$".join([str(lists.txn), *map(print_write_id_list, lists.lists.values())])
-
-
 def parse_short(text: str) -> WriteIdList:
     """Parses `[hwm:exceptions]`; the exceptions count as open."""
     _check_length(text)
@@ -99,10 +95,6 @@ def parse_short(text: str) -> WriteIdList:
         raise WriteIdListError(text, len(text) - 1, "write a colon after the high-water mark")
     hwm = _number(text, 1, colon, "the high-water mark")
     return write_id_list(hwm, _numbers(text, colon + 1, len(text) - 1, "an exception"))
-
-
-def print_short(ids: WriteIdList) -> str:
-    return f"[{ids.hwm}:{_csv(ids.exceptions)}]"
 
 
 def _parse_write_id_list(text: str, start: int, end: int) -> WriteIdList:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Container, Iterable, Sequence
 
+from hive.write_ids.bit_set import parse_bit_set, print_bit_set
 from hive.write_ids.pages import (
     ABORTED,
     BITS_A_PAGE,
@@ -26,7 +27,6 @@ from hive.write_ids.pages import (
     encode,
     page_key,
 )
-from hive.write_ids.thrift_form import parse_bit_set, print_bit_set
 from hive.write_ids.view import WriteIdView
 
 OPEN_MAX = 1_000_000

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from hive.write_ids.bit_set import parse_bit_set
 from hive.write_ids.ids import Ids
 from hive.write_ids.lists import LONG_MAX, WriteIdList
 from hive.write_ids.pages import (
@@ -21,7 +22,6 @@ from hive.write_ids.pages import (
     page_key,
     page_number,
 )
-from hive.write_ids.thrift_form import parse_bit_set
 
 _COLD: Final = {reason.value: reason for reason in Cold}
 """The fold asks for it at every write; calling an enum takes several times as long."""

@@ -153,7 +153,7 @@ def _with_what_stays(work: WorkingSet, key: bytes, entry: Entry) -> Entry:
     old = work.txn.get(key)
     if old is None:
         return entry
-    if entry.write_id <= 0 and entries.write_id_of(old) > 0:
+    if entry.write_id <= 0 and entries.decode(old).write_id > 0:
         write_id = View(entries.data_of(old)).i64(_WRITE_ID)
         entry = entry._replace(data=replaced_fields(PARTITION, entry.data, writeId=write_id))
     if lacks_serde_details(old):

@@ -34,8 +34,9 @@ class SequenceReader:
         self._version = version
         self._connection: sa.Connection | None = None
 
-    def read(self, first: int, known: int) -> Tail:
-        """Reads the rows from the event `first` on, with messages only of events after `known`."""
+    def read(self, first: int, messages_after: int) -> Tail:
+        """Reads the rows from the event `first` on, with messages only of events after
+        `messages_after`."""
         try:
             if self._connection is None:
                 self._connection = self._connect()
@@ -44,17 +45,17 @@ class SequenceReader:
                 self._compiled = statement.compile(dialect=self._engine.dialect)
                 self._plans = KeptPlans(self._connection)
             self._plans.use(first)
-            rows = self._run(self._connection, {"first": first, "known": known})
+            rows = self._run(self._connection, {"first": first, "messages_after": messages_after})
         except SQLAlchemyError:
             self.close()
             raise
         return _tail(rows)
 
     def _run(self, connection: sa.Connection, bounds: Mapping[str, int]) -> Sequence[Any]:
-        parameters = self._compiled.construct_params(bounds)
-        names = self._compiled.positiontup
-        given = parameters if names is None else tuple(parameters[name] for name in names)
-        return connection.exec_driver_sql(str(self._compiled), given).all()
+        by_name = self._compiled.construct_params(bounds)
+        order = self._compiled.positiontup
+        parameters = by_name if order is None else tuple(by_name[name] for name in order)
+        return connection.exec_driver_sql(str(self._compiled), parameters).all()
 
     def close(self) -> None:
         """Closes the connection; the next read opens another."""
@@ -72,7 +73,7 @@ class SequenceReader:
 def read_tail(snapshot: DatabaseSnapshot, first: int) -> Tail:
     """The end of the log as of another read's moment, with all messages that contain names."""
     statement = _statement(snapshot.metadata)
-    return _tail(snapshot.rows(statement, {"first": first, "known": first - 1}))
+    return _tail(snapshot.rows(statement, {"first": first, "messages_after": first - 1}))
 
 
 def _tail(rows: Sequence[Any]) -> Tail:
@@ -94,15 +95,17 @@ def _statement(tables: sa.MetaData) -> sa.CompoundSelect[Any]:
     The limit is part of the text, so that the planner always takes the index.
     """
     log = tables.tables["NOTIFICATION_LOG"].c
-    first, known = (
+    first, messages_after = (
         sa.bindparam("first", type_=sa.BigInteger),
-        sa.bindparam("known", type_=sa.BigInteger),
+        sa.bindparam("messages_after", type_=sa.BigInteger),
     )
     # Not IN: SQLAlchemy would write such a statement anew for each read.
     tells_names = sa.or_(*(log.EVENT_TYPE == event_type for event_type in WITH_MESSAGE))
     columns = (
         *(log.EVENT_ID, log.EVENT_TIME, log.EVENT_TYPE, log.CAT_NAME, log.DB_NAME, log.TBL_NAME),
-        sa.case((sa.and_(tells_names, log.EVENT_ID > known), log.MESSAGE)).label("MESSAGE"),
+        sa.case((sa.and_(tells_names, log.EVENT_ID > messages_after), log.MESSAGE)).label(
+            "MESSAGE"
+        ),
         log.MESSAGE_FORMAT,
     )
     newest = (

@@ -64,10 +64,6 @@ class MemoryBudget:
             bytes_max // 4, False, self.cache
         )
 
-    @property
-    def bytes_used(self) -> int:
-        return self.cache.get_usage()
-
 
 def database_options(budget: MemoryBudget, *, create: bool) -> Options:
     options = Options(raw_mode=True)

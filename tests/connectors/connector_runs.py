@@ -52,13 +52,13 @@ def read(topic: KafkaTopic) -> list[Message]:
             consumer.assign([TopicPartition(topic.name, shard, first[shard])])
             done = False
             while not done:
-                for one in consumer.consume(1_000, 0.02):
-                    if one.error() is not None:
+                for message in consumer.consume(1_000, 0.02):
+                    if message.error() is not None:
                         continue
-                    offset, value = one.offset(), one.value()
+                    offset, value = message.offset(), message.value()
                     assert offset is not None
                     assert value is not None
-                    head = headers.read(one.headers())
+                    head = headers.read(message.headers())
                     assert head is not None, f"{shard}/{offset} has no headers of ours"
                     messages.append(Message(shard, offset, head, decode(value)))
                     done = offset >= end - 1
@@ -152,10 +152,10 @@ class Log:
         """`unique`: whether the database sees to it that an id has one row."""
         self.engine = engine
         with engine.connect() as connection:
-            found = detect(connection)
-        if found is None:
+            listener = detect(connection)
+        if listener is None:
             create(engine, Version.V4_1)
-        self.tables = metadata(found or Version.V4_1).tables
+        self.tables = metadata(listener or Version.V4_1).tables
         if not unique:
             for index in self.tables["NOTIFICATION_LOG"].indexes:
                 index.drop(engine)

@@ -57,9 +57,9 @@ def test_the_end_of_a_transaction_goes_to_every_shard_at_once(url: str, kafka_br
         connector.until_position(3)
     messages = read(topic)
     for shard in range(topic.shards):
-        found = [change for change in changes(messages, shard) if change.actions]
-        assert [(one.after, one.upto) for one in found] == [(0, 1), (1, 2), (2, 3)]
-        assert [one.actions for one in found] == [(CommitTxn(n, None),) for n in (1, 2, 3)]
+        effective = [change for change in changes(messages, shard) if change.actions]
+        assert [(one.after, one.upto) for one in effective] == [(0, 1), (1, 2), (2, 3)]
+        assert [one.actions for one in effective] == [(CommitTxn(n, None),) for n in (1, 2, 3)]
     heads = {one.head.hash for one in messages if one.head.upto == 2}
     assert len(heads - {None}) == 1
     assert {one.head.event for one in messages if one.head.kind is RecordKind.CHANGE} == {
@@ -94,7 +94,7 @@ def test_what_is_open_is_told_to_every_shard(url: str, kafka_broker: str) -> Non
     last = len(workload_runs.rows(store))
     with connecting(SqlSource(store.engine), topic, Pace(transactions_s=0.1)) as connector:
         connector.until_position(last)
-        connector.until(lambda: sum(_told(topic, txn, last)) == topic.shards)
+        connector.until(lambda: sum(_has_transaction(topic, txn, last)) == topic.shards)
     positions = dict.fromkeys(range(topic.shards), 0)
     for message in read(topic):
         if isinstance(message.record, OpenTransactions):
@@ -103,7 +103,7 @@ def test_what_is_open_is_told_to_every_shard(url: str, kafka_broker: str) -> Non
             positions[message.shard] = message.record.upto
 
 
-def _told(topic: KafkaTopic, txn: int, at: int) -> list[bool]:
+def _has_transaction(topic: KafkaTopic, txn: int, at: int) -> list[bool]:
     found: dict[int, bool] = {}
     for message in read(topic):
         if isinstance(message.record, OpenTransactions) and message.record.at == at:

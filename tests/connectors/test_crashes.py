@@ -20,7 +20,6 @@ from connectors.kafka_clients import KafkaTopic
 from connectors.renames import Renames
 from connectors.routing import route
 from hive.events.decode import decode
-from hive.events.row import row_from_mapping
 from metatide.demo.options import Limits, Size
 from metatide.demo.pace import Pace
 from metatide.demo.store import Store
@@ -34,6 +33,7 @@ from tests.connectors.connector_runs import (
     read,
     until,
 )
+from tests.metatide.demo import workload_runs
 from tests.support import hms_objects as objects
 from tests.support.metastore import Instances, MetastoreFactory
 from tests.support.processes import die_with_parent
@@ -97,8 +97,8 @@ def processes(count: int, url: str, topic: KafkaTopic, folder: Path) -> Iterator
             started.append(Process(url, topic, own))
         yield started
     finally:
-        for one in started:
-            one.kill()
+        for process in started:
+            process.kill()
 
 
 Writers = list[Future[None]]
@@ -110,8 +110,8 @@ def in_threads(write: Callable[[int], None], count: int) -> Iterator[Writers]:
     with ThreadPoolExecutor(count) as pool:
         writers = [pool.submit(write, number) for number in range(count)]
         yield writers
-    for one in writers:
-        one.result()
+    for process in writers:
+        process.result()
 
 
 def writing(store: Store, events: int) -> AbstractContextManager[Writers]:
@@ -130,12 +130,8 @@ def writing(store: Store, events: int) -> AbstractContextManager[Writers]:
 def expected(store: Store, topic: KafkaTopic) -> list[dict[int, tuple[AnyAction, ...]]]:
     """For each shard, what each event does there."""
     shards: list[dict[int, tuple[AnyAction, ...]]] = [{} for _ in range(topic.shards)]
-    log = store.metadata.tables["NOTIFICATION_LOG"]
-    with store.engine.connect() as connection:
-        found = connection.execute(sa.select(log).order_by(log.c.EVENT_ID)).mappings().all()
     renames = Renames()
-    for columns in found:
-        row = row_from_mapping({str(name): value for name, value in columns.items()})
+    for row in workload_runs.notification_rows(store):
         for shard, actions in route(renames.address(decode(row)), topic.shards).items():
             shards[shard][row.event_id] = actions
     return shards
@@ -145,13 +141,13 @@ def published(messages: list[Message], topic: KafkaTopic) -> list[dict[int, tupl
     """The same from the topic; what is there twice must say the same twice."""
     shards: list[dict[int, tuple[AnyAction, ...]]] = []
     for shard in range(topic.shards):
-        found: dict[int, tuple[AnyAction, ...]] = {}
+        by_event: dict[int, tuple[AnyAction, ...]] = {}
         for change in changes(messages, shard):
             assert change.parts == 1
             if change.actions:
-                known = found.setdefault(change.upto, change.actions)
-                assert known == change.actions
-        shards.append(found)
+                earlier = by_event.setdefault(change.upto, change.actions)
+                assert earlier == change.actions
+        shards.append(by_event)
     return shards
 
 
@@ -181,18 +177,18 @@ def kill_again_and_again(
     """Until all is written: whenever the connector has come further, it is killed."""
     store, rng, kills = Store(url), Random(5), 0
     events.create(topic)
-    with processes(1, url, topic, folder) as [one]:
+    with processes(1, url, topic, folder) as [process]:
         with writing as writers:
-            one.until(lambda: position(topic) > 0)
+            process.until(lambda: position(topic) > 0)
             while kills < kills_min or not all(writer.done() for writer in writers):
                 before = position(topic)
                 caught_up = before >= last_event(store)
-                one.until(lambda: caught_up or position(topic) > before)  # noqa: B023
+                process.until(lambda: caught_up or position(topic) > before)  # noqa: B023
                 time.sleep(rng.random() / 2)
-                one.kill()
-                one.start()
+                process.kill()
+                process.start()
                 kills += 1
-        one.until(lambda: position(topic) >= last_event(store))
+        process.until(lambda: position(topic) >= last_event(store))
     assert_all_there(store, topic)
 
 
@@ -254,16 +250,16 @@ def test_two_at_once_one_of_which_sleeps_lose_nothing(
     url, topic = new_database(), new_topic(kafka_broker, 6)
     store = Store(url)
     events.create(topic)
-    with processes(2, url, topic, tmp_path) as [one, other]:
+    with processes(2, url, topic, tmp_path) as [first, other]:
         with writing(store, EVENTS // 5) as writers:
-            for each in (one, other):
+            for each in (first, other):
                 each.until(lambda: position(topic) > 0)
             other.process.send_signal(signal.SIGSTOP)
             for writer in writers:
                 writer.result()
-            one.until(lambda: position(topic) >= last_event(store))
+            first.until(lambda: position(topic) >= last_event(store))
         ends = tails.offsets(topic)[1]
-        one.kill()
+        first.kill()
         other.process.send_signal(signal.SIGCONT)
         with writing(store, 200):
             pass

@@ -299,9 +299,9 @@ def test_a_listener_that_is_not_transactional_is_said(
         with store.engine.begin() as connection:
             connection.execute(sa.insert(txns), [row, {**row, "TXN_ID": 9_001, "TXN_TYPE": 2}])
         connector.until(lambda: connector.value("faults_total", kind="listener") > 0)
-    found = [one for one in said.entries if "no event tells of" in one["event"]]
-    assert {tuple(one["transactions"]) for one in found} == {(9_000,)}
-    assert "transactional.event.listeners" in found[0]["remedy"]
+    warnings = [one for one in said.entries if "no event tells of" in one["event"]]
+    assert {tuple(one["transactions"]) for one in warnings} == {(9_000,)}
+    assert "transactional.event.listeners" in warnings[0]["remedy"]
 
 
 def test_an_event_that_cannot_be_read_is_set_aside(
@@ -319,9 +319,9 @@ def test_an_event_that_cannot_be_read_is_set_aside(
     actions = [
         action
         for shard in range(2)
-        for one in changes(messages, shard)
-        if one.upto == 1
-        for action in one.actions
+        for change in changes(messages, shard)
+        if change.upto == 1
+        for action in change.actions
     ]
     assert actions
     assert {type(action) for action in actions} == {Undecodable}

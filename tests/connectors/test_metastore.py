@@ -67,19 +67,19 @@ def compare(running: Instances, broker: str) -> None:
     topic = new_topic(broker, 1)
     source = SqlSource(make_engine(running.database_url))
     with (
-        running.connect(0) as one,
+        running.connect(0) as client,
         running.connect(len(running.addresses) - 1) as other,
         connecting(source, topic) as connector,
     ):
-        script(one, "shop")
+        script(client, "shop")
         script(other, "bank")
-        answered = state(one)
+        answered = state(client)
         connector.until_position(answered["event_id"])
     messages = read(topic)
     assert assert_unbroken(messages, topic) >= answered["event_id"]
-    told = json.loads(json.dumps(export(ShardReader(fold(messages).snapshot()))))
+    exported = json.loads(json.dumps(export(ShardReader(fold(messages).snapshot()))))
     for kind in answered.keys() - {"event_id"}:
-        cold = told["cold"].get(COLD_KEYS.get(kind, ""), {})
+        cold = exported["cold"].get(COLD_KEYS.get(kind, ""), {})
         # Nobody asks for the write ids of a table that isn't transactional.
         assert [name for name in cold if not name.endswith(".plain")] == [], kind
         assert not cold or kind == "valid_write_ids", kind
@@ -90,13 +90,17 @@ def compare(running: Instances, broker: str) -> None:
         }
         if kind == "constraints":
             expected = {name: unordered(kinds) for name, kinds in expected.items()}
-            told[kind] = {name: unordered(kinds) for name, kinds in told[kind].items()}
+            exported[kind] = {name: unordered(kinds) for name, kinds in exported[kind].items()}
         if kind == "valid_write_ids":
             expected = {name: value for name, value in expected.items() if "managed" in name}
-            told[kind] = {name: value for name, value in told[kind].items() if "managed" in name}
-            assert told[kind].keys() == expected.keys()
+            exported[kind] = {
+                name: value for name, value in exported[kind].items() if "managed" in name
+            }
+            assert exported[kind].keys() == expected.keys()
             # A housekeeper may have forgotten aborted ids by now, which no event tells.
             for name, text in expected.items():
-                assert equal(parse_write_id_list(text), parse_write_id_list(told[kind][name])), name
+                assert equal(
+                    parse_write_id_list(text), parse_write_id_list(exported[kind][name])
+                ), name
             continue
-        assert told[kind] == stored(expected), kind
+        assert exported[kind] == stored(expected), kind

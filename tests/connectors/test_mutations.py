@@ -17,14 +17,14 @@ from connectors.translate import Addressed, translate, undecodable
 from hive.errors import EventError
 from hive.events.decode import decode
 from hive.events.envelope import GZIP, PLAIN, open_message, seal_message
-from hive.events.row import NotificationRow, row_from_mapping
+from hive.events.row import NotificationRow
 from processors.fold import Fold
 from state import records
 from state.export import export
 from state.records import Change
 from state.shard_reader import ShardReader
 from state.store import MemoryStore, Position
-from tests.hive.events.logs import LOGS, rows
+from tests.hive.events.logs import LOGS, notification_rows
 
 NUMBERS: Final = (
     *(b"0", b"7", b"12", b"99999", b"-1", b"0.5", b"1e999", b"1_0", str(2**31).encode()),
@@ -43,12 +43,12 @@ _places = st.integers(0, 1 << 20)
 @cache
 def corpus() -> list[NotificationRow]:
     """The shortest rows of each type in each log."""
-    found: list[NotificationRow] = []
+    shortest: list[NotificationRow] = []
     for log in LOGS:
-        of_log = sorted(map(row_from_mapping, rows(log)), key=lambda row: len(row.message))
+        of_log = sorted(notification_rows(log), key=lambda row: len(row.message))
         for type_ in sorted({row.event_type for row in of_log}):
-            found += [row for row in of_log if row.event_type == type_][:2]
-    return found
+            shortest += [row for row in of_log if row.event_type == type_][:2]
+    return shortest
 
 
 @cache
@@ -57,7 +57,7 @@ def folded() -> MemoryStore:
     store = MemoryStore()
     txn = store.transaction()
     fold = Fold(txn)
-    for row in map(row_from_mapping, rows("every-event-json")):
+    for row in notification_rows("every-event-json"):
         fold.apply(_change(row, translate(decode(row))))
     fold.flush()
     store.commit(txn, Position(applied=fold.applied))

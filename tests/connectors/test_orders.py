@@ -55,9 +55,9 @@ def test_orders_are_written_to_the_shards_that_they_concern(kafka_broker: str) -
     ]
     home = table_shard(TABLE, 3)
     for shard in range(3):
-        found = [message.record for message in messages if message.shard == shard]
+        records = [message.record for message in messages if message.shard == shard]
         own = [ResetTable(5, 99, TABLE, load=False)] if shard == home else []
-        assert found == [*own, *of_all]
+        assert records == [*own, *of_all]
 
 
 @given(SIGNALS)

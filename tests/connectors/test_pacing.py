@@ -29,11 +29,11 @@ def test_in_vain_it_rests_twice_as_long_each_time_up_to_the_interval(
     rests = Pacing(interval_s)
     for busy, took_s in before:
         rests.after(busy=busy, took_s=took_s)
-    found = [rests.after(busy=True, took_s=0)]
-    found += [rests.after(busy=False, took_s=0) for _ in range(16)]
+    waits = [rests.after(busy=True, took_s=0)]
+    waits += [rests.after(busy=False, took_s=0) for _ in range(16)]
     longest_s = max(BUSY_S, interval_s)
-    assert all(later == min(2 * rest, longest_s) for rest, later in pairwise(found))
-    assert found[-1] == longest_s
+    assert all(later == min(2 * rest, longest_s) for rest, later in pairwise(waits))
+    assert waits[-1] == longest_s
 
 
 @given(LOOKS)

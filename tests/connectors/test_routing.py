@@ -28,13 +28,13 @@ def contents(log: str, shards: int) -> dict[str, str | None]:
         row = row_from_json(line)
         for shard, actions in route(translate(decode(row)), shards).items():
             folds[shard].apply(Change(0, folds[shard].applied, row.event_id, actions))
-    found: dict[str, str | None] = {}
+    content: dict[str, str | None] = {}
     for shard, fold in enumerate(folds):
         fold.flush()
-        told = digest.content(views[shard])
-        assert not found.keys() & told.keys() - {"databases hive", "databases cat_w"}
-        found |= told
-    return found
+        shard_content = digest.content(views[shard])
+        assert not content.keys() & shard_content.keys() - {"databases hive", "databases cat_w"}
+        content |= shard_content
+    return content
 
 
 @pytest.mark.parametrize("log", ["every-event-json", "four-writers", "one-writer"])

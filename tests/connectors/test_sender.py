@@ -47,15 +47,15 @@ def values(topic: KafkaTopic, count: int) -> list[int]:
     consumer = topic.consumer()
     try:
         consumer.assign([TopicPartition(topic.name, 0, 0)])
-        found: list[int] = []
+        numbers: list[int] = []
 
         def is_read() -> bool:
             messages = consumer.consume(1_000, 0.1)
-            found.extend(int(one.value() or b"") for one in messages if one.error() is None)
-            return len(found) >= count
+            numbers.extend(int(one.value() or b"") for one in messages if one.error() is None)
+            return len(numbers) >= count
 
-        until(is_read, lambda: f"only {found}")
-        return found
+        until(is_read, lambda: f"only {numbers}")
+        return numbers
     finally:
         consumer.close()
 

@@ -170,7 +170,9 @@ def shown(question: Question, names: Names) -> str:
         return f"GET {names.short(question.path)}"
     if question.method in ("get_table", "get_table_objects_by_name"):
         return names.short(f"{question.method}({question.given!r})")
-    given: Mapping[str, Any] = idl.plain(
+    plain_arguments: Mapping[str, Any] = idl.plain(
         deserialize(struct_of(f"{question.method}_args")(), question.given)
     )
-    return names.short(f"{question.method}({', '.join(f'{k}={v!r}' for k, v in given.items())})")
+    return names.short(
+        f"{question.method}({', '.join(f'{k}={v!r}' for k, v in plain_arguments.items())})"
+    )

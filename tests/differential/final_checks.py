@@ -29,18 +29,18 @@ def assert_builds_agree(standing: Standing, *, with_spark: bool) -> None:
         replayed, restored = folder / "replayed", folder / "restored"
         _metatide(standing, "rebuild", METATIDE_DATA_DIR=str(replayed))
         _metatide(standing, "image", "restore", METATIDE_DATA_DIR=str(restored))
-        found = {"replay": replayed, "image": restored}
+        digests = {"replay": replayed, "image": restored}
         if with_spark:
             images = f"file://{folder / 'images'}"
-            found["Spark"] = folder / "spark"
+            digests["Spark"] = folder / "spark"
             _metatide(standing, "rebuild", "--engine", "spark", METATIDE_IMAGES_URL=images)
             _metatide(
                 standing,
                 *("image", "restore"),
-                METATIDE_DATA_DIR=str(found["Spark"]),
+                METATIDE_DATA_DIR=str(digests["Spark"]),
                 METATIDE_IMAGES_URL=images,
             )
-        for name, data_dir in found.items():
+        for name, data_dir in digests.items():
             _assert_same(live, _digests(standing, data_dir), name)
 
 

@@ -58,7 +58,7 @@ def answer(client: httpx.Client, question: Question) -> Any:
         return "nothing"
     response.raise_for_status()
     field = _FIELDS[question.method].ours
-    return _told(response.json() if field is None else response.json()[field])
+    return _answer(response.json() if field is None else response.json()[field])
 
 
 def of_metastore(method: str, value: Any) -> Any:
@@ -66,10 +66,10 @@ def of_metastore(method: str, value: Any) -> Any:
     if isinstance(value, tuple):
         return "nothing"
     field = _FIELDS[method].theirs
-    return _told(value if field is None else value[field])
+    return _answer(value if field is None else value[field])
 
 
-def _told(value: Any) -> Any:
+def _answer(value: Any) -> Any:
     """Of a table that isn't there, the metastore says that it has no partitions or constraints."""
     empty = not value or (isinstance(value, dict) and not any(value.values()))
     return "nothing" if empty else _plain(value)

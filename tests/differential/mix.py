@@ -132,7 +132,7 @@ OVERLAPS: Final[Mapping[str, Sequence[str]]] = {
 """What is written at the same time."""
 
 
-def fitted(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
+def fitted(method: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments that a method takes, of those that its subject has."""
     left_out = {
         "create_table": {"named"},
@@ -152,4 +152,4 @@ def fitted(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
         "delete_table_column_statistics": {"partition"},
         "drop_function": {"class_name"},
     }.get(method, set())
-    return {name: value for name, value in given.items() if name not in left_out}
+    return {name: value for name, value in arguments.items() if name not in left_out}

@@ -39,8 +39,8 @@ class Report:
         yield f"{counts.moving.total()} questions while the metastore changed all the time"
         yield f"{counts.stuck} runs in which a metastore didn't answer its writers any more"
         for method, of in sorted(self.answers.items()):
-            told = ", ".join(f"{count} {who}" for who, count in of.most_common())
-            yield f"  {method}: {counts.equal[method]} compared; {told}"
+            who_counts = ", ".join(f"{count} {who}" for who, count in of.most_common())
+            yield f"  {method}: {counts.equal[method]} compared; {who_counts}"
         yield f"  over HTTP: {counts.equal['over HTTP']} compared"
         if counts.unknown:
             yield f"not compared, for the metastore failed: {dict(counts.unknown)}"

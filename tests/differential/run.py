@@ -81,13 +81,13 @@ class Run:
                 schedule.tables = tables
                 waiting = schedule.next()
             step = waiting.pop(0)
-            found: list[Difference] = []
+            differences: list[Difference] = []
             ask = partial(self._ask, random, questions)
 
             def meanwhile(
                 # While the sequence is held nobody commits.
                 quiet: bool = isinstance(step, Held),
-                found: list[Difference] = found,
+                found: list[Difference] = differences,
                 ask: Callable[..., Iterator[Difference]] = ask,
                 tables: Mapping[Place, Known] = tables,
             ) -> None:
@@ -97,10 +97,10 @@ class Run:
             self.doing.do(step, meanwhile)
             done.append(step)
             tables = self.contents.tables()
-            if not found:
-                found += ask(tables, QUESTIONS, quiet=True)
-            if found:
-                return Found(self.names, tuple(done), found[0])
+            if not differences:
+                differences += ask(tables, QUESTIONS, quiet=True)
+            if differences:
+                return Found(self.names, tuple(done), differences[0])
         return None
 
     def _ask(

@@ -23,7 +23,7 @@ from tests.differential.writers.constraints import of_kind
 from tests.differential.writers.statistics import KINDS
 from tests.differential.writers.tables import KINDS as TABLE_KINDS
 
-Given = dict[str, Any]
+Arguments = dict[str, Any]
 Place = tuple[str, str]
 
 _STATISTICS_KEPT: Final = {"DO_NOT_UPDATE_STATS": "true"}
@@ -79,12 +79,12 @@ class Schedule:
         if writer is None:
             writer = self._random.choice(sorted(CAPABILITIES))
         subject, ways = ACTIONS[action]
-        given = getattr(self, f"_{subject}")(place or self._place(subject))
+        step = getattr(self, f"_{subject}")(place or self._place(subject))
         method = self._random.choice(ways)
-        if "kind" in given and self._random.random() < 0.8:
+        if "kind" in step and self._random.random() < 0.8:
             # Others may not create all kinds.
             writer = "hive"
-        return Step(writer, method, fitted(method, given))
+        return Step(writer, method, fitted(method, step))
 
     def _held(self) -> Held:
         """Writers of one object, or of one and another name of it, that overlap."""
@@ -116,11 +116,11 @@ class Schedule:
         return random.choice(there)
 
     def _values(self, place: Place) -> tuple[str, str]:
-        random, known = self._random, self.tables.get(place)
+        random, state = self._random, self.tables.get(place)
         if self._same is not None and random.random() < 0.8:
             return self._same
-        if known is not None and known.values and random.random() < 0.85:
-            day, number = random.choice(known.values)
+        if state is not None and state.values and random.random() < 0.85:
+            day, number = random.choice(state.values)
             return day, number
         return random.choice(DAYS), random.choice(NUMBERS)
 
@@ -134,10 +134,10 @@ class Schedule:
 
     # What the actions are given, by subject.
 
-    def _new_database(self, place: Place) -> Given:
+    def _new_database(self, place: Place) -> Arguments:
         return {"db": self._random.choice(DATABASES), "parameters": self._note()}
 
-    def _changed_database(self, place: Place) -> Given:
+    def _changed_database(self, place: Place) -> Arguments:
         by = self._random.choice(
             (
                 {"set": self._note()},
@@ -148,16 +148,16 @@ class Schedule:
         )
         return {"db": place[0], "by": by}
 
-    def _dropped_database(self, place: Place) -> Given:
+    def _dropped_database(self, place: Place) -> Arguments:
         return {"db": self._random.choice(DATABASES), "cascade": self._random.random() < 0.8}
 
-    def _new_table(self, place: Place) -> Given:
+    def _new_table(self, place: Place) -> Arguments:
         random = self._random
         kinds = sorted(TABLE_KINDS)
         [kind] = random.choices(
             kinds, [5 if one in ("managed", "external") else 1 for one in kinds]
         )
-        given: Given = {
+        step_arguments: Arguments = {
             "db": random.choice(self.databases or DATABASES),
             "table": random.choice(TABLES),
             "kind": kind,
@@ -166,27 +166,27 @@ class Schedule:
             "named": [],
         }
         if kind == "materialized":
-            given["keys"] = {}
+            step_arguments["keys"] = {}
         if random.random() < 0.3:
-            given["named"] = [self._named() for _ in range(random.choice((1, 2)))]
+            step_arguments["named"] = [self._named() for _ in range(random.choice((1, 2)))]
         if random.random() < 0.2:
-            given["serde"] = self._serde()
+            step_arguments["serde"] = self._serde()
         if random.random() < 0.2:
-            given["storage"] = {"numBuckets": 2, "bucketCols": ["id"]}
-        return given
+            step_arguments["storage"] = {"numBuckets": 2, "bucketCols": ["id"]}
+        return step_arguments
 
-    def _serde(self) -> Given:
+    def _serde(self) -> Arguments:
         random = self._random
         field = random.choice(("serializerClass", "deserializerClass", "description", "name"))
         value: Any = random.choice(("org.example.A", "org.example.B"))
         return {field: value}
 
-    def _dropped_table(self, place: Place) -> Given:
+    def _dropped_table(self, place: Place) -> Arguments:
         return {"db": place[0], "table": place[1]}
 
-    def _changed_table(self, place: Place) -> Given:
+    def _changed_table(self, place: Place) -> Arguments:
         random = self._random
-        by: Given = random.choice(
+        by: Arguments = random.choice(
             (
                 {"set": self._note()},
                 {"set": self._note()},
@@ -207,32 +207,37 @@ class Schedule:
                 {"viewExpandedText": "select 2"},
             )
         )
-        given = {"db": place[0], "table": place[1], "by": by, "properties": self._properties()}
-        return given | ({"stale": True} if random.random() < 0.15 else {})
+        step_arguments = {
+            "db": place[0],
+            "table": place[1],
+            "by": by,
+            "properties": self._properties(),
+        }
+        return step_arguments | ({"stale": True} if random.random() < 0.15 else {})
 
-    def _properties(self) -> Given:
+    def _properties(self) -> Arguments:
         return dict(self._random.choice(({}, {}, {"CASCADE": "true"}, _STATISTICS_KEPT)))
 
-    def _renamed_table(self, place: Place) -> Given:
+    def _renamed_table(self, place: Place) -> Arguments:
         random = self._random
         to_db = place[0] if random.random() < 0.6 else random.choice(self.databases or DATABASES)
         return {"db": place[0], "table": place[1], "to_db": to_db, "to": random.choice(TABLES)}
 
-    def _emptied_table(self, place: Place) -> Given:
+    def _emptied_table(self, place: Place) -> Arguments:
         names = None if self._random.random() < 0.5 else [self._name(place)]
         return {"db": place[0], "table": place[1], "partitions": names}
 
     def _name(self, place: Place) -> str:
         return partition_name(list(KEYS), self._values(place))
 
-    def _fired(self, place: Place) -> Given:
+    def _fired(self, place: Place) -> Arguments:
         values = list(self._values(place)) if self._random.random() < 0.5 else None
         return {"db": place[0], "table": place[1], "values": values}
 
-    def _new_partition(self, place: Place) -> Given:
+    def _new_partition(self, place: Place) -> Arguments:
         return {"db": place[0], "table": place[1], "values": self._values(place), "by": {}}
 
-    def _new_partitions(self, place: Place) -> Given:
+    def _new_partitions(self, place: Place) -> Arguments:
         random = self._random
         count = random.choice((1, 2, 4))
         values = list({(random.choice(DAYS), random.choice(NUMBERS)): None for _ in range(count)})
@@ -243,19 +248,19 @@ class Schedule:
         placed = {"db": place[0], "table": place[1]}
         return {**placed, "values": values, "by": by, "missing_only": missing_only}
 
-    def _named_partition(self, place: Place) -> Given:
+    def _named_partition(self, place: Place) -> Arguments:
         return {"db": place[0], "table": place[1], "name": self._name(place)}
 
-    def _named_partitions(self, place: Place) -> Given:
+    def _named_partitions(self, place: Place) -> Arguments:
         names = [self._name(place) for _ in range(self._random.choice((1, 2)))]
         return {"db": place[0], "table": place[1], "names": names}
 
-    def _dropped_partition(self, place: Place) -> Given:
+    def _dropped_partition(self, place: Place) -> Arguments:
         return {"db": place[0], "table": place[1], "values": self._values(place)}
 
-    def _partition_change(self) -> Given:
+    def _partition_change(self) -> Arguments:
         random = self._random
-        change: Given = random.choice(
+        change: Arguments = random.choice(
             (
                 {"set": self._note()},
                 {"set": self._note()},
@@ -269,7 +274,7 @@ class Schedule:
         )
         return change
 
-    def _changed_partition(self, place: Place) -> Given:
+    def _changed_partition(self, place: Place) -> Arguments:
         return {
             "db": place[0],
             "table": place[1],
@@ -278,30 +283,30 @@ class Schedule:
             "properties": self._properties(),
         }
 
-    def _changed_partitions(self, place: Place) -> Given:
+    def _changed_partitions(self, place: Place) -> Arguments:
         values = {self._values(place): None for _ in range(self._random.choice((1, 2)))}
         return self._changed_partition(place) | {"values": list(values)}
 
-    def _renamed_partition(self, place: Place) -> Given:
+    def _renamed_partition(self, place: Place) -> Arguments:
         to = (self._random.choice(DAYS), self._random.choice(NUMBERS))
         return {"db": place[0], "table": place[1], "values": self._values(place), "to": to}
 
-    def _exchanged_partition(self, place: Place) -> Given:
+    def _exchanged_partition(self, place: Place) -> Arguments:
         day, number = self._values(place)
         to_db, to = self._place("partition")
         spec = {"ds": day, "n": number} if self._random.random() < 0.7 else {"ds": day}
         return {"db": place[0], "table": place[1], "to_db": to_db, "to": to, "spec": spec}
 
     def _figures(self, place: Place) -> list[tuple[str, str, str, int]]:
-        random, known = self._random, self.tables.get(place)
-        of = [name for name in (known.columns if known else TYPES) if TYPES.get(name) in KINDS]
+        random, state = self._random, self.tables.get(place)
+        of = [name for name in (state.columns if state else TYPES) if TYPES.get(name) in KINDS]
         columns = random.sample(of, random.randrange(1, len(of) + 1)) if of else ["id"]
         return [
             (name, TYPES[name], random.choice(KINDS[TYPES[name]]), random.randrange(1, 100))
             for name in columns
         ]
 
-    def _table_statistics(self, place: Place) -> Given:
+    def _table_statistics(self, place: Place) -> Arguments:
         return {
             "db": place[0],
             "table": place[1],
@@ -310,14 +315,14 @@ class Schedule:
             "merge": self._random.random() < 0.05,
         }
 
-    def _partition_statistics(self, place: Place) -> Given:
+    def _partition_statistics(self, place: Place) -> Arguments:
         name = self._name(place)
         return self._table_statistics(place) | {"partition": name, "partitions": [name]}
 
-    def _table_figures(self, place: Place) -> Given:
+    def _table_figures(self, place: Place) -> Arguments:
         return self._table_statistics(place) | {"partitions": [None]}
 
-    def _dropped_statistics(self, place: Place) -> Given:
+    def _dropped_statistics(self, place: Place) -> Arguments:
         column = self._random.choice(("id", "name", None))
         engine = self._random.choice(("hive", "impala"))
         placed = {"db": place[0], "table": place[1], "partition": self._name(place)}
@@ -329,13 +334,13 @@ class Schedule:
         parent = (*self._place(), "id") if kind == "foreign" else None
         return kind, random.choice(CONSTRAINTS), "id", parent
 
-    def _new_constraint(self, place: Place) -> Given:
+    def _new_constraint(self, place: Place) -> Arguments:
         return {"db": place[0], "table": place[1], "named": self._named()}
 
-    def _dropped_constraint(self, place: Place) -> Given:
+    def _dropped_constraint(self, place: Place) -> Arguments:
         return {"db": place[0], "table": place[1], "name": self._random.choice(CONSTRAINTS)}
 
-    def _function(self, place: Place) -> Given:
+    def _function(self, place: Place) -> Arguments:
         return {
             "db": place[0],
             "function": self._random.choice(FUNCTIONS),
@@ -368,7 +373,7 @@ class Schedule:
         rows = {"numRows": str(random.randrange(9)), "COLUMN_STATS_ACCURATE": _ACCURATE}
         placed = {"txn": txn, "db": place[0], "table": place[1]}
         values = self._values(place)
-        given: dict[str, Given] = {
+        arguments_of_actions: dict[str, Arguments] = {
             "alter_table_in": {"by": {"set": rows}, "with_list": random.random() < 0.8},
             "add_partitions_in": {"values": [values]},
             "alter_partitions_in": {"values": [values], "by": {"set": rows}},
@@ -379,8 +384,10 @@ class Schedule:
             },
             "truncate_in": {},
         }
-        action = random.choice(sorted((*given, "alter_table_in", "alter_partitions_in")))
-        return Step(writer, action, {**placed, **given[action]})
+        action = random.choice(
+            sorted((*arguments_of_actions, "alter_table_in", "alter_partitions_in"))
+        )
+        return Step(writer, action, {**placed, **arguments_of_actions[action]})
 
     def _end(self) -> list[AnyStep]:
         random = self._random

@@ -20,16 +20,16 @@ def series(
     """Differences are told as they are found, until `tell` says that it's enough."""
     counts, deadline, number = Counts(), time.monotonic() + seconds, first
     while time.monotonic() < deadline:
-        found = None
+        result = None
         try:
             with running(standing, counts) as run:
-                found = run.go(Random(f"{seed}:{number}"))
-                if found is not None or number % KEPT:
+                result = run.go(Random(f"{seed}:{number}"))
+                if result is not None or number % KEPT:
                     run.end()
         except TimeoutError:
             counts.stuck += 1
-        if found is not None:
-            shrinking = Shrinking(standing, found, time.monotonic() + SHRINK_S)
+        if result is not None:
+            shrinking = Shrinking(standing, result, time.monotonic() + SHRINK_S)
             if tell(shrinking.story(f"{seed}:{number}")):
                 break
         number += 1

@@ -115,13 +115,13 @@ class Shrinking:
 def with_ids(question: Question, contents: Contents) -> Question:
     """With the write ids and the id of now."""
     assert question.by_ids is not None
-    known = contents.of(*question.by_ids)
-    if known is None:
+    table = contents.of(*question.by_ids)
+    if table is None:
         return question
-    given = deserialize(struct_of(f"{question.method}_args")(), question.given)
-    [request] = [one for one in vars(given).values() if one is not None]
-    request.validWriteIdList, request.id = known.ids, known.id
-    return replace(question, given=serialize(given))
+    arguments = deserialize(struct_of(f"{question.method}_args")(), question.given)
+    [request] = [one for one in vars(arguments).values() if one is not None]
+    request.validWriteIdList, request.id = table.ids, table.id
+    return replace(question, given=serialize(arguments))
 
 
 def mentioned(question: Question, names: Names) -> set[str]:
@@ -141,19 +141,19 @@ def relevant(steps: Sequence[AnyStep], names: set[str]) -> list[AnyStep]:
         said = {step.given.get(one) for one in ("db", "table", "to_db", "to")} - {None}
         return said <= names or not said
 
-    found: list[AnyStep] = []
+    kept_steps: list[AnyStep] = []
     for step in steps:
         match step:
             case Step():
-                found += [step] if is_about(step) else []
+                kept_steps += [step] if is_about(step) else []
             case Held(several):
                 kept = [one for one in several if is_about(one)]
-                found += [Held(kept)] if len(kept) > 1 else kept
+                kept_steps += [Held(kept)] if len(kept) > 1 else kept
             case Race(lanes):
                 of_each = [[one for one in lane if is_about(one)] for lane in lanes]
                 together = [lane for lane in of_each if lane]
-                found += [Race(together)] if len(together) > 1 else [*chain(*together)]
-    return found
+                kept_steps += [Race(together)] if len(together) > 1 else [*chain(*together)]
+    return kept_steps
 
 
 def shrunk(steps: list[AnyStep], shows: Callable[[list[AnyStep]], bool]) -> list[AnyStep]:

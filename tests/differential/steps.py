@@ -61,13 +61,13 @@ class Question:
 
     def about(self, names: Names, others: Names) -> "Question":
         """The same about objects of another run."""
-        given = self.given.replace(names.prefix.encode(), others.prefix.encode())
+        renamed_arguments = self.given.replace(names.prefix.encode(), others.prefix.encode())
         path = self.path and self.path.replace(names.prefix, others.prefix)
         by_ids = self.by_ids
         if by_ids is not None:
             db, table = (one.replace(names.prefix, others.prefix) for one in by_ids)
             by_ids = db, table
-        return replace(self, given=given, path=path, by_ids=by_ids)
+        return replace(self, given=renamed_arguments, path=path, by_ids=by_ids)
 
 
 AnyStep = Step | Held | Race

@@ -42,9 +42,9 @@ def check(world: World, *, seconds: float, seed: int, with_spark: bool) -> None:
         report = Report(counts, up.metrics())
         print("\n".join(report.lines()))
         assert not stories, "\n\n".join(map(str, stories))
-        found = audit(up)
-        assert not found["disagreements"], found["disagreements"][:3]
-        assert found["totals"]["objects"]["seen"] > 0
+        audited = audit(up)
+        assert not audited["disagreements"], audited["disagreements"][:3]
+        assert audited["totals"]["objects"]["seen"] > 0
         assert report.fresh_share() >= FRESH_SHARE, "nothing is proved by what isn't cached"
         assert_builds_agree(up, with_spark=with_spark)
 

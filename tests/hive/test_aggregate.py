@@ -27,14 +27,14 @@ def test_ranges_widen_and_nulls_add_up(parts: list[tuple[int, int, int]]) -> Non
         column("longStats", lowValue=low, highValue=high, numNulls=nulls, numDVs=1)
         for low, high, nulls in parts
     ]
-    found = aggregate(columns, len(parts))
-    assert found.statistics == column(
+    aggregated = aggregate(columns, len(parts))
+    assert aggregated.statistics == column(
         "longStats",
         numNulls=sum(nulls for _, _, nulls in parts),
         lowValue=min(low for low, _, _ in parts),
         highValue=max(high for _, high, _ in parts),
     )
-    assert found.missing == ("numDVs",)
+    assert aggregated.missing == ("numDVs",)
 
 
 @given(st.lists(st.tuples(counts, counts, counts), min_size=1))
@@ -54,9 +54,9 @@ def test_decimals_are_compared_by_value(values: list[Decimal]) -> None:
         column("decimalStats", lowValue=decimal(str(value)), highValue=decimal(f"{value}0"))
         for value in values
     ]
-    found = aggregate(columns, len(values))
-    assert found.statistics is not None
-    merged = found.statistics["statsData"]["decimalStats"]
+    aggregated = aggregate(columns, len(values))
+    assert aggregated.statistics is not None
+    merged = aggregated.statistics["statsData"]["decimalStats"]
     assert merged["lowValue"] == decimal(str(min(values)))
     assert merged["highValue"] == decimal(f"{max(values)}0")
 

@@ -36,12 +36,12 @@ _SETTINGS = {
 @pytest.fixture(scope="module", params=matrix.parameters(matrix.FOLLOWED))
 def instances(request: pytest.FixtureRequest) -> Iterator[Instances]:
     """Two metastores on one database, each of which wrote to it."""
-    with matrix.running(request, request.param, properties=_SETTINGS) as found:
-        with found.connect(0) as client:
+    with matrix.running(request, request.param, properties=_SETTINGS) as instances:
+        with instances.connect(0) as client:
             script.run(client, "reader")
-        with found.connect(1) as client:
+        with instances.connect(1) as client:
             contents.fill(client, "shown")
-        yield found
+        yield instances
 
 
 def test_the_database_is_read_as_the_metastore_reads_it(instances: Instances) -> None:
@@ -50,13 +50,13 @@ def test_the_database_is_read_as_the_metastore_reads_it(instances: Instances) ->
         version = detect(connection)
     assert version is not None
     with open_snapshot(engine, version) as snapshot:
-        found = read_state(snapshot, int(time.time() * 1000))
+        state = read_state(snapshot, int(time.time() * 1000))
     engine.dispose()
     with instances.connect() as client:
         answered = expected(hms_state.state(client))
-    assert found.keys() == answered.keys()
+    assert state.keys() == answered.keys()
     for kind, objects in answered.items():
-        assert ordered(found[kind]) == ordered(objects), kind
+        assert ordered(state[kind]) == ordered(objects), kind
 
 
 def ordered(value: Any) -> Any:
@@ -73,7 +73,7 @@ async def compare(instances: Instances, warm: caches.Cache, folded: caches.Cache
     with instances.connect() as client:
         warehouse = client.rpc.get_config_value("metastore.warehouse.dir", "")
         calls = sample(corpus(client, _DATABASES), _OF_EACH)
-    asked = {
+    caches_by_name = {
         name: caches.methods(cache, primary, consistency, warehouse)
         for name, cache, consistency in (
             ("warm", warm, Consistency.ANY),
@@ -81,11 +81,11 @@ async def compare(instances: Instances, warm: caches.Cache, folded: caches.Cache
             ("folded", folded, Consistency.ANY),
         )
     }
-    comparison = Comparison(asked)
+    comparison = Comparison(caches_by_name)
     with wire.connect(instances.addresses[1]) as metastore:
         await comparison.run(metastore, calls)
     await primary.close()
-    everything = asked["warm"].names - DROPPED
+    everything = caches_by_name["warm"].names - DROPPED
     assert everything == comparison.same["warm"].keys()
     # Descriptions and locations of databases change without an event.
     assert everything - OF_DATABASES == comparison.same["latest"].keys() - OF_DATABASES

@@ -14,15 +14,16 @@ def cells(page: str) -> dict[Row, str]:
     """The first table whose lines are releases."""
     lines = (_ROOT / page).read_text().partition("| Hive metastore |")[2].splitlines()
     databases = [cell.strip() for cell in lines[0].split("|") if cell.strip()]
-    found: dict[Row, str] = {}
+    cells: dict[Row, str] = {}
     for line in lines[2:]:
         if not line.startswith("|"):
             break
-        release, *told = (cell.strip() for cell in line.strip("|").split("|"))
-        found |= {
-            Row(release, database): cell for database, cell in zip(databases, told, strict=True)
+        release, *cells_of_release = (cell.strip() for cell in line.strip("|").split("|"))
+        cells |= {
+            Row(release, database): cell
+            for database, cell in zip(databases, cells_of_release, strict=True)
         }
-    return found
+    return cells
 
 
 @pytest.mark.parametrize(

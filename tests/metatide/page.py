@@ -40,8 +40,8 @@ def filled(*options: str, **environment: str) -> Iterator[Filled]:
         metatide(running, *_FILL, **environment)
         metatide(running, *_RUN, **environment)
         with _database(running).connect() as connection:
-            found = connection.execute(sa.text(_TABLES)).all()
-        yield Filled(running, found[0][0], [table for _, table in found])
+            tables = connection.execute(sa.text(_TABLES)).all()
+        yield Filled(running, tables[0][0], [table for _, table in tables])
 
 
 def be_hostile(here: Filled) -> None:

@@ -57,8 +57,8 @@ def _read_by_many(here: Filled) -> Iterator[None]:
 
 def _read(url: str, stop: Event) -> None:
     with httpx.Client(base_url=url, timeout=30) as client:
-        found = client.get("/v1/table-metadata").json()["tables"]
-        names = [(one["dbName"], one["tableName"]) for one in found if "<" not in one["tableName"]]
+        tables = client.get("/v1/table-metadata").json()["tables"]
+        names = [(one["dbName"], one["tableName"]) for one in tables if "<" not in one["tableName"]]
         for db, table in _forever(names, stop):
             client.get(f"/v1/databases/{db}/tables/{table}?consistency=latest")
             client.get("/v1/databases?consistency=latest")

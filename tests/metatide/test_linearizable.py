@@ -130,9 +130,9 @@ def running(truth: Truth, metastores: Instances, up: Stack) -> Iterator[None]:
             *(partial(read, truth, urls, number) for number in range(READERS)),
         ]
 
-        def guarded(one: Callable[[], None]) -> None:
+        def guarded(action: Callable[[], None]) -> None:
             try:
-                one()
+                action()
             except BaseException as error:
                 truth.faults.append(repr(error))
                 truth.stop.set()
@@ -189,8 +189,8 @@ def run(factory: MetastoreFactory, broker: str, *, rounds: int, seconds: float) 
     assert not truth.faults, truth.faults[:3]
     assert truth.writes > 0
     hows = ("latest", "at_least", "session")
-    told = {how: {s: truth.reads[how, s] for s in ("cache", "database")} for how in hows}
-    assert all(found["cache"] for found in told.values()), (told, truth.reasons)
+    counts = {how: {s: truth.reads[how, s] for s in ("cache", "database")} for how in hows}
+    assert all(found["cache"] for found in counts.values()), (counts, truth.reasons)
 
 
 def test_nothing_older_than_what_had_happened_is_ever_read(

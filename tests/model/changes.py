@@ -135,17 +135,17 @@ def rename_table(store: Metastore, picks: Choices) -> None:
     if picks.below(2):
         table = replace(table, statistics={})
     read = picks.of([content.tables[old].row, *earlier_rows(store, content.tables[old])])
-    told = Table(new, read).line
+    line = Table(new, read).line
     before = Table(old, read).line if database_of(old) == database_of(new) else None
     ids: dict[str, Any] = {}
     for kind in ("ids", "next_ids", "lives"):
-        known = getattr(store.now, kind)
-        ids[kind] = {new if name == old else name: known[name] for name in known if name != new}
+        objects = getattr(store.now, kind)
+        ids[kind] = {new if name == old else name: objects[name] for name in objects if name != new}
     store.happen(
         f"rename {old.in_catalog} to {new.in_catalog}",
         (old, a.RenameTable(old, table.image, a.Side.OLD)),
         (new, a.RenameTable(old, table.image, a.Side.NEW)),
-        (database_of(new), a.PutName(database_of(new), told, True, before)),
+        (database_of(new), a.PutName(database_of(new), line, True, before)),
         (database_of(old), a.DropName(database_of(old), old.table)),
         content=replace(content, tables={**_without(content.tables, old), new: table}),
         **ids,
@@ -184,9 +184,9 @@ def earlier_rows(store: Metastore, table: Table) -> list[TableRow]:
     """The row, and what it was before under this name and id."""
     rows = [table.row]
     for moment in reversed(store.history.moments[-12:]):
-        known = moment.content.tables.get(table.name)
-        if known is not None and known.row.id == table.row.id and known.row not in rows:
-            rows.append(known.row)
+        state = moment.content.tables.get(table.name)
+        if state is not None and state.row.id == table.row.id and state.row not in rows:
+            rows.append(state.row)
     return rows
 
 

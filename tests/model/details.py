@@ -134,8 +134,8 @@ def _merged(current: PartitionRow, read: PartitionRow, written: PartitionRow) ->
 def _earlier(store: Metastore, table: Table, values: Values) -> list[PartitionRow]:
     rows = [table.partitions[values]]
     for moment in reversed(store.history.moments[-12:]):
-        known = moment.content.tables.get(table.name)
-        row = known.partitions.get(values) if known and known.row.id == table.row.id else None
+        state = moment.content.tables.get(table.name)
+        row = state.partitions.get(values) if state and state.row.id == table.row.id else None
         if row is not None and row not in rows:
             rows.append(row)
     return rows
@@ -199,13 +199,13 @@ def _of_table(
     if picks.below(2):
         parameters = _accurate(current.parameters, names)
     row = current._replace(parameters=parameters, write_id=write_id or current.write_id)
-    told = picks.below(4) < 3
+    says_so = picks.below(4) < 3
     image = msgspec.structs.replace(
         Table(table.name, read._replace(**changes)).image, write_id=write_id
     )
-    action = a.PutTableStatistics(table.name, write_id, columns, image if told else None)
+    action = a.PutTableStatistics(table.name, write_id, columns, image if says_so else None)
     stale = " (read before another's write)" if read != current else ""
-    return f"{stale}{'' if told else ' (parameters unsaid)'}", replace(table, row=row), action
+    return f"{stale}{'' if says_so else ' (parameters unsaid)'}", replace(table, row=row), action
 
 
 def _of_partition(
@@ -337,9 +337,9 @@ def purge(store: Metastore, picks: Choices) -> None:
 
 def restart_ids(store: Metastore, picks: Choices) -> None:
     """A drop of the table was rolled back, but had cleared its write ids."""
-    known = [table for table in store.now.next_ids if table in store.now.content.tables]
-    if known:
-        table = picks.of(known)
+    tables = [table for table in store.now.next_ids if table in store.now.content.tables]
+    if tables:
+        table = picks.of(tables)
         store.silently(f"write ids of {table.in_catalog} restart", **store.without_ids(table))
         store.history.restarts.append(len(store.history.moments) - 1)
 

@@ -101,12 +101,12 @@ class Load:
                 return _names_rows(moment, db)[portion]
             case ScopeKind.DATABASES:
                 databases = moment.content.databases.items()
-                found = (
+                rows = (
                     DatabaseImage(db, database_bytes(row))
                     for db, row in databases
                     if _portion((db.db,)) == portion
                 )
-                return Rows(databases=tuple(found))
+                return Rows(databases=tuple(rows))
             case ScopeKind.OBJECTS:
                 raise AssertionError("objects are reread")
 

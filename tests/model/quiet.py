@@ -26,12 +26,14 @@ def settle(world: World) -> None:
         world.topic.send(shard, SetLists(world.topic.epoch, world.number(), (), ()))
     tell_open(world)
     for _ in range(ROUNDS_MAX):
-        asked = [(n, scope) for n, s in enumerate(world.shards) for scope in _asked(s)]
-        if not asked:
+        requests = [(n, scope) for n, s in enumerate(world.shards) for scope in _asked(s)]
+        if not requests:
             return
-        for number, scope in asked:
+        for number, scope in requests:
             load(world, number, scope)
-    raise AssertionError(f"after {ROUNDS_MAX} rounds of loads these are still asked for: {asked}")
+    raise AssertionError(
+        f"after {ROUNDS_MAX} rounds of loads these are still asked for: {requests}"
+    )
 
 
 def catch_up(world: World) -> None:
@@ -52,29 +54,29 @@ def load(world: World, shard: int, scope: Scope) -> None:
     if scope.kind is ScopeKind.OBJECTS:
         world.reread(shard, scope.name)
         return
-    one = world.new_load(shard, scope)
-    one.begin(world.topic)
-    world.complete(one)
+    load = world.new_load(shard, scope)
+    load.begin(world.topic)
+    world.complete(load)
 
 
 def _asked(shard: Shard) -> list[Scope]:
     reader = shard.reader
-    found = dict.fromkeys(shard.signals)
+    signals = dict.fromkeys(shard.signals)
     for name in reader.table_names():
         state = reader.state(name)
         if state is not None and state.loads.open is not None:
-            found[table_scope(name)] = None
+            signals[table_scope(name)] = None
         if state is not None and state.ids_loads.open is not None:
-            found[ids_scope(name)] = None
+            signals[ids_scope(name)] = None
         if state is not None and state.doubtful:
-            found[Scope(ScopeKind.OBJECTS, name)] = None
+            signals[Scope(ScopeKind.OBJECTS, name)] = None
     for db in reader.database_names():
         if _open(reader.names_loads(db)):
-            found[names_scope(db)] = None
+            signals[names_scope(db)] = None
     for catalog in reader.catalogs():
         if _open(reader.databases_loads(catalog)):
-            found[NOWHERE] = None
-    return list(found)
+            signals[NOWHERE] = None
+    return list(signals)
 
 
 def _open(loads: Loads | None) -> bool:
@@ -130,10 +132,10 @@ def check_all_is_served(world: World) -> None:
         cut_short = ids.hwm < now.next_ids.get(name, 1) - 1
         if not world.store.history.restarts and not cut_short:
             all_asked.append(ReadRequest(write_ids=ByWriteIds(ids, table.row.id)))
-        for asked in all_asked:
+        for request in all_asked:
             for rule in (serving.table, serving.statistics):
-                refused = rule(reader, name, asked)
-                assert refused is None, f"{name} is {refused} for {asked}"
+                refused = rule(reader, name, request)
+                assert refused is None, f"{name} is {refused} for {request}"
         home = world.shards[home_shard(database_of(name), SHARDS)].reader
         assert serving.names(home, database_of(name), _everything(home)) is None
     for shard in world.shards:

@@ -6,26 +6,28 @@ from state.records import AnyRecord, Change, LoadBegin, LoadEnd, LoadRows, Scope
 from state.records.objects import TableImage
 
 
-def record(one: AnyRecord) -> str:
+def record(any_record: AnyRecord) -> str:
     """What a record says, in short."""
-    epoch = f"epoch {one.epoch} " if one.epoch else ""
-    match one:
+    epoch = f"epoch {any_record.epoch} " if any_record.epoch else ""
+    match any_record:
         case Change():
-            part = f" part {one.part + 1}/{one.parts}" if one.parts > 1 else ""
-            said = "; ".join(map(_action, one.actions)) or "nothing"
-            return f"{epoch}({one.after}, {one.upto}]{part}: {said}"
+            part = f" part {any_record.part + 1}/{any_record.parts}" if any_record.parts > 1 else ""
+            said = "; ".join(map(_action, any_record.actions)) or "nothing"
+            return f"{epoch}({any_record.after}, {any_record.upto}]{part}: {said}"
         case LoadBegin():
-            return f"{epoch}{one.load} begins, {_scope(one.scope)}"
+            return f"{epoch}{any_record.load} begins, {_scope(any_record.scope)}"
         case LoadRows():
-            rows = [f"{getattr(one.rows, f)}" for f in one.rows.__struct_fields__]
-            found = " ".join(row for row in rows if row != "()") or "no rows"
-            return f"{epoch}{one.load} chunk {one.number} as of {one.lo}: {found}"
+            rows = [f"{getattr(any_record.rows, f)}" for f in any_record.rows.__struct_fields__]
+            line = " ".join(row for row in rows if row != "()") or "no rows"
+            return (
+                f"{epoch}{any_record.load} chunk {any_record.number} as of {any_record.lo}: {line}"
+            )
         case LoadEnd():
-            return f"{epoch}{one.load} ends, read from {one.lo} to {one.hi}"
+            return f"{epoch}{any_record.load} ends, read from {any_record.lo} to {any_record.hi}"
         case records.Reset():
-            return f"reset to epoch {one.epoch} after {one.at}"
+            return f"reset to epoch {any_record.epoch} after {any_record.at}"
         case _:
-            return f"{epoch}{one}"
+            return f"{epoch}{any_record}"
 
 
 def _scope(scope: Scope) -> str:

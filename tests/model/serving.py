@@ -65,42 +65,42 @@ def position(reader: ShardReader) -> HistoryPosition:
     return HistoryPosition(reader.head.epoch, reader.head.applied)
 
 
-def table(reader: ShardReader, name: TableName, asked: ReadRequest) -> Reason | None:
+def table(reader: ShardReader, name: TableName, request: ReadRequest) -> Reason | None:
     """For all of a table but its statistics, for lists, and for what isn't there."""
     state = reader.state(name)
     if state is None:
         return Cold.NEVER_LOADED
     cold = state.cold(reader.head.applied, reader.head.floor)
-    return _refusal(reader, asked) or cold or _writes(reader, name, asked)
+    return _refusal(reader, request) or cold or _writes(reader, name, request)
 
 
-def constraints(reader: ShardReader, name: TableName, asked: ReadRequest) -> Reason | None:
+def constraints(reader: ShardReader, name: TableName, request: ReadRequest) -> Reason | None:
     """For the constraints of a table, which partitions in doubt don't concern."""
     state = reader.state(name)
     if state is None:
         return Cold.NEVER_LOADED
     cold = Cold.DOUBT if TABLE_ROW in state.doubtful else _cold(reader, state.loads)
-    return _refusal(reader, asked) or cold or _writes(reader, name, asked)
+    return _refusal(reader, request) or cold or _writes(reader, name, request)
 
 
-def statistics(reader: ShardReader, name: TableName, asked: ReadRequest) -> Reason | None:
+def statistics(reader: ShardReader, name: TableName, request: ReadRequest) -> Reason | None:
     """For the column statistics of a table and of its partitions."""
     state = reader.state(name)
     if state is None:
         return Cold.NEVER_LOADED
     cold = state.statistics_cold(reader.head.applied, reader.head.floor)
-    return _refusal(reader, asked) or cold or _writes(reader, name, asked)
+    return _refusal(reader, request) or cold or _writes(reader, name, request)
 
 
-def entry(reader: ShardReader, name: TableName, event: int, asked: ReadRequest) -> Reason | None:
+def entry(reader: ShardReader, name: TableName, event: int, request: ReadRequest) -> Reason | None:
     """For a table's row or one partition as of this event: it may be known where others aren't."""
     state = reader.state(name)
     if state is None:
         return Cold.NEVER_LOADED
     others_in_doubt = _cold(reader, state.loads) is None and TABLE_ROW not in state.doubtful
     if others_in_doubt or state.loads.tells_alone(event, reader.head.floor):
-        return _refusal(reader, asked) or _writes(reader, name, asked)
-    return table(reader, name, asked)
+        return _refusal(reader, request) or _writes(reader, name, request)
+    return table(reader, name, request)
 
 
 def names(reader: ShardReader, db: DatabaseName, asked: ReadRequest) -> Reason | None:
@@ -127,20 +127,20 @@ def _cold(reader: ShardReader, loads: Loads | None) -> Cold | None:
     return loads.cold(reader.head.applied, reader.head.floor)
 
 
-def _writes(reader: ShardReader, name: TableName, asked: ReadRequest) -> Refusal | None:
+def _writes(reader: ShardReader, name: TableName, request: ReadRequest) -> Refusal | None:
     """Whether our state of the table holds the writes of the reader's list, and no others."""
-    if asked.write_ids is None:
+    if request.write_ids is None:
         return None
-    requested, table_id, accept_newer = asked.write_ids
-    state, known = reader.state(name), reader.write_ids(name)
+    requested, table_id, accept_newer = request.write_ids
+    state, write_ids = reader.state(name), reader.write_ids(name)
     if state is None or table_id <= 0 or state.id != table_id:
         return Refusal.OTHER_TABLE
-    cached = known.snapshot()
+    cached = write_ids.snapshot()
     if cached is None:
         return Refusal.IDS_COLD
-    if known.reflects > reader.head.applied:
+    if write_ids.reflects > reader.head.applied:
         return Refusal.IDS_AHEAD
-    if state.is_pending(known):
+    if state.is_pending(write_ids):
         return Refusal.PENDING
     if accept_newer:
         holds = relations.contains(cached, requested)

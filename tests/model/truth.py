@@ -34,13 +34,13 @@ class Truth:
         reader = world.shards[shard].reader
         history = world.history(reader.head.epoch)
         content = history.first[reader.head.applied].content
-        asked = ReadRequest(at_least=serving.position(reader))
+        request = ReadRequest(at_least=serving.position(reader))
         for name in TABLES:
             if table_shard(name, SHARDS) == shard and reader.state(name) is not None:
-                self._check_table(reader, content.tables.get(name), name, asked)
+                self._check_table(reader, content.tables.get(name), name, request)
                 self._check_write_ids(world, reader, history, name)
         for db in DBS:
-            if home_shard(db, SHARDS) == shard and serving.names(reader, db, asked) is None:
+            if home_shard(db, SHARDS) == shard and serving.names(reader, db, request) is None:
                 self.served["names"] += 1
                 lines = {table.line for table in content.tables_of(db)}
                 listed = {NameImage(n.table, n.type, n.owner, n.comment) for n in reader.names(db)}
@@ -49,33 +49,33 @@ class Truth:
                 assert {n: e.data for n, e in reader.functions(db)} == functions, (
                     f"functions of {db.db}"
                 )
-        if serving.databases(reader, "hive", asked) is None:
+        if serving.databases(reader, "hive", request) is None:
             self.served["databases"] += 1
             truth = {db.db: database_bytes(row) for db, row in content.databases.items()}
             assert {name: entry.data for name, entry in reader.databases("hive")} == truth
 
     def _check_table(
-        self, reader: ShardReader, truth: Table | None, name: TableName, asked: ReadRequest
+        self, reader: ShardReader, truth: Table | None, name: TableName, request: ReadRequest
     ) -> None:
         row = reader.table(name)
-        if row is not None and serving.entry(reader, name, row.event, asked) is None:
+        if row is not None and serving.entry(reader, name, row.event, request) is None:
             self.served["table"] += 1
             assert truth is not None, f"{name} is served, and doesn't exist"
             assert row.data == truth.image.data, f"{name} is served as it was not"
         for values, partition in reader.partitions(name):
-            if serving.entry(reader, name, partition.event, asked) is None:
+            if serving.entry(reader, name, partition.event, request) is None:
                 self.served["partition"] += 1
                 row_of = truth.partitions.get(values) if truth else None
                 assert row_of is not None, f"{name} {values} is served, and doesn't exist"
                 assert partition.data == partition_image(values, row_of).data, f"{name} {values}"
-        if serving.table(reader, name, asked) is None:
+        if serving.table(reader, name, request) is None:
             self.served["lists"] += 1
             check_all(reader, name, truth)
             state = reader.state(name)
             assert state is not None
             if truth is not None:
                 assert (state.id, state.managed) == (truth.row.id, truth.row.managed), name
-        if serving.statistics(reader, name, asked) is None:
+        if serving.statistics(reader, name, request) is None:
             self.served["statistics"] += 1
             assert seen_statistics(reader, name) == held_statistics(truth), f"{name} statistics"
 
@@ -89,10 +89,10 @@ class Truth:
             for reader_txn in (None, *moment.open[:1]):
                 ids = moment.valid_ids(name, reader_txn)
                 for newer in (False, True):
-                    asked = ReadRequest(write_ids=ByWriteIds(ids, table.row.id, newer))
-                    if serving.table(reader, name, asked) is None:
+                    request = ReadRequest(write_ids=ByWriteIds(ids, table.row.id, newer))
+                    if serving.table(reader, name, request) is None:
                         self.served["newer write ids" if newer else "write ids"] += 1
-                        check_writes(world, reader, history, moment, name, asked.write_ids)
+                        check_writes(world, reader, history, moment, name, request.write_ids)
 
 
 def check_writes(
@@ -101,39 +101,39 @@ def check_writes(
     history: History,
     moment: Moment,
     name: TableName,
-    asked: ByWriteIds | None,
+    request: ByWriteIds | None,
 ) -> None:
     """What is served holds the writes of the list, and no others; aborted ones don't matter."""
-    assert asked is not None
+    assert request is not None
     applied = reader.head.applied
     ended = world.store.ended[world.topic.histories[reader.head.epoch]]
     if _restarted(history, name, applied, moment):
         return
     for write in history.writes:
         aborted = ended.get(write.txn) is not None and ended[write.txn].value == "a"
-        same = write.table_id == asked.table_id and write.life == moment.lives.get(name)
+        same = write.table_id == request.table_id and write.life == moment.lives.get(name)
         if aborted or not same:
             continue
-        said = f"{name} {asked.ids}: write {write.write_id} of {write.txn} at {write.event}"
-        if asked.ids.is_valid(write.write_id):
+        said = f"{name} {request.ids}: write {write.write_id} of {write.txn} at {write.event}"
+        if request.ids.is_valid(write.write_id):
             assert write.event <= applied, f"{said} is missing at {applied}"
         elif write.event <= applied:
-            assert asked.accept_newer, f"{said} isn't the reader's to see"
+            assert request.accept_newer, f"{said} isn't the reader's to see"
             open_then = history.first[applied].open
             assert write.txn not in open_then, f"{said} is not committed at {applied}"
 
 
-def _restarted(history: History, name: TableName, applied: int, asked: Moment) -> bool:
+def _restarted(history: History, name: TableName, applied: int, moment_asked: Moment) -> bool:
     """Whether the list may be of another life of the ids than ours, which no list can tell: they
     began anew without an event, and until the next allocation nothing says so."""
-    index = next(at for at, moment in enumerate(history.moments) if moment is asked)
+    index = next(at for at, moment in enumerate(history.moments) if moment is moment_asked)
     for at in history.restarts:
         event = history.moments[at].event
-        told = any(
+        restarted = any(
             f"alloc {name.in_catalog} " in history.log[later].text
             for later in range(event + 1, applied + 1)
         )
-        if (index >= at and not told) or (index < at and event <= applied):
+        if (index >= at and not restarted) or (index < at and event <= applied):
             return True
     return False
 

@@ -184,9 +184,9 @@ class World:
     def read_again(self, picks: Choices) -> None:
         """A connector reads what a shard's fold has asked for; it publishes that later."""
         shard = picks.below(SHARDS)
-        asked = self.shards[shard].doubtful()
-        if asked and self._up_to_date:
-            name, objects = picks.of(asked)
+        doubtful = self.shards[shard].doubtful()
+        if doubtful and self._up_to_date:
+            name, objects = picks.of(doubtful)
             record = reread(self.store.now, self.topic.epoch, name, picks.some(objects))
             self._read_again.append((shard, record))
 

@@ -5,7 +5,6 @@ from typing import NamedTuple
 from connectors.routing import route
 from connectors.translate import translate
 from hive.events.decode import decode
-from hive.events.row import row_from_mapping
 from metatide.demo.store import Store
 from state.records import Change
 from tests.metatide.demo import workload_runs
@@ -31,10 +30,7 @@ def world(url: str, *, events: int, shards: int, seed: int = 7) -> World:
 def folded(url: str, store: Store, shards: int) -> World:
     """What is in a database that a log tells from the beginning."""
     source = MemoryShards(*(MemoryShard() for _ in range(shards)))
-    rows = [
-        row_from_mapping({str(name): value for name, value in row._mapping.items()})
-        for row in workload_runs.rows(store)
-    ]
+    rows = workload_runs.notification_rows(store)
     for row in rows:
         routed = route(translate(decode(row)), shards)
         for number, shard in enumerate(source.shards):

@@ -222,6 +222,6 @@ def moment(views: Views, *targets: Target) -> Moment:
     """These targets, or a table, as the first shard has them now."""
     reader = views.reader(0)
     assert reader is not None
-    found = views.moment(0, reader, targets or (Target(TargetKind.TABLE, ORDERS),))
-    assert found is not None
-    return found
+    moment_of_reader = views.moment(0, reader, targets or (Target(TargetKind.TABLE, ORDERS),))
+    assert moment_of_reader is not None
+    return moment_of_reader

@@ -39,54 +39,50 @@ def append(world_: World, kind: str, db: str | None, table: str | None) -> int:
 
 def warm_tables(shards: MemoryShards) -> list[tuple[str, str]]:
     """Databases and names of tables that are warm."""
-    found = []
+    answers = []
     for shard in shards.shards:
         assert shard is not None
         reader = shard.reader()
         for name in reader.table_names():
             if look(reader, Target(TargetKind.PARTITIONS, name), with_ids=False).refused is None:
-                found.append((name.db, name.table))
-    return found
+                answers.append((name.db, name.table))
+    return answers
 
 
-def test_latest_follows_the_database_and_not_the_cache(
+async def test_latest_follows_the_database_and_not_the_cache(
     a_new_database: Callable[[], str],
 ) -> None:
     made = world(a_new_database(), events=300, shards=2)
-    (db, one), (other_db, other), *_ = warm_tables(made.shards)
+    (db, first_table), (other_db, other), *_ = warm_tables(made.shards)
+    primary = Primary(made.url, connections=2)
+    transport = httpx.ASGITransport(create_app(made.shards, primary))
+    async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
 
-    async def run() -> None:
-        primary = Primary(made.url, connections=2)
-        transport = httpx.ASGITransport(create_app(made.shards, primary))
-        async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
+        async def ask(db: str, table: str) -> httpx.Response:
+            return await client.get(f"/v1/databases/{db}/tables/{table}/partition-names")
 
-            async def ask(db: str, table: str) -> httpx.Response:
-                return await client.get(f"/v1/databases/{db}/tables/{table}/partition-names")
-
-            fresh = await ask(db, one)
-            assert grounds(fresh) == ("cache", "fresh")
-            assert fresh.headers["metatide-position"] == f"0:{made.current}"
-            append(made, "COMMIT_TXN", None, None)
-            current = append(made, "INSERT", other_db, other)
-            untouched, touched = await asyncio.gather(ask(db, one), ask(other_db, other))
-            assert grounds(untouched) == ("cache", "fresh")
-            assert untouched.headers["metatide-position"] == f"0:{current}"
-            assert grounds(touched) == ("database", "behind")
-            assert touched.headers["metatide-position"] == f"0:{current}"
-            append(made, "SOMETHING_NEW", None, None)
-            assert grounds(await ask(db, one)) == ("database", "behind")
-            before = primary.index.reads
-            answers = await asyncio.gather(*(ask(db, one) for _ in range(50)))
-            assert {answer.status_code for answer in answers} == {200}
-            assert primary.index.reads - before == 1
-            assert primary.fallback.reads < 50
-            tables = metadata(Version.V4_1).tables
-            with made.store.engine.begin() as connection:
-                sequence = tables["NOTIFICATION_SEQUENCE"]
-                connection.execute(sa.update(sequence).values(NEXT_EVENT_ID=made.current))
-            assert grounds(await ask(db, one)) == ("database", "rewound")
-            anyway = f"/v1/databases/{db}/tables/{one}?consistency=any"
-            assert grounds(await client.get(anyway)) == ("database", "rewound")
-        await primary.close()
-
-    asyncio.run(run())
+        fresh = await ask(db, first_table)
+        assert grounds(fresh) == ("cache", "fresh")
+        assert fresh.headers["metatide-position"] == f"0:{made.current}"
+        append(made, "COMMIT_TXN", None, None)
+        current = append(made, "INSERT", other_db, other)
+        untouched, touched = await asyncio.gather(ask(db, first_table), ask(other_db, other))
+        assert grounds(untouched) == ("cache", "fresh")
+        assert untouched.headers["metatide-position"] == f"0:{current}"
+        assert grounds(touched) == ("database", "behind")
+        assert touched.headers["metatide-position"] == f"0:{current}"
+        append(made, "SOMETHING_NEW", None, None)
+        assert grounds(await ask(db, first_table)) == ("database", "behind")
+        before = primary.index.reads
+        answers = await asyncio.gather(*(ask(db, first_table) for _ in range(50)))
+        assert {answer.status_code for answer in answers} == {200}
+        assert primary.index.reads - before == 1
+        assert primary.fallback.reads < 50
+        tables = metadata(Version.V4_1).tables
+        with made.store.engine.begin() as connection:
+            sequence = tables["NOTIFICATION_SEQUENCE"]
+            connection.execute(sa.update(sequence).values(NEXT_EVENT_ID=made.current))
+        assert grounds(await ask(db, first_table)) == ("database", "rewound")
+        anyway = f"/v1/databases/{db}/tables/{first_table}?consistency=any"
+        assert grounds(await client.get(anyway)) == ("database", "rewound")
+    await primary.close()

@@ -1,6 +1,5 @@
 """Every consistency with every position, asked of a real database: what docs/promises.md says."""
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import NamedTuple
@@ -112,9 +111,11 @@ async def check(client: httpx.AsyncClient, path: str, place: Place, *, reaches: 
     """All consistencies and positions on one path, in the query and in headers, asked twice."""
     for consistency in (Consistency.ANY, Consistency.AT_LEAST, Consistency.LATEST):
         for name, least in place.positions.items():
-            asked = {"consistency": consistency.value, "min_position": str(least)}
-            in_headers = {f"metatide-{key.replace('_', '-')}": asked[key] for key in asked}
-            for query, headers in ((asked, {}), (asked, {}), ({}, in_headers)):
+            requirement = {"consistency": consistency.value, "min_position": str(least)}
+            in_headers = {
+                f"metatide-{key.replace('_', '-')}": requirement[key] for key in requirement
+            }
+            for query, headers in ((requirement, {}), (requirement, {}), ({}, in_headers)):
                 url = httpx.URL(path).copy_merge_params({**query, "max_wait_ms": "1"})
                 answer = await client.get(url, headers=headers)
                 what = f"{consistency} {name} {url}: {answer.text}"
@@ -131,33 +132,28 @@ async def check(client: httpx.AsyncClient, path: str, place: Place, *, reaches: 
                 assert (answer.status_code != 503) == can_be_had, what
 
 
-def test_no_answer_is_older_than_the_position_that_was_asked_for(place: Place) -> None:
-    async def run() -> None:
-        async with server(place.made.url, place.shards) as client:
-            for path in paths(place):
-                await check(client, path, place, reaches=True)
-
-    asyncio.run(run())
+async def test_no_answer_is_older_than_the_position_that_was_asked_for(place: Place) -> None:
+    async with server(place.made.url, place.shards) as client:
+        for path in paths(place):
+            await check(client, path, place, reaches=True)
 
 
-def test_nor_is_one_that_another_worker_gave_or_several_workers_together(place: Place) -> None:
+async def test_nor_is_one_that_another_worker_gave_or_several_together(
+    place: Place,
+) -> None:
     """The owner of the second shard, whose database is the same."""
     first, second = place.shards.shards
     here, there = MemoryShards(first, None), MemoryShards(None, second)
-
-    async def run(url: str) -> None:
+    primary = Primary(place.made.url, connections=2)
+    with serving(there, primary) as url:
         here.urls[1] = url
         async with server(place.made.url, here) as client:
             for path in paths(place):
                 await check(client, path, place, reaches=True)
-
-    primary = Primary(place.made.url, connections=2)
-    with serving(there, primary) as url:
-        asyncio.run(run(url))
-    asyncio.run(primary.close())
+    await primary.close()
 
 
-def test_an_owner_that_answers_with_less_is_passed_by(place: Place) -> None:
+async def test_an_owner_that_answers_with_less_is_passed_by(place: Place) -> None:
     """As a worker of a release that doesn't compare, or one whose database is a replica."""
     db, table = place.table
 
@@ -168,8 +164,8 @@ def test_an_owner_that_answers_with_less_is_passed_by(place: Place) -> None:
         )
 
     nowhere = MemoryShards(None, None)
-
-    async def run(url: str) -> None:
+    everything = Route("/{path:path}", lagging, methods=["GET", "POST"])
+    with serving_app(Starlette(routes=[everything])) as url:
         nowhere.urls |= {0: url, 1: url}
         async with server(place.made.url, nowhere) as client:
             for path in (f"/v1/databases/{db}/tables/{table}", f"/v1/tables?name={db}.{table}"):
@@ -177,49 +173,37 @@ def test_an_owner_that_answers_with_less_is_passed_by(place: Place) -> None:
                 assert old.headers["metatide-position"] == "0:1"
                 await check(client, path, place, reaches=True)
 
-    everything = Route("/{path:path}", lagging, methods=["GET", "POST"])
-    with serving_app(Starlette(routes=[everything])) as url:
-        asyncio.run(run(url))
 
-
-def test_write_ids_and_a_position_hold_together(place: Place) -> None:
+async def test_write_ids_and_a_position_hold_together(place: Place) -> None:
     db, table = place.table
     path = f"/v1/databases/{db}/tables/{table}"
-
-    async def run() -> None:
-        async with server(place.made.url, place.shards) as client:
-            told = (await client.get(f"/v1/write-ids?table={db}.{table}")).json()["tables"][0]
-            ids = {"write_ids": told["validWriteIdList"], "table_id": str(told["id"])}
-            for name, least in place.positions.items():
-                given = {**ids, "min_position": str(least), "max_wait_ms": "1"}
-                answer = await client.get(path, params=given)
-                if name in ("folded", "in the database"):
-                    assert parse_position(answer.headers["metatide-position"]) >= least
-                else:
-                    assert (answer.status_code, name) == (503, name)
-
-    asyncio.run(run())
+    async with server(place.made.url, place.shards) as client:
+        write_ids = (await client.get(f"/v1/write-ids?table={db}.{table}")).json()["tables"][0]
+        ids = {"write_ids": write_ids["validWriteIdList"], "table_id": str(write_ids["id"])}
+        for name, least in place.positions.items():
+            query = {**ids, "min_position": str(least), "max_wait_ms": "1"}
+            answer = await client.get(path, params=query)
+            if name in ("folded", "in the database"):
+                assert parse_position(answer.headers["metatide-position"]) >= least
+            else:
+                assert (answer.status_code, name) == (503, name)
 
 
-def test_a_later_epoch_reaches_every_position_of_those_before(made: World) -> None:
+async def test_a_later_epoch_reaches_every_position_of_those_before(made: World) -> None:
     """The new epoch is what the cache says: until it knows it, the database doesn't answer."""
     db, table = warm_tables(made.shards)[0]
     path = f"/v1/databases/{db}/tables/{table}"
     before = {"consistency": "at_least", "min_position": f"0:{ABSURD}", "max_wait_ms": "1"}
-
-    async def run() -> None:
-        other = MemoryShards(MemoryShard(Reset(2, made.current)))
-        async with server(made.url, other) as client:
-            answer = await client.get(path, params=before)
-            assert grounds(answer) == ("database", "cold")
-            assert parse_position(answer.headers["metatide-position"]).epoch == 2
-            ahead = await client.get(path, params={**before, "min_position": "3:1"})
-            assert ahead.status_code == 503
-
-    asyncio.run(run())
+    other = MemoryShards(MemoryShard(Reset(2, made.current)))
+    async with server(made.url, other) as client:
+        answer = await client.get(path, params=before)
+        assert grounds(answer) == ("database", "cold")
+        assert parse_position(answer.headers["metatide-position"]).epoch == 2
+        ahead = await client.get(path, params={**before, "min_position": "3:1"})
+        assert ahead.status_code == 503
 
 
-def test_a_replica_that_lags_answers_nobody_who_knows_more(
+async def test_a_replica_that_lags_answers_nobody_who_knows_more(
     new_database: Callable[[], str],
 ) -> None:
     """A copy of the database, from before its last event."""
@@ -228,18 +212,14 @@ def test_a_replica_that_lags_answers_nobody_who_knows_more(
     replica = copied(made)
     seen = append(made, "INSERT", db, table)
     path = f"/v1/databases/{db}/tables/{table}"
-    asked = {"consistency": "at_least", "min_position": f"0:{seen}", "max_wait_ms": "1"}
-
-    async def run() -> None:
-        async with server(replica, again(made.shards)) as client:
-            for _ in range(2):
-                answer = await client.get(path, params=asked)
-                assert answer.status_code == 503
-        async with server(made.url, again(made.shards)) as client:
-            answer = await client.get(path, params=asked)
-            assert answer.headers["metatide-position"] == f"0:{seen}"
-
-    asyncio.run(run())
+    query = {"consistency": "at_least", "min_position": f"0:{seen}", "max_wait_ms": "1"}
+    async with server(replica, again(made.shards)) as client:
+        for _ in range(2):
+            answer = await client.get(path, params=query)
+            assert answer.status_code == 503
+    async with server(made.url, again(made.shards)) as client:
+        answer = await client.get(path, params=query)
+        assert answer.headers["metatide-position"] == f"0:{seen}"
 
 
 def copied(made: World) -> str:
@@ -266,7 +246,7 @@ def warm_database(shards: MemoryShards) -> str:
     raise AssertionError("no names are known")
 
 
-def test_over_thrift_it_is_the_metastore_that_answers(place: Place) -> None:
+async def test_over_thrift_it_is_the_metastore_that_answers(place: Place) -> None:
     """A client's own writes say how far an answer must reach, also where it is handed on."""
     db, table = warm_tables(place.shards)[1]
     calls = {
@@ -274,26 +254,22 @@ def test_over_thrift_it_is_the_metastore_that_answers(place: Place) -> None:
         "get_partition_names": arguments("get_partition_names", db, table, -1),
         "get_current_notificationEventId": b"\0",
     }
-
-    async def run() -> None:
-        primary = Primary(place.made.url, connections=2)
-        views = Views(place.shards)
-        for consistency in (Consistency.ANY, Consistency.LATEST):
-            resolver = Resolver(views, primary)
-            methods = CachedMethods(resolver, views, primary, Defaults(consistency), "/warehouse")
-            for method, given in calls.items():
-                answers = 0
-                for name, least in place.positions.items():
-                    call = Call(method, given, Client(), least)
-                    found = methods.answer_now(call) if method != CURRENT else None
-                    found = found or await methods.answer(call)
-                    if isinstance(found, CallAnswer):
-                        assert found.position >= least, (method, name)
-                        answers += 1
-                    else:
-                        assert isinstance(found, Relay)
-                assert answers, method
-            resolver.close()
-        await primary.close()
-
-    asyncio.run(run())
+    primary = Primary(place.made.url, connections=2)
+    views = Views(place.shards)
+    for consistency in (Consistency.ANY, Consistency.LATEST):
+        resolver = Resolver(views, primary)
+        methods = CachedMethods(resolver, views, primary, Defaults(consistency), "/warehouse")
+        for method, call_arguments in calls.items():
+            answers = 0
+            for name, least in place.positions.items():
+                call = Call(method, call_arguments, Client(), least)
+                outcome = methods.answer_now(call) if method != CURRENT else None
+                outcome = outcome or await methods.answer(call)
+                if isinstance(outcome, CallAnswer):
+                    assert outcome.position >= least, (method, name)
+                    answers += 1
+                else:
+                    assert isinstance(outcome, Relay)
+            assert answers, method
+        resolver.close()
+    await primary.close()

@@ -59,8 +59,8 @@ class Both:
         """Where the cache would serve at all, it says the same."""
         self.asked += 1
         targets = (*read.targets, *read.further(self.cached()))
-        found = [look(self.reader(target), target, with_ids=False) for target in targets]
-        if any(facts.refused or facts.silent for facts in found):
+        looks = [look(self.reader(target), target, with_ids=False) for target in targets]
+        if any(facts.refused or facts.silent for facts in looks):
             self.cold += 1
             return
         same = without_write_id if isinstance(read, GetTable | GetTables) else plain

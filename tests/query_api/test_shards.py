@@ -1,6 +1,5 @@
 """What was answered stays right as long as nothing changed that it was made of."""
 
-import asyncio
 from collections import Counter
 from random import Random
 from typing import Any
@@ -9,7 +8,6 @@ from connectors.routing import route
 from connectors.translate import translate
 from hive.errors import NoSuchObjectError
 from hive.events.decode import decode
-from hive.events.row import row_from_mapping
 from hive.names import TableName
 from query_api.positions import Position
 from query_api.reads import (
@@ -49,45 +47,38 @@ ANYTHING = Requirement(Consistency.ANY, latest=False)
 KEPT_MAX = 40
 
 
-def test_as_long_as_a_moment_is_renewed_the_answer_is_what_would_be_answered_now(
+async def test_as_long_as_a_moment_is_renewed_the_answer_is_what_would_be_answered_now(
     small_world: World,
 ) -> None:
-    rows = [
-        row_from_mapping({str(name): value for name, value in row._mapping.items()})
-        for row in workload_runs.rows(small_world.store)
-    ]
+    rows = workload_runs.notification_rows(small_world.store)
     reads, random = reads_of(small_world), Random(1)
     source = MemoryShards(MemoryShard(), MemoryShard())
     views = Views(source)
     resolver = Resolver(views, Nowhere())
     kept: dict[Read[Any], tuple[Moment, Any]] = {}
     seen: Counter[str] = Counter()
-
-    async def follow() -> None:
-        for row in rows:
-            routed = route(translate(decode(row)), source.count)
-            for number, shard in enumerate(source.shards):
-                assert shard is not None
-                shard.fold([Change(0, row.event_id - 1, row.event_id, routed.get(number, ()))])
-            for read, (before, value) in list(kept.items()):
-                renewed = views.renewed(before)
-                if renewed is None:
-                    seen["changed"] += 1
-                    del kept[read]
-                    continue
-                found = await resolver.cached(read, ANYTHING)
-                assert isinstance(found, ReadAnswer), (read, found)
-                assert plain(found.value) == value, read
-                assert renewed.reached == found.position == Position(0, row.event_id)
-                kept[read] = renewed, value
-                seen["same"] += 1
-                seen["absent"] += isinstance(found.value, NoSuchObjectError)
-            for read in random.sample(reads, 4):
-                found = await resolver.cached(read, ANYTHING)
-                if isinstance(found, ReadAnswer) and found.moment and len(kept) < KEPT_MAX:
-                    kept[read] = found.moment, plain(found.value)
-
-    asyncio.run(follow())
+    for row in rows:
+        routed = route(translate(decode(row)), source.count)
+        for number, shard in enumerate(source.shards):
+            assert shard is not None
+            shard.fold([Change(0, row.event_id - 1, row.event_id, routed.get(number, ()))])
+        for read, (before, value) in list(kept.items()):
+            renewed = views.renewed(before)
+            if renewed is None:
+                seen["changed"] += 1
+                del kept[read]
+                continue
+            answer = await resolver.cached(read, ANYTHING)
+            assert isinstance(answer, ReadAnswer), (read, answer)
+            assert plain(answer.value) == value, read
+            assert renewed.reached == answer.position == Position(0, row.event_id)
+            kept[read] = renewed, value
+            seen["same"] += 1
+            seen["absent"] += isinstance(answer.value, NoSuchObjectError)
+        for read in random.sample(reads, 4):
+            answer = await resolver.cached(read, ANYTHING)
+            if isinstance(answer, ReadAnswer) and answer.moment and len(kept) < KEPT_MAX:
+                kept[read] = answer.moment, plain(answer.value)
     resolver.close()
     assert seen["same"] > 10 * seen["changed"]
     assert seen["changed"] > 100
@@ -131,18 +122,18 @@ def test_a_moment_ends_with_its_store_and_with_what_moves_the_head() -> None:
     assert views.renewed(again) is None
 
 
-def test_that_there_is_no_table_depends_on_the_list_of_names() -> None:
+async def test_that_there_is_no_table_depends_on_the_list_of_names() -> None:
     shard = MemoryShard(change(1), *load_names(1, name_image("orders")))
     views = Views(MemoryShards(shard))
     resolver = Resolver(views, Nowhere())
-    found = asyncio.run(resolver.cached(GetTable(ORDERS._replace(table="none")), ANYTHING))
+    answer = await resolver.cached(GetTable(ORDERS._replace(table="none")), ANYTHING)
     resolver.close()
-    assert isinstance(found, ReadAnswer)
-    assert isinstance(found.value, NoSuchObjectError)
-    assert found.moment is not None
-    assert views.renewed(found.moment) is not None
+    assert isinstance(answer, ReadAnswer)
+    assert isinstance(answer.value, NoSuchObjectError)
+    assert answer.moment is not None
+    assert views.renewed(answer.moment) is not None
     shard.fold([change(2)])
-    moved = views.renewed(found.moment)
+    moved = views.renewed(answer.moment)
     assert moved is not None
     shard.fold([change(3, DropDatabase(SALES))])
     assert views.renewed(moved) is None

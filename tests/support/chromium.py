@@ -129,10 +129,10 @@ class Chromium:
         # An element is none of the values that come over.
         value = f"const value = {script}; return value instanceof Node || value"
         guarded = f"(() => {{ try {{ {value} }} catch {{ return null }} }})()"
-        while not (found := self.ask(guarded)):
+        while not (outcome := self.ask(guarded)):
             assert time.monotonic() < deadline, f"{script}\n{self.text('body')}\n{self.errors}"
             time.sleep(_POLL_S)
-        return found
+        return outcome
 
     def until_text(self, selector: str, text: str) -> None:
         """Until it can be read there."""
@@ -184,8 +184,8 @@ class Chromium:
             assert block, f"Chromium is silent:\n{self._log.read_text()[-2000:]}"
             self._received += block
         message, _, self._received = self._received.partition(b"\0")
-        found: dict[str, Any] = json.loads(message)
-        return found
+        message_fields: dict[str, Any] = json.loads(message)
+        return message_fields
 
     def _note(self, event: dict[str, Any]) -> None:
         about = event.get("params", {})

@@ -14,7 +14,7 @@ def with_constructor(data: bytes, short: str, whole: str) -> bytes:
 
     It calls the one of descriptor `whole`, with null for each argument that it has more.
     """
-    given, wanted = (signature.count(";") for signature in (short, whole))
+    arity, wanted = (signature.count(";") for signature in (short, whole))
     count, end = _constants(data)
     _, this, _, interfaces = unpack_from("!4H", data, end)
     methods = _after_members(data, end + 8 + 2 * interfaces)
@@ -23,9 +23,9 @@ def with_constructor(data: bytes, short: str, whole: str) -> bytes:
     name, of_short, of_whole, code, pair, method = range(count, count + 6)
     added = b"".join(pack("!BH", _UTF8, len(text)) + text.encode() for text in texts)
     added += pack("!BHH", _NAME_AND_TYPE, name, of_whole) + pack("!BHH", _METHOD, this, pair)
-    body = b"".join(pack("!BB", _LOAD, place) for place in range(given + 1))
-    body += bytes([_NULL] * (wanted - given)) + pack("!BHB", _CALL, method, _RETURN)
-    attribute = pack("!HHI", wanted + 1, given + 1, len(body)) + body + pack("!HH", 0, 0)
+    body = b"".join(pack("!BB", _LOAD, place) for place in range(arity + 1))
+    body += bytes([_NULL] * (wanted - arity)) + pack("!BHB", _CALL, method, _RETURN)
+    attribute = pack("!HHI", wanted + 1, arity + 1, len(body)) + body + pack("!HH", 0, 0)
     made = pack("!4H", _PUBLIC, name, of_short, 1) + pack("!HI", code, len(attribute)) + attribute
     head = data[:8] + pack("!H", count + 6) + data[10:end] + added
     return head + data[end:methods] + pack("!H", number + 1) + made + data[methods + 2 :]

@@ -25,9 +25,9 @@ class HiveClient:
     def lists(self, table: Any) -> str:
         """The write ids of a table that a transaction which begins now may read."""
         name = f"{table.getDbName()}.{table.getTableName()}"
-        (found,) = self.client.getValidWriteIds([name], self.client.getValidTxns().toString())
+        (write_ids,) = self.client.getValidWriteIds([name], self.client.getValidTxns().toString())
         text: str = self._metastore.txn.TxnCommonUtils.createValidReaderWriteIdList(
-            found
+            write_ids
         ).writeToString()
         return text
 
@@ -45,16 +45,16 @@ class HiveClient:
         self.client.commitTxn(txn)
 
     def partition(self, table: Any, value: str, write_id: int) -> Any:
-        found = self.api.Partition()
-        found.setCatName(CATALOG)
-        found.setDbName(table.getDbName())
-        found.setTableName(table.getTableName())
-        found.setValues([value])
-        found.setSd(table.getSd().deepCopy())
-        found.getSd().setLocation(f"{table.getSd().getLocation()}/ds={value}")
-        found.setParameters({})
-        found.setWriteId(write_id)
-        return found
+        partition = self.api.Partition()
+        partition.setCatName(CATALOG)
+        partition.setDbName(table.getDbName())
+        partition.setTableName(table.getTableName())
+        partition.setValues([value])
+        partition.setSd(table.getSd().deepCopy())
+        partition.getSd().setLocation(f"{table.getSd().getLocation()}/ds={value}")
+        partition.setParameters({})
+        partition.setWriteId(write_id)
+        return partition
 
     def read(self, table: Any, ids: str | None) -> Any:
         """The table, at this snapshot if one is given."""
@@ -72,9 +72,9 @@ class HiveClient:
         request.setDbName(table.getDbName())
         request.setTblName(table.getTableName())
         request.setExpr(expression)
-        found = self._java.jvm.java.util.ArrayList()
-        assert not self.client.listPartitionsSpecByExpr(request, found)
-        shared = [one.getSharedSDPartitionSpec().getPartitions() for one in found]
+        names = self._java.jvm.java.util.ArrayList()
+        assert not self.client.listPartitionsSpecByExpr(request, names)
+        shared = [one.getSharedSDPartitionSpec().getPartitions() for one in names]
         return [one.getValues()[0] for some in shared for one in some]
 
     def values(self, table: Any, ids: str | None) -> list[str]:
@@ -87,5 +87,5 @@ class HiveClient:
         if ids is not None:
             request.setValidWriteIdList(ids)
             request.setId(table.getId())
-        found = self.client.listPartitionsWithAuthInfoRequest(request).getPartitions()
-        return [one.getValues()[0] for one in found]
+        partitions = self.client.listPartitionsWithAuthInfoRequest(request).getPartitions()
+        return [one.getValues()[0] for one in partitions]

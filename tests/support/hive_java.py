@@ -61,10 +61,10 @@ class Serialized:
         """`function` is the class's name without what all of them begin with."""
         if function == "Like":
             bridge = self._functions.GenericUDFBridge
-            found = bridge("like", True, "org.apache.hadoop.hive.ql.udf.UDFLike")
+            function_object = bridge("like", True, "org.apache.hadoop.hive.ql.udf.UDFLike")
         else:
-            found = getattr(self._functions, f"GenericUDF{function}")()
-        return self._plan.ExprNodeGenericFuncDesc.newInstance(found, list(children))
+            function_object = getattr(self._functions, f"GenericUDF{function}")()
+        return self._plan.ExprNodeGenericFuncDesc.newInstance(function_object, list(children))
 
     def bytes_of(self, expression: Any) -> bytes:
         found: bytes = self._utilities.serializeObjectWithTypeInformation(expression)

@@ -42,7 +42,7 @@ def state(client: HmsClient) -> dict[str, Any]:
 def _table(client: HmsClient, database: str, name: str) -> dict[str, Any]:
     table = client.table(database, name)
     columns = [column.name for column in table.sd.cols]
-    found = {
+    tables = {
         "tables": plain(table),
         "table_statistics": _table_statistics(client, table, columns),
         "constraints": _constraints(client, table),
@@ -51,9 +51,9 @@ def _table(client: HmsClient, database: str, name: str) -> dict[str, Any]:
     if table.partitionKeys:
         names = list(client.rpc.get_partition_names(database, name, -1))
         parts = client.partitions(database, name)
-        found["partitions"] = dict(zip(names, plain(parts), strict=True))
-        found["partition_statistics"] = _partition_statistics(client, table, columns, names)
-    return found
+        tables["partitions"] = dict(zip(names, plain(parts), strict=True))
+        tables["partition_statistics"] = _partition_statistics(client, table, columns, names)
+    return tables
 
 
 def _table_statistics(client: HmsClient, table: Any, columns: list[str]) -> Any:

@@ -11,11 +11,11 @@ class OldHmsClient(HmsClient):
     """The same by older calls; what they can't say, such as write ids, is left out."""
 
     def create_table(self, table: Any, constraints: Constraints | None = None) -> Any:
-        given = constraints or {}
+        by_kind = constraints or {}
         self.rpc.create_table_with_constraints(
             table,
             *(
-                list(given.get(kind, ()))
+                list(by_kind.get(kind, ()))
                 for kind in (
                     *("primaryKeys", "foreignKeys", "uniqueConstraints", "notNullConstraints"),
                     *("defaultConstraints", "checkConstraints"),

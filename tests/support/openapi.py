@@ -16,7 +16,7 @@ def closed(schema: Any) -> Any:
         return [closed(one) for one in schema]
     if not isinstance(schema, dict):
         return schema
-    found = {name: closed(one) for name, one in schema.items()}
+    closed_schema = {name: closed(one) for name, one in schema.items()}
     if isinstance(schema.get("properties"), dict) and schema.get("type") == "object":
-        found.setdefault("additionalProperties", False)
-    return found
+        closed_schema.setdefault("additionalProperties", False)
+    return closed_schema

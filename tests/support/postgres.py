@@ -61,13 +61,13 @@ def _local() -> Iterator[sa.URL]:
 
 
 @contextmanager
-def container(image: str, given: Mapping[str, str]) -> Iterator[sa.URL]:
+def container(image: str, environment: Mapping[str, str]) -> Iterator[sa.URL]:
     """The URL of the server's own database; `given` are settings of the server."""
     from testcontainers.core.container import DockerContainer
 
     port = free_port()
     url = sa.URL.create("postgresql", "postgres", "test", LOOPBACK, port, "postgres")
-    settings = " ".join(f"-c {key}={value}" for key, value in given.items())
+    settings = " ".join(f"-c {key}={value}" for key, value in environment.items())
     started = (
         DockerContainer(image)
         .with_bind_ports(5432, port)

@@ -16,8 +16,9 @@ from hive.errors import ClosedStoreError, ColdShardError
 from hive.names import TableName
 from metatide.cli.work import _settings
 from metatide.config import load
-from processors.web import Server, routes
+from processors.web import routes
 from processors.worker import Worker
+from query_api.http.server import ReadServer
 from state.records.routing import table_shard
 from state.shard_reader import ShardReader
 from state.store import StoreSnapshot
@@ -26,7 +27,7 @@ from tests.support.tables import digest_of
 READ_EVERY_S = 0.01
 
 
-def told(snapshot: StoreSnapshot, table: TableName) -> tuple[int, int, str, str | None] | None:
+def answer_of(snapshot: StoreSnapshot, table: TableName) -> tuple[int, int, str, str | None] | None:
     """What a reader is told; None where the database would answer."""
     reader = ShardReader(snapshot)
     state, head = reader.state(table), reader.head
@@ -45,7 +46,7 @@ def read(worker: Worker, table: TableName, out: TextIO) -> None:
     shard = table_shard(table, worker.topic.partitions)
     snapshot = worker.snapshot(shard)
     try:
-        answer = None if snapshot is None else told(snapshot, table)
+        answer = None if snapshot is None else answer_of(snapshot, table)
     except (ClosedStoreError, ColdShardError):
         # The shard closes in the middle of it: the database would answer.
         return
@@ -57,7 +58,7 @@ async def main() -> None:
     config, random = load().config, Random(os.getpid())
     tables = [TableName("hive", "db", f"t{n}") for n in range(int(os.environ["TEST_TABLES"]))]
     worker = Worker(_settings(config, config.worker.port))
-    server = Server(Starlette(routes=routes(worker)), "127.0.0.1", config.worker.port)
+    server = ReadServer(Starlette(routes=routes(worker)), "127.0.0.1", config.worker.port)
     serving = asyncio.create_task(server.serve())
     working = asyncio.create_task(worker.run())
     loop = asyncio.get_running_loop()

@@ -104,12 +104,12 @@ def stack(folder: Path, *options: str, **environment: str) -> Iterator[Stack]:
 
 def processes_on(folder: Path) -> list[str]:
     """Command lines of all processes that have to do with a data folder."""
-    found = []
+    processes = []
     for process in psutil.process_iter():
         try:
             line = " ".join(process.cmdline())
         except (psutil.NoSuchProcess, psutil.ZombieProcess):
             continue
         if f"{folder}/" in f"{line} ".replace(" ", "/") and process.pid != os.getpid():
-            found.append(line)
-    return found
+            processes.append(line)
+    return processes

@@ -35,8 +35,8 @@ def test_the_broker_makes_no_topic_by_itself(kafka_broker: str) -> None:
 
 
 def test_databases_are_empty_and_apart(new_database: Callable[[], str]) -> None:
-    one, other = new_database(), new_database()
-    with psycopg.connect(one) as connection:
+    first, other = new_database(), new_database()
+    with psycopg.connect(first) as connection:
         connection.execute("CREATE TABLE mine (id int)")
     with psycopg.connect(other) as connection:
         tables = connection.execute("SELECT FROM pg_tables WHERE schemaname = 'public'").fetchall()

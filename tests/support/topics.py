@@ -112,13 +112,13 @@ class Publisher:
 def log_records(log: str, shards: int) -> dict[int, list[AnyRecord]]:
     """The records of a real log, shard by shard, all complete up to its last event."""
     publisher = Publisher(shards)
-    found: dict[int, list[AnyRecord]] = {shard: [] for shard in range(shards)}
+    by_shard: dict[int, list[AnyRecord]] = {shard: [] for shard in range(shards)}
     event = 0
     for line in (LOGS / log / "log.jsonl").read_bytes().splitlines():
         row = row_from_json(line)
         event = row.event_id
         for shard, record in publisher.event(event, [*translate(decode(row))]):
-            found[shard].append(record)
+            by_shard[shard].append(record)
     for shard, record in publisher.progress(event):
-        found[shard].append(record)
-    return found
+        by_shard[shard].append(record)
+    return by_shard

@@ -116,11 +116,11 @@ class WorkerProcess:
 def workers(*processes: WorkerProcess) -> Iterator[None]:
     """Starts them; ended at the end, whatever the test did to them."""
     try:
-        for one in processes:
-            one.start()
+        for process in processes:
+            process.start()
         yield
     finally:
-        for one in processes:
-            if one.running:
-                one.send(signal.SIGCONT)
-                one.end(signal.SIGKILL)
+        for process in processes:
+            if process.running:
+                process.send(signal.SIGCONT)
+                process.end(signal.SIGKILL)

@@ -110,13 +110,13 @@ def contents(topic: Topic) -> dict[str, str | None]:
     return digests
 
 
-def differences(one: Topic, other: Topic) -> set[str]:
+def differences(ours: Topic, other: Topic) -> set[str]:
     """What both know, and not alike, whatever their foreign keys are."""
-    first, second = contents(one), contents(other)
+    first, second = contents(ours), contents(other)
     return {
         label
         for label in first.keys() & second.keys()
-        if first[label] != second[label] and _table(one, label) != _table(other, label)
+        if first[label] != second[label] and _table(ours, label) != _table(other, label)
     }
 
 

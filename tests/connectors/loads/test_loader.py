@@ -72,12 +72,12 @@ def run(loader: Loader) -> None:
 
 def records(events: KafkaTopic) -> list[tuple[int, LoadBegin | LoadRows | LoadEnd]]:
     """What is in the topic, shard by shard."""
-    found: list[tuple[int, LoadBegin | LoadRows | LoadEnd]] = []
+    pieces: list[tuple[int, LoadBegin | LoadRows | LoadEnd]] = []
     for message in read(events):
         assert isinstance(message.record, LoadBegin | LoadRows | LoadEnd)
         assert message.head.kind is RecordKind.LOAD
-        found.append((message.shard, message.record))
-    return found
+        pieces.append((message.shard, message.record))
+    return pieces
 
 
 def scopes(database: Database) -> list[Scope]:
@@ -89,10 +89,10 @@ def test_what_is_in_the_topic_folds_to_all_there_is(database: Database, events: 
     loader = Loader(database.engine, events, workers=3)
     planned = loader.plan()
     run(loader)
-    found = records(events)
+    pieces = records(events)
     folded = Folded(0)
     assert folded.shards == SHARDS
-    for shard, record in found:
+    for shard, record in pieces:
         folded.put(shard, record)
     digests = contents(folded)
     assert None not in digests.values()
@@ -134,10 +134,10 @@ def test_asks_are_answered_once(database: Database, events: KafkaTopic) -> None:
             until(lambda: loader.idle)
         producer.produce(signals_topic(events.name), b"junk")
         producer.flush()
-        asked = loader.metrics.registry.get_sample_value
+        sample = loader.metrics.registry.get_sample_value
 
         def count(result: str) -> float:
-            return asked("metatide_loads_asked_total", {"result": result}) or 0
+            return sample("metatide_loads_asked_total", {"result": result}) or 0
 
         until(lambda: count("unreadable") == 1)
         until(lambda: loader.idle)

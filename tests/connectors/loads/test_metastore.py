@@ -31,8 +31,8 @@ def test_events_and_a_load_amount_to_the_same(metastore_factory: MetastoreFactor
     with open_snapshot(*database) as snapshot:
         scopes = [one.scope for one in everything(snapshot, TableLists())]
     load(database, loads, 0, scopes)
-    loaded, told = contents(loads), contents(events)
-    warm = {label for label, value in told.items() if value is not None}
+    loaded, told_by_events = contents(loads), contents(events)
+    warm = {label for label, value in told_by_events.items() if value is not None}
     assert {"table hive.both.busy", "table hive.both.child", "names hive.both"} <= warm
     assert all(label in loaded for label in warm if label.startswith("table"))
     # Its statistics were updated without bounds, see SILENT.

@@ -89,21 +89,21 @@ def test_a_new_epoch_makes_asks_count_again() -> None:
 
 
 def test_who_waits_wakes_up_when_something_is_asked_for() -> None:
-    due, found = queue(), list[Scope]()
-    thread = threading.Thread(target=lambda: found.extend(due.take(60)))
+    due, taken = queue(), list[Scope]()
+    thread = threading.Thread(target=lambda: taken.extend(due.take(60)))
     thread.start()
     due.ask(scope(0), 1)
     thread.join()
-    assert found == [scope(0)]
+    assert taken == [scope(0)]
 
 
 def test_who_waits_wakes_up_when_the_queue_is_closed() -> None:
-    due, found = queue(), list[Scope]()
-    thread = threading.Thread(target=lambda: found.extend(due.take(60)))
+    due, taken = queue(), list[Scope]()
+    thread = threading.Thread(target=lambda: taken.extend(due.take(60)))
     thread.start()
     due.close()
     thread.join()
-    assert found == []
+    assert taken == []
     due.ask(scope(0), 1)
     assert due.take(60) == []
 

@@ -78,9 +78,9 @@ def stored(url: str) -> dict[tuple[str, ...], bytes]:
     with open_snapshot(engine, Version.V4_1) as snapshot:
         [table] = read_tables(snapshot, *named(snapshot, *TABLE))
         images = map(partition_image, read_partitions(snapshot, TABLE, table.id))
-        found = {image.values: image.data for image in images}
+        stored_images = {image.values: image.data for image in images}
     engine.dispose()
-    return found
+    return stored_images
 
 
 def alter_twice(metastore: Instances, partition: Any, table: Any) -> None:
@@ -100,7 +100,7 @@ def alter_twice(metastore: Instances, partition: Any, table: Any) -> None:
     assert overlap(metastore, alone, among_several) == [None, None]
 
 
-def test_a_partition_in_doubt_is_read_again(
+async def test_a_partition_in_doubt_is_read_again(
     metastore: Instances, kafka_broker: str, tmp_path: Path
 ) -> None:
     events = new_topic(kafka_broker, SHARDS)
@@ -111,8 +111,7 @@ def test_a_partition_in_doubt_is_read_again(
         table = client.create_table(table)
         client.add_partitions(table, [["a"], ["b"]])
         [partition, *_] = client.partitions(DB, "t")
-
-        async def run() -> None:
+        with connecting(metastore.database_url, events):
             description = TopicClient(events.servers, events.name).describe()
             async with working(description, tmp_path) as worker:
                 # The log tells of the table from its creation on.
@@ -129,6 +128,3 @@ def test_a_partition_in_doubt_is_read_again(
                 assert after.loads.ended.lo == before.loads.ended.lo, "the whole table was loaded"
                 held = {values: entry.data for values, entry in reader(worker).partitions(TABLE)}
                 assert held == stored(metastore.database_url)
-
-        with connecting(metastore.database_url, events):
-            asyncio.run(run())

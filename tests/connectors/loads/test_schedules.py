@@ -50,10 +50,10 @@ class Schedule:
     def settle(self) -> None:
         """What was asked for is loaded, and what is cold without having been asked for."""
         for _ in range(3):
-            asked = {one for one in self.topic.signals if isinstance(one, Scope)} | self.cold()
+            requests = {one for one in self.topic.signals if isinstance(one, Scope)} | self.cold()
             self.topic.signals.clear()
-            if asked:
-                load(self.database, self.topic, 0, sorted(asked, key=str))
+            if requests:
+                load(self.database, self.topic, 0, sorted(requests, key=str))
 
     def close(self) -> None:
         self._log.close()
@@ -64,32 +64,32 @@ class Schedule:
 
     def cold(self) -> set[Scope]:
         """What can't be told though it is known of, and what was never loaded."""
-        found = set()
-        known = set()
+        cold_scopes = set()
+        begun = set()
         for reader in self.topic.readers():
             for catalog in reader.catalogs():
                 loads = reader.databases_loads(catalog)
                 scope = Scope(ScopeKind.DATABASES, TableName(catalog, "", ""))
-                known.add(scope)
+                begun.add(scope)
                 if loads is None or loads.cold(reader.head.applied, reader.head.floor):
-                    found.add(scope)
+                    cold_scopes.add(scope)
             for db in reader.database_names():
                 loads = reader.names_loads(db)
                 scope = Scope(ScopeKind.NAMES, TableName(db.catalog, db.db, ""))
-                known.add(scope)
+                begun.add(scope)
                 if loads is None or loads.cold(reader.head.applied, reader.head.floor):
-                    found.add(scope)
+                    cold_scopes.add(scope)
             for name in reader.table_names():
                 state = reader.state(name)
                 assert state is not None
                 scope = Scope(ScopeKind.TABLE, name)
-                known.add(scope)
+                begun.add(scope)
                 applied, floor = reader.head.applied, reader.head.floor
                 if state.loads.cold(applied, floor) or state.statistics_cold(applied, floor):
-                    found.add(scope)
+                    cold_scopes.add(scope)
                 if reader.write_ids(name).cold:
-                    found.add(Scope(ScopeKind.WRITE_IDS, name))
-        return found | {scope for scope in self.all_scopes() if scope not in known}
+                    cold_scopes.add(Scope(ScopeKind.WRITE_IDS, name))
+        return cold_scopes | {scope for scope in self.all_scopes() if scope not in begun}
 
     def all_scopes(self) -> list[Scope]:
         """What there is now, and what there was."""

@@ -1,6 +1,5 @@
 """From a worker that misses a table, through the signals topic, to a worker that has it."""
 
-import asyncio
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -53,27 +52,24 @@ def warm(worker: Worker, table: TableName) -> bool:
     return state is not None and not state.loads.cold(reader.head.applied, reader.head.floor)
 
 
-def test_what_a_worker_misses_becomes_warm(
+async def test_what_a_worker_misses_becomes_warm(
     new_database: Callable[[], str], kafka_broker: str, tmp_path: Path
 ) -> None:
     store, events = Store(new_database()), new_topic(kafka_broker, SHARDS)
     size = Size(tables=3, partitions=30, storage_descriptors=3)
     for _ in fill(Workload(store.ids, store.session, store.schema, size, Style())):
         pass
-    asked, other, *_ = (
+    wanted, other, *_ = (
         one.name
         for one in scopes(Database(store.engine, store.schema))
         if one.kind is ScopeKind.TABLE
     )
     topic_admin.create(events)
 
-    async def run() -> None:
+    with connecting(store, events):
         async with working(TopicClient(events.servers, events.name).describe(), tmp_path) as worker:
-            assert not warm(worker, asked)
-            worker.ask(table_shard(asked, SHARDS), Scope(ScopeKind.TABLE, asked), 0)
-            await until(lambda: warm(worker, asked))
+            assert not warm(worker, wanted)
+            worker.ask(table_shard(wanted, SHARDS), Scope(ScopeKind.TABLE, wanted), 0)
+            await until(lambda: warm(worker, wanted))
             assert not warm(worker, other)
             await until(lambda: worker.asks_waiting == 0)
-
-    with connecting(store, events):
-        asyncio.run(run())

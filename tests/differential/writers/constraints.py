@@ -66,19 +66,19 @@ def _check(names: Names, place: Place, one: Named) -> Any:
     return made(check_expression="x > 1", dc_name=names.full(one.name), **_of(place, one))
 
 
-def _foreign(names: Names, place: Place, one: Named) -> Any:
-    parent_db, parent, column = one.parent or ("a", "a", "id")
+def _foreign(names: Names, place: Place, foreign: Named) -> Any:
+    parent_db, parent, column = foreign.parent or ("a", "a", "id")
     return idl.load().SQLForeignKey(
         pktable_db=names.full(parent_db),
         pktable_name=names.full(parent),
         pkcolumn_name=column,
         fktable_db=place[0],
         fktable_name=place[1],
-        fkcolumn_name=one.column,
+        fkcolumn_name=foreign.column,
         key_seq=1,
         update_rule=0,
         delete_rule=0,
-        fk_name=names.full(one.name),
+        fk_name=names.full(foreign.name),
         catName="hive",
         **_rely(),
     )

@@ -23,11 +23,11 @@ def change(value: Any, by: Change) -> Any:
             case "add":
                 value.sd.cols = [*value.sd.cols, *_columns(new)]
             case "serde":
-                for name, one in new.items():
-                    setattr(value.sd.serdeInfo, name, one)
+                for name, new_value in new.items():
+                    setattr(value.sd.serdeInfo, name, new_value)
             case "storage":
-                for name, one in new.items():
-                    setattr(value.sd, name, one)
+                for name, new_value in new.items():
+                    setattr(value.sd, name, new_value)
             case _:
                 setattr(value, field, new)
     return value

@@ -50,8 +50,8 @@ class Tables(Base):
         lists = [columns_of(self.names, place, kind, named) for kind in of_kind]
         self.rpc.create_table_with_constraints(made, *lists)
 
-    def create_table_req(self, named: Sequence[Named] = (), **given: Any) -> None:
-        made = self._new_table(**given)
+    def create_table_req(self, named: Sequence[Named] = (), **fields: Any) -> None:
+        made = self._new_table(**fields)
         place = made.dbName, made.tableName
         lists = {
             one.field: columns_of(self.names, place, kind, named) or None

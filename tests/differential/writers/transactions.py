@@ -71,8 +71,8 @@ class Transactions(Base):
         place = self.place(db, table)
         write_id, lists = self._written(txn, db, table)
         altered = [change(self.rpc.get_partition(*place, list(one)), by) for one in values]
-        for one in altered:
-            one.writeId = write_id
+        for partition in altered:
+            partition.writeId = write_id
         self.rpc.alter_partitions_req(
             self.t.AlterPartitionsRequest(
                 catName="hive",

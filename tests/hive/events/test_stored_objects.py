@@ -24,13 +24,13 @@ from hive.events.event_types import (
     UpdatePartitionStatistics,
     UpdateTableStatistics,
 )
-from hive.events.row import NotificationRow, row_from_mapping
+from hive.events.row import NotificationRow
 from hive.events.stored_objects import altered_database, altered_partition, altered_table
 from hive.names import TableName
 from hive.thrift.binary import encode, replaced
 from hive.thrift.structs import DATABASE, FUNCTION, PARTITION, TABLE
 from hive.thrift.tjson import loads, transcode
-from tests.hive.events.logs import LOGS, rows, state
+from tests.hive.events.logs import LOGS, notification_rows, state
 
 ACCEPTED = {
     ("every-event-json", 88): "a truncate: both images are the one after it",
@@ -130,8 +130,8 @@ class Replay:
 
 def replay(log: str) -> Replay:
     result = Replay()
-    for row in rows(log):
-        result.apply(row_from_mapping(row))
+    for row in notification_rows(log):
+        result.apply(row)
     return result
 
 
@@ -184,7 +184,7 @@ def table(**fields: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("after", "renamed", "stored", "known"),
+    ("after", "renamed", "stored", "is_known"),
     [
         (table(write_id=9), False, 9, True),
         (table(write_id=-1), False, 4, True),
@@ -197,12 +197,12 @@ def table(**fields: Any) -> dict[str, Any]:
     ],
 )
 def test_the_write_id_that_an_altered_table_keeps(
-    after: dict[str, Any], renamed: bool, stored: int, known: bool
+    after: dict[str, Any], renamed: bool, stored: int, is_known: bool
 ) -> None:
     before = table(write_id=4, **{"25": {"i64": 77}, "4": {"i32": 5}})
     value, found_known = altered_table(before, after, renamed=renamed)
     assert value["19"] == {"i64": stored}
-    assert found_known is known
+    assert found_known is is_known
     assert value["25"] == {"i64": 77}
     assert value["4"] == {"i32": 5}
 

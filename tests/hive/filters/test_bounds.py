@@ -44,10 +44,10 @@ def test_what_passes_is_in_one_span(corpus: Corpus, data: st.DataObject) -> None
     stretches = [stretch(span) for span in spans]
     for values in partitions:
         key = keys.partition(TABLE, values)
-        found = [holds(span, values) for span in spans]
-        assert found == [low <= key < high for low, high in stretches]
-        assert sum(found) <= 1
-        assert sum(found) == 1 or not matches(values)
+        holding = [holds(span, values) for span in spans]
+        assert holding == [low <= key < high for low, high in stretches]
+        assert sum(holding) <= 1
+        assert sum(holding) == 1 or not matches(values)
 
 
 @given(st.data())

@@ -167,12 +167,12 @@ def test_partitions_by_some_of_their_values(
     whole = [value, "", "", "", ""]
     assert our_names(cached, *whole) == names_by_values(client, whole)
     partitions = client.rpc.get_partitions_ps(DATABASE, "t", whole, -1)
-    found = {partition_name(NAMES, one.values) for one in partitions}
+    matching = {partition_name(NAMES, one.values) for one in partitions}
     as_exact = set(our_names(cached, *whole))
     # There `_`, and `%` of what is escaped, stand for anything.
-    assert found >= as_exact
+    assert matching >= as_exact
     if not set("_%:[]{}#'\"=/\\") & set(value):
-        assert found == as_exact
+        assert matching == as_exact
 
 
 def test_a_short_list_means_beginnings_there_and_values_here(

@@ -37,20 +37,20 @@ def in_sql(
     database: psycopg.Connection,
     keys: Sequence[PartitionKey],
     partitions: Sequence[tuple[str, ...]],
-    one: Filter,
+    filter_: Filter,
 ) -> list[list[str]]:
     names = [key.name for key in keys]
     columns = ["name", *(f"v{number}" for number in range(len(keys)))]
     row = f"({', '.join(['%s::text'] * len(columns))})"
-    found = database.execute(
+    matching = database.execute(
         f"SELECT * FROM (VALUES {', '.join([row] * len(partitions))})"
-        f" AS partitions ({', '.join(columns)}) WHERE {one.sql.text}",
+        f" AS partitions ({', '.join(columns)}) WHERE {filter_.sql.text}",
         [
             *(text for values in partitions for text in (partition_name(names, values), *values)),
-            *one.sql.parameters,
+            *filter_.sql.parameters,
         ],
     ).fetchall()
-    return sorted(values for _, *values in map(list, found))
+    return sorted(values for _, *values in map(list, matching))
 
 
 @pytest.mark.parametrize("corpus", TABLES, ids=lambda corpus: "-".join(k.name for k in corpus.keys))

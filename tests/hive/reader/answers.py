@@ -97,33 +97,33 @@ def _add_partitions(
             label = tables[id_].in_catalog
             names[partition.id] = label, partition.name
             state["partitions"][label][partition.name] = plain(decode(PARTITION, partition.data))
-    for id_, found in _columns(snapshot, OF_PARTITIONS, list(names)).items():
+    for id_, statistics in _columns(snapshot, OF_PARTITIONS, list(names)).items():
         label, name = names[id_]
-        state["partition_statistics"][label][name] = found
+        state["partition_statistics"][label][name] = statistics
 
 
 def _columns(snapshot: DatabaseSnapshot, kind: str, owners: list[int]) -> dict[int, list[Any]]:
-    found: dict[int, list[StoredStatistics]] = defaultdict(list)
+    statistics: dict[int, list[StoredStatistics]] = defaultdict(list)
     for page in stream_statistics(snapshot, kind, owners):
-        for one in page:
-            found[one.owner].append(one)
+        for stored in page:
+            statistics[stored.owner].append(stored)
     return {
         owner: [
             plain(decode(COLUMN_STATISTICS_OBJ, one.data))
             for one in sorted(columns, key=lambda one: one.column)
         ]
-        for owner, columns in found.items()
+        for owner, columns in statistics.items()
     }
 
 
 def _constraints(snapshot: DatabaseSnapshot, tables: dict[int, TableName]) -> dict[str, Any]:
-    found: dict[str, Any] = defaultdict(dict)
+    by_partition: dict[str, Any] = defaultdict(dict)
     shown = (one for one in read_constraints(snapshot, list(tables)) if one.columns)
     for constraint in shown:
         name, struct = CONSTRAINTS[constraint.kind]
-        of_kind = found[tables[constraint.table].in_catalog].setdefault(name, [])
+        of_kind = by_partition[tables[constraint.table].in_catalog].setdefault(name, [])
         of_kind += [plain(decode(struct, column)) for column in constraint.columns]
-    return found
+    return by_partition
 
 
 def _write_ids(

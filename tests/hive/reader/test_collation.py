@@ -39,8 +39,8 @@ def test_what_is_sure_is_what_postgresql_says(
     compared = sa.text(
         "SELECT one < other FROM unnest(:ones ::text[], :others ::text[]) pairs(one, other)"
     )
-    found = connection.scalars(compared, {"ones": ones, "others": others}).all()
-    assert found == [one < other for one, other in pairs]
+    signs = connection.scalars(compared, {"ones": ones, "others": others}).all()
+    assert signs == [one < other for one, other in pairs]
 
 
 @pytest.mark.stock
@@ -57,11 +57,11 @@ def test_collations_of_a_database_and_of_its_columns(new_stock_database: NewStoc
             return read_collation(connection)
 
     with engine.connect() as connection:
-        found = read_collation(connection)
-    assert (found.name, found.by_bytes, found.is_exact) == ("en-US", False, True)
-    assert "a" in found.sure
+        collations = read_collation(connection)
+    assert (collations.name, collations.by_bytes, collations.is_exact) == ("en-US", False, True)
+    assert "a" in collations.sure
     # The weaker of the two columns counts.
-    assert altered("PARTITIONS", "PART_NAME", "C") == found
+    assert altered("PARTITIONS", "PART_NAME", "C") == collations
     assert altered("PARTITION_KEY_VALS", "PART_KEY_VAL", "C").by_bytes
     czech = altered("PARTITIONS", "PART_NAME", "cs-x-icu")
     assert not czech.by_bytes

@@ -72,12 +72,12 @@ def test_flags_come_back_as_booleans(engine: sa.Engine) -> None:
                     NUM_BUCKETS=-1,
                 )
             )
-        found = connection.execute(
+        column_rows = connection.execute(
             sa.select(storage.c.IS_COMPRESSED, storage.c.IS_STOREDASSUBDIRECTORIES).order_by(
                 storage.c.SD_ID
             )
         ).all()
-        assert [tuple(row) for row in found] == [(True, False), (False, True)]
+        assert [tuple(row) for row in column_rows] == [(True, False), (False, True)]
         compressed = sa.select(storage.c.SD_ID).where(storage.c.IS_COMPRESSED == sa.true())
         assert connection.scalars(compressed).all() == [1]
 

@@ -27,13 +27,13 @@ _FAMILIES = {
 
 def parts(engine: sa.Engine, *, exactly: bool) -> Parts:
     inspector = sa.inspect(engine)
-    found: Parts = {}
+    tables: Parts = {}
     for name in inspector.get_table_names():
         table = name.upper()
         for column in inspector.get_columns(name):
             type_ = column["type"].compile(engine.dialect)
             family = re.split(r"[( ]", type_)[0]
-            found[table, column["name"].upper()] = (
+            tables[table, column["name"].upper()] = (
                 (type_, column["nullable"]) if exactly else _FAMILIES.get(family, family)
             )
         key = columns(inspector.get_pk_constraint(name)["constrained_columns"])
@@ -42,13 +42,13 @@ def parts(engine: sa.Engine, *, exactly: bool) -> Parts:
             for index in inspector.get_indexes(name)
             if index["unique"]
         }
-        found[table, "key"] = key
-        found[table, "unique"] = unique - {key}
-        found[table, "references"] = {
+        tables[table, "key"] = key
+        tables[table, "unique"] = unique - {key}
+        tables[table, "references"] = {
             (columns(foreign["constrained_columns"]), foreign["referred_table"].upper())
             for foreign in inspector.get_foreign_keys(name)
         }
-    return found
+    return tables
 
 
 def columns(names: list[str] | list[str | None]) -> frozenset[str]:
@@ -61,12 +61,12 @@ def differences(
     ours, theirs = make_engine(new_database()), make_engine(new_database())
     create(ours, version)
     hive_source.run_script(theirs, version.release)
-    one, other = (parts(engine, exactly=exactly) for engine in (ours, theirs))
+    ours_parts, other = (parts(engine, exactly=exactly) for engine in (ours, theirs))
     assert other
     return {
         (table, part)
-        for table, part in one.keys() | other.keys()
-        if one.get((table, part)) != other.get((table, part))
+        for table, part in ours_parts.keys() | other.keys()
+        if ours_parts.get((table, part)) != other.get((table, part))
         # Hive 3 has no indexes any more, only their empty tables.
         and table not in ("IDXS", "INDEX_PARAMS")
     }

@@ -41,7 +41,7 @@ def canonical(struct: Struct, **fields: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("struct", "given", "expected"),
+    ("struct", "fields", "expected"),
     [
         (TABLE, {"tableName": "T", "dbName": "D"}, {"tableName": "t", "dbName": "d"}),
         (TABLE, {"sd": {"cols": [{"name": "Id"}]}}, {"sd.cols": [{"name": "id"}]}),
@@ -59,10 +59,10 @@ def canonical(struct: Struct, **fields: Any) -> dict[str, Any]:
         (PRIMARY_KEY, {"column_name": "ID"}, {"column_name": "id", "rely_cstr": False}),
     ],
 )
-def test_a_rule(struct: Struct, given: dict[str, Any], expected: dict[str, Any]) -> None:
-    found = canonical(struct, **given)
+def test_a_rule(struct: Struct, fields: dict[str, Any], expected: dict[str, Any]) -> None:
+    canonical_fields = canonical(struct, **fields)
     for path, value in expected.items():
-        inner: Any = found
+        inner: Any = canonical_fields
         for name in path.split("."):
             inner = inner.get(name)
         assert inner == value

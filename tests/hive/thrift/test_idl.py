@@ -54,18 +54,18 @@ OBJECTS = {
 
 def reachable() -> dict[str, Struct]:
     """All structs that we describe, those within others too."""
-    found: dict[str, Struct] = {}
+    structs: dict[str, Struct] = {}
     waiting: list[Type] = list(STRUCTS)
     while waiting:
         type_ = waiting.pop()
-        if isinstance(type_, Struct) and type_.name not in found:
-            found[type_.name] = type_
+        if isinstance(type_, Struct) and type_.name not in structs:
+            structs[type_.name] = type_
             waiting += [field.type for field in type_.fields]
         elif isinstance(type_, ListOf):
             waiting.append(type_.item)
         elif isinstance(type_, MapOf):
             waiting += [type_.key, type_.value]
-    return found
+    return structs
 
 
 def theirs(code: int, detail: Any = None) -> Any:
@@ -116,8 +116,8 @@ def test_objects_of_real_logs_read_the_same_by_hives_definition(log: str) -> Non
     for row in rows(log):
         message = loads(open_message(row["MESSAGE"], row["MESSAGE_FORMAT"]))
         for field, struct in OBJECTS.items():
-            found = message.get(field) or []
-            for text in found if isinstance(found, list) else [found]:
+            references = message.get(field) or []
+            for text in references if isinstance(references, list) else [references]:
                 data = transcode(struct, text)
                 assert by_thriftpy2(struct, data) == idl.plain(decode(struct, data))
                 count += 1

@@ -113,8 +113,8 @@ def test_the_thrift_package_reads_from_our_bytes_what_the_log_says(log: str) -> 
     count = 0
     for row in rows(log):
         message = loads(open_message(row["MESSAGE"], row["MESSAGE_FORMAT"]))
-        for field, found in message.items():
-            texts = found if isinstance(found, list) else [found]
+        for field, objects_of_field in message.items():
+            texts = objects_of_field if isinstance(objects_of_field, list) else [objects_of_field]
             if "Json" in field:
                 for text in filter(None, texts):
                     value = loads(text)

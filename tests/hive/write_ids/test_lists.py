@@ -1,34 +1,8 @@
-"""Ranges and bases against their definitions in Hive, over all small lists."""
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hive.write_ids.ids import Ids
-from hive.write_ids.lists import LONG_MAX, Range, WriteIdList, write_id_list
-from tests.hive.write_ids.model import small_lists
-
-ALL = list(small_lists(4, with_aborted=True))
-RANGES = [(first, last) for first in range(1, 7) for last in range(first, 7)]
-
-
-@pytest.mark.parametrize("ids", ALL, ids=str)
-def test_ranges_count_what_is_valid_and_what_is_aborted(ids: WriteIdList) -> None:
-    for first, last in RANGES:
-        valid = [ids.is_valid(id_) for id_ in range(first, last + 1)]
-        wanted = Range.ALL if all(valid) else Range.SOME if any(valid) else Range.NONE
-        if first <= ids.hwm and ids.exceptions and ids.exceptions[0] > last:
-            wanted = Range.ALL
-        assert ids.valid_in(first, last) is wanted
-        aborted = [id_ in set(ids.aborted) for id_ in range(first, last + 1)]
-        wanted = Range.ALL if all(aborted) else Range.SOME if any(aborted) else Range.NONE
-        assert ids.aborted_in(first, last) is wanted
-
-
-def test_a_base_ends_below_the_least_open_id() -> None:
-    ids = write_id_list(9, [6], [3])
-    assert [ids.is_valid_base(id_) for id_ in (5, 6, 7)] == [True, False, False]
-    assert not write_id_list(9).is_valid_base(10)
+from hive.write_ids.lists import LONG_MAX, write_id_list
 
 
 def test_a_list_up_to_the_greatest_long_is_no_snapshot() -> None:

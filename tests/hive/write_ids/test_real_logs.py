@@ -87,15 +87,15 @@ def outcome(ids: WriteIdView, wanted: WriteIdList) -> str:
 
 
 @pytest.mark.parametrize("names_ids", [True, False], ids=["4.2", "4.0"])
-@pytest.mark.parametrize(("log", "known"), KNOWN.items())
-def test_the_end_of_a_real_log(log: str, known: int, names_ids: bool) -> None:
+@pytest.mark.parametrize(("log", "table_count"), KNOWN.items())
+def test_the_end_of_a_real_log(log: str, table_count: int, names_ids: bool) -> None:
     tables = Tables(names_ids=names_ids)
     for line in (DATA / log / "log.jsonl").read_text().splitlines():
         tables.fold(json.loads(line))
     state = json.loads((DATA / log / "state.json").read_text())
-    found = [
+    answers = [
         outcome(WriteIdView(tables[table]), parse_write_id_list(text))
         for table, text in state["valid_write_ids"].items()
     ]
-    assert set(found) <= {"equal", Cold.RENAMED, Cold.UNKNOWN}
-    assert found.count("equal") == known
+    assert set(answers) <= {"equal", Cold.RENAMED, Cold.UNKNOWN}
+    assert answers.count("equal") == table_count

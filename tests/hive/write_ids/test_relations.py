@@ -9,11 +9,11 @@ from hive.write_ids.relations import (
     Relation,
     contains,
     equal,
-    hive_compare,
     only_in,
     relation,
 )
 from hive.write_ids.text import parse, parse_short
+from tests.hive.write_ids.hive_comparison import hive_compare
 from tests.hive.write_ids.model import committed, small_lists
 
 PLAIN = list(small_lists(6, with_aborted=False))

@@ -81,10 +81,10 @@ def test_a_snapshot_contains_exactly_what_committed_before(
     writers = [txn for txn, (_, writes) in enumerate(txns, start=1) if writes]
     ids = [WriteIdRow(txn, write_id) for write_id, txn in enumerate(writers, start=1)]
     snapshot = valid_txns(open_txns(rows), reader)
-    found = valid_write_ids(snapshot, ids, len(ids) + 1, "d.t")
+    ids_seen = valid_write_ids(snapshot, ids, len(ids) + 1, "d.t")
     visible = {
         row.write_id
         for row in ids
         if row.txn == reader or (row.txn < reader and txns[row.txn - 1][0] is COMMITTED)
     }
-    assert {row.write_id for row in ids if found.is_valid(row.write_id)} == visible
+    assert {row.write_id for row in ids if ids_seen.is_valid(row.write_id)} == visible

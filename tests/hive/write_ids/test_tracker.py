@@ -50,21 +50,21 @@ def deliver(ids: WriteIdTracker, store: ToyMetastore, first: int, last: int) -> 
 def check_against_the_truth(ids: WriteIdView, store: ToyMetastore) -> None:
     """A known list has exactly the committed ids, but for aborted ones that were forgotten."""
     rows = store.after[-1]
-    found = ids.snapshot("d.t")
-    if found is None or rows.restarted:
+    snapshot = ids.snapshot("d.t")
+    if snapshot is None or rows.restarted:
         return
-    assert found.hwm == rows.next_id - 1
-    assert not set(found.open) & set(found.aborted)
+    assert snapshot.hwm == rows.next_id - 1
+    assert not set(snapshot.open) & set(snapshot.aborted)
     for id_ in range(1, rows.next_id):
         if id_ in rows.committed:
-            assert found.is_valid(id_)
+            assert snapshot.is_valid(id_)
     for txn, id_ in rows.ids.items():
         state = rows.txns[txn]
         if state is TxnState.OPEN:
-            assert id_ in found.open
+            assert id_ in snapshot.open
             assert ids.id_of(txn) == id_
         if state is TxnState.ABORTED:
-            assert not found.is_valid(id_)
+            assert not snapshot.is_valid(id_)
 
 
 @given(metastores(), st.data())
@@ -405,6 +405,6 @@ def test_an_event_touches_few_pages_however_many_ids_are_open() -> None:
     ids.abort(3, 7 * 900)
     assert pages.touched < 30
     assert max(map(len, pages.pages.values())) < 1500
-    found = ids.snapshot()
-    assert found is not None
-    assert (found.hwm, len(found.open), list(found.aborted)) == (many + 1, many - 1, [900])
+    snapshot = ids.snapshot()
+    assert snapshot is not None
+    assert (snapshot.hwm, len(snapshot.open), list(snapshot.aborted)) == (many + 1, many - 1, [900])

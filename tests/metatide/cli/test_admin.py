@@ -41,6 +41,6 @@ def test_shards_are_shown_together_where_they_follow_each_other_and_are_alike(
         numbers = [shard["shard"] for shard in group]
         assert numbers == [*range(numbers[0], numbers[-1] + 1)]
         assert all({**shard, "shard": 0} == {**group[0], "shard": 0} for shard in group)
-    for one, next_ in pairwise(groups):
-        follows = one[-1]["shard"] + 1 == next_[0]["shard"]
-        assert not (follows and {**one[0], "shard": 0} == {**next_[0], "shard": 0})
+    for previous, next_ in pairwise(groups):
+        follows = previous[-1]["shard"] + 1 == next_[0]["shard"]
+        assert not (follows and {**previous[0], "shard": 0} == {**next_[0], "shard": 0})

@@ -49,18 +49,18 @@ def test_the_digests_of_one_store(tmp_path: Path) -> None:
 
 
 def test_equal_contents_that_came_about_in_different_ways(tmp_path: Path) -> None:
-    one = made(tmp_path / "one", create(1, b"x"))
-    two = made(tmp_path / "two", Change(0, 0, 6), create(7, b"x"))
-    result = run(one, two)
+    first = made(tmp_path / "one", create(1, b"x"))
+    second = made(tmp_path / "two", Change(0, 0, 6), create(7, b"x"))
+    result = run(first, second)
     assert result.exit_code == 0
     assert answer(result) == {"compared": 1, "different": [], "told_by_one_only": 0}
-    assert answer(run(one))["exact"] != answer(run(two))["exact"]
+    assert answer(run(first))["exact"] != answer(run(second))["exact"]
 
 
 def test_contents_that_differ_are_named(tmp_path: Path) -> None:
-    one = made(tmp_path / "one", create(1, b"x"), create(2, b"u", "u"))
-    two = made(tmp_path / "two", create(1, b"y"))
-    result = run(one, two)
+    first = made(tmp_path / "one", create(1, b"x"), create(2, b"u", "u"))
+    second = made(tmp_path / "two", create(1, b"y"))
+    result = run(first, second)
     assert result.exit_code == 1
     expected = {"compared": 1, "different": ["table hive.db.t"], "told_by_one_only": 1}
     assert answer(result) == expected

@@ -74,14 +74,14 @@ def test_what_is_told_is_what_the_metastore_answered(log: str) -> None:
             if name not in cold and name not in WITHOUT_EVENTS.get(kind, ())
         }
         if kind == "constraints":
-            told = {name: unordered(kinds) for name, kinds in folded[kind].items()}
+            by_table = {name: unordered(kinds) for name, kinds in folded[kind].items()}
             expected = {name: unordered(kinds) for name, kinds in expected.items()}
         else:
-            told = folded[kind]
+            by_table = folded[kind]
         if kind == "valid_write_ids":
             # A transaction may hold ids of a table that was never made: nobody asked for those.
-            told = {name: ids for name, ids in told.items() if name in answered["tables"]}
-        assert told == stored(expected), kind
+            by_table = {name: ids for name, ids in by_table.items() if name in answered["tables"]}
+        assert by_table == stored(expected), kind
 
 
 @pytest.mark.parametrize("log", LOGS)

@@ -59,19 +59,19 @@ def test_every_read_has_a_command(url: str) -> None:
     def json(*arguments: str) -> Any:
         return orjson.loads(get(url, *arguments).stdout)
 
-    one = f"ds={DAYS[0]}"
-    assert json("partition", "sales.orders", one)["values"] == [DAYS[0]]
+    first_day = f"ds={DAYS[0]}"
+    assert json("partition", "sales.orders", first_day)["values"] == [DAYS[0]]
     assert json("partitions", "sales.orders", "--count") == len(DAYS)
     assert json("partitions", "sales.orders", "--prefix", DAYS[1]) == [f"ds={DAYS[1]}"]
     assert json("tables", "s*|x")[0]["dbName"] == "sales"
     assert json("tables", "hive.s*")[0]["tableName"] == "orders"
     assert json("database", "sales")["name"] == "sales"
     assert json("functions", "sales") == []
-    assert json("statistics", "sales.orders", "--partition", one) == {}
-    together = ("--partition", one, "--column", "amount", "--as-one")
+    assert json("statistics", "sales.orders", "--partition", first_day) == {}
+    together = ("--partition", first_day, "--column", "amount", "--as-one")
     assert json("statistics", "sales.orders", *together) == []
-    told = json("write-ids", "sales.orders")["tables"][0]
-    assert told["fullTableName"] == "hive.sales.orders"
+    table = json("write-ids", "sales.orders")["tables"][0]
+    assert table["fullTableName"] == "hive.sales.orders"
     assert json("catalogs") == ["hive"]
 
 

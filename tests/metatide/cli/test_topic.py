@@ -128,9 +128,9 @@ def test_the_connector_tells_how_it_does(
     )
     assert process.stdout is not None
     try:
-        found = re.search(r"http://\S+", process.stdout.readline())
-        assert found
-        address = found[0].removesuffix("/metrics")
+        match = re.search(r"http://\S+", process.stdout.readline())
+        assert match
+        address = match[0].removesuffix("/metrics")
         until(lambda: httpx.get(f"{address}/healthz").is_success)
         metrics = httpx.get(f"{address}/metrics").text
         assert "metatide_connect_lag_events 0.0" in metrics

@@ -1,7 +1,6 @@
 """Both clients, against a real server."""
 
 import ast
-import asyncio
 import inspect
 import re
 from collections.abc import Iterator
@@ -102,8 +101,8 @@ class WriteIdDatabase(Nowhere):
 
     async def answer(self, read: Read[object]) -> DatabaseAnswer[object]:
         if isinstance(read, Rendered):
-            found = await self.answer(read.read)
-            return found._replace(value=read.write(found.value))
+            answer = await self.answer(read.read)
+            return answer._replace(value=read.write(answer.value))
         if isinstance(read, GetWriteIds):
             tables = [TableSnapshot(ORDERS, ORDERS_ID, write_id_list(1, table="sales.orders"))]
             return DatabaseAnswer(Snapshots(write_id_list(60), tables), 5)
@@ -155,19 +154,16 @@ def test_reads_of_databases(url: str) -> None:
         assert client.current_event().value == 5
 
 
-def test_the_same_awaited(url: str) -> None:
-    async def run() -> None:
-        async with AsyncClient(url) as client:
-            assert (await client.table("sales.orders", ANY)).value["id"] == ORDERS_ID
-            rows = [one async for one in client.stream_partitions("sales.orders", need=ANY)]
-            assert len(rows) == len(DAYS)
-            reader = await client.snapshot(["sales.orders"])
-            assert (await reader.table("sales.orders")).reason == "fresh"
-            session = client.session()
-            await session.after_write()
-            assert session.position == Position(0, 5)
-
-    asyncio.run(run())
+async def test_the_same_awaited(url: str) -> None:
+    async with AsyncClient(url) as client:
+        assert (await client.table("sales.orders", ANY)).value["id"] == ORDERS_ID
+        rows = [one async for one in client.stream_partitions("sales.orders", need=ANY)]
+        assert len(rows) == len(DAYS)
+        reader = await client.snapshot(["sales.orders"])
+        assert (await reader.table("sales.orders")).reason == "fresh"
+        session = client.session()
+        await session.after_write()
+        assert session.position == Position(0, 5)
 
 
 def unawaited(module: ModuleType) -> str:

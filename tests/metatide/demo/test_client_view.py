@@ -5,9 +5,9 @@ from collections.abc import Callable
 from sqlalchemy import select
 
 from hive.write_ids.lists import WriteIdList
-from metatide.demo.client_view import ClientView, client_view
 from metatide.demo.store import Store
 from tests.metatide.demo import workload_runs
+from tests.metatide.demo.client_view import ClientView, client_view
 from tests.metatide.demo.event_model import EventModel
 
 
@@ -22,14 +22,14 @@ def committed(ids: WriteIdList, up_to: int) -> set[int]:
 def test_a_client_sees_the_write_ids_that_were_committed(new_database: Callable[[], str]) -> None:
     store = Store(new_database())
     workload_runs.write(store, 2_500)
-    told = EventModel(workload_runs.log(store))
+    model = EventModel(workload_runs.log(store))
     seen = 0
-    for (database, name), ids in told.write_ids.items():
-        found = view(store, database, name)
-        expected = {w for txn, w in ids.items() if told.transactions[txn] == "c"}
-        assert committed(found.write_ids, len(ids)) == expected
-        assert found.table_id == int(told.tables[database, name].struct["25"])
-        assert found.write_ids.table == f"{database}.{name}"
+    for (database, name), ids in model.write_ids.items():
+        seen_view = view(store, database, name)
+        expected = {w for txn, w in ids.items() if model.transactions[txn] == "c"}
+        assert committed(seen_view.write_ids, len(ids)) == expected
+        assert seen_view.table_id == int(model.tables[database, name].struct["25"])
+        assert seen_view.write_ids.table == f"{database}.{name}"
         seen += len(expected)
     assert seen > 100
 
@@ -39,17 +39,17 @@ def test_a_transaction_sees_its_own_writes_and_none_that_began_later(
 ) -> None:
     store = Store(new_database())
     workload_runs.write(store, 2_500)
-    told = EventModel(workload_runs.log(store))
+    model = EventModel(workload_runs.log(store))
     checked = 0
-    for (database, name), ids in told.write_ids.items():
+    for (database, name), ids in model.write_ids.items():
         for txn, write_id in ids.items():
-            found = view(store, database, name, txn)
-            assert found.txns.hwm <= txn
-            if told.transactions[txn] != "a":
-                assert found.txns.is_valid(txn)
-                assert found.write_ids.is_valid(write_id)
+            seen_view = view(store, database, name, txn)
+            assert seen_view.txns.hwm <= txn
+            if model.transactions[txn] != "a":
+                assert seen_view.txns.is_valid(txn)
+                assert seen_view.write_ids.is_valid(write_id)
             later = [other for id_, other in ids.items() if id_ > txn]
-            assert not any(found.write_ids.is_valid(other) for other in later)
+            assert not any(seen_view.write_ids.is_valid(other) for other in later)
             checked += 1
         if checked > 60:
             break

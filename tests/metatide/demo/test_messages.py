@@ -72,12 +72,10 @@ def struct_paths(struct: Mapping[str, Any], path: str) -> Iterator[str]:
 
 
 def collect(messages: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, Paths]:
-    found: dict[str, list[set[str]]] = defaultdict(list)
+    keys: dict[str, list[set[str]]] = defaultdict(list)
     for type_, message in messages:
-        found[type_].append(set(message_paths(message)))
-    return {
-        type_: Paths(set.union(*each), set.intersection(*each)) for type_, each in found.items()
-    }
+        keys[type_].append(set(message_paths(message)))
+    return {type_: Paths(set.union(*each), set.intersection(*each)) for type_, each in keys.items()}
 
 
 @pytest.fixture(scope="module")

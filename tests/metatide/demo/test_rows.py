@@ -27,27 +27,27 @@ FIELDS = {
 
 
 def check(store: Store) -> None:
-    told, kept = EventModel(workload_runs.log(store)), RowModel(store)
-    check_databases(told, kept)
-    check_tables(told, kept)
-    check_partitions(told, kept)
-    check_statistics(told, kept, store.schema)
-    check_constraints(told, kept)
-    check_transactions(told, kept)
+    events, kept = EventModel(workload_runs.log(store)), RowModel(store)
+    check_databases(events, kept)
+    check_tables(events, kept)
+    check_partitions(events, kept)
+    check_statistics(events, kept, store.schema)
+    check_constraints(events, kept)
+    check_transactions(events, kept)
 
 
-def check_databases(told: EventModel, kept: RowModel) -> None:
-    assert kept.databases.keys() == told.databases.keys()
-    for name, database in told.databases.items():
+def check_databases(events: EventModel, kept: RowModel) -> None:
+    assert kept.databases.keys() == events.databases.keys()
+    for name, database in events.databases.items():
         row = kept.databases[name]
         assert row.DB_LOCATION_URI == database["3"]
         assert row.DB_MANAGED_LOCATION_URI == database["10"]
         assert row.CREATE_TIME == database["9"]
         assert kept.database_parameters[row.DB_ID] == database["4"]
-    assert kept.functions.keys() == told.functions.keys()
+    assert kept.functions.keys() == events.functions.keys()
     for function, row in kept.functions.items():
-        assert row.CLASS_NAME == told.functions[function]["3"]
-        assert row.CREATE_TIME == told.functions[function]["6"]
+        assert row.CLASS_NAME == events.functions[function]["3"]
+        assert row.CREATE_TIME == events.functions[function]["6"]
 
 
 def check_tables(told: EventModel, kept: RowModel) -> None:
@@ -56,8 +56,8 @@ def check_tables(told: EventModel, kept: RowModel) -> None:
         assert kept.tables[name] == {id_: table.struct[id_] for id_ in kept.tables[name]}
 
 
-def check_partitions(told: EventModel, kept: RowModel) -> None:
-    for name, table in told.tables.items():
+def check_partitions(events: EventModel, kept: RowModel) -> None:
+    for name, table in events.tables.items():
         rows = kept.partitions[name]
         assert rows.keys() == table.partitions.keys()
         keys = [key["1"] for key in table.struct["8"]]
@@ -72,10 +72,10 @@ def check_partitions(told: EventModel, kept: RowModel) -> None:
             assert row["6"] == struct["6"]
 
 
-def check_statistics(told: EventModel, kept: RowModel, schema: Version) -> None:
+def check_statistics(events: EventModel, kept: RowModel, schema: Version) -> None:
     of_tables: dict[tuple[Any, ...], Struct] = {
         (name, column): figures
-        for name, table in told.tables.items()
+        for name, table in events.tables.items()
         for column, figures in table.statistics.items()
     }
     rows = {(kept.names[r.TBL_ID], r.COLUMN_NAME): r for r in kept.table_statistics}
@@ -84,7 +84,7 @@ def check_statistics(told: EventModel, kept: RowModel, schema: Version) -> None:
         check_figures(rows[key], figures)
     of_partitions = {
         ((name, values), column): figures
-        for name, table in told.tables.items()
+        for name, table in events.tables.items()
         for values, columns in table.partition_statistics.items()
         for column, figures in columns.items()
         if column not in table.retyped
@@ -92,7 +92,7 @@ def check_statistics(told: EventModel, kept: RowModel, schema: Version) -> None:
     partition_rows = {
         (kept.partition_names[r.PART_ID], r.COLUMN_NAME): r
         for r in kept.partition_statistics
-        if r.COLUMN_NAME not in told.tables[kept.partition_names[r.PART_ID][0]].retyped
+        if r.COLUMN_NAME not in events.tables[kept.partition_names[r.PART_ID][0]].retyped
     }
     assert partition_rows.keys() == of_partitions.keys()
     for partition, row in partition_rows.items():
@@ -119,26 +119,26 @@ def check_repeated_names(kept: RowModel) -> None:
         assert row.PARTITION_NAME == kept.part_name[row.PART_ID]
 
 
-def check_constraints(told: EventModel, kept: RowModel) -> None:
+def check_constraints(events: EventModel, kept: RowModel) -> None:
     expected = {
         (table.name, name)
-        for table in told.tables.values()
+        for table in events.tables.values()
         for name, parent in table.constraints.items()
         if parent is None or not parent.dropped
     }
-    found = {
+    constraints = {
         (kept.names[row.CHILD_TBL_ID or row.PARENT_TBL_ID], row.CONSTRAINT_NAME)
         for row in kept.constraints
     }
-    assert found == expected
+    assert constraints == expected
 
 
-def check_transactions(told: EventModel, kept: RowModel) -> None:
-    assert kept.transactions.keys() == told.transactions.keys()
+def check_transactions(events: EventModel, kept: RowModel) -> None:
+    assert kept.transactions.keys() == events.transactions.keys()
     for txn, state in kept.transactions.items():
         # A commit that lost against another is aborted without a word.
-        assert state == told.transactions[txn] or (state, told.transactions[txn]) == ("a", "o")
-    with_ids: dict[Name, dict[int, int]] = {n: ids for n, ids in told.write_ids.items() if ids}
+        assert state == events.transactions[txn] or (state, events.transactions[txn]) == ("a", "o")
+    with_ids: dict[Name, dict[int, int]] = {n: ids for n, ids in events.write_ids.items() if ids}
     assert kept.write_ids == with_ids
     assert kept.next_write_ids == {name: len(ids) + 1 for name, ids in with_ids.items()}
 

@@ -9,6 +9,7 @@ import msgspec
 from sqlalchemy import Row, select
 
 from hive.events.envelope import open_message
+from hive.events.row import NotificationRow, row_from_json
 from metatide.demo.options import Limits, Release, Size
 from metatide.demo.pace import Pace
 from metatide.demo.store import Store
@@ -60,6 +61,10 @@ def rows(store: Store) -> list[Row[Any]]:
     log = store.metadata.tables["NOTIFICATION_LOG"]
     with store.engine.connect() as connection:
         return list(connection.execute(select(log).order_by(log.c.EVENT_ID)))
+
+
+def notification_rows(store: Store) -> list[NotificationRow]:
+    return [row_from_json(msgspec.json.encode(dict(row._mapping))) for row in rows(store)]
 
 
 def log(store: Store) -> list[Event]:

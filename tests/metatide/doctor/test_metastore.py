@@ -41,15 +41,15 @@ def findings(target: Target) -> dict[str, Finding]:
 
 def test_a_metastore_that_is_set_up_well_is_fine(metastore: Instances) -> None:
     make_table(metastore, "doctor_well")
-    found = findings(target(metastore))
+    results = findings(target(metastore))
     for check in ("database", "schema", "notification log", "one transaction"):
-        assert found[check].status is Status.OK, found[check]
+        assert results[check].status is Status.OK, results[check]
     for check in (
         *("metastore", "listener", "parameter stripping", "log retention"),
         *("authorization hooks", "default catalog"),
     ):
-        assert found[check].status is Status.OK, found[check]
-    assert found["log retention"].detail == "events are kept for 7d"
+        assert results[check].status is Status.OK, results[check]
+    assert results["log retention"].detail == "events are kept for 7d"
 
 
 def test_without_upstream_the_database_alone_tells_of_the_transaction(
@@ -66,12 +66,12 @@ def test_a_metastore_that_is_set_up_badly_is_told_what_to_change(
 ) -> None:
     running = metastore_factory(properties=STRIPPING)
     make_table(running, "doctor_badly")
-    found = findings(target(running))
+    results = findings(target(running))
     for check in ("listener", "parameter stripping", "log retention", "authorization hooks"):
-        assert found[check].status is Status.FAILED, found[check]
+        assert results[check].status is Status.FAILED, results[check]
     found_relaying = findings(replace(target(running), relays_reads=True))
     assert found_relaying["authorization hooks"].status is Status.OK
-    assert found["one transaction"].status is Status.UNCHECKED
+    assert results["one transaction"].status is Status.UNCHECKED
 
 
 def test_a_metastore_refuses_to_tell_what_is_no_business_of_ours(

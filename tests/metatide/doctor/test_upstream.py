@@ -68,11 +68,11 @@ def serving(answer: Answer) -> Iterator[tuple[str, int]]:
                 transport = TBufferedTransport(socket_)
                 protocol = TBinaryProtocol(transport, strictRead=True)
                 assert protocol.readMessageBegin()[0] == "get_config_value"
-                asked = []
+                calls = []
                 while (field := protocol.readFieldBegin())[1] != TType.STOP:
-                    asked.append((field[2], protocol.readString()))
-                assert [number for number, _ in asked] == [1, 2]
-                answer(protocol, asked[0][1])
+                    calls.append((field[2], protocol.readString()))
+                assert [number for number, _ in calls] == [1, 2]
+                answer(protocol, calls[0][1])
                 transport.flush()
                 transport.close()
 

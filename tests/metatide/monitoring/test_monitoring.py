@@ -62,22 +62,22 @@ def queries() -> Iterator[tuple[str, str]]:
 
 
 def test_a_query_says_what_it_names() -> None:
-    found = named(
+    metrics = named(
         'sum by (le, kind) (rate(a_total{kind=~"x|y", le!=""}[5m])) / (b or vector(0)) > 1'
     )
-    assert [one.name for one in found.selectors] == ["a_total", "b"]
-    assert found.selectors[0].matchers == (("kind", "=~", "x|y"), ("le", "!=", ""))
-    assert found.grouped_by == {"le", "kind"}
+    assert [one.name for one in metrics.selectors] == ["a_total", "b"]
+    assert metrics.selectors[0].matchers == (("kind", "=~", "x|y"), ("le", "!=", ""))
+    assert metrics.grouped_by == {"le", "kind"}
     with pytest.raises(ValueError, match="no matchers"):
         named("a{b}")
 
 
 @pytest.mark.parametrize("query", [one for _, one in queries()], ids=[one for one, _ in queries()])
 def test_a_query_names_what_is_exported(query: str) -> None:
-    found = named(query)
-    assert found.selectors
+    metrics = named(query)
+    assert metrics.selectors
     labels = set(OF_TARGETS)
-    for selector in found.selectors:
+    for selector in metrics.selectors:
         own = set(OF_TARGETS)
         if selector.name not in OF_PROMETHEUS:
             own |= {*SERIES[selector.name].labels}
@@ -88,7 +88,7 @@ def test_a_query_names_what_is_exported(query: str) -> None:
             matched = [one for one in one_of if re.fullmatch(value, one)]
             assert matched if "~" in how else value in one_of, (label, value)
         labels |= own
-    assert found.grouped_by <= labels
+    assert metrics.grouped_by <= labels
 
 
 def test_the_labels_that_texts_show_are_there() -> None:
@@ -114,15 +114,15 @@ def labels_of(series: str) -> Iterable[str]:
 
 
 def test_every_metric_has_its_panel_and_its_remedy() -> None:
-    told = [name for section in SECTIONS for name in section.remedies]
-    assert sorted(told) == sorted(family.name for family in FAMILIES)
+    remedies = [name for section in SECTIONS for name in section.remedies]
+    assert sorted(remedies) == sorted(family.name for family in FAMILIES)
     shown = {
         SERIES[selector.name].name
         for _, query in queries()
         for selector in named(query).selectors
         if selector.name in SERIES
     }
-    assert shown == {*told}
+    assert shown == {*remedies}
     assert all(remedy for section in SECTIONS for remedy in section.remedies.values())
 
 

@@ -92,10 +92,10 @@ def test_what_is_done_appears_in_the_log(
 
 def test_two_instances_share_a_database(metastore_factory: MetastoreFactory) -> None:
     running = metastore_factory(instances=2)
-    with running.connect(0) as one, running.connect(1) as other:
-        use(one, "shop")
+    with running.connect(0) as first, running.connect(1) as other:
+        use(first, "shop")
         use(other, "bank")
-        answers = [state(client) for client in (one, other)]
+        answers = [state(client) for client in (first, other)]
     assert answers[0] == answers[1]
     assert set(answers[0]["tables"]) == {"shop.events", "bank.events"}
     ids = [row["EVENT_ID"] for row in log(running.database_url)]
@@ -131,13 +131,13 @@ def test_it_keeps_statistics_constraints_and_functions(client: HmsClient) -> Non
     client.update_statistics(table, [objects.long_statistics("id", numDVs=7)], partition=name)
     client.add_not_null(table, "id", "id_is_there")
     client.create_function("figures", "f", "org.example.F")
-    found = state(client)
-    (of_table,) = found["table_statistics"]["figures.plain"]
+    tables = state(client)
+    (of_table,) = tables["table_statistics"]["figures.plain"]
     assert of_table["statsData"]["longStats"] == {"numNulls": 3, "numDVs": 1}
-    ((at, (of_partition,)),) = found["partition_statistics"]["figures.plain"].items()
+    ((at, (of_partition,)),) = tables["partition_statistics"]["figures.plain"].items()
     assert (at, of_partition["statsData"]["longStats"]["numDVs"]) == (name, 7)
-    assert found["constraints"]["figures.plain"]["not_null"][0]["nn_name"] == "id_is_there"
-    assert found["functions"]["figures.f"]["className"] == "org.example.F"
+    assert tables["constraints"]["figures.plain"]["not_null"][0]["nn_name"] == "id_is_there"
+    assert tables["functions"]["figures.f"]["className"] == "org.example.F"
     client.drop_constraint(table, "id_is_there")
     assert "figures.plain" not in state(client)["constraints"]
 
@@ -154,10 +154,14 @@ def test_it_alters_renames_and_drops(client: HmsClient) -> None:
     table.sd.cols.append(client.t.FieldSchema(name="more", type="int", comment=""))
     client.alter_table("changes", "t", table, cascade=True)
     client.truncate("changes", "t")
-    found = state(client)["partitions"]["changes.t"]
-    assert set(found) == {"ds=x/hr=1", "ds=y/hr=2"}
-    assert found["ds=x/hr=1"]["parameters"]["note"] == "new"
-    assert [column["name"] for column in found["ds=x/hr=1"]["sd"]["cols"]] == ["id", "v", "more"]
+    partitions = state(client)["partitions"]["changes.t"]
+    assert set(partitions) == {"ds=x/hr=1", "ds=y/hr=2"}
+    assert partitions["ds=x/hr=1"]["parameters"]["note"] == "new"
+    assert [column["name"] for column in partitions["ds=x/hr=1"]["sd"]["cols"]] == [
+        "id",
+        "v",
+        "more",
+    ]
     table.tableName = "u"
     client.alter_table("changes", "t", table)
     assert list(client.rpc.get_all_tables("changes")) == ["u"]
@@ -190,14 +194,14 @@ def test_it_keeps_transactional_partitions(client: HmsClient) -> None:
 
 def test_its_answers_have_the_shape_of_the_recorded_ones(client: HmsClient) -> None:
     use(client, "shaped")
-    found = state(client)
+    tables = state(client)
     recorded = json.loads((RECORDED / "state.json").read_text())
-    assert found.keys() == recorded.keys()
-    assert found["databases"]["default"].keys() == recorded["databases"]["default"].keys()
-    assert found["tables"]["shaped.events"].keys() == recorded["tables"]["w1.acid"].keys()
+    assert tables.keys() == recorded.keys()
+    assert tables["databases"]["default"].keys() == recorded["databases"]["default"].keys()
+    assert tables["tables"]["shaped.events"].keys() == recorded["tables"]["w1.acid"].keys()
     (ours, *_), (theirs, *_) = (
         [*every["partitions"][name].values()]
-        for every, name in ((found, "shaped.events"), (recorded, "w1.acid"))
+        for every, name in ((tables, "shaped.events"), (recorded, "w1.acid"))
     )
     assert ours.keys() == theirs.keys()
     assert ours["sd"].keys() == theirs["sd"].keys()

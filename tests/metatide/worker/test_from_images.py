@@ -53,56 +53,50 @@ class Imaging:
             self.images.create(store, self._folder / "scratch")
 
 
-def test_who_reads_an_image_finishes_when_a_newer_one_comes(
+async def test_who_reads_an_image_finishes_when_a_newer_one_comes(
     kafka_broker: str, tmp_path: Path
 ) -> None:
     imaging = Imaging(kafka_broker, tmp_path)
     imaged = ImagedShards(imaging.topic, imaging.images, tmp_path / "served", BUDGET)
-
-    async def run() -> None:
-        await imaged.refresh()
-        assert imaged.missing == [0]
-        imaging.image(100)
-        await imaged.refresh()
-        shard = imaged.shards[0]
-        before = imaged.snapshot(0)
-        assert before is not None
-        tables = ShardReader(before).table_names()
-        first = next(iter(tables))
-        waiting = asyncio.create_task(shard.complete_up_to(0, shard.position.applied + 1, 60))
-        imaging.image(len(imaging.records))
-        await imaged.refresh()
-        assert await waiting
-        assert shard.position.offset == len(imaging.records)
-        assert [first, *tables] == list(ShardReader(before).table_names())
-        assert len(list((tmp_path / "served" / "0").iterdir())) == 2
-        del before, tables
-        await imaged.refresh()
-        assert len(list((tmp_path / "served" / "0").iterdir())) == 1
-        assert not await shard.complete_up_to(0, shard.position.applied + 1, 0.01)
-        imaged.close()
-
-    asyncio.run(run())
+    await imaged.refresh()
+    assert imaged.missing == [0]
+    imaging.image(100)
+    await imaged.refresh()
+    shard = imaged.shards[0]
+    before = imaged.snapshot(0)
+    assert before is not None
+    tables = ShardReader(before).table_names()
+    first = next(iter(tables))
+    waiting = asyncio.create_task(shard.complete_up_to(0, shard.position.applied + 1, 60))
+    imaging.image(len(imaging.records))
+    await imaged.refresh()
+    assert await waiting
+    assert shard.position.offset == len(imaging.records)
+    assert [first, *tables] == list(ShardReader(before).table_names())
+    assert len(list((tmp_path / "served" / "0").iterdir())) == 2
+    del before, tables
+    await imaged.refresh()
+    assert len(list((tmp_path / "served" / "0").iterdir())) == 1
+    assert not await shard.complete_up_to(0, shard.position.applied + 1, 0.01)
+    imaged.close()
     assert not list((tmp_path / "served" / "0").iterdir())
 
 
-def test_an_image_that_is_no_good_leaves_the_one_before(kafka_broker: str, tmp_path: Path) -> None:
+async def test_an_image_that_is_no_good_leaves_the_one_before(
+    kafka_broker: str, tmp_path: Path
+) -> None:
     imaging = Imaging(kafka_broker, tmp_path)
     imaged = ImagedShards(imaging.topic, imaging.images, tmp_path / "served", BUDGET)
-
-    async def run() -> None:
-        imaging.image(100)
-        await imaged.refresh()
-        held = {one.name for one in Path(imaging.url).rglob("files/*")}
-        imaging.image(200)
-        for path in Path(imaging.url).rglob("files/*"):
-            if path.name not in held:
-                path.write_bytes(b"junk")
-        await imaged.refresh()
-        assert imaged.shards[0].position.offset == 100
-        imaged.close()
-
-    asyncio.run(run())
+    imaging.image(100)
+    await imaged.refresh()
+    held = {one.name for one in Path(imaging.url).rglob("files/*")}
+    imaging.image(200)
+    for path in Path(imaging.url).rglob("files/*"):
+        if path.name not in held:
+            path.write_bytes(b"junk")
+    await imaged.refresh()
+    assert imaged.shards[0].position.offset == 100
+    imaged.close()
 
 
 def test_no_request_is_dropped_while_it_moves_on(

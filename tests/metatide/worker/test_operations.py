@@ -1,6 +1,5 @@
 """That the document tells of all that a worker serves, and of nothing else."""
 
-import asyncio
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -34,13 +33,13 @@ def described(told: dict[str, Any]) -> Served:
 
 def config(tmp_path: Path, **more: str) -> Config:
     # Nothing listens at these ports, and nothing is asked there.
-    given = {
+    variables = {
         "data_dir": str(tmp_path),
         "kafka.bootstrap_servers": f"{LOOPBACK}:1",
         "database.url": f"postgresql://metatide@{LOOPBACK}:1/metastore",
         **more,
     }
-    return load(given, environ={}).config
+    return load(variables, environ={}).config
 
 
 @asynccontextmanager
@@ -66,40 +65,37 @@ async def get(app: Starlette, path: str) -> httpx.Response:
 async def served(config: Config, *, thrift: bool) -> tuple[Served, dict[str, Any]]:
     """What a worker's application has under /v1, and what it says that it has."""
     async with application(config, thrift=thrift) as app:
-        told = (await get(app, "/v1/openapi.json")).json()
+        description = (await get(app, "/v1/openapi.json")).json()
         routes = {
             (re.sub(r":\w+", "", route.path), method.lower())  # type: ignore[attr-defined]
             for route in app.routes
             for method in route.methods - {"HEAD"}  # type: ignore[attr-defined]
         }
-    return {one for one in routes if one[0].startswith("/v1/")}, told
+    return {one for one in routes if one[0].startswith("/v1/")}, description
 
 
-def test_all_that_a_worker_serves_is_described_and_no_more(tmp_path: Path) -> None:
-    found, told = asyncio.run(served(config(tmp_path), thrift=True))
+async def test_all_that_a_worker_serves_is_described_and_no_more(tmp_path: Path) -> None:
+    found, told = await served(config(tmp_path), thrift=True)
     assert found == described(told)
     assert told == TOLD
 
 
-def test_a_shard_that_is_not_here_is_a_problem_that_says_so(tmp_path: Path) -> None:
-    async def run() -> httpx.Response:
-        async with application(config(tmp_path)) as app:
-            return await get(app, "/v1/status/shards/7")
-
-    answer = asyncio.run(run())
+async def test_a_shard_that_is_not_here_is_a_problem_that_says_so(tmp_path: Path) -> None:
+    async with application(config(tmp_path)) as app:
+        answer = await get(app, "/v1/status/shards/7")
     validator(TOLD, {"$ref": "#/components/schemas/Problem"}).validate(answer.json())
     assert (answer.status_code, answer.json()["detail"]) == (404, "shard 7 isn't open here")
 
 
-def test_without_thrift_nothing_is_told_of_it(tmp_path: Path) -> None:
-    found, told = asyncio.run(served(config(tmp_path), thrift=False))
+async def test_without_thrift_nothing_is_told_of_it(tmp_path: Path) -> None:
+    found, told = await served(config(tmp_path), thrift=False)
     assert found == described(told)
     assert described(TOLD) - found == {(one.path, one.method) for one in THRIFT}
 
 
-@pytest.mark.parametrize("one", OPERATIONS, ids=lambda one: one.id)
-def test_each_example_has_the_form_that_is_told(one: Any) -> None:
-    operation = TOLD["paths"][one.path][one.method]
+@pytest.mark.parametrize("described_operation", OPERATIONS, ids=lambda one: one.id)
+def test_each_example_has_the_form_that_is_told(described_operation: Any) -> None:
+    operation = TOLD["paths"][described_operation.path][described_operation.method]
     contents = [operation["responses"]["200"]["content"]]
     contents += [operation["requestBody"]["content"]] if "requestBody" in operation else []
     for content in contents:

@@ -45,8 +45,8 @@ def test_the_first_pattern_that_matches_counts(tmp_path: Path) -> None:
         "METATIDE_READS_FLOOR": "any",
     }
     defaults = settings(tmp_path, reads).defaults
-    told = {name: defaults.of(table_name(None, *name.split("."))) for name in NAMES}
-    assert told == dict(zip(NAMES, ("any", "latest", "latest", "any"), strict=True))
+    by_name = {name: defaults.of(table_name(None, *name.split("."))) for name in NAMES}
+    assert by_name == dict(zip(NAMES, ("any", "latest", "latest", "any"), strict=True))
     assert defaults.of(None) is Consistency.ANY
 
 
@@ -86,8 +86,10 @@ def test_latest_is_refused_where_the_listener_is_not_transactional(
     there = {"METATIDE_DATABASE_URL": url}
     with pytest.raises(InputError, match=r"isn't transactional.*restart the metastores"):
         settings(tmp_path, there)
-    told = settings(tmp_path, {**there, "METATIDE_READS_CONSISTENCY": "any"}).defaults.no_latest
-    assert told is not None
+    no_latest = settings(
+        tmp_path, {**there, "METATIDE_READS_CONSISTENCY": "any"}
+    ).defaults.no_latest
+    assert no_latest is not None
 
 
 def test_a_certificate_needs_its_key(tmp_path: Path) -> None:

@@ -128,21 +128,23 @@ def live_on(up: Stack, shard: int) -> list[str]:
 
 
 def test_what_the_document_tells_beside_reads_is_so(running: Stack) -> None:
-    told, shard = document(OPERATIONS), 0
+    description, shard = document(OPERATIONS), 0
     running.until(lambda: live_on(running, shard) != [])
     url = live_on(running, shard)[0]
-    for one in (*WORKER, *THRIFT):
-        operation = told["paths"][one.path][one.method]
+    for described_operation in (*WORKER, *THRIFT):
+        operation = description["paths"][described_operation.path][described_operation.method]
         answer = httpx.request(
-            one.method,
-            url + one.path.format(shard=shard),
+            described_operation.method,
+            url + described_operation.path.format(shard=shard),
             headers={"content-type": "application/json"},
-            content=None if one.given is None else msgspec.json.encode(one.given),
+            content=None
+            if described_operation.given is None
+            else msgspec.json.encode(described_operation.given),
             timeout=60,
         )
         assert answer.status_code == 200, answer.text
         media = operation["responses"]["200"]["content"]["application/json"]
-        validator(closed(told), media["schema"]).validate(answer.json())
+        validator(closed(description), media["schema"]).validate(answer.json())
 
 
 def test_pages_have_the_metrics_that_dashboards_are_made_of(running: Stack) -> None:

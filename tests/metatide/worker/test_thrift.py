@@ -101,12 +101,12 @@ def test_its_page_has_the_metrics_that_dashboards_are_made_of(
 
 def test_a_client_of_another_endpoint_reads_the_latest(running: tuple[Stack, list[str]]) -> None:
     up, (first, second) = running
-    with hms_client.connect(first) as one, hms_client.connect(second) as other:
-        tables = make_tables(one, "latest", 4)
+    with hms_client.connect(first) as client, hms_client.connect(second) as other:
+        tables = make_tables(client, "latest", 4)
         before = answers_of_the_cache(up)
         for round_ in range(ROUNDS):
             table = tables[round_ % len(tables)]
-            writer, reader = (one, other) if round_ % 3 else (other, one)
+            writer, reader = (client, other) if round_ % 3 else (other, client)
             write(writer, table, round_)
             assert read(reader, table) == (str(round_), round_ // len(tables) + 1)
     assert answers_of_the_cache(up) > before
@@ -137,12 +137,12 @@ def test_hives_own_client_reads_what_its_transactions_wrote(
             values.append(f"{round_:02}")
             assert writer.values(table, None) == values
             assert writer.read(table, None).getParameters()["round"] == values[-1]
-            for one in clients:
-                ids = one.lists(table)
-                assert one.read(table, ids).getParameters()["round"] == values[-1]
-                assert one.values(table, ids) == values
-        for one in clients:
-            one.close()
+            for hive_client in clients:
+                ids = hive_client.lists(table)
+                assert hive_client.read(table, ids).getParameters()["round"] == values[-1]
+                assert hive_client.values(table, ids) == values
+        for hive_client in clients:
+            hive_client.close()
     assert answers_of_the_cache(up) > before
 
 

@@ -1,6 +1,5 @@
 """What the configuration says of the Thrift server, and what it must not say."""
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -16,11 +15,11 @@ def config(**environ: str) -> Config:
 
 
 def test_several_metastores_are_given_as_hives_clients_have_them() -> None:
-    given = config(UPSTREAM_URL="thrift://a:9083, thrift://b:9084", UPSTREAM_FRAMED="true")
-    found = upstream_settings(given.upstream)
-    assert found.addresses == (("a", 9083), ("b", 9084))
-    assert found.framed
-    assert found.tls is None
+    configured = config(UPSTREAM_URL="thrift://a:9083, thrift://b:9084", UPSTREAM_FRAMED="true")
+    upstream = upstream_settings(configured.upstream)
+    assert upstream.addresses == (("a", 9083), ("b", 9084))
+    assert upstream.framed
+    assert upstream.tls is None
     assert upstream_settings(config().upstream).addresses == ()
 
 
@@ -50,8 +49,8 @@ def test_a_port_is_a_number_or_nothing() -> None:
         config(THRIFT_PORT="65536")
 
 
-def test_without_a_database_there_is_no_thrift_server() -> None:
+async def test_without_a_database_there_is_no_thrift_server() -> None:
     worker: Any = None
-    assert asyncio.run(_endpoint(config(), worker, None, None)) is None
+    assert await _endpoint(config(), worker, None, None) is None
     with pytest.raises(InputError, match="--database"):
-        asyncio.run(_endpoint(config(THRIFT_PORT="0"), worker, None, None))
+        await _endpoint(config(THRIFT_PORT="0"), worker, None, None)

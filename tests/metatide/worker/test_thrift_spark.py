@@ -80,12 +80,12 @@ def test_spark_creates_reads_alters_and_drops_through_the_endpoint(kafka_broker:
     ):
         uri = f"thrift://{LOOPBACK}:{port}"
         assert shown(asked(uri, parent / "spark")) == EXPECTED
-        told = cached(up)
-        assert all(told[method] for method in ("get_table", "get_partitions_by_filter")), told
+        answers = cached(up)
+        assert all(answers[method] for method in ("get_table", "get_partitions_by_filter")), answers
         of_hive_4 = VERSION, client_jars()
         through = asked(uri, parent / "through", *of_hive_4)
         assert shown(through) == EXPECTED
-        more = cached(up) - told
+        more = cached(up) - answers
         assert all(more[method] for method in ("get_table_req", "get_partitions_by_filter_req")), (
             more
         )
@@ -96,10 +96,10 @@ def test_spark_creates_reads_alters_and_drops_through_the_endpoint(kafka_broker:
 def cached(up: Stack) -> Counter[str]:
     """Calls that the cache answered, by method."""
     page = httpx.get(f"{up.entry('worker-1').address}/metrics", timeout=30).text
-    told = re.findall(
+    lines = re.findall(
         r'metatide_thrift_answers_total\{method="(\w+)",reason="\w+",source="cache"\} (\S+)', page
     )
-    found: Counter[str] = Counter()
-    for method, count in told:
-        found[method] += int(float(count))
-    return found
+    counts: Counter[str] = Counter()
+    for method, count in lines:
+        counts[method] += int(float(count))
+    return counts

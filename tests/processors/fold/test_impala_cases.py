@@ -128,8 +128,8 @@ def test_impala_12851_an_allocation_in_one_batch_with_its_table() -> None:
         change(2, CreateTable(image(write_id=1))),
         change(3, CommitTxn(1, None)),
     )
-    asked = ReadRequest(write_ids=ByWriteIds(write_id_list(1), 7))
-    assert serving.table(shard.reader, TABLE, asked) is None
+    request = ReadRequest(write_ids=ByWriteIds(write_id_list(1), 7))
+    assert serving.table(shard.reader, TABLE, request) is None
 
 
 def test_impala_12827_a_late_abort_of_an_id_that_was_cleaned_up(written: Log) -> None:

@@ -63,8 +63,8 @@ def without_tombstones(world: World, shard: int) -> None:
         state = reader.state(name)
         assert state is not None
         for prefix in (keys.of_table(kind, name) for kind in keys.OF_TABLE):
-            asked = prefix, kv.after(prefix), 1_000
-            assert state.loads.open or reader.view.keys(*asked) == reader.live_keys(*asked)
+            request = prefix, kv.after(prefix), 1_000
+            assert state.loads.open or reader.view.keys(*request) == reader.live_keys(*request)
 
 
 def test_only_an_open_load_leaves_tombstones() -> None:
@@ -110,11 +110,11 @@ def test_a_load_at_any_position_leads_to_the_same_content(steps: list[Step], see
     world.run(steps)
     quiet.settle(world)
     for shard, records in enumerate(world.topic.shards):
-        known = world.shards[shard]
+        shard_model = world.shards[shard]
         other = Shard()
         other.fold(*_with_a_load(world, shard, records, random))
-        for name in _warm(known) & _warm(other):
-            digests = {digest.content(one.store.snapshot())[name] for one in (known, other)}
+        for name in _warm(shard_model) & _warm(other):
+            digests = {digest.content(one.store.snapshot())[name] for one in (shard_model, other)}
             assert len(digests) == 1, name
 
 

@@ -101,11 +101,11 @@ def test_parameters_that_overtake_the_row_of_a_load_are_set_at_its_end() -> None
     begin, _, end = load(10)
     stored = PartitionImage(("a",), 0, 1, encode(PARTITION, {"parameters": {"x": "1"}}))
     rows = LoadRows(0, "load", SCOPE, 10, 0, Rows(tables=(image(),), partitions=(stored,)))
-    told = {"x": "1", accuracy.NAME: "{}"}
-    put = PutPartitionStatistics(TABLE, 0, ("a",), (), told, False)
+    parameters = {"x": "1", accuracy.NAME: "{}"}
+    put = PutPartitionStatistics(TABLE, 0, ("a",), (), parameters, False)
     shard.fold(change(10, after=0), begin, change(11, put), rows, end)
     assert shard.cold() is None
-    assert decode(PARTITION, shard.partitions()["a"])["parameters"] == told
+    assert decode(PARTITION, shard.partitions()["a"])["parameters"] == parameters
 
 
 def test_a_partition_that_is_renamed_during_a_load_voids_it() -> None:

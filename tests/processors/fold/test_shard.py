@@ -84,11 +84,11 @@ class Shard:
 
     def partitions(self) -> dict[str, bytes]:
         prefix = keys.of_table(keys.PARTITION, TABLE)
-        found = {}
+        by_values = {}
         for key, value in self.store.snapshot().scan(prefix, prefix + b"\xff"):
             if entries.is_live(value):
-                found[keys.partition_values(key)[0]] = entries.data_of(value)
-        return found
+                by_values[keys.partition_values(key)[0]] = entries.data_of(value)
+        return by_values
 
     @property
     def applied(self) -> int:

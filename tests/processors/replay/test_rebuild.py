@@ -42,8 +42,8 @@ def test_all_shards_are_built_and_again_the_same(
     for _ in range(2):
         result = rebuild(topic, tmp_path)
         assert result.exit_code == 0, result.output
-        found = json.loads(result.stdout)["shards"]
-        assert [one["offset"] for one in found] == [len(records[shard]) for shard in range(SHARDS)]
+        shards = json.loads(result.stdout)["shards"]
+        assert [one["offset"] for one in shards] == [len(records[shard]) for shard in range(SHARDS)]
         digests.append([_digests(directory.store(shard)) for shard in range(SHARDS)])
         assert directory.shards() == [0, 1, 2]
         assert {one.name for one in directory.store(0).parent.iterdir()} == {"0", "1", "2"}

@@ -104,20 +104,20 @@ def test_it_reports_how_far_it_is(topic: Topic, store: Store) -> None:
 def test_what_the_topic_lost_is_doubted(
     kafka_broker: str, records: dict[int, list[AnyRecord]], tmp_path: Path
 ) -> None:
-    topic, found = new_topic(kafka_broker, 1), records[1]
-    write(topic, {0: found})
+    topic, record = new_topic(kafka_broker, 1), records[1]
+    write(topic, {0: record})
     path = tmp_path / "0"
     with (
         Store(path, topic.identity(0), families=SHARD_FAMILIES, budget=BUDGET) as store,
         TopicReader(topic) as reader,
     ):
-        half = len(found) // 2
+        half = len(record) // 2
         replay(store, reader, end=half)
-        known = set(ShardReader(store.snapshot()).table_names())
+        names = set(ShardReader(store.snapshot()).table_names())
         delete_before(topic, 0, half + 20)
-        assert replay(store, reader).offset == len(found)
+        assert replay(store, reader).offset == len(record)
         shard = ShardReader(store.snapshot())
-        lost = found[half + 20]
+        lost = record[half + 20]
         assert isinstance(lost, Change)
         assert shard.head.floor == lost.after
         doubted = {
@@ -126,7 +126,7 @@ def test_what_the_topic_lost_is_doubted(
             if (state := shard.state(name))
             and state.loads.cold(shard.head.applied, shard.head.floor) is Cold.DOUBT
         }
-        assert doubted & known
+        assert doubted & names
 
 
 def test_a_store_ahead_of_the_topic_is_refused(topic: Topic, store: Store) -> None:

@@ -82,9 +82,9 @@ def test_a_task_that_runs_again_makes_the_same_image(
     """The topic has grown meanwhile: a try that read on would leave images of other moments."""
     ends = [(0, len(records[0]) - 5)] * 2
     place = Place(str(tmp_path / "images"), MEMORY)
-    one, two = build_images(spark.sparkContext, topic, ends, place)
-    assert one.exact == two.exact
-    assert one.offset == len(records[0]) - 5
+    first, second = build_images(spark.sparkContext, topic, ends, place)
+    assert first.exact == second.exact
+    assert first.offset == len(records[0]) - 5
     images = Images(place.url, MemoryBudget(MEMORY))
     [manifest] = images.of(topic.identity(0))
     images.restore(manifest, tmp_path / "restored")

@@ -93,17 +93,17 @@ class Cluster:
 
     def executors(self) -> list[psutil.Process]:
         """Those whose application's folder is ours."""
-        found = []
-        for one in psutil.process_iter():
+        processes = []
+        for process in psutil.process_iter():
             try:
-                line = one.cmdline()
-                if "CoarseGrainedExecutorBackend" in " ".join(line) and one.cwd().startswith(
+                line = process.cmdline()
+                if "CoarseGrainedExecutorBackend" in " ".join(line) and process.cwd().startswith(
                     str(self.folder)
                 ):
-                    found.append(one)
+                    processes.append(process)
             except (psutil.NoSuchProcess, psutil.ZombieProcess):
                 continue
-        return found
+        return processes
 
 
 @pytest.fixture

@@ -151,9 +151,9 @@ class Following:
         assert self.process is not None
         below = psutil.Process(self.process.pid).children(recursive=True)
         self.process.kill()
-        for one in below:
+        for process in below:
             with contextlib.suppress(psutil.NoSuchProcess):
-                one.kill()
+                process.kill()
         self.process.wait()
 
     def until(self, what: Callable[[], bool]) -> None:

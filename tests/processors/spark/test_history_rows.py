@@ -39,7 +39,7 @@ class Row(NamedTuple):
     headers: Headers | None = None
 
 
-def told(records: list[AnyRecord]) -> list[Fact]:
+def facts_in(records: list[AnyRecord]) -> list[Fact]:
     topic = Topic("nowhere", "t", "id", 1)
     rows = [Row(0, at, 1_000 * at, encode(record)) for at, record in enumerate(records)]
     return list(_tell(topic, 32 << 20, rows))
@@ -47,13 +47,13 @@ def told(records: list[AnyRecord]) -> list[Fact]:
 
 def test_events_and_transactions_are_those_of_the_records() -> None:
     [records] = log_records(LOG, 1).values()
-    found = told(records)
+    facts = facts_in(records)
     changes = [one for one in records if isinstance(one, Change) and one.actions]
-    events = {fact.event for fact in found if fact.kind == "event"}
+    events = {fact.event for fact in facts if fact.kind == "event"}
     assert events == {one.upto for one in changes}
-    sizes = sum(fact.bytes for fact in found if fact.kind == "event")
+    sizes = sum(fact.bytes for fact in facts if fact.kind == "event")
     assert sizes == sum(len(encode(one)) for one in changes)
-    txns = Counter((fact.type, fact.txn) for fact in found if fact.kind == "txn")
+    txns = Counter((fact.type, fact.txn) for fact in facts if fact.kind == "txn")
     expected = Counter[tuple[str, int | None]]()
     for action in (action for one in changes for action in one.actions):
         match action:
@@ -80,7 +80,7 @@ def test_a_table_is_cold_from_its_begin_to_its_end(monkeypatch: pytest.MonkeyPat
         Change(0, 3, 4),
         LoadBegin(0, "again", scope),
     ]
-    cold = [fact for fact in told(records) if fact.kind == "cold"]
+    cold = [fact for fact in facts_in(records) if fact.kind == "cold"]
     assert [(one.table, one.reason, one.begin_ms, one.end_ms) for one in cold] == [
         ("t", "loading", 1_000, 3_000),
         ("t", "ahead", 3_000, 5_000),
@@ -99,10 +99,10 @@ class TestReport:
         # In the order of events, as connectors do: how long transactions took is told by it.
         writer = TopicWriter(topic)
         changes = [
-            (one.upto, shard, encode(one))
-            for shard, found in records.items()
-            for one in found
-            if isinstance(one, Change)
+            (change_row.upto, shard, encode(change_row))
+            for shard, rows in records.items()
+            for change_row in rows
+            if isinstance(change_row, Change)
         ]
         for _, shard, value in sorted(changes, key=lambda change: change[0]):
             writer.write(shard, [value])
@@ -122,16 +122,16 @@ class TestReport:
         assert {row.event for row in events.collect()} == expected
         ended = {
             action.txn
-            for one in every
-            if isinstance(one, Change)
-            for action in one.actions
+            for record in every
+            if isinstance(record, Change)
+            for action in record.actions
             if isinstance(action, CommitTxn)
         }
-        found = spark.read.parquet(f"{out}/transactions").collect()
-        committed = {row.txn for row in found if row.state == "committed"}
+        transactions = spark.read.parquet(f"{out}/transactions").collect()
+        committed = {row.txn for row in transactions if row.state == "committed"}
         assert committed
         assert committed <= ended
-        assert all(row.ms >= 0 for row in found if row.state != "open")
+        assert all(row.ms >= 0 for row in transactions if row.state != "open")
 
 
 def test_the_page_escapes_names_and_draws_shares() -> None:

@@ -59,15 +59,15 @@ def until_settled(cluster: Cluster, ends: dict[int, int]) -> dict[int, Path]:
     """The store of each shard's owner, once all of them are at the end of the topic."""
     deadline = time.monotonic() + SETTLED_S
     while True:
-        found: dict[int, Path] = {}
-        told = [(worker, worker.status()) for worker in cluster.workers]
-        for worker, status in told:
-            for one in status["shards"] if status is not None and status["ready"] else ():
-                if one["offset"] == ends[one["shard"]]:
-                    found[one["shard"]] = worker.directory.store(one["shard"])
-        if found.keys() == ends.keys():
-            return found
-        assert time.monotonic() < deadline, told
+        paths: dict[int, Path] = {}
+        statuses = [(worker, worker.status()) for worker in cluster.workers]
+        for worker, status in statuses:
+            for shard_status in status["shards"] if status is not None and status["ready"] else ():
+                if shard_status["offset"] == ends[shard_status["shard"]]:
+                    paths[shard_status["shard"]] = worker.directory.store(shard_status["shard"])
+        if paths.keys() == ends.keys():
+            return paths
+        assert time.monotonic() < deadline, statuses
         time.sleep(0.1)
 
 
@@ -77,12 +77,12 @@ def wrong_reads(folder: Path, metastore: Metastore) -> tuple[int, list[str]]:
     for path in folder.glob("*.reads"):
         for line in path.read_text().splitlines():
             try:
-                shard, epoch, event, table, told = json.loads(line)
+                shard, epoch, event, table, digest = json.loads(line)
             except json.JSONDecodeError:
                 continue  # kill -9 came in the middle of it
             count += 1
-            if told != metastore.was(table, event):
-                wrong.append(f"{path.name}: {shard} {epoch}:{event} {table}: {told}")
+            if digest != metastore.was(table, event):
+                wrong.append(f"{path.name}: {shard} {epoch}:{event} {table}: {digest}")
     return count, wrong
 
 

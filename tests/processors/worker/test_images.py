@@ -50,50 +50,50 @@ def run(topic: Topic, folder: Path, *arguments: str) -> list[Any]:
 def eventful(events: int) -> dict[int, list[AnyRecord]]:
     """Loads, renames, drops, committed and aborted transactions, and writes among them."""
     metastore = Metastore(40, SHARDS, seed=7)
-    found: dict[int, list[AnyRecord]] = {shard: [] for shard in range(SHARDS)}
+    by_shard: dict[int, list[AnyRecord]] = {shard: [] for shard in range(SHARDS)}
     for shard, record in (*metastore.records(events), *metastore.progress()):
-        found[shard].append(record)
-    told = [action for change in found[0] for action in getattr(change, "actions", ())]
-    assert {AbortTxn, CommitTxn, DropTable, RenameTable} <= {*map(type, told)}
-    assert any(isinstance(record, LoadEnd) for record in found[0])
-    return found
+        by_shard[shard].append(record)
+    actions = [action for change in by_shard[0] for action in getattr(change, "actions", ())]
+    assert {AbortTxn, CommitTxn, DropTable, RenameTable} <= {*map(type, actions)}
+    assert any(isinstance(record, LoadEnd) for record in by_shard[0])
+    return by_shard
 
 
 def test_live_replayed_and_restored_are_the_same(topic: Topic, tmp_path: Path) -> None:
     """The tail begins behind what the topic still has: only the image can tell the rest."""
     images = {"METATIDE_IMAGES_URL": str(tmp_path / "images")}
-    one, two = (WorkerProcess(topic, tmp_path, name, **images) for name in ("one", "two"))
+    first, second = (WorkerProcess(topic, tmp_path, name, **images) for name in ("one", "two"))
     records = eventful(1500)
     ends = {shard: len(found) for shard, found in records.items()}
     assert min(ends.values()) > 300
-    with workers(one):
-        one.until_ready(SHARDS)
+    with workers(first):
+        first.until_ready(SHARDS)
         write(topic, records, 0, 300)
-        one.until_at(dict.fromkeys(range(SHARDS), 300))
-        assert one.end() == 0
+        first.until_at(dict.fromkeys(range(SHARDS), 300))
+        assert first.end() == 0
         made = run(topic, tmp_path, "image", "create")
         assert [line["offset"] for line in made] == [300] * SHARDS
-        one.start()
-        one.until_ready(SHARDS)
+        first.start()
+        first.until_ready(SHARDS)
         write(topic, records, 300, None)
-        one.until_at(ends)
-        metrics = one.get("/metrics")
+        first.until_at(ends)
+        metrics = first.get("/metrics")
         assert metrics is not None
         live = sum(ends.values()) - SHARDS * 300
         assert f"metatide_batch_records_sum {live:.1f}" in metrics.text, "all came through Faust"
-        assert one.end() == 0
+        assert first.end() == 0
     for shard in range(SHARDS):
         delete_before(topic, shard, 250)
-    with workers(two):
-        two.until_at(ends)
-        assert two.end() == 0
+    with workers(second):
+        second.until_at(ends)
+        assert second.end() == 0
     whole = new_topic(topic.servers, SHARDS)
     write(whole, records, 0, None)
     for shard in range(SHARDS):
         rebuild(whole, shard, tmp_path / f"replayed-{shard}", BUDGET)
         replayed = digests(tmp_path / f"replayed-{shard}")
-        assert digests(one.directory.store(shard)) == replayed
-        assert digests(two.directory.store(shard)) == replayed
+        assert digests(first.directory.store(shard)) == replayed
+        assert digests(second.directory.store(shard)) == replayed
 
 
 def digests(store: Path) -> tuple[Any, Any]:
@@ -106,30 +106,30 @@ def test_a_running_worker_makes_images_when_it_is_asked(
     topic: Topic, records: dict[int, list[AnyRecord]], tmp_path: Path
 ) -> None:
     images = {"METATIDE_IMAGES_URL": str(tmp_path / "images")}
-    one, two = (WorkerProcess(topic, tmp_path, name, **images) for name in ("one", "two"))
+    first, second = (WorkerProcess(topic, tmp_path, name, **images) for name in ("one", "two"))
     write(topic, records, 0, 300)
-    with workers(one):
-        before = one.until_at(dict.fromkeys(range(SHARDS), 300))
+    with workers(first):
+        before = first.until_at(dict.fromkeys(range(SHARDS), 300))
         made = run(topic, tmp_path, "image", "create")
         assert [(line["shard"], line["offset"]) for line in made] == [(0, 300), (1, 300), (2, 300)]
-        after = one.until_at(dict.fromkeys(range(SHARDS), 300))
+        after = first.until_at(dict.fromkeys(range(SHARDS), 300))
         for place in ("epoch", "event_id", "offset"):
             assert [x[place] for x in after["shards"]] == [x[place] for x in before["shards"]]
         write(topic, records, 300, 350)
-        one.until_at(dict.fromkeys(range(SHARDS), 350))
+        first.until_at(dict.fromkeys(range(SHARDS), 350))
         [again] = run(topic, tmp_path, "image", "create", "--shard", "1")
         assert (again["shard"], again["offset"]) == (1, 350)
-        assert one.end() == 0
+        assert first.end() == 0
     for line in (made[0], again, made[2]):
-        found = _digests(one.directory.store(line["shard"]))
-        assert (found["exact"] == line["exact"]) == (line["offset"] == 350)
+        store_digests = _digests(first.directory.store(line["shard"]))
+        assert (store_digests["exact"] == line["exact"]) == (line["offset"] == 350)
     for shard in range(SHARDS):
         delete_before(topic, shard, 250)
-    with workers(two):
-        two.until_at(dict.fromkeys(range(SHARDS), 350))
-        assert two.end() == 0
+    with workers(second):
+        second.until_at(dict.fromkeys(range(SHARDS), 350))
+        assert second.end() == 0
     for shard in range(SHARDS):
-        assert digests(two.directory.store(shard)) == digests(one.directory.store(shard))
+        assert digests(second.directory.store(shard)) == digests(first.directory.store(shard))
 
 
 def test_who_may_not_order_gets_no_image(topic: Topic, tmp_path: Path) -> None:
@@ -181,19 +181,19 @@ def test_status_tells_of_all_members(
     topic: Topic, records: dict[int, list[AnyRecord]], tmp_path: Path
 ) -> None:
     group = f"group-of-{topic.name}"
-    one, two = (
+    first, second = (
         WorkerProcess(topic, tmp_path, name, METATIDE_WORKER_GROUP=group) for name in ("one", "two")
     )
     write(topic, records, 0, None)
-    with workers(one, two):
-        one.until(lambda status: status["ready"] and len(status["shards"]) < SHARDS)
-        two.until(lambda status: status["ready"] and len(status["shards"]) > 0)
+    with workers(first, second):
+        first.until(lambda status: status["ready"] and len(status["shards"]) < SHARDS)
+        second.until(lambda status: status["ready"] and len(status["shards"]) > 0)
         arguments = ["status", "--kafka", topic.servers, "--group", group, "--content"]
         result = CliRunner().invoke(root, arguments)
         assert result.exit_code == 0, result.output
-        found = json.loads(result.stdout)
-    assert [worker["name"] for worker in found["workers"]] == ["one", "two"]
-    shards = [shard for worker in found["workers"] for shard in worker["shards"]]
+        lines = json.loads(result.stdout)
+    assert [worker["name"] for worker in lines["workers"]] == ["one", "two"]
+    shards = [shard for worker in lines["workers"] for shard in worker["shards"]]
     assert sorted(shard["shard"] for shard in shards) == list(range(SHARDS))
     for shard in shards:
         assert shard["phase"] == "live"

@@ -64,7 +64,7 @@ def asks(topic: Topic) -> list[int]:
     """The floors of all asks for loads so far."""
     settings = {"bootstrap.servers": topic.servers, "group.id": "unused"}
     consumer = Consumer(settings, logger=QUIET)
-    found = []
+    events = []
     signals = consumer.list_topics(timeout=30).topics.get(signals_topic(topic.name))
     for number in signals.partitions if signals else ():
         partition = TopicPartition(signals_topic(topic.name), number, 0)
@@ -75,139 +75,120 @@ def asks(topic: Topic) -> list[int]:
             assert isinstance(value, bytes)
             ask = decode_signal(value)
             assert isinstance(ask, Ask)
-            found.append(ask.floor)
+            events.append(ask.floor)
     consumer.close()
-    return found
+    return events
 
 
-def test_waiting_for_a_position(topic: Topic, tmp_path: Path) -> None:
-    async def run() -> None:
-        async with working(topic, tmp_path) as worker:
-            shard = worker.shards[0]
-            assert await shard.complete_up_to(0, 0, 1)
-            assert not await shard.complete_up_to(0, 1, 0.05)
-            waiting = [asyncio.create_task(shard.complete_up_to(0, at, 30)) for at in (2, 1, 1)]
-            write(topic, CREATED, put(2))
-            assert await asyncio.gather(*waiting) == [True] * 3
-            assert count(worker) == 1
-            another = asyncio.create_task(shard.complete_up_to(1, 5, 30))
-            old = asyncio.create_task(shard.complete_up_to(0, 9, 30))
-            write(topic, Change(1, 5, 6))
-            assert await another
-            assert not await old, "another history began"
-            assert not await shard.complete_up_to(0, 1, 1)
-
-    asyncio.run(run())
+async def test_waiting_for_a_position(topic: Topic, tmp_path: Path) -> None:
+    async with working(topic, tmp_path) as worker:
+        shard = worker.shards[0]
+        assert await shard.complete_up_to(0, 0, 1)
+        assert not await shard.complete_up_to(0, 1, 0.05)
+        waiting = [asyncio.create_task(shard.complete_up_to(0, at, 30)) for at in (2, 1, 1)]
+        write(topic, CREATED, put(2))
+        assert await asyncio.gather(*waiting) == [True] * 3
+        assert count(worker) == 1
+        another = asyncio.create_task(shard.complete_up_to(1, 5, 30))
+        old = asyncio.create_task(shard.complete_up_to(0, 9, 30))
+        write(topic, Change(1, 5, 6))
+        assert await another
+        assert not await old, "another history began"
+        assert not await shard.complete_up_to(0, 1, 1)
 
 
-def test_a_snapshot_stays_as_it_is(topic: Topic, tmp_path: Path) -> None:
-    async def run() -> None:
-        async with working(topic, tmp_path) as worker:
-            write(topic, CREATED, put(2))
-            assert await worker.shards[0].complete_up_to(0, 2, 30)
-            snapshot = worker.snapshot(0)
-            assert snapshot is not None
-            write(topic, put(3))
-            assert await worker.shards[0].complete_up_to(0, 3, 30)
-            prefix = keys.of_table(keys.PARTITION, TABLE)
-            assert len(list(snapshot.scan(prefix, prefix + b"\xff"))) == 1
-            assert snapshot.position.applied == 2
-            assert count(worker) == 2
-
-    asyncio.run(run())
+async def test_a_snapshot_stays_as_it_is(topic: Topic, tmp_path: Path) -> None:
+    async with working(topic, tmp_path) as worker:
+        write(topic, CREATED, put(2))
+        assert await worker.shards[0].complete_up_to(0, 2, 30)
+        snapshot = worker.snapshot(0)
+        assert snapshot is not None
+        write(topic, put(3))
+        assert await worker.shards[0].complete_up_to(0, 3, 30)
+        prefix = keys.of_table(keys.PARTITION, TABLE)
+        assert len(list(snapshot.scan(prefix, prefix + b"\xff"))) == 1
+        assert snapshot.position.applied == 2
+        assert count(worker) == 2
 
 
-def test_live_records_pass_through_the_agent(topic: Topic, tmp_path: Path) -> None:
+async def test_live_records_pass_through_the_agent(topic: Topic, tmp_path: Path) -> None:
     """Where Faust's agent stands still, so does the shard; what it missed is folded then."""
-
-    async def run() -> None:
-        async with working(topic, tmp_path) as worker:
-            write(topic, CREATED)
-            shard = worker.shards[0]
-            assert await shard.complete_up_to(0, 1, 30)
-            assert worker._group is not None
-            assert worker._group._app is not None
-            agent = next(iter(worker._group._app.agents.values()))
-            await agent.stop()
-            write(topic, put(2))
-            assert not await shard.complete_up_to(0, 2, 1.5)
-            assert shard.live
-            worker._unsettle()
-            assert await shard.complete_up_to(0, 2, 30), "without Faust it reads the topic itself"
-
-    asyncio.run(run())
+    async with working(topic, tmp_path) as worker:
+        write(topic, CREATED)
+        shard = worker.shards[0]
+        assert await shard.complete_up_to(0, 1, 30)
+        assert worker._group is not None
+        assert worker._group._app is not None
+        agent = next(iter(worker._group._app.agents.values()))
+        await agent.stop()
+        write(topic, put(2))
+        assert not await shard.complete_up_to(0, 2, 1.5)
+        assert shard.live
+        worker._unsettle()
+        assert await shard.complete_up_to(0, 2, 30), "without Faust it reads the topic itself"
 
 
-def test_what_does_not_follow_is_read_from_the_topic(topic: Topic, tmp_path: Path) -> None:
-    async def run() -> None:
-        async with working(topic, tmp_path) as worker:
-            shard = worker.shards[0]
-            offer, lost = shard.offer, [3, 7, 8]
+async def test_what_does_not_follow_is_read_from_the_topic(topic: Topic, tmp_path: Path) -> None:
+    async with working(topic, tmp_path) as worker:
+        shard = worker.shards[0]
+        offer, lost = shard.offer, [3, 7, 8]
 
-            def lossy(records: Sequence[Record]) -> None:
-                for record in records:
-                    if lost and record.offset == lost[0]:
-                        del lost[0]
-                    else:
-                        offer([record])
+        def lossy(records: Sequence[Record]) -> None:
+            for record in records:
+                if lost and record.offset == lost[0]:
+                    del lost[0]
+                else:
+                    offer([record])
 
-            shard.offer = lossy  # type: ignore[method-assign]
-            write(topic, CREATED, *map(put, range(2, 50)))
-            assert await shard.complete_up_to(0, 49, 30)
-            assert count(worker) == 48
-            await until(lambda: shard.live)
-
-    asyncio.run(run())
+        shard.offer = lossy  # type: ignore[method-assign]
+        write(topic, CREATED, *map(put, range(2, 50)))
+        assert await shard.complete_up_to(0, 49, 30)
+        assert count(worker) == 48
+        await until(lambda: shard.live)
 
 
-def test_the_loop_stays_responsive_while_folding(topic: Topic, tmp_path: Path) -> None:
-    async def run() -> None:
-        async with working(topic, tmp_path) as worker:
-            late = 0.0
-            write(topic, CREATED, *map(put, range(2, 20_000)))
-            task = asyncio.create_task(worker.shards[0].complete_up_to(0, 19_999, 60))
-            turns = 0
-            while not task.done():
-                began = time.monotonic()
-                await asyncio.sleep(0)
-                late = max(late, time.monotonic() - began)
-                turns += 1
-            assert await task
-            assert turns > 50, f"others had {turns} turns, and waited {late:.3f} s at most"
-
-    asyncio.run(run())
+async def test_the_loop_stays_responsive_while_folding(topic: Topic, tmp_path: Path) -> None:
+    async with working(topic, tmp_path) as worker:
+        late = 0.0
+        write(topic, CREATED, *map(put, range(2, 20_000)))
+        task = asyncio.create_task(worker.shards[0].complete_up_to(0, 19_999, 60))
+        turns = 0
+        while not task.done():
+            began = time.monotonic()
+            await asyncio.sleep(0)
+            late = max(late, time.monotonic() - began)
+            turns += 1
+        assert await task
+        assert turns > 50, f"others had {turns} turns, and waited {late:.3f} s at most"
 
 
-def test_only_live_doubts_are_asked_about(topic: Topic, tmp_path: Path) -> None:
-    async def run() -> None:
-        write(topic, CREATED, Change(0, 1, 2, (Undecodable(TABLE),)))
-        async with working(topic, tmp_path / "a"), working(topic, tmp_path / "b", group="b"):
-            # Time for an ask that should not be.
-            await asyncio.sleep(1)
-            assert await asyncio.to_thread(asks, topic) == []
-        async with working(topic, tmp_path / "a") as worker:
-            write(topic, Change(0, 2, 3, (Undecodable(TABLE),)))
-            assert await worker.shards[0].complete_up_to(0, 3, 30)
-            async with asyncio.timeout(PATIENCE_S):
-                while not (asked := await asyncio.to_thread(asks, topic)):
-                    await asyncio.sleep(0.05)
-            assert asked == [3]
-            assert worker.asks_waiting == 1
-            write(
-                topic,
-                LoadBegin(0, "load", SCOPE),
-                LoadRows(0, "load", SCOPE, 3, 0, Rows(tables=(IMAGE,))),
-                LoadEnd(0, "load", SCOPE, 3, 3, 1),
-            )
-            await until(lambda: worker.shards[0].position.offset == 6)
-            assert worker._signals is not None
-            for waiting in worker._signals._waiting.values():
-                waiting.due_s = 0
-            await until(lambda: worker.asks_waiting == 0)
-            await asyncio.sleep(1)
-            assert await asyncio.to_thread(asks, topic) == [3]
-
-    asyncio.run(run())
+async def test_only_live_doubts_are_asked_about(topic: Topic, tmp_path: Path) -> None:
+    write(topic, CREATED, Change(0, 1, 2, (Undecodable(TABLE),)))
+    async with working(topic, tmp_path / "a"), working(topic, tmp_path / "b", group="b"):
+        # Time for an ask that should not be.
+        await asyncio.sleep(1)
+        assert await asyncio.to_thread(asks, topic) == []
+    async with working(topic, tmp_path / "a") as worker:
+        write(topic, Change(0, 2, 3, (Undecodable(TABLE),)))
+        assert await worker.shards[0].complete_up_to(0, 3, 30)
+        async with asyncio.timeout(PATIENCE_S):
+            while not (requests := await asyncio.to_thread(asks, topic)):
+                await asyncio.sleep(0.05)
+        assert requests == [3]
+        assert worker.asks_waiting == 1
+        write(
+            topic,
+            LoadBegin(0, "load", SCOPE),
+            LoadRows(0, "load", SCOPE, 3, 0, Rows(tables=(IMAGE,))),
+            LoadEnd(0, "load", SCOPE, 3, 3, 1),
+        )
+        await until(lambda: worker.shards[0].position.offset == 6)
+        assert worker._signals is not None
+        for waiting in worker._signals._waiting.values():
+            waiting.due_s = 0
+        await until(lambda: worker.asks_waiting == 0)
+        await asyncio.sleep(1)
+        assert await asyncio.to_thread(asks, topic) == [3]
 
 
 def test_encoded_asks_are_told_from_others() -> None:

@@ -17,9 +17,12 @@ def shares(*members: WorkerProcess) -> Shares:
     least, more = divmod(SHARDS, len(members))
     sizes = sorted([least + 1] * more + [least] * (len(members) - more))
     while True:
-        found = {one.name: shards(one) for one in members}
-        if sorted(map(len, found.values())) == sizes and frozenset().union(*found.values()) == ALL:
-            return found
+        by_member = {one.name: shards(one) for one in members}
+        if (
+            sorted(map(len, by_member.values())) == sizes
+            and frozenset().union(*by_member.values()) == ALL
+        ):
+            return by_member
 
 
 def shards(worker: WorkerProcess) -> frozenset[int]:
@@ -30,19 +33,19 @@ def test_shards_move_as_little_as_possible(kafka_broker: str, tmp_path: Path) ->
     # Nobody can wait for a session to run out: that takes longer than the test's patience.
     settings = {"METATIDE_WORKER_SESSION_TIMEOUT_S": "80"}
     topic = new_topic(kafka_broker, SHARDS)
-    one, two, three, four = (
+    first, second, third, fourth = (
         WorkerProcess(topic, tmp_path, name, **settings) for name in ("one", "two", "three", "four")
     )
-    with workers(one, two, three), ExitStack() as later:
-        before = shares(one, two, three)
-        three.end(signal.SIGKILL)
-        three.start()
-        assert shares(one, two, three) == before, "killed and started again: nothing moves"
-        later.enter_context(workers(four))
-        after = shares(one, two, three, four)
-        for old in (one, two, three):
+    with workers(first, second, third), ExitStack() as later:
+        before = shares(first, second, third)
+        third.end(signal.SIGKILL)
+        third.start()
+        assert shares(first, second, third) == before, "killed and started again: nothing moves"
+        later.enter_context(workers(fourth))
+        after = shares(first, second, third, fourth)
+        for old in (first, second, third):
             assert after[old.name] < before[old.name], "a new one gets a share, and no others move"
-        assert two.end() == 0
-        last = shares(one, three, four)
-        for kept in (one, three, four):
+        assert second.end() == 0
+        last = shares(first, third, fourth)
+        for kept in (first, third, fourth):
             assert after[kept.name] < last[kept.name], "only those move whose worker left"

@@ -1,6 +1,5 @@
 """Workers that run out of room: nothing gets corrupt, it is said, and they go on when there is."""
 
-import asyncio
 import resource
 import subprocess
 from collections.abc import Iterator
@@ -104,26 +103,23 @@ def test_a_full_disk(topic: Topic, tmp_path: Path) -> None:
         (Allowed(memory_bytes_max=1, disk_free_bytes_min=0), "worker.memory_max_mib"),
     ],
 )
-def test_over_its_limit_a_worker_applies_nothing(
+async def test_over_its_limit_a_worker_applies_nothing(
     topic: Topic, tmp_path: Path, allowed: Allowed, key: str
 ) -> None:
-    async def run() -> None:
-        plenty = Allowed(disk_free_bytes_min=0)
-        async with working(topic, tmp_path, allowed=plenty) as worker:
-            shard = worker.shards[0]
-            worker.limits.allowed = allowed
-            await until(lambda: shard.phase is Phase.OVER_LIMIT)
-            write(topic, {0: [CREATED]})
-            assert not await shard.complete_up_to(0, 1, 0.5), "so the database answers"
-            status = worker_status(worker)
-            # Each says what was measured when it looked, so the figures may differ.
-            for fault in (status.fault, status.shards[0].fault):
-                assert fault is not None
-                assert key in fault
-            assert not status.ready
-            worker.limits.allowed = plenty
-            assert await shard.complete_up_to(0, 1, 30)
-            await until(lambda: worker.ready)
-            assert worker_status(worker).shards[0].fault is None
-
-    asyncio.run(run())
+    plenty = Allowed(disk_free_bytes_min=0)
+    async with working(topic, tmp_path, allowed=plenty) as worker:
+        shard = worker.shards[0]
+        worker.limits.allowed = allowed
+        await until(lambda: shard.phase is Phase.OVER_LIMIT)
+        write(topic, {0: [CREATED]})
+        assert not await shard.complete_up_to(0, 1, 0.5), "so the database answers"
+        status = worker_status(worker)
+        # Each says what was measured when it looked, so the figures may differ.
+        for fault in (status.fault, status.shards[0].fault):
+            assert fault is not None
+            assert key in fault
+        assert not status.ready
+        worker.limits.allowed = plenty
+        assert await shard.complete_up_to(0, 1, 30)
+        await until(lambda: worker.ready)
+        assert worker_status(worker).shards[0].fault is None

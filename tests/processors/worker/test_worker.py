@@ -41,10 +41,10 @@ def until_committed(topic: Topic, group: str, offsets: dict[int, int]) -> None:
     where = [TopicPartition(topic.name, shard) for shard in offsets]
     deadline = time.monotonic() + PATIENCE_S
     while True:
-        found = {one.partition: one.offset for one in consumer.committed(where, timeout=30)}
-        if found == offsets:
+        committed = {one.partition: one.offset for one in consumer.committed(where, timeout=30)}
+        if committed == offsets:
             break
-        assert time.monotonic() < deadline, found
+        assert time.monotonic() < deadline, committed
         time.sleep(0.1)
     consumer.close()
 
@@ -104,40 +104,40 @@ def test_it_may_be_ended_in_the_middle_of_a_recovery(topic: Topic, tmp_path: Pat
 
 
 def test_shards_move_with_the_members(topic: Topic, records: Records, tmp_path: Path) -> None:
-    one, two = (WorkerProcess(topic, tmp_path, name) for name in ("one", "two"))
+    first, second = (WorkerProcess(topic, tmp_path, name) for name in ("one", "two"))
     write(topic, records, 0, 100)
-    with workers(one):
-        one.until_ready(SHARDS)
-        with workers(two):
-            kept = {shard["shard"] for shard in one.until_ready(2)["shards"]}
-            taken = {shard["shard"] for shard in two.until_ready(2)["shards"]}
+    with workers(first):
+        first.until_ready(SHARDS)
+        with workers(second):
+            kept = {shard["shard"] for shard in first.until_ready(2)["shards"]}
+            taken = {shard["shard"] for shard in second.until_ready(2)["shards"]}
             assert kept | taken == set(range(SHARDS))
             write(topic, records, 100, 200)
-            one.until_at(dict.fromkeys(kept, 200))
-            two.until_at(dict.fromkeys(taken, 200))
-            assert two.end() == 0
+            first.until_at(dict.fromkeys(kept, 200))
+            second.until_at(dict.fromkeys(taken, 200))
+            assert second.end() == 0
         write(topic, records, 200)
-        one.until_at(ends(records))
-        assert one.end() == 0
-    assert_as_replayed(topic, one, tmp_path / "replayed")
+        first.until_at(ends(records))
+        assert first.end() == 0
+    assert_as_replayed(topic, first, tmp_path / "replayed")
 
 
 def test_two_groups_are_two_replicas(topic: Topic, records: Records, tmp_path: Path) -> None:
-    one = WorkerProcess(topic, tmp_path, "one")
-    two = WorkerProcess(topic, tmp_path, "two", METATIDE_WORKER_GROUP="another")
+    first = WorkerProcess(topic, tmp_path, "one")
+    second = WorkerProcess(topic, tmp_path, "two", METATIDE_WORKER_GROUP="another")
     write(topic, records, 0, 300)
-    with workers(one, two):
-        for worker in (one, two):
+    with workers(first, second):
+        for worker in (first, second):
             worker.until_ready(SHARDS)
         write(topic, records, 300)
-        for worker in (one, two):
+        for worker in (first, second):
             worker.until_at(ends(records))
         for group in ("metatide", "another"):
             until_committed(topic, group, ends(records))
-        for worker in (one, two):
+        for worker in (first, second):
             assert worker.end() == 0
     for shard in range(SHARDS):
-        assert _digests(one.directory.store(shard)) == _digests(two.directory.store(shard))
+        assert _digests(first.directory.store(shard)) == _digests(second.directory.store(shard))
 
 
 def test_a_corrupt_store_is_set_aside_and_rebuilt(

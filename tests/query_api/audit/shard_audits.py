@@ -25,11 +25,11 @@ def audited(url: str, shards: ShardSource, scopes: Sequence[Scope] = ()) -> list
     return asyncio.run(run())
 
 
-def differences(found: Iterable[Audited]) -> list[tuple[Scope, ObjectDifference]]:
+def differences(audits: Iterable[Audited]) -> list[tuple[Scope, ObjectDifference]]:
     """Those that the log would have told."""
     return [
-        (one.scope, difference)
-        for one in found
-        for difference in one.differences
+        (audit.scope, difference)
+        for audit in audits
+        for difference in audit.differences
         if not difference.silent
     ]

@@ -46,11 +46,11 @@ def wrong(found: list[Audited]) -> list[tuple[Scope, str, list[str]]]:
     ]
 
 
-def warm_table(found: list[Audited]) -> TableName:
+def warm_table(audits: list[Audited]) -> TableName:
     """One with partitions of which everything was compared."""
     return next(
         one.scope.name
-        for one in found
+        for one in audits
         if one.scope.kind is ScopeKind.TABLE and one.objects > 3 and not one.left_out
     )
 
@@ -69,13 +69,13 @@ def spoilt(shard: MemoryShard, key: bytes, data: bytes) -> Iterator[None]:
 
 
 def test_nothing_is_found_where_nothing_is_wrong(small_world: World) -> None:
-    found = audit(small_world)
-    assert wrong(found) == []
-    assert sum(one.objects for one in found) > 100
-    kinds = {one.scope.kind for one in found if one.objects}
+    audits = audit(small_world)
+    assert wrong(audits) == []
+    assert sum(one.objects for one in audits) > 100
+    kinds = {one.scope.kind for one in audits if one.objects}
     assert {ScopeKind.TABLE, ScopeKind.NAMES} <= kinds
-    assert all(one.position is not None for one in found if one.objects)
-    assert {one.position.event for one in found if one.position} == {small_world.current}
+    assert all(one.position is not None for one in audits if one.objects)
+    assert {one.position.event for one in audits if one.position} == {small_world.current}
 
 
 def test_a_changed_value_in_a_store_is_found_field_by_field(own_world: World) -> None:
@@ -86,8 +86,8 @@ def test_a_changed_value_in_a_store_is_found_field_by_field(own_world: World) ->
     changed = entry.data.replace(b"file:/", b"gile:/").replace(b"s3a:/", b"t3a:/")
     assert changed != entry.data
     with spoilt(shard, keys.partition(name, values), changed):
-        [found] = wrong(audit(own_world))
-    scope, label, fields = found
+        [difference] = wrong(audit(own_world))
+    scope, label, fields = difference
     assert scope == Scope(ScopeKind.TABLE, name)
     assert label.startswith("partition ")
     assert fields == ["sd.location"]
@@ -109,21 +109,23 @@ def test_a_row_changed_behind_the_metastores_back_is_found(own_world: World) -> 
         change = sa.update(own_tables["TBLS"]).where(of_table)
         connection.execute(change.values(OWNER="mallory"))
     try:
-        found = {(scope.kind, label): fields for scope, label, fields in wrong(audit(own_world))}
+        by_object = {
+            (scope.kind, label): fields for scope, label, fields in wrong(audit(own_world))
+        }
     finally:
         with engine.begin() as connection:
             connection.execute(change.values(OWNER=before))
-    assert found.pop((ScopeKind.TABLE, "table")) == ["owner"]
+    assert by_object.pop((ScopeKind.TABLE, "table")) == ["owner"]
     # The list of names shows the owner, too.
-    assert all(fields == ["ownerName"] for fields in found.values())
+    assert all(fields == ["ownerName"] for fields in by_object.values())
 
 
 def test_what_the_cache_would_not_answer_is_left_out(own_world: World) -> None:
     scopes = [*known_scopes(Views(own_world.shards))]
     unknown = Scope(ScopeKind.TABLE, TableName("hive", "no_such", "table"))
-    [found] = audit(own_world, unknown)
-    assert found.objects == 0
-    assert set(found.left_out.values()) == {"cold: never_loaded"}
+    [audit_of_unknown] = audit(own_world, unknown)
+    assert audit_of_unknown.objects == 0
+    assert set(audit_of_unknown.left_out.values()) == {"cold: never_loaded"}
     own_world.shards.shards[0], taken = None, own_world.shards.shards[0]
     try:
         reasons = {why for one in audit(own_world, *scopes) for why in one.left_out.values()}
@@ -139,11 +141,11 @@ def test_a_paused_cache_says_nothing_wrong(own_world: World) -> None:
         (own_world.shards.shards[1]),
     )
     try:
-        found = audit(own_world, *scopes)
+        audits = audit(own_world, *scopes)
     finally:
         own_world.shards.shards[1] = taken
-    assert wrong(found) == []
-    assert "paused" in {why for one in found for why in one.left_out.values()}
+    assert wrong(audits) == []
+    assert "paused" in {why for one in audits for why in one.left_out.values()}
 
 
 def test_a_draw_from_parts_is_the_draw_from_all(own_world: World) -> None:
@@ -155,31 +157,25 @@ def test_a_draw_from_parts_is_the_draw_from_all(own_world: World) -> None:
     assert len({ticket(scope, 1) for scope in scopes}) == len(scopes)
 
 
-def test_rounds_count_what_they_compared_and_what_differs(own_world: World) -> None:
-    name = warm_table(audit(own_world))
+async def test_rounds_count_what_they_compared_and_what_differs(own_world: World) -> None:
+    name = warm_table(await asyncio.to_thread(audit, own_world))
     shard = own_world.shards.shard(table_shard(name, own_world.shards.count))
     assert shard is not None
     entry = shard.reader().table(name)
     assert entry is not None
-
-    async def run() -> list[dict[str, float]]:
-        primary = Primary(own_world.url)
-        auditor = Auditor(Views(own_world.shards), primary)
-        rounds = Rounds(auditor, 60, 1_000)
-        counted = []
-        try:
+    primary = Primary(own_world.url)
+    auditor = Auditor(Views(own_world.shards), primary)
+    rounds = Rounds(auditor, 60, 1_000)
+    try:
+        await rounds.round()
+        before = samples(rounds.metrics.page())
+        owner = replaced(TABLE, entry.data, owner="mallory")
+        with spoilt(shard, keys.of_table(keys.TABLE, name), owner):
             await rounds.round()
-            counted.append(samples(rounds.metrics.page()))
-            owner = replaced(TABLE, entry.data, owner="mallory")
-            with spoilt(shard, keys.of_table(keys.TABLE, name), owner):
-                await rounds.round()
-            counted.append(samples(rounds.metrics.page()))
-        finally:
-            auditor.close()
-            await primary.close()
-        return counted
-
-    before, after = asyncio.run(run())
+        after = samples(rounds.metrics.page())
+    finally:
+        auditor.close()
+        await primary.close()
     objects, wrong_ones = "metatide_audit_objects_total", "metatide_audit_disagreements_total"
     assert before[objects] > 50
     assert after[objects] == 2 * before[objects]
@@ -196,25 +192,21 @@ def samples(page: bytes) -> dict[str, float]:
     }
 
 
-def test_audits_are_asked_for_over_http(own_world: World) -> None:
-    async def run() -> tuple[httpx.Response, httpx.Response, httpx.Response]:
-        primary = Primary(own_world.url)
-        auditor = Auditor(Views(own_world.shards), primary)
-        app = Starlette(routes=audit_routes(auditor, OPEN))
-        transport = httpx.ASGITransport(app, client=("127.0.0.1", 4711))
-        try:
-            async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
-                drawn = await http.get(PATH, params={"sample": 3, "seed": 9})
-                compared = await http.post(PATH, json={"scopes": drawn.json()["scopes"]})
-                refused = await http.post(PATH, json={"scopes": [["table", "db.t"]]})
-        finally:
-            auditor.close()
-            await primary.close()
-        return drawn, compared, refused
-
-    drawn, compared, refused = asyncio.run(run())
+async def test_audits_are_asked_for_over_http(own_world: World) -> None:
+    primary = Primary(own_world.url)
+    auditor = Auditor(Views(own_world.shards), primary)
+    app = Starlette(routes=audit_routes(auditor, OPEN))
+    transport = httpx.ASGITransport(app, client=("127.0.0.1", 4711))
+    try:
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+            drawn = await http.get(PATH, params={"sample": 3, "seed": 9})
+            compared = await http.post(PATH, json={"scopes": drawn.json()["scopes"]})
+            refused = await http.post(PATH, json={"scopes": [["table", "db.t"]]})
+    finally:
+        auditor.close()
+        await primary.close()
     scopes = [*known_scopes(Views(own_world.shards))]
     assert drawn.json()["of"] == len(scopes)
-    found = msgspec.json.decode(compared.content, type=list[Audited])
-    assert [one.scope for one in found] == draw(scopes, 3, seed=9)
+    audits = msgspec.json.decode(compared.content, type=list[Audited])
+    assert [one.scope for one in audits] == draw(scopes, 3, seed=9)
     assert refused.status_code == 400

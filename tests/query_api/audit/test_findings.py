@@ -35,24 +35,24 @@ def test_what_is_the_same_has_no_differing_field(one: dict[str, Any]) -> None:
 
 
 @given(MAPPINGS, MAPPINGS)
-def test_the_sides_are_alike(one: dict[str, Any], other: dict[str, Any]) -> None:
+def test_the_sides_are_alike(ours: dict[str, Any], other: dict[str, Any]) -> None:
     there = {
-        (found.field, repr(found.cache), repr(found.database)) for found in differing(one, other)
+        (found.field, repr(found.cache), repr(found.database)) for found in differing(ours, other)
     }
     back = {
-        (found.field, repr(found.database), repr(found.cache)) for found in differing(other, one)
+        (found.field, repr(found.database), repr(found.cache)) for found in differing(other, ours)
     }
     assert there == back
 
 
 @given(st.integers(1, 10**9))
 def test_the_rule_of_three(seen: int) -> None:
-    found = bound(seen, 0)
-    assert found.wrong_at_most is not None
-    assert found.nines is not None
+    findings = bound(seen, 0)
+    assert findings.wrong_at_most is not None
+    assert findings.nines is not None
     # With a greater share than that, none in so many would be a rare chance.
-    assert seen < 3 or (1 - found.wrong_at_most) ** seen <= 0.05
-    assert (bound(10 * seen, 0).nines or 0) >= found.nines
+    assert seen < 3 or (1 - findings.wrong_at_most) ** seen <= 0.05
+    assert (bound(10 * seen, 0).nines or 0) >= findings.nines
 
 
 def test_nothing_is_claimed_where_something_is_wrong_or_nothing_was_seen() -> None:

@@ -59,13 +59,13 @@ class World(NamedTuple):
         ]
 
     def wrong(self) -> Found:
-        found = audited(self.url, self.cache.source, self.scopes)
+        audits = audited(self.url, self.cache.source, self.scopes)
         return {
-            (scope.name.table, one.object): (
-                [] if one.only_in else [field.field for field in one.fields],
-                one.only_in,
+            (scope.name.table, difference.object): (
+                [] if difference.only_in else [field.field for field in difference.fields],
+                difference.only_in,
             )
-            for scope, one in differences(found)
+            for scope, difference in differences(audits)
         }
 
     def store_of(self, table: TableName) -> Store:
@@ -101,9 +101,9 @@ def world(metastore: Instances) -> Iterator[World]:
 
 
 def test_nothing_is_found_after_a_random_workload(world: World) -> None:
-    found = audited(world.url, world.cache.source, world.scopes)
-    assert differences(found) == []
-    together = totals(found)
+    audits = audited(world.url, world.cache.source, world.scopes)
+    assert differences(audits) == []
+    together = totals(audits)
     assert (together.objects.wrong, together.scopes.wrong) == (0, 0)
     assert together.objects.seen > 40
     assert (together.objects.nines or 0) > 1
@@ -112,10 +112,10 @@ def test_nothing_is_found_after_a_random_workload(world: World) -> None:
 def test_nothing_is_found_while_the_metastore_is_ahead(world: World) -> None:
     """What it changed since is left out, and all else is compared as of now."""
     world.history.go_on(15)
-    found = audited(world.url, world.cache.source, world.scopes)
-    assert differences(found) == []
-    assert "behind" in {why for one in found for why in one.left_out.values()}
-    kept = [one for one in found if one.scope == Scope(ScopeKind.TABLE, FIGURES)]
+    audits = audited(world.url, world.cache.source, world.scopes)
+    assert differences(audits) == []
+    assert "behind" in {why for one in audits for why in one.left_out.values()}
+    kept = [one for one in audits if one.scope == Scope(ScopeKind.TABLE, FIGURES)]
     assert kept[0].objects > 15
     assert kept[0].position is not None
     assert kept[0].position.event > world.cache.current
@@ -245,8 +245,8 @@ def test_every_fault_in_a_store_is_found_and_nothing_else(world: World) -> None:
     with ExitStack() as stack:
         for fault, table, *_ in STORE_FAULTS:
             stack.enter_context(spoilt(world, fault(world), table))
-        found = world.wrong()
-    assert found == {
+        differing = world.wrong()
+    assert differing == {
         (table.table, label): (fields, only_in) for _, table, label, fields, only_in in STORE_FAULTS
     }
     assert world.wrong() == {}
@@ -262,11 +262,11 @@ def test_a_lost_name_and_a_lost_function_are_found(world: World) -> None:
     before: dict[bytes, bytes | None] = {}
     write(store, lost, before)
     try:
-        found = world.wrong()
+        differing = world.wrong()
     finally:
         write(store, before, {})
     # The log is silent about functions, so that one isn't held against the cache.
-    assert found == {("", "name mat"): ([], "database")}
+    assert differing == {("", "name mat"): ([], "database")}
 
 
 @contextmanager
@@ -324,8 +324,8 @@ def test_every_row_changed_by_sql_is_found_and_nothing_else(world: World) -> Non
                 for value in (after, before)
             )
             stack.enter_context(behind_its_back(engine, change, undo))
-        found = world.wrong()
-    assert found == {
+        differing = world.wrong()
+    assert differing == {
         ("bucketed", "table"): (["lastAccessTime"], None),
         ("figures", "partition n=1/s=eu"): (["createTime"], None),
         ("figures", "partition n=2/s=eu"): (["sd.outputFormat"], None),

@@ -33,77 +33,62 @@ def any_table(world: World) -> TableName:
     return next(name for name in reader.table_names() if reader.table(name) is not None)
 
 
-def test_a_hundred_equal_misses_make_one_read(small_world: World) -> None:
-    async def run() -> None:
-        read = GetTable(any_table(small_world))
-        async with fallback(small_world.url) as database:
-            answers = await asyncio.gather(*(database.answer(read) for _ in range(100)))
-            assert database.reads == 1
-            assert len({answer.value for answer in answers}) == 1
-            assert {answer.event for answer in answers} == {small_world.current}
-            await database.answer(read)
-            assert database.reads == 2
-
-    asyncio.run(run())
+async def test_a_hundred_equal_misses_make_one_read(small_world: World) -> None:
+    read = GetTable(any_table(small_world))
+    async with fallback(small_world.url) as database:
+        answers = await asyncio.gather(*(database.answer(read) for _ in range(100)))
+        assert database.reads == 1
+        assert len({answer.value for answer in answers}) == 1
+        assert {answer.event for answer in answers} == {small_world.current}
+        await database.answer(read)
+        assert database.reads == 2
 
 
-def test_a_read_that_has_begun_is_not_shared(small_world: World) -> None:
-    async def run() -> None:
-        read = GetTable(any_table(small_world))
-        async with fallback(small_world.url) as database:
-            early = asyncio.create_task(database.answer(read))
-            while database.reads == 0:
-                await asyncio.sleep(0)
-            await asyncio.gather(early, database.answer(read), database.answer(read))
-            assert database.reads == 2
-
-    asyncio.run(run())
+async def test_a_read_that_has_begun_is_not_shared(small_world: World) -> None:
+    read = GetTable(any_table(small_world))
+    async with fallback(small_world.url) as database:
+        early = asyncio.create_task(database.answer(read))
+        while database.reads == 0:
+            await asyncio.sleep(0)
+        await asyncio.gather(early, database.answer(read), database.answer(read))
+        assert database.reads == 2
 
 
-def test_what_is_not_there_is_an_answer(small_world: World) -> None:
-    async def run() -> None:
-        async with fallback(small_world.url) as database:
-            answer = await database.answer(GetTable(table_name(None, "sales", "never")))
-            assert isinstance(answer.value, NoSuchObjectError)
-            assert answer.event == small_world.current
-
-    asyncio.run(run())
+async def test_what_is_not_there_is_an_answer(small_world: World) -> None:
+    async with fallback(small_world.url) as database:
+        answer = await database.answer(GetTable(table_name(None, "sales", "never")))
+        assert isinstance(answer.value, NoSuchObjectError)
+        assert answer.event == small_world.current
 
 
-def test_what_only_the_database_knows(small_world: World) -> None:
-    async def run() -> None:
-        table = any_table(small_world)
-        absent = table_name(None, "sales", "never")
-        async with fallback(small_world.url) as database:
-            assert (await database.answer(CurrentEvent())).value == small_world.current
-            assert (await database.answer(ListCatalogs())).value == ["hive"]
-            snapshots = (await database.answer(GetWriteIds((table, absent)))).value
-            assert not isinstance(snapshots, NoSuchObjectError)
-            mine, other = snapshots.tables
-            assert mine.id
-            assert mine.write_ids.table == table.in_catalog
-            assert (other.id, other.write_ids.hwm) == (None, 0)
-            names = (await database.answer(ListTables(DatabaseName("hive", table.db)))).value
-            assert not isinstance(names, NoSuchObjectError)
-            assert table.table in {line.table for line in names.items}
-
-    asyncio.run(run())
+async def test_what_only_the_database_knows(small_world: World) -> None:
+    table = any_table(small_world)
+    absent = table_name(None, "sales", "never")
+    async with fallback(small_world.url) as database:
+        assert (await database.answer(CurrentEvent())).value == small_world.current
+        assert (await database.answer(ListCatalogs())).value == ["hive"]
+        snapshots = (await database.answer(GetWriteIds((table, absent)))).value
+        assert not isinstance(snapshots, NoSuchObjectError)
+        mine, other = snapshots.tables
+        assert mine.id
+        assert mine.write_ids.table == table.in_catalog
+        assert (other.id, other.write_ids.hwm) == (None, 0)
+        names = (await database.answer(ListTables(DatabaseName("hive", table.db)))).value
+        assert not isinstance(names, NoSuchObjectError)
+        assert table.table in {line.table for line in names.items}
 
 
-def test_a_database_that_is_gone_is_left_alone_for_a_while() -> None:
-    async def run() -> None:
-        url = f"postgresql://nobody@127.0.0.1:{free_port()}/none"
-        async with fallback(url) as database:
-            for _ in range(FAILURES_MAX):
-                with pytest.raises(UnansweredError, match="does not answer"):
-                    await database.answer(CurrentEvent())
-            assert database.reads == FAILURES_MAX
-            with pytest.raises(UnansweredError) as refused:
+async def test_a_database_that_is_gone_is_left_alone_for_a_while() -> None:
+    url = f"postgresql://nobody@127.0.0.1:{free_port()}/none"
+    async with fallback(url) as database:
+        for _ in range(FAILURES_MAX):
+            with pytest.raises(UnansweredError, match="does not answer"):
                 await database.answer(CurrentEvent())
-            assert database.reads == FAILURES_MAX
-            assert 0 < refused.value.retry_after_s <= PAUSE_S_MIN
-
-    asyncio.run(run())
+        assert database.reads == FAILURES_MAX
+        with pytest.raises(UnansweredError) as refused:
+            await database.answer(CurrentEvent())
+        assert database.reads == FAILURES_MAX
+        assert 0 < refused.value.retry_after_s <= PAUSE_S_MIN
 
 
 def clock(times: list[float]) -> Callable[[], float]:

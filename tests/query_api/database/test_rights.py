@@ -43,9 +43,9 @@ def test_a_reader_with_these_rights_loads_and_audits_everything_and_writes_nothi
     try:
         with following(reader) as cache:
             cache.load()
-            found = audited(reader, cache.source)
-        assert sum(one.objects for one in found) > 20
-        assert differences(found) == []
+            audits = audited(reader, cache.source)
+        assert sum(one.objects for one in audits) > 20
+        assert differences(audits) == []
         own = make_engine(reader)
         with own.connect() as connection, pytest.raises(ProgrammingError, match="denied"):
             connection.execute(sa.text('UPDATE "TBLS" SET "OWNER" = \'mallory\''))

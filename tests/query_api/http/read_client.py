@@ -32,7 +32,7 @@ class Nowhere:
         return self.log
 
 
-class Knowing(Nowhere):
+class EmptyDatabase(Nowhere):
     """A database in which nothing is, as of an event."""
 
     def __init__(self, log: LatestLog) -> None:
@@ -72,14 +72,14 @@ def get(
     settings: Settings | None = None,
 ) -> list[httpx.Response]:
     """The responses to some requests."""
-    found: list[httpx.Response] = []
+    responses: list[httpx.Response] = []
 
     async def asking(client: httpx.AsyncClient) -> None:
         for path in paths:
-            found.append(await client.get(path, headers=headers))
+            responses.append(await client.get(path, headers=headers))
 
     ask(shards, asking, database=database, settings=settings)
-    return found
+    return responses
 
 
 def grounds(response: httpx.Response) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from query_api.http.access import Role, Tokens
 from query_api.latest.latest_log import LatestLog
 from state.records import Pause
 from state.records.actions import CreateTable, DropPartitions, PutPartitions
-from tests.query_api.http.read_client import Knowing, Nowhere, ask, grounds
+from tests.query_api.http.read_client import EmptyDatabase, Nowhere, ask, grounds
 from tests.query_api.shards import (
     ORDERS,
     MemoryShard,
@@ -42,11 +42,11 @@ def test_a_commit_ends_what_was_kept() -> None:
         shard.fold([Pause(0, 1, paused=True)])
         assert grounds(await client.get(NAMES)) == ("database", "paused")
 
-    ask(source, asking, database=Knowing(LatestLog(0, 3, [])))
+    ask(source, asking, database=EmptyDatabase(LatestLog(0, 3, [])))
 
 
 def test_what_is_kept_is_not_served_of_a_rewound_history_or_a_lost_shard() -> None:
-    source, database = shards(), Knowing(LatestLog(0, 2, []))
+    source, database = shards(), EmptyDatabase(LatestLog(0, 2, []))
 
     async def asking(client: httpx.AsyncClient) -> None:
         for _ in range(2):
@@ -83,19 +83,19 @@ def test_headers_that_ask_for_something_else_get_it() -> None:
 
 def test_what_is_kept_for_one_consistency_is_not_served_for_another() -> None:
     path = NAMES.partition("?")[0]
-    database = Knowing(LatestLog(0, 2, []))
+    database = EmptyDatabase(LatestLog(0, 2, []))
 
     async def asking(client: httpx.AsyncClient) -> None:
         for _ in range(3):
-            found = await client.get(path, headers={"Metatide-Consistency": "any"})
-            assert grounds(found) == ("cache", "fresh")
-            found = await client.get(path, headers={"Metatide-Consistency": "latest"})
-            assert grounds(found) == ("cache", "fresh")
-            assert (await client.get(path)).json() == found.json()
+            response = await client.get(path, headers={"Metatide-Consistency": "any"})
+            assert grounds(response) == ("cache", "fresh")
+            response = await client.get(path, headers={"Metatide-Consistency": "latest"})
+            assert grounds(response) == ("cache", "fresh")
+            assert (await client.get(path)).json() == response.json()
         # What is current can't be read: that concerns all but `any`.
         database.log = None
-        found = await client.get(path, headers={"Metatide-Consistency": "any"})
-        assert grounds(found) == ("cache", "fresh")
+        response = await client.get(path, headers={"Metatide-Consistency": "any"})
+        assert grounds(response) == ("cache", "fresh")
         for headers in ({"Metatide-Consistency": "latest"}, {}):
             assert grounds(await client.get(path, headers=headers)) == ("database", "unread")
         wrong = await client.get(path, headers={"Metatide-Consistency": "none"})
@@ -106,7 +106,7 @@ def test_what_is_kept_for_one_consistency_is_not_served_for_another() -> None:
 
 def test_latest_is_asked_for_each_time() -> None:
     latest = NAMES.replace("any", "latest")
-    database = Knowing(LatestLog(0, 2, []))
+    database = EmptyDatabase(LatestLog(0, 2, []))
 
     async def asking(client: httpx.AsyncClient) -> None:
         assert grounds(await client.get(latest)) == ("cache", "fresh")

@@ -28,7 +28,7 @@ from query_api.requirement import PARAMETERS, Consistency, Defaults
 from state.records import Pause, SetLists
 from state.records.actions import CreateNames, CreateTable, PutFunction, PutName, PutPartitions
 from state.records.objects import FunctionImage
-from tests.query_api.http.read_client import Knowing, Nowhere, ask, get, grounds
+from tests.query_api.http.read_client import EmptyDatabase, Nowhere, ask, get, grounds
 from tests.query_api.shards import (
     ORDERS,
     SALES,
@@ -61,16 +61,19 @@ def warm(count: int = 1) -> MemoryShards:
 
 
 def test_every_answer_has_the_form_that_the_document_tells() -> None:
-    told = document()
+    description = document()
     validator = jsonschema.Draft202012Validator(
-        {"$ref": "#/components/schemas/Table", "components": told["components"]}
+        {"$ref": "#/components/schemas/Table", "components": description["components"]}
     )
     table, partitions = get(warm(), f"{TABLE}?{ANY}", f"{TABLE}/partitions?{ANY}&limit=2")
     validator.validate(table.json())
     assert table.json()["tableName"] == "orders"
     page = partitions.json()
-    for one in page["partitions"]:
-        assert one.keys() <= told["components"]["schemas"]["Partition"]["properties"].keys()
+    for partition in page["partitions"]:
+        assert (
+            partition.keys()
+            <= description["components"]["schemas"]["Partition"]["properties"].keys()
+        )
     assert page["next"] == f"ds={DAYS[1]}"
 
 
@@ -160,18 +163,18 @@ def test_an_answer_that_is_known_is_not_sent_again() -> None:
 def test_long_answers_are_compressed_as_the_caller_likes() -> None:
     shards = warm()
     path = f"{TABLE}/partitions?{ANY}"
-    found: dict[str, bytes] = {}
+    bodies: dict[str, bytes] = {}
 
     async def asking(client: httpx.AsyncClient) -> None:
         for coding in ("identity", "gzip", "zstd"):
             async with client.stream("GET", path, headers={"Accept-Encoding": coding}) as response:
-                found[coding] = b"".join([block async for block in response.aiter_raw()])
+                bodies[coding] = b"".join([block async for block in response.aiter_raw()])
                 assert response.headers.get("content-encoding", "identity") == coding
 
     ask(shards, asking)
-    assert gzip.decompress(found["gzip"]) == found["identity"]
-    assert zstandard.ZstdDecompressor().decompress(found["zstd"]) == found["identity"]
-    assert len(found["zstd"]) < len(found["identity"]) / 4
+    assert gzip.decompress(bodies["gzip"]) == bodies["identity"]
+    assert zstandard.ZstdDecompressor().decompress(bodies["zstd"]) == bodies["identity"]
+    assert len(bodies["zstd"]) < len(bodies["identity"]) / 4
 
 
 def test_latest_needs_the_database_to_say_what_is_current() -> None:
@@ -179,29 +182,29 @@ def test_latest_needs_the_database_to_say_what_is_current() -> None:
     assert unread.status_code == 503
     assert unread.headers["retry-after"] == "1"
     assert "unread" in unread.json()["detail"]
-    untouched = Knowing(LatestLog(0, 6, [(5, RowEffects()), (6, RowEffects())]))
+    untouched = EmptyDatabase(LatestLog(0, 6, [(5, RowEffects()), (6, RowEffects())]))
     [fresh] = get(warm(), TABLE, database=untouched)
     assert grounds(fresh) == ("cache", "fresh")
     assert fresh.headers["metatide-position"] == "0:6"
-    touched = Knowing(LatestLog(0, 6, [(5, RowEffects(tables=(ORDERS,))), (6, RowEffects())]))
+    touched = EmptyDatabase(LatestLog(0, 6, [(5, RowEffects(tables=(ORDERS,))), (6, RowEffects())]))
     [behind] = get(warm(), TABLE, database=touched)
     assert grounds(behind) == ("database", "behind")
 
 
 def test_latest_asks_the_database_while_it_waits_unless_told_how_long_to_wait() -> None:
     touched = LatestLog(0, 5, [(5, RowEffects(tables=(ORDERS,)))])
-    shards, database = warm(), Knowing(touched)
+    shards, database = warm(), EmptyDatabase(touched)
     latest = f"{TABLE}?consistency=latest"
 
     async def asking(client: httpx.AsyncClient) -> None:
         shard = shards.shard(0)
         assert shard is not None
-        told = asyncio.create_task(client.get(f"{latest}&max_wait_ms=60000"))
+        waiting = asyncio.create_task(client.get(f"{latest}&max_wait_ms=60000"))
         await asyncio.sleep(0.05)
-        assert not told.done()
+        assert not waiting.done()
         assert not database.asked
         await shard.move(change(5))
-        assert grounds(await told) == ("cache", "fresh")
+        assert grounds(await waiting) == ("cache", "fresh")
         database.log = LatestLog(0, 6, [(6, RowEffects(tables=(ORDERS,)))])
         assert grounds(await client.get(latest)) == ("database", "behind")
         assert len(database.asked) == 1
@@ -225,14 +228,14 @@ def test_at_least_waits_for_the_shard_and_then_asks_the_database() -> None:
     [behind] = get(
         warm(),
         f"{TABLE}?consistency=at_least&min_position=0:9&max_wait_ms=1",
-        database=Knowing(LatestLog(0, 9, [])),
+        database=EmptyDatabase(LatestLog(0, 9, [])),
     )
     assert grounds(behind) == ("database", "behind")
 
 
 def test_what_was_asked_for_and_is_cold_is_signalled_once() -> None:
     shards = MemoryShards(MemoryShard(change(1)))
-    [cold] = get(shards, f"{TABLE}?{ANY}", database=Knowing(LatestLog(0, 1, [])))
+    [cold] = get(shards, f"{TABLE}?{ANY}", database=EmptyDatabase(LatestLog(0, 1, [])))
     assert grounds(cold) == ("database", "cold")
     assert cold.headers["metatide-detail"] == "never_loaded"
     assert shards.asked == [], "nothing is loaded for what does not exist"
@@ -250,18 +253,20 @@ def test_operators_keep_the_cache_from_answering(record: Pause | SetLists, reaso
     shard = shards.shard(0)
     assert shard is not None
     shard.fold([record])
-    [response] = get(shards, f"{TABLE}?{ANY}", database=Knowing(LatestLog(0, 4, [])))
+    [response] = get(shards, f"{TABLE}?{ANY}", database=EmptyDatabase(LatestLog(0, 4, [])))
     assert grounds(response) == ("database", reason)
 
 
 def test_a_shard_of_nobody_is_answered_by_the_database() -> None:
-    [response] = get(MemoryShards(None), f"{TABLE}?{ANY}", database=Knowing(LatestLog(0, 4, [])))
+    [response] = get(
+        MemoryShards(None), f"{TABLE}?{ANY}", database=EmptyDatabase(LatestLog(0, 4, []))
+    )
     assert grounds(response) == ("database", "not_owned")
 
 
 def test_functions_are_told_under_any_only() -> None:
     path = "/v1/databases/sales/functions?pattern=none"
-    one, other = get(warm(), f"{path}&{ANY}", path, database=Knowing(LatestLog(0, 4, [])))
+    one, other = get(warm(), f"{path}&{ANY}", path, database=EmptyDatabase(LatestLog(0, 4, [])))
     assert grounds(one) == ("cache", "fresh")
     assert grounds(other) == ("database", "silent_log")
 
@@ -321,8 +326,8 @@ def test_long_requests_go_in_a_body() -> None:
     async def asking(client: httpx.AsyncClient) -> None:
         path = f"{TABLE}/partition-names?{ANY}"
         names = [f"ds={day}" for day in DAYS[:3]]
-        found = await client.post(path, json={"names": names})
-        assert found.json()["names"] == names
+        response = await client.post(path, json={"names": names})
+        assert response.json()["names"] == names
         wrong = await client.post(path, json={"nam": names})
         assert wrong.status_code == 400
         many = await client.post(path, json={"names": names * 10_000})

@@ -56,8 +56,8 @@ def test_the_page_is_shown_where_there_is_no_better_one(app: Starlette) -> None:
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     assert "/page/app.js" in page.text
     elsewhere = create_status_app([], lambda request: f"http://{request.url.hostname}:1/")
-    [told] = get(elsewhere, "/")
-    assert (told.status_code, told.headers["location"]) == (307, "http://here:1/")
+    [status] = get(elsewhere, "/")
+    assert (status.status_code, status.headers["location"]) == (307, "http://here:1/")
 
 
 def test_a_check_that_hangs_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,11 +69,11 @@ def test_a_check_that_hangs_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_who_asks_often_gets_what_was_found_just_now(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health, "FRESH_S", 60.0)
-    asked = []
+    calls = []
     get(
-        create_status_app([Check("counted", lambda: asked.append(1))]),
+        create_status_app([Check("counted", lambda: calls.append(1))]),
         "/readyz",
         "/readyz",
         "/readyz",
     )
-    assert len(asked) == 1
+    assert len(calls) == 1

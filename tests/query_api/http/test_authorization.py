@@ -52,9 +52,9 @@ def send(
         async with httpx.AsyncClient(transport=transport, base_url=base_url) as http:
             if what == "show":
                 return await http.get(PATH, headers=headers)
-            given = {"content-type": "application/json", **(headers or {})}
+            all_headers = {"content-type": "application/json", **(headers or {})}
             content = json.dumps({} if body is None else body)
-            return await http.post(f"{PATH}/{what}", content=content, headers=given)
+            return await http.post(f"{PATH}/{what}", content=content, headers=all_headers)
 
     return asyncio.run(run())
 

@@ -11,7 +11,7 @@ from state.records.actions import AnyAction, CreateNames, CreateTable, PutName
 from state.records.objects import DatabaseName
 from state.records.routing import home_shard, table_shard
 from tests.metatide.client.serving import serving
-from tests.query_api.http.read_client import Knowing, ask, grounds
+from tests.query_api.http.read_client import EmptyDatabase, ask, grounds
 from tests.query_api.http.test_answers import ANY, DAYS, TABLE, warm
 from tests.query_api.shards import (
     MemoryShard,
@@ -46,8 +46,8 @@ def test_the_owner_answers() -> None:
         assert plain.json() == long.json()
         posted = await client.post(f"{TABLE}/partition-count?{ANY}", json={"filter": "ds = 'x'"})
         assert posted.json() == {"count": 0}
-        known = {"If-None-Match": response.headers["etag"]}
-        again = await client.get(str(response.url), headers=known)
+        headers = {"If-None-Match": response.headers["etag"]}
+        again = await client.get(str(response.url), headers=headers)
         assert again.status_code == 304
         wrong = await client.get(f"{TABLE}/partitions/ds=never?{ANY}")
         assert (wrong.status_code, *grounds(wrong)) == (404, "cache", "fresh")
@@ -58,7 +58,7 @@ def test_the_owner_answers() -> None:
 
 @pytest.mark.parametrize("alive", [True, False])
 def test_an_owner_that_can_not_answer_leaves_it_to_the_database(alive: bool) -> None:
-    database = Knowing(LatestLog(0, 4, []))
+    database = EmptyDatabase(LatestLog(0, 4, []))
 
     async def asking(client: httpx.AsyncClient) -> None:
         assert grounds(await client.get(f"{TABLE}?{ANY}")) == ("database", "not_owned")
@@ -98,8 +98,8 @@ def two() -> tuple[MemoryShards, MemoryShards]:
             *load_databases(4, *map(database_image, DBS)),
         )
         sources.append(shards)
-    one, other = sources
-    return one, other
+    first, other = sources
+    return first, other
 
 
 DBS = [DatabaseName("hive", name) for name in ("alpha", "beta", "gamma", "delta")]
@@ -117,7 +117,7 @@ def folded(event: int, name: TableName, shard: int) -> list[AnyRecord]:
 
 
 def test_what_several_workers_hold_is_put_together() -> None:
-    one, other = two()
+    first, other = two()
     names = [name.in_catalog for name in reversed(TABLES)]
 
     async def asking(client: httpx.AsyncClient) -> None:
@@ -125,8 +125,8 @@ def test_what_several_workers_hold_is_put_together() -> None:
 
         assert grounds(tables) == ("cache", "fresh")
         assert tables.headers["metatide-position"] == "0:20"
-        found = [f"{one['dbName']}.{one['tableName']}" for one in tables.json()["tables"]]
-        assert found == names
+        full_names = [f"{one['dbName']}.{one['tableName']}" for one in tables.json()["tables"]]
+        assert full_names == names
         lines, after = [], ""
         while after is not None:
             query = f"/v1/table-metadata?{ANY}&database=*a&pattern=t*&limit=3&after={after}"
@@ -140,14 +140,14 @@ def test_what_several_workers_hold_is_put_together() -> None:
         assert {line["dbName"] for line in only.json()["tables"]} == {"beta"}
 
     with serving(other) as url:
-        one.urls[1] = url
-        ask(one, asking)
+        first.urls[1] = url
+        ask(first, asking)
 
 
 def test_a_part_that_nobody_has_leaves_all_of_it_to_the_database() -> None:
-    one, _ = two()
-    one.urls[1] = f"http://127.0.0.1:{free_port()}"
-    database = Knowing(LatestLog(0, 30, []))
+    first, _ = two()
+    first.urls[1] = f"http://127.0.0.1:{free_port()}"
+    database = EmptyDatabase(LatestLog(0, 30, []))
 
     async def asking(client: httpx.AsyncClient) -> None:
         names = [name.in_catalog for name in TABLES]
@@ -155,5 +155,5 @@ def test_a_part_that_nobody_has_leaves_all_of_it_to_the_database() -> None:
 
         assert grounds(tables) == ("database", "not_owned")
 
-    ask(one, asking, database=database)
+    ask(first, asking, database=database)
     assert database.asked

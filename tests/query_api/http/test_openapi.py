@@ -62,15 +62,15 @@ class Described(NamedTuple):
 
     def queries(self) -> Iterator[dict[str, Any]]:
         """What must be given; and each time one thing that may be given, too."""
-        given = {one["name"]: one["example"] for one in self.parameters("query")}
+        query = {one["name"]: one["example"] for one in self.parameters("query")}
         needed = {
             one["name"]: one["example"] for one in self.parameters("query") if "required" in one
         }
         yield needed
-        for name in given:
+        for name in query:
             # A list and an id say something together only.
             also = ["table_id"] if name == "write_ids" else []
-            yield {**needed, **{one: given[one] for one in (name, *also)}}
+            yield {**needed, **{one: query[one] for one in (name, *also)}}
 
 
 OPERATIONS = [
@@ -107,16 +107,18 @@ async def ask_all(world: World) -> Answers:
         app.router.lifespan_context(app),
         httpx.AsyncClient(transport=transport, base_url="http://localhost") as client,
     ):
-        found = {
+        by_operation = {
             one.id: [await ask(client, one, query) for query in one.queries()] for one in OPERATIONS
         }
-        for one in OPERATIONS:
-            if LINES in one.media:
+        for operation in OPERATIONS:
+            if LINES in operation.media:
                 accepting = {"accept": LINES}
-                found[f"{one.id} in lines"] = [await ask(client, one, {}, accepting)]
+                by_operation[f"{operation.id} in lines"] = [
+                    await ask(client, operation, {}, accepting)
+                ]
     auditor.close()
     await primary.close()
-    return found
+    return by_operation
 
 
 async def ask(
@@ -130,14 +132,16 @@ async def ask(
     return await client.request(one.method, one.url, params=query, headers=headers, **given)
 
 
-@pytest.mark.parametrize("one", OPERATIONS, ids=lambda one: one.id)
-def test_each_request_is_answered_as_the_document_says(one: Described, answers: Answers) -> None:
-    check = validator(closed(TOLD), one.media["application/json"]["schema"])
-    for answer in answers[one.id]:
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: operation.id)
+def test_each_request_is_answered_as_the_document_says(
+    operation: Described, answers: Answers
+) -> None:
+    check = validator(closed(TOLD), operation.media["application/json"]["schema"])
+    for answer in answers[operation.id]:
         assert answer.status_code == 200, (answer.url, answer.text)
         check.validate(answer.json())
         undescribed = {name for name in answer.headers if name.startswith("metatide-")} - {
-            name.lower() for name in one.told["responses"]["200"].get("headers", ())
+            name.lower() for name in operation.told["responses"]["200"].get("headers", ())
         }
         assert not undescribed
 
@@ -164,9 +168,9 @@ def test_examples_of_reads_are_what_is_answered(answers: Answers) -> None:
 def test_lines_are_the_items_of_the_list(answers: Answers) -> None:
     in_lines = [one for one in OPERATIONS if LINES in one.media]
     assert in_lines
-    for one in in_lines:
-        [answer] = answers[f"{one.id} in lines"]
-        [items] = (value for value in answers[one.id][0].json().values() if value)
+    for operation in in_lines:
+        [answer] = answers[f"{operation.id} in lines"]
+        [items] = (value for value in answers[operation.id][0].json().values() if value)
         assert [json.loads(line) for line in answer.text.splitlines()] == items
 
 

@@ -19,7 +19,7 @@ from query_api.positions import Position
 from query_api.shards import Views
 from state.records.actions import PutPartitions
 from tests.metatide.client.serving import serving
-from tests.query_api.http.read_client import Knowing, grounds
+from tests.query_api.http.read_client import EmptyDatabase, grounds
 from tests.query_api.http.test_answers import ANY, DAYS, TABLE, warm
 from tests.query_api.shards import ORDERS, change, moment, partition_image
 
@@ -40,21 +40,21 @@ def request(path: str, *headers: str) -> bytes:
 
 def response(opened: socket.socket, count: int = 1) -> list[tuple[str, dict[str, str], bytes]]:
     """Status line, headers and body of so many responses; fewer where the server hangs up."""
-    found: list[tuple[str, dict[str, str], bytes]] = []
+    responses: list[tuple[str, dict[str, str], bytes]] = []
     data = b""
-    while len(found) < count:
+    while len(responses) < count:
         head, end, rest = data.partition(b"\r\n\r\n")
         lines = head.decode("latin-1").split("\r\n")
         headers = {k.lower(): v for k, _, v in (line.partition(": ") for line in lines[1:])}
         length = int(headers.get("content-length", 0))
         if end and len(rest) >= length:
-            found.append((lines[0], headers, rest[:length]))
+            responses.append((lines[0], headers, rest[:length]))
             data = rest[length:]
         elif more := opened.recv(1 << 16):
             data += more
         else:
             break
-    return found
+    return responses
 
 
 def test_the_short_way_gives_what_the_long_one_gives() -> None:
@@ -76,28 +76,28 @@ def test_the_short_way_gives_what_the_long_one_gives() -> None:
         assert headers["metatide-position"] == "0:5"
         for _ in range(3):
             opened.sendall(request(NAMES, f"If-None-Match: {headers['etag']}"))
-            [(status, known, body)] = response(opened)
+            [(status, response_headers, body)] = response(opened)
             assert (status, body) == ("HTTP/1.1 304 Not Modified", b"")
-            assert known["etag"] == headers["etag"]
-        told = httpx.get(f"{url}/metrics").text
-    assert 'read="ListPartitionNames",reason="fresh",source="cache"} 9.0' in told
+            assert response_headers["etag"] == headers["etag"]
+        metrics = httpx.get(f"{url}/metrics").text
+    assert 'read="ListPartitionNames",reason="fresh",source="cache"} 9.0' in metrics
 
 
 def test_many_at_once_take_the_room_of_one() -> None:
     views = Views(warm())
     kept = AnswerCache(views, lambda _: False)
     grounds_of_it = [(b"metatide-position", b"0:4"), (b"x", b"y")]
-    one = CachedAnswer(moment(views), (), b"{}", grounds_of_it, lambda: None)
-    kept.put(("/", b"", b""), one)
+    cached = CachedAnswer(moment(views), (), b"{}", grounds_of_it, lambda: None)
+    kept.put(("/", b"", b""), cached)
     scope = {"state": {"head": b"GET /"}, "http_version": "1.1", "headers": []}
     for _ in range(40):
-        kept.put_head(("/", b"", b""), one, scope, one.response(None, None))
-    assert one.heads == [b"GET /"]
-    found = kept.by_head(b"GET /")
-    assert found is not None
-    _, headers, body = one.response(None, None)
+        kept.put_head(("/", b"", b""), cached, scope, cached.response(None, None))
+    assert cached.heads == [b"GET /"]
+    by_head = kept.by_head(b"GET /")
+    assert by_head is not None
+    _, headers, body = cached.response(None, None)
     lines = "".join(f"{name.decode()}: {value.decode()}\r\n" for name, value in headers)
-    assert found.before + b"0:4" + found.after == lines.encode() + b"\r\n" + body
+    assert by_head.before + b"0:4" + by_head.after == lines.encode() + b"\r\n" + body
 
 
 def test_what_is_cut_differently_or_asks_for_more_goes_the_long_way() -> None:
@@ -194,30 +194,30 @@ def test_who_takes_nothing_is_hung_up_on(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_too_many_connections_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "CONNECTIONS_MAX", 2)
-    with serving(warm()) as url, connection(url) as one, connection(url) as two:
-        for opened in (one, two):
+    with serving(warm()) as url, connection(url) as first, connection(url) as second:
+        for opened in (first, second):
             opened.sendall(request(NAMES))
             assert len(response(opened)) == 1
-        with connection(url) as three, suppress(ConnectionError):
-            three.sendall(request(NAMES))
-            assert response(three) == []
-        one.sendall(request(NAMES))
-        assert len(response(one)) == 1
+        with connection(url) as third, suppress(ConnectionError):
+            third.sendall(request(NAMES))
+            assert response(third) == []
+        first.sendall(request(NAMES))
+        assert len(response(first)) == 1
 
 
 def test_latest_is_answered_from_what_is_kept() -> None:
-    database = Knowing(LatestLog(0, 9, [(number, RowEffects()) for number in range(5, 10)]))
+    database = EmptyDatabase(LatestLog(0, 9, [(number, RowEffects()) for number in range(5, 10)]))
     with serving(warm(), database) as url, httpx.Client(base_url=url) as client:
         for _ in range(4):
-            found = client.get(f"{TABLE}?consistency=latest")
-            assert (*grounds(found), found.headers["metatide-position"]) == (
+            response = client.get(f"{TABLE}?consistency=latest")
+            assert (*grounds(response), response.headers["metatide-position"]) == (
                 "cache",
                 "fresh",
                 "0:9",
             )
         assert (
             client.get(
-                f"{TABLE}?consistency=latest", headers={"If-None-Match": found.headers["etag"]}
+                f"{TABLE}?consistency=latest", headers={"If-None-Match": response.headers["etag"]}
             ).status_code
             == 304
         )
@@ -228,7 +228,7 @@ def test_latest_is_answered_from_what_is_kept() -> None:
         assert grounds(client.get(f"{TABLE}?consistency=latest")) == ("database", "unread")
 
 
-class Slow(Knowing):
+class Slow(EmptyDatabase):
     """Tells the current event when it is let."""
 
     def __init__(self, log: LatestLog) -> None:
@@ -248,16 +248,16 @@ def test_what_comes_while_the_database_is_asked_is_answered_after_it() -> None:
     database = Slow(LatestLog(0, 4, []))
     with serving(warm(), database) as url:
         with connection(url) as opened:
-            for one in (latest, latest, other, other, latest):
-                opened.sendall(one)
+            for path in (latest, latest, other, other, latest):
+                opened.sendall(path)
                 [(_, headers, body)] = response(opened)
                 assert headers["metatide-source"] == "cache"
-        table, asked = body, database.asked_count
+        table, count_before = body, database.asked_count
         database.may.clear()
         with connection(url) as opened, connection(url) as gone:
             for each in (opened, gone):
                 each.sendall(latest)
-            wait_for(lambda: database.asked_count > asked)
+            wait_for(lambda: database.asked_count > count_before)
             gone.close()
             opened.sendall(other + other[:20])
             opened.sendall(other[20:] + latest)
@@ -275,12 +275,14 @@ def test_the_short_way_to_the_latest_ends_where_something_touched_it() -> None:
             opened.sendall(latest)
             [(_, headers, _)] = response(opened)
             assert headers["metatide-source"] == "cache"
-        asked = database.asked_count
+        count_before = database.asked_count
         database.log, database.event = LatestLog(0, 5, [(5, RowEffects(tables=(ORDERS,)))]), 5
         opened.sendall(latest)
         [(_, headers, _)] = response(opened)
         assert headers["metatide-reason"] == "behind"
-        assert database.asked_count == asked + 1, "one read of the log is enough for a request"
+        assert database.asked_count == count_before + 1, (
+            "one read of the log is enough for a request"
+        )
         database.log = None
         opened.sendall(latest)
         [(_, headers, _)] = response(opened)

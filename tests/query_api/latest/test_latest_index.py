@@ -23,7 +23,7 @@ class Primary:
         self.may_answer.set()
         self.fails = False
 
-    def read(self, first: int, known: int) -> Tail:
+    def read(self, first: int, messages_after: int) -> Tail:
         self.began += 1
         self.asked_from.append(first)
         event = self.event
@@ -38,79 +38,64 @@ async def until_begun(primary: Primary, began: int) -> None:
         await asyncio.sleep(0.001)
 
 
-def test_all_that_wait_share_one_read() -> None:
-    async def run() -> None:
-        primary = Primary()
-        index = LatestIndex(primary.read, LogHistory())
-        logs = await asyncio.gather(*(index.after_now(Position(0, n)) for n in range(100)))
-        assert {log.current for log in logs if log} == {10}
-        assert primary.asked_from == [0]
-        await index.close()
-
-    asyncio.run(run())
+async def test_all_that_wait_share_one_read() -> None:
+    primary = Primary()
+    index = LatestIndex(primary.read, LogHistory())
+    logs = await asyncio.gather(*(index.after_now(Position(0, n)) for n in range(100)))
+    assert {log.current for log in logs if log} == {10}
+    assert primary.asked_from == [0]
+    await index.close()
 
 
-def test_nobody_uses_a_read_that_began_before() -> None:
-    async def run() -> None:
-        primary = Primary()
-        primary.may_answer.clear()
-        index = LatestIndex(primary.read, LogHistory())
-        early = asyncio.create_task(index.after_now(Position(0, 5)))
-        await until_begun(primary, 1)
-        primary.event = 11
-        late = [asyncio.create_task(index.after_now(Position(0, 5))) for _ in range(10)]
-        await asyncio.sleep(0.01)
-        primary.may_answer.set()
-        first, *rest = await asyncio.gather(early, *late)
-        assert first is not None
-        assert first.current == 10
-        assert {log.current for log in rest if log} == {11}
-        assert primary.began == 2
-        await index.close()
-
-    asyncio.run(run())
+async def test_nobody_uses_a_read_that_began_before() -> None:
+    primary = Primary()
+    primary.may_answer.clear()
+    index = LatestIndex(primary.read, LogHistory())
+    early = asyncio.create_task(index.after_now(Position(0, 5)))
+    await until_begun(primary, 1)
+    primary.event = 11
+    late = [asyncio.create_task(index.after_now(Position(0, 5))) for _ in range(10)]
+    await asyncio.sleep(0.01)
+    primary.may_answer.set()
+    first, *rest = await asyncio.gather(early, *late)
+    assert first is not None
+    assert first.current == 10
+    assert {log.current for log in rest if log} == {11}
+    assert primary.began == 2
+    await index.close()
 
 
-def test_reads_that_follow_each_other_are_few() -> None:
-    async def run() -> None:
-        primary = Primary()
-        index = LatestIndex(primary.read, LogHistory())
-        loop = asyncio.get_running_loop()
-        began = loop.time()
-        for _ in range(20):
-            await index.after_now(Position(0, 5))
-        assert primary.began == index.reads == 20
-        assert loop.time() - began > 19 * INTERVAL_S_MIN / 2
-        await index.close()
-
-    asyncio.run(run())
+async def test_reads_that_follow_each_other_are_few() -> None:
+    primary = Primary()
+    index = LatestIndex(primary.read, LogHistory())
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    for _ in range(20):
+        await index.after_now(Position(0, 5))
+    assert primary.began == index.reads == 20
+    assert loop.time() - began > 19 * INTERVAL_S_MIN / 2
+    await index.close()
 
 
-def test_a_read_that_fails_is_none_and_the_next_one_is_tried() -> None:
-    async def run() -> None:
-        primary = Primary()
-        primary.fails = True
-        index = LatestIndex(primary.read, LogHistory())
-        assert await index.after_now(Position(0, 5)) is None
-        primary.fails = False
-        assert await index.after_now(Position(0, 5)) is not None
-        await index.close()
-
-    asyncio.run(run())
+async def test_a_read_that_fails_is_none_and_the_next_one_is_tried() -> None:
+    primary = Primary()
+    primary.fails = True
+    index = LatestIndex(primary.read, LogHistory())
+    assert await index.after_now(Position(0, 5)) is None
+    primary.fails = False
+    assert await index.after_now(Position(0, 5)) is not None
+    await index.close()
 
 
-def test_a_sequence_below_the_furthest_shard_is_noticed() -> None:
-    async def run() -> None:
-        history = LogHistory()
-        index = LatestIndex(Primary().read, history)
-        await asyncio.gather(
-            index.after_now(Position(1, 3)),
-            index.after_now(Position(1, 10)),
-            index.after_now(Position(0, 99)),
-        )
-        assert not history.is_rewound(1)
-        await index.after_now(Position(1, 11))
-        assert history.is_rewound(1)
-        await index.close()
-
-    asyncio.run(run())
+async def test_a_sequence_below_the_furthest_shard_is_noticed() -> None:
+    history = LogHistory()
+    index = LatestIndex(Primary().read, history)
+    await asyncio.gather(
+        index.after_now(Position(1, 3)),
+        index.after_now(Position(1, 10)),
+        index.after_now(Position(0, 99)),
+    )
+    assert not history.is_rewound(1)
+    await index.after_now(Position(1, 11))
+    assert history.is_rewound(1)
+    await index.close()

@@ -94,14 +94,14 @@ def test_a_row_without_names_touches_everything(kind: str) -> None:
 )
 def test_of_real_logs_every_table_that_a_row_names_is_touched(folder: str) -> None:
     kinds_of_nothing = {"OPEN_TXN", "COMMIT_TXN", "ABORT_TXN", "ALLOC_WRITE_ID_EVENT"}
-    for one in real_rows(folder):
-        found = effects_of(one)
-        if one.event_type in kinds_of_nothing:
-            assert found == NOTHING
-        elif one.db_name and one.tbl_name and not found.everything:
-            assert table_name(one.cat_name, one.db_name, one.tbl_name) in found.tables
+    for row in real_rows(folder):
+        effects = effects_of(row)
+        if row.event_type in kinds_of_nothing:
+            assert effects == NOTHING
+        elif row.db_name and row.tbl_name and not effects.everything:
+            assert table_name(row.cat_name, row.db_name, row.tbl_name) in effects.tables
         else:
-            assert found.everything or found.others
+            assert effects.everything or effects.others
 
 
 def test_both_names_of_a_rename_are_touched() -> None:

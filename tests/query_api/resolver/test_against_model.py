@@ -55,8 +55,8 @@ class Agreement:
             at_least=serving.HistoryPosition(reader.head.epoch, reader.head.applied + 1)
         )
         databases = of_catalog(TargetKind.DATABASES, "hive")
-        for asked in (ANY, at_least):
-            self._compare(reader, databases, asked, serving.databases(reader, "hive", asked))
+        for request in (ANY, at_least):
+            self._compare(reader, databases, request, serving.databases(reader, "hive", request))
 
     def _check_table(self, reader: ShardReader, target: Target) -> None:
         name, row = target.name, reader.table(target.name)
@@ -69,41 +69,43 @@ class Agreement:
             for ids in lists
             for new in (False, True)
         ]
-        for asked in (ANY, *(checks if row is not None else [])):
+        for request in (ANY, *(checks if row is not None else [])):
             event = 0 if row is None else row.event
-            self._compare(reader, target, asked, serving.entry(reader, name, event, asked))
-            whole = serving.table(reader, name, asked)
-            self._compare(reader, Target(TargetKind.PARTITIONS, name), asked, whole)
-            constraints = serving.constraints(reader, name, asked)
-            self._compare(reader, Target(TargetKind.CONSTRAINTS, name), asked, constraints)
-            told = serving.statistics(reader, name, asked)
-            self._compare(reader, Target(TargetKind.STATISTICS, name), asked, told)
-            if serving.entry(reader, name, event, asked) is None:
+            self._compare(reader, target, request, serving.entry(reader, name, event, request))
+            whole = serving.table(reader, name, request)
+            self._compare(reader, Target(TargetKind.PARTITIONS, name), request, whole)
+            constraints = serving.constraints(reader, name, request)
+            self._compare(reader, Target(TargetKind.CONSTRAINTS, name), request, constraints)
+            truth_says = serving.statistics(reader, name, request)
+            self._compare(reader, Target(TargetKind.STATISTICS, name), request, truth_says)
+            if serving.entry(reader, name, event, request) is None:
                 for values, entry in reader.partitions(name):
-                    told = serving.entry(reader, name, entry.event, asked)
-                    self._compare(reader, Target(TargetKind.PARTITION, name, values), asked, told)
+                    truth_says = serving.entry(reader, name, entry.event, request)
+                    self._compare(
+                        reader, Target(TargetKind.PARTITION, name, values), request, truth_says
+                    )
 
     def _compare(
         self,
         reader: ShardReader,
         target: Target,
-        asked: ReadRequest,
+        request: ReadRequest,
         refusal: serving.Reason | None,
     ) -> None:
         need = UNCHECKED
-        if asked.at_least is not None:
+        if request.at_least is not None:
             need = Requirement(
-                Consistency.ANY, latest=False, min_position=Position(*asked.at_least)
+                Consistency.ANY, latest=False, min_position=Position(*request.at_least)
             )
-        if asked.write_ids is not None:
-            ids, table_id, newer = asked.write_ids
+        if request.write_ids is not None:
+            ids, table_id, newer = request.write_ids
             need = Requirement(Consistency.WRITE_IDS, False, ids, table_id, newer)
-        facts = look(reader, target, with_ids=asked.write_ids is not None)
+        facts = look(reader, target, with_ids=request.write_ids is not None)
         verdict = decide(facts, need, None)
         if verdict.reason in (Reason.SILENT_LOG, Reason.EXCLUDED):
             return
         self.decided[verdict.serves] += 1
-        assert verdict.serves == (refusal is None), (target, asked, verdict, refusal)
+        assert verdict.serves == (refusal is None), (target, request, verdict, refusal)
 
 
 @settings(max_examples=25, deadline=None)

@@ -89,8 +89,8 @@ def test_after_a_hidden_rewrite_only_what_an_event_wrote_since_is_served() -> No
     records = [change(5, after=0), *load_table(5, partition_image("a")), change(6, REWRITE)]
     assert facts(TABLE, *records).refused is None
     for target in (PARTITIONS, partition("a"), partition("b")):
-        found = facts(target, *records)
-        assert (found.refused, found.detail) == (Reason.COLD, "doubt: rewritten")
+        table_facts = facts(target, *records)
+        assert (table_facts.refused, table_facts.detail) == (Reason.COLD, "doubt: rewritten")
     records.append(change(7, put("b")))
     assert facts(partition("b"), *records).refused is None
     assert facts(partition("a"), *records).refused is Reason.COLD
@@ -191,15 +191,15 @@ def test_names_and_functions_of_a_database() -> None:
 
 
 def test_databases_are_known_once_they_were_loaded() -> None:
-    one, all_of_them = (
+    first_column, all_of_them = (
         of_database(TargetKind.DATABASE, SALES),
         of_catalog(TargetKind.DATABASES, "hive"),
     )
     records = [change(5, after=0), *load_databases(5, database_image())]
-    for target in (one, all_of_them):
+    for target in (first_column, all_of_them):
         assert facts(target, *records).refused is None
     opened = LoadBegin(0, "again", Scope(ScopeKind.DATABASES, ORDERS._replace(db="", table="")))
-    assert facts(one, *records, opened).detail == "loading"
+    assert facts(first_column, *records, opened).detail == "loading"
 
 
 STALE = AlterPartition(

@@ -2,11 +2,9 @@
 
 import asyncio
 import struct
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
-
-import uvloop
 
 from query_api.latest.latest_log import LatestLog
 from query_api.positions import Position
@@ -18,7 +16,7 @@ from query_api.thrift.scanner import Scanner
 from query_api.thrift.server import ThriftServer
 from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.upstream import Address, UpstreamSettings
-from tests.query_api.http.read_client import Knowing
+from tests.query_api.http.read_client import EmptyDatabase
 from tests.query_api.shards import MemoryShard, MemoryShards
 from tests.query_api.thrift.structs import message, text
 
@@ -36,7 +34,7 @@ def answer(value: str | Iterable[bytes], event: int = 1, **more: Any) -> CallAns
     return CallAnswer(found, Source.CACHE, Reason.FRESH, Position(0, event), **more)
 
 
-class Given:
+class ScriptedMethods:
     """Methods as a test gives them: functions of the call, the asynchronous ones awaited."""
 
     def __init__(self, **methods: Callable[[Call], Any]) -> None:
@@ -50,12 +48,12 @@ class Given:
 
     def answer_now(self, call: Call) -> CallAnswer | Relay | None:
         self.calls.append(call)
-        found = self._methods[call.method](call)
-        if asyncio.iscoroutine(found):
-            found.close()
+        outcome = self._methods[call.method](call)
+        if asyncio.iscoroutine(outcome):
+            outcome.close()
             return None
-        assert isinstance(found, CallAnswer | Relay)
-        return found
+        assert isinstance(outcome, CallAnswer | Relay)
+        return outcome
 
     async def answer(self, call: Call) -> CallAnswer | Relay:
         found = self._methods[call.method](call)
@@ -184,9 +182,9 @@ class Running(NamedTuple):
 
     server: ThriftServer
     port: int
-    methods: Given
+    methods: ScriptedMethods
     source: MemoryShards
-    database: Knowing
+    database: EmptyDatabase
     metastores: tuple[Metastore, ...]
     clients: list[Client]
     is_framed: bool
@@ -211,29 +209,24 @@ async def serving(
     **methods: Callable[[Call], Any],
 ) -> AsyncIterator[Running]:
     """A server with these metastores behind it, and these methods."""
-    given = Given(**methods)
+    scripted = ScriptedMethods(**methods)
     source = MemoryShards(MemoryShard())
-    database = Knowing(log or LatestLog(0, 5, []))
-    for one in metastores:
-        await one.start()
+    database = EmptyDatabase(log or LatestLog(0, 5, []))
+    for metastore in metastores:
+        await metastore.start()
     upstream = upstream or UpstreamSettings(tuple(one.address for one in metastores))
     settings = settings or ThriftSettings()
-    server = ThriftServer(given, Views(source), database, settings, upstream, **(more or {}))
+    server = ThriftServer(scripted, Views(source), database, settings, upstream, **(more or {}))
     port = await server.start(HOST, 0)
-    running = Running(server, port, given, source, database, metastores, [], settings.framed)
+    running = Running(server, port, scripted, source, database, metastores, [], settings.framed)
     try:
         yield running
     finally:
         for client in running.clients:
             await client.close()
         await server.close()
-        for one in metastores:
-            await one.stop()
-
-
-def run(test: Coroutine[Any, Any, None]) -> None:
-    """Runs a test in an event loop of its own, of the kind that workers have."""
-    uvloop.run(test)
+        for metastore in metastores:
+            await metastore.stop()
 
 
 async def until(what: Callable[[], bool]) -> None:

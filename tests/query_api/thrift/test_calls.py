@@ -22,7 +22,6 @@ from tests.query_api.thrift.serving import (
     Metastore,
     answer,
     result,
-    run,
     serving,
     until,
 )
@@ -49,95 +48,82 @@ async def body(client: Client, method: str, arguments: bytes = b"\0") -> bytes:
     return reply.body
 
 
-def test_what_the_cache_knows_is_answered_here_and_all_else_is_relayed_as_it_is() -> None:
-    async def test() -> None:
-        async with serving(
-            Metastore(), get_table=cached, get_later=cached_later, get_cold=missed
-        ) as here:
-            client = await here.connect()
-            assert await body(client, "get_table") == result("c:get_table")
-            assert await body(client, "get_later") == result("later")
-            (metastore,) = here.metastores
-            assert metastore.connections == 0
-            assert await body(client, "get_cold") == result("m:get_cold")
-            assert await body(client, "what_nobody_knows") == result("m:what_nobody_knows")
-            assert metastore.heard == ["get_cold", "what_nobody_knows"]
-            assert metastore.connections == 1
-            page = here.metrics()
-        for line in (
-            'answers_total{method="get_table",reason="fresh",source="cache"} 1.0',
-            'relayed_total{method="get_cold",reason="cold"} 1.0',
-            'relayed_total{method="what_nobody_knows",reason="not_cached"} 1.0',
-            'seconds_count{method="get_cold",source="metastore"} 1.0',
-            "metatide_thrift_connections 1.0",
-        ):
-            assert line in page
-
-    run(test())
+async def test_what_the_cache_knows_is_answered_here_and_all_else_is_relayed_as_it_is() -> None:
+    async with serving(
+        Metastore(), get_table=cached, get_later=cached_later, get_cold=missed
+    ) as here:
+        client = await here.connect()
+        assert await body(client, "get_table") == result("c:get_table")
+        assert await body(client, "get_later") == result("later")
+        (metastore,) = here.metastores
+        assert metastore.connections == 0
+        assert await body(client, "get_cold") == result("m:get_cold")
+        assert await body(client, "what_nobody_knows") == result("m:what_nobody_knows")
+        assert metastore.heard == ["get_cold", "what_nobody_knows"]
+        assert metastore.connections == 1
+        page = here.metrics()
+    for line in (
+        'answers_total{method="get_table",reason="fresh",source="cache"} 1.0',
+        'relayed_total{method="get_cold",reason="cold"} 1.0',
+        'relayed_total{method="what_nobody_knows",reason="not_cached"} 1.0',
+        'seconds_count{method="get_cold",source="metastore"} 1.0',
+        "metatide_thrift_connections 1.0",
+    ):
+        assert line in page
 
 
-def test_replies_come_in_the_order_of_the_calls_with_their_sequence() -> None:
+async def test_replies_come_in_the_order_of_the_calls_with_their_sequence() -> None:
     methods = ["get_later", "get_table", "get_cold", "other", "get_table"] * 30
-
-    async def test() -> None:
-        async with serving(
-            Metastore(), get_table=cached, get_later=cached_later, get_cold=missed
-        ) as here:
-            client = await here.connect()
-            client.send(
-                b"".join(
-                    message(method, b"\0", sequence=number, old=number % 3 == 0)
-                    for number, method in enumerate(methods)
-                )
+    async with serving(
+        Metastore(), get_table=cached, get_later=cached_later, get_cold=missed
+    ) as here:
+        client = await here.connect()
+        client.send(
+            b"".join(
+                message(method, b"\0", sequence=number, old=number % 3 == 0)
+                for number, method in enumerate(methods)
             )
-            for number, method in enumerate(methods):
-                reply = await client.reply()
-                assert reply is not None
-                assert (reply.method, reply.sequence) == (method, number)
+        )
+        for number, method in enumerate(methods):
+            reply = await client.reply()
+            assert reply is not None
+            assert (reply.method, reply.sequence) == (method, number)
 
-    run(test())
 
-
-def test_of_a_client_that_sends_far_ahead_only_so_much_is_read() -> None:
+async def test_of_a_client_that_sends_far_ahead_only_so_much_is_read() -> None:
     gate = asyncio.Event()
 
     async def waits(call: Call) -> CallAnswer:
         await gate.wait()
         return answer("late")
 
-    async def test() -> None:
-        async with serving(get_late=waits, get_table=cached) as here:
-            client = await here.connect()
-            filler = text(1, "x" * 1000) + b"\0"
-            client.send(message("get_late", b"\0", sequence=0))
-            for number in range(1, 3001):
-                client.send(message("get_table", filler, sequence=number))
-            budget = here.server._budget
-            await until(lambda: budget.bytes > PUT_OFF_BYTES_MAX)
-            assert await body(await here.connect(), "get_table") == result("c:get_table")
-            assert budget.bytes < 1_000_000, "of three million"
-            gate.set()
-            for number in range(3001):
-                reply = await client.reply()
-                assert reply is not None
-                assert reply.sequence == number
-            assert budget.bytes == 0
-
-    run(test())
+    async with serving(get_late=waits, get_table=cached) as here:
+        client = await here.connect()
+        filler = text(1, "x" * 1000) + b"\0"
+        client.send(message("get_late", b"\0", sequence=0))
+        for number in range(1, 3001):
+            client.send(message("get_table", filler, sequence=number))
+        budget = here.server._budget
+        await until(lambda: budget.bytes > PUT_OFF_BYTES_MAX)
+        assert await body(await here.connect(), "get_table") == result("c:get_table")
+        assert budget.bytes < 1_000_000, "of three million"
+        gate.set()
+        for number in range(3001):
+            reply = await client.reply()
+            assert reply is not None
+            assert reply.sequence == number
+        assert budget.bytes == 0
 
 
-def test_a_framed_server_answers_in_frames() -> None:
-    async def test() -> None:
-        settings = ThriftSettings(framed=True)
-        async with serving(Metastore(), settings=settings, get_table=cached) as here:
-            client = await here.connect()
-            assert await body(client, "get_table") == result("c:get_table")
-            assert await body(client, "other") == result("m:other")
-
-    run(test())
+async def test_a_framed_server_answers_in_frames() -> None:
+    settings = ThriftSettings(framed=True)
+    async with serving(Metastore(), settings=settings, get_table=cached) as here:
+        client = await here.connect()
+        assert await body(client, "get_table") == result("c:get_table")
+        assert await body(client, "other") == result("m:other")
 
 
-def test_a_failure_of_any_kind_is_a_miss() -> None:
+async def test_a_failure_of_any_kind_is_a_miss() -> None:
     def fails(call: Call) -> Any:
         raise InputError("no")
 
@@ -147,15 +133,12 @@ def test_a_failure_of_any_kind_is_a_miss() -> None:
     async def breaks_later(call: Call) -> Any:
         raise ZeroDivisionError
 
-    async def test() -> None:
+    with structlog.testing.capture_logs() as logs:
         async with serving(Metastore(), get_a=fails, get_b=breaks, get_c=breaks_later) as here:
             client = await here.connect()
             for method in ("get_a", "get_b", "get_c"):
                 assert await body(client, method) == result(f"m:{method}")
                 assert f'{{method="{method}",reason="failed"}} 1.0' in here.metrics()
-
-    with structlog.testing.capture_logs() as logs:
-        run(test())
     levels = [one["log_level"] for one in logs if "answer" in one["event"]]
     assert levels == ["info", "error", "error"]
 
@@ -173,7 +156,7 @@ async def big_later() -> AsyncIterator[bytes]:
 
 
 @pytest.mark.parametrize("chunks", [big, big_later])
-def test_a_large_answer_waits_for_a_client_that_takes_its_time(chunks: Any) -> None:
+async def test_a_large_answer_waits_for_a_client_that_takes_its_time(chunks: Any) -> None:
     made = 0
 
     def counted() -> Iterator[bytes]:
@@ -182,143 +165,122 @@ def test_a_large_answer_waits_for_a_client_that_takes_its_time(chunks: Any) -> N
             made += 1
             yield chunk
 
-    async def test() -> None:
-        async with serving(
-            get_table=lambda call: answer(counted() if chunks is big else chunks()),
-            get_other=cached,
-        ) as here:
-            client = await here.connect()
-            client.send(message("get_table", b"\0") + message("get_other", b"\0"))
-            await until(lambda: bool(here.methods.calls))
-            other = await here.connect()
-            assert await body(other, "get_other") == result("c:get_other")
-            assert made < 900, "nothing is made that nobody takes"
-            reply = await client.reply()
-            assert reply is not None
-            assert len(reply.body) == 30_000_008
-            assert await client.reply() is not None
-
-    run(test())
+    async with serving(
+        get_table=lambda call: answer(counted() if chunks is big else chunks()),
+        get_other=cached,
+    ) as here:
+        client = await here.connect()
+        client.send(message("get_table", b"\0") + message("get_other", b"\0"))
+        await until(lambda: bool(here.methods.calls))
+        other = await here.connect()
+        assert await body(other, "get_other") == result("c:get_other")
+        assert made < 900, "nothing is made that nobody takes"
+        reply = await client.reply()
+        assert reply is not None
+        assert len(reply.body) == 30_000_008
+        assert await client.reply() is not None
 
 
-def test_an_answer_that_breaks_off_ends_the_connection() -> None:
+async def test_an_answer_that_breaks_off_ends_the_connection() -> None:
     def torn() -> Iterator[bytes]:
         yield b"\x0b\0\0"
         raise InputError("torn")
 
-    async def test() -> None:
-        async with serving(get_table=lambda call: answer(torn()), get_other=cached) as here:
-            client = await here.connect()
-            assert await client.call("get_table") is None
-            assert await body(await here.connect(), "get_other")
-
-    run(test())
+    async with serving(get_table=lambda call: answer(torn()), get_other=cached) as here:
+        client = await here.connect()
+        assert await client.call("get_table") is None
+        assert await body(await here.connect(), "get_other")
 
 
-def test_what_is_kept_is_answered_without_asking_until_it_changes() -> None:
-    async def test() -> None:
-        def kept(call: Call) -> CallAnswer:
-            return answer("kept", moment=moment(here.server._hub.views))
+async def test_what_is_kept_is_answered_without_asking_until_it_changes() -> None:
+    def kept(call: Call) -> CallAnswer:
+        return answer("kept", moment=moment(here.server._hub.views))
 
-        async with serving(get_table=kept) as here:
-            client = await here.connect()
-            for number in range(1, 4):
-                reply = await client.call("get_table", text(1, "t") + b"\0")
-                assert reply is not None
-                assert reply.body == result("kept")
-                assert reply.sequence == number
-            assert len(here.methods.calls) == 1
-            await client.call("get_table", text(1, "u") + b"\0")
-            assert len(here.methods.calls) == 2
-            shard = here.source.shard(0)
-            assert shard is not None
-            shard.fold([change(1, CreateTable(table_image()))])
-            await client.call("get_table", text(1, "t") + b"\0")
-            assert len(here.methods.calls) == 3
-            assert 'reason="fresh",source="cache"} 5.0' in here.metrics()
-            here.server.forget()
-            await client.call("get_table", text(1, "t") + b"\0")
-            assert len(here.methods.calls) == 4
-
-    run(test())
+    async with serving(get_table=kept) as here:
+        client = await here.connect()
+        for number in range(1, 4):
+            reply = await client.call("get_table", text(1, "t") + b"\0")
+            assert reply is not None
+            assert reply.body == result("kept")
+            assert reply.sequence == number
+        assert len(here.methods.calls) == 1
+        await client.call("get_table", text(1, "u") + b"\0")
+        assert len(here.methods.calls) == 2
+        shard = here.source.shard(0)
+        assert shard is not None
+        shard.fold([change(1, CreateTable(table_image()))])
+        await client.call("get_table", text(1, "t") + b"\0")
+        assert len(here.methods.calls) == 3
+        assert 'reason="fresh",source="cache"} 5.0' in here.metrics()
+        here.server.forget()
+        await client.call("get_table", text(1, "t") + b"\0")
+        assert len(here.methods.calls) == 4
 
 
-def test_what_is_kept_and_must_be_the_latest_is_compared_with_the_log_each_time() -> None:
+async def test_what_is_kept_and_must_be_the_latest_is_compared_with_the_log_each_time() -> None:
     target = Target(TargetKind.TABLE, ORDERS)
 
-    async def test() -> None:
-        def kept(call: Call) -> CallAnswer:
-            return answer("kept", moment=moment(here.server._hub.views), latest_of=(target,))
+    def kept(call: Call) -> CallAnswer:
+        return answer("kept", moment=moment(here.server._hub.views), latest_of=(target,))
 
-        async with serving(get_table=kept) as here:
-            here.database.log = LatestLog(0, 0, [])
-            client = await here.connect()
-            for _ in range(3):
-                assert await body(client, "get_table") == result("kept")
-            assert len(here.methods.calls) == 1
-            # The log has gone on, and nobody knows what it says.
-            here.database.log = LatestLog(0, 3, [])
-            for calls in (2, 3):
-                assert await body(client, "get_table") == result("kept")
-                assert len(here.methods.calls) == calls
-
-    run(test())
+    async with serving(get_table=kept) as here:
+        here.database.log = LatestLog(0, 0, [])
+        client = await here.connect()
+        for _ in range(3):
+            assert await body(client, "get_table") == result("kept")
+        assert len(here.methods.calls) == 1
+        # The log has gone on, and nobody knows what it says.
+        here.database.log = LatestLog(0, 3, [])
+        for calls in (2, 3):
+            assert await body(client, "get_table") == result("kept")
+            assert len(here.methods.calls) == calls
 
 
-def test_after_a_write_a_client_reads_at_least_what_it_wrote() -> None:
-    async def test() -> None:
-        async with serving(Metastore(), get_table=cached, get_later=cached_later) as here:
-            client, other = await here.connect(), await here.connect()
+async def test_after_a_write_a_client_reads_at_least_what_it_wrote() -> None:
+    async with serving(Metastore(), get_table=cached, get_later=cached_later) as here:
+        client, other = await here.connect(), await here.connect()
+        await client.call("get_table")
+        here.database.log = LatestLog(0, 7, [])
+        await client.call("alter_table")
+        for method in ("get_later", "get_table"):
+            await client.call(method)
+        await other.call("get_table")
+        assert [one.min_position for one in here.methods.calls] == [
+            None,
+            Position(0, 7),
+            Position(0, 7),
+            None,
+        ]
+
+
+async def test_own_writes_that_nobody_can_date_leave_reads_to_the_metastore() -> None:
+    async with serving(Metastore(), get_table=cached) as here:
+        client = await here.connect()
+        here.database.log = None
+        await client.call("drop_table")
+        assert await body(client, "get_table") == result("m:get_table")
+        here.database.log = LatestLog(0, 9, [])
+        assert await body(client, "get_table") == result("c:get_table")
+
+
+async def test_kept_answers_from_before_an_own_write_are_not_given() -> None:
+    def kept(call: Call) -> CallAnswer:
+        return answer("kept", event=4, moment=moment(here.server._hub.views))
+
+    async with serving(Metastore(), get_table=kept) as here:
+        client, other = await here.connect(), await here.connect()
+        for _ in range(2):
             await client.call("get_table")
-            here.database.log = LatestLog(0, 7, [])
-            await client.call("alter_table")
-            for method in ("get_later", "get_table"):
-                await client.call(method)
-            await other.call("get_table")
-            assert [one.min_position for one in here.methods.calls] == [
-                None,
-                Position(0, 7),
-                Position(0, 7),
-                None,
-            ]
-
-    run(test())
-
-
-def test_own_writes_that_nobody_can_date_leave_reads_to_the_metastore() -> None:
-    async def test() -> None:
-        async with serving(Metastore(), get_table=cached) as here:
-            client = await here.connect()
-            here.database.log = None
-            await client.call("drop_table")
-            assert await body(client, "get_table") == result("m:get_table")
-            here.database.log = LatestLog(0, 9, [])
-            assert await body(client, "get_table") == result("c:get_table")
-
-    run(test())
-
-
-def test_kept_answers_from_before_an_own_write_are_not_given() -> None:
-    async def test() -> None:
-        def kept(call: Call) -> CallAnswer:
-            return answer("kept", event=4, moment=moment(here.server._hub.views))
-
-        async with serving(Metastore(), get_table=kept) as here:
-            client, other = await here.connect(), await here.connect()
-            for _ in range(2):
-                await client.call("get_table")
-            await client.call("alter_table")
-            for _ in range(2):
-                await client.call("get_table")
-            assert len(here.methods.calls) == 3
-            await other.call("get_table")
-            assert len(here.methods.calls) == 3
-
-    run(test())
+        await client.call("alter_table")
+        for _ in range(2):
+            await client.call("get_table")
+        assert len(here.methods.calls) == 3
+        await other.call("get_table")
+        assert len(here.methods.calls) == 3
 
 
 @pytest.mark.parametrize("relays_reads", [False, True])
-def test_a_method_that_the_metastore_dropped_is_asked_for_by_its_successor(
+async def test_a_method_that_the_metastore_dropped_is_asked_for_by_its_successor(
     relays_reads: bool,
 ) -> None:
     def translated(data: bytes) -> bytes:
@@ -326,59 +288,46 @@ def test_a_method_that_the_metastore_dropped_is_asked_for_by_its_successor(
         return result("translated")
 
     other = Substitute("get_table_req", text(9, "x") + b"\0", translated)
-
-    async def test() -> None:
-        settings = ThriftSettings(relay_reads=relays_reads)
-        async with serving(
-            Metastore(), settings=settings, get_table=lambda _: Relay(Reason.COLD)
-        ) as here:
-            here.methods.substitutes["get_table"] = other
-            client = await here.connect()
-            client.send(message("get_table", b"\0", sequence=77))
-            reply = await client.reply()
-            assert reply is not None
-            assert (reply.method, reply.sequence) == ("get_table", 77)
-            assert reply.body == result("translated")
-
-    run(test())
+    settings = ThriftSettings(relay_reads=relays_reads)
+    async with serving(
+        Metastore(), settings=settings, get_table=lambda _: Relay(Reason.COLD)
+    ) as here:
+        here.methods.substitutes["get_table"] = other
+        client = await here.connect()
+        client.send(message("get_table", b"\0", sequence=77))
+        reply = await client.reply()
+        assert reply is not None
+        assert (reply.method, reply.sequence) == ("get_table", 77)
+        assert reply.body == result("translated")
 
 
-def test_with_relay_reads_the_metastore_answers_all() -> None:
-    async def test() -> None:
-        settings = ThriftSettings(relay_reads=True)
-        async with serving(Metastore(), settings=settings, get_table=cached) as here:
-            client = await here.connect()
-            assert await body(client, "get_table") == result("m:get_table")
-            assert 'reason="relay_reads"} 1.0' in here.metrics()
-            assert not here.methods.calls
-
-    run(test())
+async def test_with_relay_reads_the_metastore_answers_all() -> None:
+    settings = ThriftSettings(relay_reads=True)
+    async with serving(Metastore(), settings=settings, get_table=cached) as here:
+        client = await here.connect()
+        assert await body(client, "get_table") == result("m:get_table")
+        assert 'reason="relay_reads"} 1.0' in here.metrics()
+        assert not here.methods.calls
 
 
-def test_slow_calls_are_logged() -> None:
+async def test_slow_calls_are_logged() -> None:
     async def slow(call: Call) -> CallAnswer:
         await asyncio.sleep(0.01)
         return answer("slow")
 
-    async def test() -> None:
+    with structlog.testing.capture_logs() as logs:
         settings = ThriftSettings(slow_ms=5)
         async with serving(settings=settings, get_table=slow) as here:
             await (await here.connect()).call("get_table")
-
-    with structlog.testing.capture_logs() as logs:
-        run(test())
     slow_ones = [one for one in logs if one["event"] == "slow call"]
     assert [(one["method"], one["source"]) for one in slow_ones] == [("get_table", "cache")]
 
 
-def test_methods_beyond_a_number_are_counted_as_one() -> None:
-    async def test() -> None:
-        async with serving(Metastore()) as here:
-            client = await here.connect()
-            for number in range(500):
-                await client.call(f"m{number}")
-            lines = [one for one in here.metrics().splitlines() if "relayed_total{" in one]
-        assert len(lines) == 401
-        assert 'metatide_thrift_relayed_total{method="others",reason="not_cached"} 100.0' in lines
-
-    run(test())
+async def test_methods_beyond_a_number_are_counted_as_one() -> None:
+    async with serving(Metastore()) as here:
+        client = await here.connect()
+        for number in range(500):
+            await client.call(f"m{number}")
+        lines = [one for one in here.metrics().splitlines() if "relayed_total{" in one]
+    assert len(lines) == 401
+    assert 'metatide_thrift_relayed_total{method="others",reason="not_cached"} 100.0' in lines

@@ -17,7 +17,6 @@ from tests.query_api.thrift.serving import (
     Running,
     answer,
     result,
-    run,
     serving,
     until,
 )
@@ -40,19 +39,16 @@ async def ended_for(here: Running, why: str, times: int = 1) -> None:
     await until(lambda: line in here.metrics())
 
 
-def test_a_client_of_sasl_is_told_that_it_is_not_spoken() -> None:
-    async def test() -> None:
-        async with serving(get_table=lambda _: answer("c")) as here:
-            client = await here.connect()
-            client.writer.write(b"\x01\0\0\0\x06GSSAPI")
-            said = await client.reader.read()
-            assert said[0] == 3
-            assert int.from_bytes(said[1:5], "big") == len(said) - 5
-            assert b"SASL" in said
-            await ended_for(here, "sasl")
-            await still_answers(here)
-
-    run(test())
+async def test_a_client_of_sasl_is_told_that_it_is_not_spoken() -> None:
+    async with serving(get_table=lambda _: answer("c")) as here:
+        client = await here.connect()
+        client.writer.write(b"\x01\0\0\0\x06GSSAPI")
+        said = await client.reader.read()
+        assert said[0] == 3
+        assert int.from_bytes(said[1:5], "big") == len(said) - 5
+        assert b"SASL" in said
+        await ended_for(here, "sasl")
+        await still_answers(here)
 
 
 @pytest.mark.parametrize(
@@ -67,23 +63,20 @@ def test_a_client_of_sasl_is_told_that_it_is_not_spoken() -> None:
         b"\xff" * 100,
     ],
 )
-def test_what_is_no_call_ends_the_connection_with_a_reason(data: bytes) -> None:
-    async def test() -> None:
-        async with serving(get_table=lambda _: answer("c")) as here:
-            client = await here.connect()
-            assert await get(client) == result("c")
-            client.writer.write(data)
-            reply = await client.reply()
-            if reply is not None:
-                assert reply.kind == 3
-                assert await client.reply() is None
-            await ended_for(here, "protocol")
-            await still_answers(here)
-
-    run(test())
+async def test_what_is_no_call_ends_the_connection_with_a_reason(data: bytes) -> None:
+    async with serving(get_table=lambda _: answer("c")) as here:
+        client = await here.connect()
+        assert await get(client) == result("c")
+        client.writer.write(data)
+        reply = await client.reply()
+        if reply is not None:
+            assert reply.kind == 3
+            assert await client.reply() is None
+        await ended_for(here, "protocol")
+        await still_answers(here)
 
 
-def test_hostile_bytes_end_connections_and_take_no_memory() -> None:
+async def test_hostile_bytes_end_connections_and_take_no_memory() -> None:
     random = Random(7)
     good = message("get_table", text(1, "t") + b"\x0d\0\2\x0b\x0b\0\0\0\1\0\0\0\1a\0\0\0\1b\0")
 
@@ -100,95 +93,80 @@ def test_hostile_bytes_end_connections_and_take_no_memory() -> None:
         here.clients.remove(client)
         await client.close()
 
-    async def test() -> None:
-        async with serving(Metastore(), get_table=lambda _: answer("c")) as here:
-            process = psutil.Process()
-            before = 0
-            for number in range(600):
-                await attack(here, random.randrange(1, 3000))
-                if number == 200:
-                    gc.collect()
-                    before = process.memory_info().rss
-            await until(lambda: "metatide_thrift_connections 0.0" in here.metrics())
-            gc.collect()
-            assert process.memory_info().rss - before < 16 * MIB
-            assert here.server._budget.bytes == 0
-            await still_answers(here)
-
-    run(test())
+    async with serving(Metastore(), get_table=lambda _: answer("c")) as here:
+        process = psutil.Process()
+        before = 0
+        for number in range(600):
+            await attack(here, random.randrange(1, 3000))
+            if number == 200:
+                gc.collect()
+                before = process.memory_info().rss
+        await until(lambda: "metatide_thrift_connections 0.0" in here.metrics())
+        gc.collect()
+        assert process.memory_info().rss - before < 16 * MIB
+        assert here.server._budget.bytes == 0
+        await still_answers(here)
 
 
-def test_a_call_beyond_the_limit_is_refused_and_one_within_it_in_pieces_is_answered() -> None:
-    async def test() -> None:
-        settings = ThriftSettings(message_bytes_max=MIB)
-        async with serving(settings=settings, get_table=lambda _: answer("c")) as here:
-            client = await here.connect()
-            data = message("get_table", text(1, "x" * (MIB - 100)) + b"\0")
-            for at in range(0, len(data), 50_000):
-                client.writer.write(data[at : at + 50_000])
-                await client.writer.drain()
-            assert await client.reply() is not None
-            assert here.server._budget.bytes == 0
-            client.writer.write(message("get_table", text(1, "x" * MIB) + b"\0"))
-            reply = await client.reply()
-            assert reply is None or reply.kind == 3
-            await ended_for(here, "protocol")
-
-    run(test())
+async def test_a_call_beyond_the_limit_is_refused_and_one_within_it_in_pieces_is_answered() -> None:
+    settings = ThriftSettings(message_bytes_max=MIB)
+    async with serving(settings=settings, get_table=lambda _: answer("c")) as here:
+        client = await here.connect()
+        data = message("get_table", text(1, "x" * (MIB - 100)) + b"\0")
+        for at in range(0, len(data), 50_000):
+            client.writer.write(data[at : at + 50_000])
+            await client.writer.drain()
+        assert await client.reply() is not None
+        assert here.server._budget.bytes == 0
+        client.writer.write(message("get_table", text(1, "x" * MIB) + b"\0"))
+        reply = await client.reply()
+        assert reply is None or reply.kind == 3
+        await ended_for(here, "protocol")
 
 
-def test_all_clients_together_may_send_so_much() -> None:
-    async def test() -> None:
-        settings = ThriftSettings(buffered_bytes_max=MIB)
-        half = message("get_table", text(1, "x" * 2 * MIB) + b"\0")[: MIB * 3 // 4]
-        async with serving(settings=settings, get_table=lambda _: answer("c")) as here:
-            first, second = await here.connect(), await here.connect()
-            first.writer.write(half)
-            await until(lambda: here.server._budget.bytes == len(half))
-            second.writer.write(half)
-            await ended_for(here, "limit")
-            await still_answers(here)
-            assert here.server._budget.bytes == len(half)
-
-    run(test())
+async def test_all_clients_together_may_send_so_much() -> None:
+    settings = ThriftSettings(buffered_bytes_max=MIB)
+    half = message("get_table", text(1, "x" * 2 * MIB) + b"\0")[: MIB * 3 // 4]
+    async with serving(settings=settings, get_table=lambda _: answer("c")) as here:
+        first, second = await here.connect(), await here.connect()
+        first.writer.write(half)
+        await until(lambda: here.server._budget.bytes == len(half))
+        second.writer.write(half)
+        await ended_for(here, "limit")
+        await still_answers(here)
+        assert here.server._budget.bytes == len(half)
 
 
-def test_there_may_be_so_many_connections() -> None:
-    async def test() -> None:
-        settings = ThriftSettings(connections_max=3)
-        async with serving(settings=settings, get_table=lambda _: answer("c")) as here:
-            clients = [await here.connect() for _ in range(3)]
-            for client in clients:
-                assert await get(client) == result("c")
-            assert await (await here.connect()).reader.read() == b""
-            await ended_for(here, "connections")
-            await clients[0].close()
-            await until(lambda: "metatide_thrift_connections 2.0" in here.metrics())
-            await still_answers(here)
-
-    run(test())
+async def test_there_may_be_so_many_connections() -> None:
+    settings = ThriftSettings(connections_max=3)
+    async with serving(settings=settings, get_table=lambda _: answer("c")) as here:
+        clients = [await here.connect() for _ in range(3)]
+        for client in clients:
+            assert await get(client) == result("c")
+        assert await (await here.connect()).reader.read() == b""
+        await ended_for(here, "connections")
+        await clients[0].close()
+        await until(lambda: "metatide_thrift_connections 2.0" in here.metrics())
+        await still_answers(here)
 
 
-def test_a_client_that_never_ends_its_call_or_takes_no_reply_is_ended() -> None:
-    async def test() -> None:
-        settings = ThriftSettings(message_timeout_s=0.2)
-        async with serving(
-            settings=settings,
-            get_table=lambda _: answer("c"),
-            get_big=lambda _: answer("x" * MIB * 8),
-        ) as here:
-            idle = await here.connect()
-            assert await get(idle) == result("c")
-            half, deaf = await here.connect(), await here.connect()
-            half.writer.write(message("get_table", b"\0")[:-1])
-            deaf.writer.write(message("get_big", b"\0"))
-            await ended_for(here, "slow", 2)
-            assert await get(idle) == result("c"), "who waits between two calls may wait"
-
-    run(test())
+async def test_a_client_that_never_ends_its_call_or_takes_no_reply_is_ended() -> None:
+    settings = ThriftSettings(message_timeout_s=0.2)
+    async with serving(
+        settings=settings,
+        get_table=lambda _: answer("c"),
+        get_big=lambda _: answer("x" * MIB * 8),
+    ) as here:
+        idle = await here.connect()
+        assert await get(idle) == result("c")
+        half, deaf = await here.connect(), await here.connect()
+        half.writer.write(message("get_table", b"\0")[:-1])
+        deaf.writer.write(message("get_big", b"\0"))
+        await ended_for(here, "slow", 2)
+        assert await get(idle) == result("c"), "who waits between two calls may wait"
 
 
-def test_tls(tmp_path: Path) -> None:
+async def test_tls(tmp_path: Path) -> None:
     certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
     command = (
         "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 "
@@ -198,15 +176,11 @@ def test_tls(tmp_path: Path) -> None:
     serves = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     serves.load_cert_chain(certificate, key)
     trusts = ssl.create_default_context(cafile=str(certificate))
-
-    async def test() -> None:
-        async with serving(
-            settings=ThriftSettings(tls=serves), get_table=lambda _: answer("c")
-        ) as here:
-            client = await here.connect(ssl=trusts)
-            assert await get(client) == result("c")
-            plain = await here.connect()
-            assert await get(plain) is None
-            assert await get(client) == result("c")
-
-    run(test())
+    async with serving(
+        settings=ThriftSettings(tls=serves), get_table=lambda _: answer("c")
+    ) as here:
+        client = await here.connect(ssl=trusts)
+        assert await get(client) == result("c")
+        plain = await here.connect()
+        assert await get(plain) is None
+        assert await get(client) == result("c")

@@ -42,65 +42,53 @@ async def until(condition: Callable[[], bool]) -> None:
         await asyncio.sleep(0.01)
 
 
-async def begin_in_vain() -> None:
-    found = Expressions(JavaSettings(find_java(), "."))
-    assert await found.text(b"\1a") is Unable.EXPRESSION
-    assert found._starting is not None
-    await found._starting
-    assert found._gateway is None
-    assert found._not_before > monotonic()
-    assert await found.text(b"\1a") is Unable.EXPRESSION
-    assert found._starting.done(), "it waits before it begins again"
-    await found.close()
-    assert found.outcomes == {"not_running": 2}
+async def test_without_hives_classes_the_metastore_answers() -> None:
+    reader = Expressions(JavaSettings(find_java(), "."))
+    assert await reader.text(b"\1a") is Unable.EXPRESSION
+    assert reader._starting is not None
+    await reader._starting
+    assert reader._gateway is None
+    assert reader._not_before > monotonic()
+    assert await reader.text(b"\1a") is Unable.EXPRESSION
+    assert reader._starting.done(), "it waits before it begins again"
+    await reader.close()
+    assert reader.outcomes == {"not_running": 2}
 
 
-def test_without_hives_classes_the_metastore_answers() -> None:
-    asyncio.run(begin_in_vain())
-
-
-async def ask_together() -> None:
+async def test_equal_ones_are_read_once_and_remembered() -> None:
     gateway = Reads("a = 1")
-    found = reading(gateway)
-    assert found.known(b"\1a") is None
-    asking = [asyncio.create_task(found.text(b"\1a")) for _ in range(5)]
+    reader = reading(gateway)
+    assert reader.known(b"\1a") is None
+    asking = [asyncio.create_task(reader.text(b"\1a")) for _ in range(5)]
     await until(lambda: gateway.asked > 0)
     asking.pop().cancel()
     gateway.go_on.set()
     assert await asyncio.gather(*asking) == ["a = 1"] * 4
     assert gateway.asked == 1
-    assert found.known(b"\1a") == "a = 1"
+    assert reader.known(b"\1a") == "a = 1"
     gateway.text = None
-    assert await found.text(b"\1b") is Unable.EXPRESSION
-    assert found.known(b"\1b") is Unable.EXPRESSION
-    assert found.known(b"\1" * (EXPRESSION_BYTES_MAX + 1)) is Unable.EXPRESSION
-    assert found.outcomes == {"read": 1, "unreadable": 1, "remembered": 2, "too_long": 1}
-    await found.close()
+    assert await reader.text(b"\1b") is Unable.EXPRESSION
+    assert reader.known(b"\1b") is Unable.EXPRESSION
+    assert reader.known(b"\1" * (EXPRESSION_BYTES_MAX + 1)) is Unable.EXPRESSION
+    assert reader.outcomes == {"read": 1, "unreadable": 1, "remembered": 2, "too_long": 1}
+    await reader.close()
 
 
-def test_equal_ones_are_read_once_and_remembered() -> None:
-    asyncio.run(ask_together())
-
-
-async def ask_for_much() -> None:
+async def test_there_are_limits() -> None:
     gateway = Reads("a = 1")
-    found = reading(gateway)
+    reader = reading(gateway)
     asking = [
-        asyncio.create_task(found.text(bytes((1, number))))
+        asyncio.create_task(reader.text(bytes((1, number))))
         for number in range(expressions.WAITING_MAX)
     ]
     await until(lambda: gateway.asked == expressions.WAITING_MAX)
-    assert found.known(b"\1more") is Unable.EXPRESSION
+    assert reader.known(b"\1more") is Unable.EXPRESSION
     gateway.go_on.set()
     await asyncio.gather(*asking)
     big = EXPRESSION_BYTES_MAX - 8
     for number in range(100):
-        await found.text(number.to_bytes(8) + bytes(big))
-    assert found._remembered_bytes <= expressions.REMEMBERED_BYTES_MAX
-    assert sum(map(len, found._remembered)) <= expressions.REMEMBERED_BYTES_MAX
-    assert found.known((99).to_bytes(8) + bytes(big)) == "a = 1"
-    await found.close()
-
-
-def test_there_are_limits() -> None:
-    asyncio.run(ask_for_much())
+        await reader.text(number.to_bytes(8) + bytes(big))
+    assert reader._remembered_bytes <= expressions.REMEMBERED_BYTES_MAX
+    assert sum(map(len, reader._remembered)) <= expressions.REMEMBERED_BYTES_MAX
+    assert reader.known((99).to_bytes(8) + bytes(big)) == "a = 1"
+    await reader.close()

@@ -10,12 +10,12 @@ from query_api.thrift.frames import Unframer, framed
 def test_frames_are_taken_off_whatever_pieces_they_come_in(
     parts: list[bytes], steps: list[int]
 ) -> None:
-    data, unframer, found, at = b"".join(map(framed, parts)), Unframer(), b"", 0
+    data, unframer, unframed, at = b"".join(map(framed, parts)), Unframer(), b"", 0
     while at < len(data):
         step = steps[at % len(steps)]
-        found += unframer.feed(data[at : at + step])
+        unframed += unframer.feed(data[at : at + step])
         at += step
-    assert found == b"".join(parts)
+    assert unframed == b"".join(parts)
 
 
 def test_an_unframed_message_is_no_frame() -> None:

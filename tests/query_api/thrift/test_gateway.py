@@ -12,7 +12,7 @@ from query_api.thrift.gateway import Gateway
 TEXT = "a\\b\nc – \U0001f600"
 
 
-async def talk() -> None:
+async def test_methods_are_called_until_the_process_is_gone() -> None:
     gateway = await Gateway.start(find_java(), ".")
     try:
         builder = await gateway.new("java.lang.StringBuilder")
@@ -20,8 +20,8 @@ async def talk() -> None:
         # A reference is no text.
         assert await gateway.call(builder, "append", TEXT) is None
         assert await gateway.call(builder, "toString") == TEXT
-        found = await asyncio.gather(*(gateway.call(builder, "toString") for _ in range(20)))
-        assert found == [TEXT] * 20
+        texts = await asyncio.gather(*(gateway.call(builder, "toString") for _ in range(20)))
+        assert texts == [TEXT] * 20
         with pytest.raises(JavaError, match=r"no\.such\.Class was no object"):
             await gateway.new("no.such.Class")
         gateway._process.kill()
@@ -33,11 +33,7 @@ async def talk() -> None:
     assert gateway._process.returncode is not None
 
 
-def test_methods_are_called_until_the_process_is_gone() -> None:
-    asyncio.run(talk())
-
-
 @pytest.mark.parametrize("program", ["/no/such/java", "/bin/false", "/bin/echo"])
-def test_what_is_no_java(program: str) -> None:
+async def test_what_is_no_java(program: str) -> None:
     with pytest.raises(JavaError, match=program):
-        asyncio.run(Gateway.start(Path(program), "."))
+        await Gateway.start(Path(program), ".")

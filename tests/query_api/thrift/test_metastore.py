@@ -8,7 +8,7 @@ import pytest
 from metatide.config.values import ThriftUrl
 from query_api.thrift.upstream import UpstreamSettings
 from tests.query_api.thrift.methods.wire import arguments
-from tests.query_api.thrift.serving import Client, run, serving
+from tests.query_api.thrift.serving import Client, serving
 from tests.query_api.thrift.structs import message
 from tests.support import hms_objects as objects
 from tests.support import idl
@@ -79,45 +79,37 @@ def calls() -> Iterator[tuple[str, bytes]]:
     yield "get_catalogs", b"\0"
 
 
-def test_replies_are_those_of_the_metastore_to_the_byte(filled: Instances) -> None:
+async def test_replies_are_those_of_the_metastore_to_the_byte(filled: Instances) -> None:
     address = ThriftUrl(filled.addresses[0]).address
-
-    async def test() -> None:
-        direct_reader, direct_writer = await asyncio.open_connection(*address)
-        direct = Client(direct_reader, direct_writer)
-        async with serving(upstream=UpstreamSettings((address,))) as here:
-            through = await here.connect()
-            for number, (method, given) in enumerate(calls()):
-                call = message(method, given, sequence=number)
-                replies = []
-                for client in (direct, through):
-                    client.send(call)
-                    reply = await client.reply()
-                    assert reply is not None, method
-                    replies.append(reply.data)
-                assert replies[0] == replies[1], method
-                assert f'method="{method}"' in here.metrics() or method == "set_ugi"
-            await direct.close()
-
-    run(test())
-
-
-def test_calls_that_were_sent_at_once_are_answered_in_their_order(filled: Instances) -> None:
-    address = ThriftUrl(filled.addresses[0]).address
-    given = [one for one in calls() if one[0] not in ("set_ugi", "setMetaConf")]
-
-    async def test() -> None:
-        async with serving(upstream=UpstreamSettings((address,))) as here:
-            client = await here.connect()
-            client.send(
-                b"".join(
-                    message(method, body, sequence=number)
-                    for number, (method, body) in enumerate(given * 3)
-                )
-            )
-            for number, (method, _) in enumerate(given * 3):
+    direct_reader, direct_writer = await asyncio.open_connection(*address)
+    direct = Client(direct_reader, direct_writer)
+    async with serving(upstream=UpstreamSettings((address,))) as here:
+        through = await here.connect()
+        for number, (method, body) in enumerate(calls()):
+            call = message(method, body, sequence=number)
+            replies = []
+            for client in (direct, through):
+                client.send(call)
                 reply = await client.reply()
-                assert reply is not None
-                assert (reply.method, reply.sequence) == (method, number)
+                assert reply is not None, method
+                replies.append(reply.data)
+            assert replies[0] == replies[1], method
+            assert f'method="{method}"' in here.metrics() or method == "set_ugi"
+        await direct.close()
 
-    run(test())
+
+async def test_calls_that_were_sent_at_once_are_answered_in_their_order(filled: Instances) -> None:
+    address = ThriftUrl(filled.addresses[0]).address
+    questions = [one for one in calls() if one[0] not in ("set_ugi", "setMetaConf")]
+    async with serving(upstream=UpstreamSettings((address,))) as here:
+        client = await here.connect()
+        client.send(
+            b"".join(
+                message(method, body, sequence=number)
+                for number, (method, body) in enumerate(questions * 3)
+            )
+        )
+        for number, (method, _) in enumerate(questions * 3):
+            reply = await client.reply()
+            assert reply is not None
+            assert (reply.method, reply.sequence) == (method, number)

@@ -20,7 +20,6 @@ from tests.query_api.thrift.serving import (
     Reply,
     answer,
     result,
-    run,
     serving,
     until,
 )
@@ -48,119 +47,101 @@ def why(reply: Reply | None) -> str:
     return reply.body[7 : 7 + length].decode()
 
 
-def test_a_connection_to_a_metastore_is_opened_when_it_is_needed_and_closed_with_the_client() -> (
+async def test_a_connection_to_a_metastore_is_opened_when_needed_and_ends_with_the_client() -> None:
+    async with serving(Metastore(), get_table=lambda _: answer("c")) as here:
+        (metastore,) = here.metastores
+        client = await here.connect()
+        reply = await client.call("set_ugi", UGI)
+        assert reply is not None
+        assert reply.body == b"\x0f\0\0\x0b\0\0\0\3\0\0\0\1a\0\0\0\1b\0\0\0\3ann\0"
+        await client.call("get_table")
+        assert metastore.connections == 0
+        for _ in range(3):
+            await client.call("other")
+        assert metastore.connections == 1
+        assert metastore.heard == ["set_ugi", "other", "other", "other"]
+        await client.close()
+        await until(lambda: not metastore._writers)
+
+
+async def test_a_new_connection_hears_what_the_client_said_of_itself() -> None:
+    metastore = Metastore()
+    metastore.replies["setMetaConf"] = EMPTY
+    async with serving(metastore) as here:
+        client = await here.connect()
+        await client.call("set_ugi", UGI)
+        await client.call("setMetaConf", setting("a"))
+        await client.call("setMetaConf", setting("b"))
+        await client.call("setMetaConf", setting("a"))
+        metastore.replies["setMetaConf"] = result("refused")
+        await client.call("setMetaConf", setting("c"))
+        metastore.replies["setMetaConf"] = EMPTY
+        await metastore.stop()
+        await metastore.start()
+        metastore.heard.clear()
+        assert await answered_by(client) == "m"
+        assert metastore.heard == ["set_ugi", "setMetaConf", "setMetaConf", "get_other"]
+
+
+async def test_clients_go_to_the_metastores_that_answer() -> None:
+    async with serving(Metastore("a"), Metastore("b")) as here:
+        clients = [await here.connect() for _ in range(40)]
+        assert {await answered_by(one) for one in clients} == {"a", "b"}
+        first, _ = here.metastores
+        await first.stop()
+        assert {await answered_by(one) for one in clients} == {"b"}
+        await first.start()
+        assert {await answered_by(one) for one in clients} == {"b"}, "connections stay"
+
+
+async def test_a_read_whose_metastore_dies_is_asked_of_another_and_a_write_is_not() -> None:
+    dying = Metastore("dying")
+    dying.replies |= {"get_other": None, "create_table": None}
+    other = Metastore("b")
+    async with serving(dying, other) as here:
+        for _ in range(10):
+            assert await answered_by(await here.connect()) == "b"
+        assert dying.heard
+        reads = len(dying.heard)
+
+        async def write() -> bool:
+            """Whether it was answered, by a metastore of the first choice."""
+            here.server._hub.upstreams._failed.clear()
+            return await (await here.connect()).call("create_table") is not None
+
+        answered = [await write() for _ in range(20)]
+        assert set(answered) == {True, False}
+        assert len(dying.heard) - reads == answered.count(False)
+        assert other.heard.count("create_table") == answered.count(True)
+
+
+async def test_where_no_metastore_answers_the_client_is_told_so() -> None:
+    async with serving(get_table=lambda _: answer("c")) as here:
+        client = await here.connect()
+        assert "upstream.url" in why(await client.call("create_table"))
+        assert await client.call("get_table") is not None
+
+    gone = UpstreamSettings(((HOST, 1),))
+    async with serving(upstream=gone, get_table=lambda _: Relay(Reason.COLD)) as here:
+        reason = why(await (await here.connect()).call("get_table"))
+        assert "no metastore answers: 127.0.0.1:1" in reason
+        assert "cold" in reason
+
+
+async def test_a_metastore_that_speaks_out_of_turn_is_left() -> None:
+    metastore = Metastore()
+    metastore.replies["get_odd"] = b"\x63"
+    async with serving(metastore, Metastore("b")) as here:
+        for _ in range(5):
+            client = await here.connect()
+            with suppress(AssertionError):
+                await client.call("get_odd")
+            assert await answered_by(await here.connect()) in ("m", "b")
+
+
+async def test_a_shard_of_another_worker_is_asked_of_its_owner_once_and_then_of_the_metastore() -> (
     None
 ):
-    async def test() -> None:
-        async with serving(Metastore(), get_table=lambda _: answer("c")) as here:
-            (metastore,) = here.metastores
-            client = await here.connect()
-            reply = await client.call("set_ugi", UGI)
-            assert reply is not None
-            assert reply.body == b"\x0f\0\0\x0b\0\0\0\3\0\0\0\1a\0\0\0\1b\0\0\0\3ann\0"
-            await client.call("get_table")
-            assert metastore.connections == 0
-            for _ in range(3):
-                await client.call("other")
-            assert metastore.connections == 1
-            assert metastore.heard == ["set_ugi", "other", "other", "other"]
-            await client.close()
-            await until(lambda: not metastore._writers)
-
-    run(test())
-
-
-def test_a_new_connection_hears_what_the_client_said_of_itself() -> None:
-    async def test() -> None:
-        metastore = Metastore()
-        metastore.replies["setMetaConf"] = EMPTY
-        async with serving(metastore) as here:
-            client = await here.connect()
-            await client.call("set_ugi", UGI)
-            await client.call("setMetaConf", setting("a"))
-            await client.call("setMetaConf", setting("b"))
-            await client.call("setMetaConf", setting("a"))
-            metastore.replies["setMetaConf"] = result("refused")
-            await client.call("setMetaConf", setting("c"))
-            metastore.replies["setMetaConf"] = EMPTY
-            await metastore.stop()
-            await metastore.start()
-            metastore.heard.clear()
-            assert await answered_by(client) == "m"
-            assert metastore.heard == ["set_ugi", "setMetaConf", "setMetaConf", "get_other"]
-
-    run(test())
-
-
-def test_clients_go_to_the_metastores_that_answer() -> None:
-    async def test() -> None:
-        async with serving(Metastore("a"), Metastore("b")) as here:
-            clients = [await here.connect() for _ in range(40)]
-            assert {await answered_by(one) for one in clients} == {"a", "b"}
-            first, _ = here.metastores
-            await first.stop()
-            assert {await answered_by(one) for one in clients} == {"b"}
-            await first.start()
-            assert {await answered_by(one) for one in clients} == {"b"}, "connections stay"
-
-    run(test())
-
-
-def test_a_read_whose_metastore_dies_is_asked_of_another_and_a_write_is_not() -> None:
-    async def test() -> None:
-        dying = Metastore("dying")
-        dying.replies |= {"get_other": None, "create_table": None}
-        other = Metastore("b")
-        async with serving(dying, other) as here:
-            for _ in range(10):
-                assert await answered_by(await here.connect()) == "b"
-            assert dying.heard
-            reads = len(dying.heard)
-
-            async def write() -> bool:
-                """Whether it was answered, by a metastore of the first choice."""
-                here.server._hub.upstreams._failed.clear()
-                return await (await here.connect()).call("create_table") is not None
-
-            answered = [await write() for _ in range(20)]
-            assert set(answered) == {True, False}
-            assert len(dying.heard) - reads == answered.count(False)
-            assert other.heard.count("create_table") == answered.count(True)
-
-    run(test())
-
-
-def test_where_no_metastore_answers_the_client_is_told_so() -> None:
-    async def test() -> None:
-        async with serving(get_table=lambda _: answer("c")) as here:
-            client = await here.connect()
-            assert "upstream.url" in why(await client.call("create_table"))
-            assert await client.call("get_table") is not None
-
-        gone = UpstreamSettings(((HOST, 1),))
-        async with serving(upstream=gone, get_table=lambda _: Relay(Reason.COLD)) as here:
-            told = why(await (await here.connect()).call("get_table"))
-            assert "no metastore answers: 127.0.0.1:1" in told
-            assert "cold" in told
-
-    run(test())
-
-
-def test_a_metastore_that_speaks_out_of_turn_is_left() -> None:
-    async def test() -> None:
-        metastore = Metastore()
-        metastore.replies["get_odd"] = b"\x63"
-        async with serving(metastore, Metastore("b")) as here:
-            for _ in range(5):
-                client = await here.connect()
-                with suppress(AssertionError):
-                    await client.call("get_odd")
-                assert await answered_by(await here.connect()) in ("m", "b")
-
-    run(test())
-
-
-def test_a_shard_of_another_worker_is_asked_of_its_owner_once_and_then_of_the_metastore() -> None:
     floors: list[Position | None] = []
     owner: list[Address | None] = []
 
@@ -177,43 +158,40 @@ def test_a_shard_of_another_worker_is_asked_of_its_owner_once_and_then_of_the_me
             return Relay(Reason.COLD)
         return answer(iter([result("owner")[:4], result("owner")[4:]]), event=8)
 
-    async def test() -> None:
-        async with (
-            serving(get_table=ours) as other,
-            serving(Metastore(), get_table=not_ours, more={"owner_of": owner_of}) as here,
-        ):
-            owner.append((HOST, other.port))
-            client = await here.connect()
-            for _ in range(3):
-                reply = await client.call("get_table")
-                assert reply is not None
-                assert reply.body == result("owner")
-            here.database.log = LatestLog(0, 8, [])
-            await client.call("drop_table")
+    async with (
+        serving(get_table=ours) as other,
+        serving(Metastore(), get_table=not_ours, more={"owner_of": owner_of}) as here,
+    ):
+        owner.append((HOST, other.port))
+        client = await here.connect()
+        for _ in range(3):
             reply = await client.call("get_table")
             assert reply is not None
             assert reply.body == result("owner")
-            assert floors == [None, None, None, Position(0, 8)]
-            reply = await client.call("get_table", text(1, "cold") + b"\0")
+        here.database.log = LatestLog(0, 8, [])
+        await client.call("drop_table")
+        reply = await client.call("get_table")
+        assert reply is not None
+        assert reply.body == result("owner")
+        assert floors == [None, None, None, Position(0, 8)]
+        reply = await client.call("get_table", text(1, "cold") + b"\0")
+        assert reply is not None
+        assert reply.body == result("m:get_table")
+        assert here.metrics().count('relayed_total{method="get_table",reason="not_owned"}') == 1
+        for owner[0] in ((HOST, 1), None, here.metastores[0].address):
+            reply = await client.call("get_table")
             assert reply is not None
             assert reply.body == result("m:get_table")
-            assert here.metrics().count('relayed_total{method="get_table",reason="not_owned"}') == 1
-            for owner[0] in ((HOST, 1), None, here.metastores[0].address):
-                reply = await client.call("get_table")
-                assert reply is not None
-                assert reply.body == result("m:get_table")
-            owner[0] = (HOST, other.port)
-            here.database.log = LatestLog(0, 9, [])
-            await client.call("drop_table")
-            older = await client.call("get_table")
-            assert older is not None
-            assert floors[-1] == Position(0, 9)
-            assert older.body == result("m:get_table")
-
-    run(test())
+        owner[0] = (HOST, other.port)
+        here.database.log = LatestLog(0, 9, [])
+        await client.call("drop_table")
+        older = await client.call("get_table")
+        assert older is not None
+        assert floors[-1] == Position(0, 9)
+        assert older.body == result("m:get_table")
 
 
-def test_two_workers_that_send_each_other_away_end_at_the_metastore() -> None:
+async def test_two_workers_that_send_each_other_away_end_at_the_metastore() -> None:
     ports: dict[str, int] = {}
 
     def not_ours(call: Call) -> Relay:
@@ -225,78 +203,69 @@ def test_two_workers_that_send_each_other_away_end_at_the_metastore() -> None:
     async def to_a(_: int) -> Address:
         return HOST, ports["a"]
 
-    async def test() -> None:
-        async with (
-            serving(Metastore("a"), get_table=not_ours, more={"owner_of": to_b}) as a,
-            serving(Metastore("b"), get_table=not_ours, more={"owner_of": to_a}) as b,
-        ):
-            ports.update(a=a.port, b=b.port)
-            reply = await (await a.connect()).call("get_table")
-            assert reply is not None
-            assert reply.body == result("a:get_table")
-
-    run(test())
+    async with (
+        serving(Metastore("a"), get_table=not_ours, more={"owner_of": to_b}) as a,
+        serving(Metastore("b"), get_table=not_ours, more={"owner_of": to_a}) as b,
+    ):
+        ports.update(a=a.port, b=b.port)
+        reply = await (await a.connect()).call("get_table")
+        assert reply is not None
+        assert reply.body == result("a:get_table")
 
 
-def test_shadow_mode_gives_the_metastores_answer_and_counts_what_the_cache_would_have_said() -> (
-    None
-):
+async def test_shadow_mode_gives_the_metastores_answer_and_counts_what_the_cache_says() -> None:
     def cold(call: Call) -> Relay:
         return Relay(Reason.COLD)
 
-    async def test() -> None:
-        metastore = Metastore()
-        metastore.replies["get_changing"] = result("old")
-        async with serving(
-            metastore,
-            settings=ThriftSettings(shadow=True),
-            get_same=lambda _: answer("m:get_same"),
-            get_other=lambda _: answer("wrong"),
-            get_cold=cold,
-            get_far=lambda _: Relay(Reason.NOT_OWNED, 1),
-            get_changing=lambda _: answer("new"),
-        ) as here:
-            client = await here.connect()
-            for method in ("get_same", "get_other", "get_cold", "get_far"):
-                reply = await client.call(method, text(1, "db") + b"\0")
-                assert reply is not None
-                assert reply.body == result(f"m:{method}")
-            await client.call("get_changing")
-            metastore.replies["get_changing"] = result("new")
-            await until(lambda: here.metrics().count("shadowed_total{") == 5)
-            page = here.metrics()
-            for method, outcome in (
-                ("get_same", "equal"),
-                ("get_other", "different"),
-                ("get_cold", "miss"),
-                ("get_far", "elsewhere"),
-                ("get_changing", "equal"),
-            ):
-                assert f'{{method="{method}",outcome="{outcome}"}} 1.0' in page
-            (found,) = here.server.differences
-            assert found.method == "get_other"
-            assert found.arguments == "{1: b'db'}"
-            assert found.places == [("/0", "b'wrong'", "b'm:get_other'")]
-
-    run(test())
+    metastore = Metastore()
+    metastore.replies["get_changing"] = result("old")
+    async with serving(
+        metastore,
+        settings=ThriftSettings(shadow=True),
+        get_same=lambda _: answer("m:get_same"),
+        get_other=lambda _: answer("wrong"),
+        get_cold=cold,
+        get_far=lambda _: Relay(Reason.NOT_OWNED, 1),
+        get_changing=lambda _: answer("new"),
+    ) as here:
+        client = await here.connect()
+        for method in ("get_same", "get_other", "get_cold", "get_far"):
+            reply = await client.call(method, text(1, "db") + b"\0")
+            assert reply is not None
+            assert reply.body == result(f"m:{method}")
+        await client.call("get_changing")
+        metastore.replies["get_changing"] = result("new")
+        await until(lambda: here.metrics().count("shadowed_total{") == 5)
+        page = here.metrics()
+        for method, outcome in (
+            ("get_same", "equal"),
+            ("get_other", "different"),
+            ("get_cold", "miss"),
+            ("get_far", "elsewhere"),
+            ("get_changing", "equal"),
+        ):
+            assert f'{{method="{method}",outcome="{outcome}"}} 1.0' in page
+        (difference,) = here.server.differences
+        assert difference.method == "get_other"
+        assert difference.arguments == "{1: b'db'}"
+        assert difference.places == [("/0", "b'wrong'", "b'm:get_other'")]
 
 
 @pytest.mark.parametrize(("theirs", "outcome"), [(None, "equal"), (True, "different")])
-def test_a_table_that_isnt_said_to_be_temporary_is_not(theirs: bool | None, outcome: str) -> None:
+async def test_a_table_that_isnt_said_to_be_temporary_is_not(
+    theirs: bool | None, outcome: str
+) -> None:
     def table(temporary: bool | None) -> bytes:
         fields = {"tableName": "t", "sd": {"location": "a"}, "tableType": "EXTERNAL_TABLE"}
         plain = b"".join(encode(TABLE, fields).split(b"\x02\x00\x0e\x00"))
         said = b"" if temporary is None else b"\x02\x00\x0e" + bytes([temporary])
         return b"\x0c\0\0" + plain[:-1] + said + b"\0\0"
 
-    async def test() -> None:
-        metastore = Metastore()
-        metastore.replies["get_table"] = table(theirs)
-        ours = CallAnswer(table(False), Source.CACHE, Reason.FRESH, Position(0, 1))
-        settings = ThriftSettings(shadow=True)
-        async with serving(metastore, settings=settings, get_table=lambda _: ours) as here:
-            await (await here.connect()).call("get_table")
-            await until(lambda: "shadowed_total{" in here.metrics())
-            assert f'outcome="{outcome}"' in here.metrics()
-
-    run(test())
+    metastore = Metastore()
+    metastore.replies["get_table"] = table(theirs)
+    ours = CallAnswer(table(False), Source.CACHE, Reason.FRESH, Position(0, 1))
+    settings = ThriftSettings(shadow=True)
+    async with serving(metastore, settings=settings, get_table=lambda _: ours) as here:
+        await (await here.connect()).call("get_table")
+        await until(lambda: "shadowed_total{" in here.metrics())
+        assert f'outcome="{outcome}"' in here.metrics()

@@ -15,7 +15,7 @@ BYTES_MAX = 1 << 20
 def scan(data: bytes, cuts: list[int]) -> list[tuple[str, int, int]]:
     """Method, kind and end of all messages in bytes that come in these pieces."""
     scanner = Scanner(BYTES_MAX)
-    found = []
+    ends = []
     edges = sorted({0, len(data), *(cut % (len(data) + 1) for cut in cuts)})
     for start, end in pairwise(edges):
         piece, at = data[start:end], 0
@@ -24,8 +24,8 @@ def scan(data: bytes, cuts: list[int]) -> list[tuple[str, int, int]]:
             if stop < 0:
                 break
             at = stop
-            found.append((scanner.method, scanner.kind, start + at))
-    return found
+            ends.append((scanner.method, scanner.kind, start + at))
+    return ends
 
 
 @settings(max_examples=60)

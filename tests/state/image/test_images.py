@@ -31,8 +31,10 @@ def fold(store: Store, first: int, last: int) -> None:
         image = TableImage(TABLE, 1, 0, managed=False, partitioned=True, data=b"table")
         fold.apply(Change(0, 0, 1, (CreateTable(image),)))
     for event in range(max(first, 2), last + 1):
-        one = PartitionImage((str(event),), 0, 1, os.urandom(100))
-        fold.apply(Change(0, event - 1, event, (PutPartitions(TABLE, 0, (one,), added=True),)))
+        partition_image = PartitionImage((str(event),), 0, 1, os.urandom(100))
+        fold.apply(
+            Change(0, event - 1, event, (PutPartitions(TABLE, 0, (partition_image,), added=True),))
+        )
     fold.flush()
     store.commit(txn, Position(0, last, last))
 

@@ -130,12 +130,12 @@ def test_deleting_what_a_scan_gives_is_safe(store: AnyStore) -> None:
     fill(store, *(b"p%d" % number for number in range(9)))
     transaction = store.transaction()
     transaction.put(b"p44", b"new")
-    given = []
+    seen_keys = []
     for key, _ in transaction.scan(b"p3", b"p7"):
-        given.append(key)
+        seen_keys.append(key)
         transaction.delete(key)
         transaction.put(b"p5" + key, b"later")
-    assert given == [b"p3", b"p4", b"p44", b"p5", b"p6"]
+    assert seen_keys == [b"p3", b"p4", b"p44", b"p5", b"p6"]
     assert transaction.get(b"p4") is None
 
 

@@ -94,14 +94,14 @@ def content(store: MemoryStore) -> dict[bytes, object]:
 @settings(max_examples=150, deadline=None)
 def test_what_counts_as_untouched_is_what_it_was(transactions: Sequence[Sequence[Change]]) -> None:
     store = MemoryStore()
-    known = [content(store)]
+    contents = [content(store)]
     for changes in transactions:
         commit(store, *changes)
-        known.append(content(store))
-        for since, before in enumerate(known):
+        contents.append(content(store))
+        for since, before in enumerate(contents):
             for group, entries in before.items():
                 if store.commits.untouched([group], since):
-                    assert entries == known[-1][group]
+                    assert entries == contents[-1][group]
 
 
 def of(name: str) -> bytes:

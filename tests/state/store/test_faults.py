@@ -108,10 +108,10 @@ def test_a_cold_store_that_was_closed_lets_go_of_its_directory_at_once(
     gc.disable()
     try:
         for _ in range(2):
-            store, found = opener(damaged), 0
+            store, count = opener(damaged), 0
             with suppress(ColdShardError):
-                found = len(list(store.snapshot().scan(b"p", b"q")))
-            assert not found
+                count = len(list(store.snapshot().scan(b"p", b"q")))
+            assert not count
             store.close()
             del store
     finally:

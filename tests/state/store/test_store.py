@@ -152,8 +152,8 @@ def check_whole(store: Store) -> None:
     applied = range(1, store.position.applied + 1)
     snapshot = store.snapshot()
     for kind in (b"p", b"s", b"x"):
-        found = [key for key, _ in scan_prefix(snapshot, kind)]
-        assert found == [kind + b"%03d" % number for number in applied]
+        keys = [key for key, _ in scan_prefix(snapshot, kind)]
+        assert keys == [kind + b"%03d" % number for number in applied]
 
 
 @pytest.mark.parametrize("value_bytes", [1, 40_000])
@@ -249,8 +249,8 @@ def test_all_stores_share_one_budget(tmp_path: Path) -> None:
             for number in range(500):
                 transaction.put(b"p%06d" % (offset * 500 + number), value)
             store.commit(transaction, Position(0, offset, offset))
-            assert budget.bytes_used <= 2 * budget.bytes_max
+            assert budget.cache.get_usage() <= 2 * budget.bytes_max
     for store in stores:
         assert sum(1 for _ in store.snapshot().scan(b"p", b"q")) == 20 * 500
         store.close()
-    assert budget.bytes_used <= budget.bytes_max
+    assert budget.cache.get_usage() <= budget.bytes_max

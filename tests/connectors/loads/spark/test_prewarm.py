@@ -117,9 +117,9 @@ def test_it_is_what_loads_here_are_and_no_row_passes_the_driver(
     parts = sum(1 for one in read(events) if isinstance(one.record, LoadRows))
     assert rows.seen < 3 * TABLES + 2 * PARTITIONS // STRETCH + 20 < PARTITIONS
     assert parts > len(planned)
-    found = ends(events)
-    assert all(end.lo == end.hi for end in found)
-    assert len({end.lo for end in found}) == 1
+    ended = ends(events)
+    assert all(end.lo == end.hi for end in ended)
+    assert len({end.lo for end in ended}) == 1
     local = Folded(0)
     load(Database(store.engine, store.schema), local, 0, [one.scope for one in planned])
     assert None not in contents(folded(events)).values()
@@ -268,23 +268,23 @@ def check(
 
 def cold_scopes(folded: Folded) -> set[Scope]:
     """What events during the loads cast doubt on: workers ask for loads of these."""
-    found = set()
+    scopes = set()
     for reader in folded.readers():
         applied, floor = reader.head.applied, reader.head.floor
         for db in reader.database_names():
             loads = reader.names_loads(db)
             if loads is None or loads.cold(applied, floor):
-                found.add(Scope(ScopeKind.NAMES, TableName(db.catalog, db.db, "")))
+                scopes.add(Scope(ScopeKind.NAMES, TableName(db.catalog, db.db, "")))
         for catalog in reader.catalogs():
             loads = reader.databases_loads(catalog)
             if loads is None or loads.cold(applied, floor):
-                found.add(Scope(ScopeKind.DATABASES, TableName(catalog, "", "")))
+                scopes.add(Scope(ScopeKind.DATABASES, TableName(catalog, "", "")))
         for name in reader.table_names():
             state = reader.state(name)
             assert state is not None
             if state.loads.cold(applied, floor) or state.statistics_cold(applied, floor):
-                found.add(Scope(ScopeKind.TABLE, name))
-    return found
+                scopes.add(Scope(ScopeKind.TABLE, name))
+    return scopes
 
 
 def label_of(scope: Scope) -> str:

@@ -19,13 +19,13 @@ HARMLESS = "hive.sales.<img src=x onerror=alert(1)>"
 
 
 def held(shards: MemoryShards, *tables: str, settings: Settings | None = None) -> httpx.Response:
-    found: list[httpx.Response] = []
+    responses: list[httpx.Response] = []
 
     async def asking(client: httpx.AsyncClient) -> None:
-        found.append(await client.post(PATH, json={"tables": tables}))
+        responses.append(await client.post(PATH, json={"tables": tables}))
 
     ask(shards, asking, settings=settings)
-    return found[0]
+    return responses[0]
 
 
 def one(table: str, *, reason: str = "", detail: str = "") -> dict[str, Any]:
@@ -74,8 +74,8 @@ def test_owners_are_asked_and_one_that_does_not_answer_is_a_reason() -> None:
         shards.urls[0] = url
         assert held(shards, "sales.orders").json()["tables"] == [one("hive.sales.orders")]
     shards.urls[0] = f"http://127.0.0.1:{free_port()}"
-    [told] = held(shards, "sales.orders").json()["tables"]
-    assert (told["warm"], told["reason"]) == (False, "not_owned")
+    [table] = held(shards, "sales.orders").json()["tables"]
+    assert (table["warm"], table["reason"]) == (False, "not_owned")
 
 
 def test_what_makes_no_sense_is_refused() -> None:

@@ -1,7 +1,5 @@
 """The last events, as a real database has them."""
 
-import asyncio
-
 import pytest
 
 from metatide.demo.store import Store
@@ -13,30 +11,27 @@ from tests.query_api.http.read_client import get
 from tests.query_api.http.test_answers import warm
 
 
-def test_they_are_the_rows_of_the_log_and_the_newest_come_first(small_world: World) -> None:
-    async def run() -> None:
-        primary = Primary(small_world.url, connections=2)
-        try:
-            recent = RecentEvents(primary)
-            found = (await recent.last("7")).events
-            assert [one.event for one in found] == list(
-                range(small_world.current, small_world.current - 7, -1)
+async def test_they_are_the_rows_of_the_log_and_the_newest_come_first(small_world: World) -> None:
+    primary = Primary(small_world.url, connections=2)
+    try:
+        recent = RecentEvents(primary)
+        events = (await recent.last("7")).events
+        assert [one.event for one in events] == list(
+            range(small_world.current, small_world.current - 7, -1)
+        )
+        rows = {row.EVENT_ID: row for row in workload_runs.rows(Store(small_world.url))}
+        for event in events:
+            row = rows[event.event]
+            assert (event.time_s, event.type) == (row.EVENT_TIME, row.EVENT_TYPE)
+            assert (event.catalog, event.database, event.table) == (
+                row.CAT_NAME,
+                row.DB_NAME,
+                row.TBL_NAME,
             )
-            rows = {row.EVENT_ID: row for row in workload_runs.rows(Store(small_world.url))}
-            for one in found:
-                row = rows[one.event]
-                assert (one.time_s, one.type) == (row.EVENT_TIME, row.EVENT_TYPE)
-                assert (one.catalog, one.database, one.table) == (
-                    row.CAT_NAME,
-                    row.DB_NAME,
-                    row.TBL_NAME,
-                )
-            await recent.last("7")
-            assert primary.fallback.reads == 1
-        finally:
-            await primary.close()
-
-    asyncio.run(run())
+        await recent.last("7")
+        assert primary.fallback.reads == 1
+    finally:
+        await primary.close()
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "x", "", str(COUNT_MAX + 1), "10000000", "²"])

@@ -43,8 +43,8 @@ def test_who_has_a_file_does_not_get_it_again() -> None:
     first = get(shards, *PATHS)
     for path, response in zip(PATHS, first, strict=True):
         assert response.headers["cache-control"] == "no-cache"
-        known = {"if-none-match": response.headers["etag"]}
-        [again] = get(shards, path, headers=known)
+        headers = {"if-none-match": response.headers["etag"]}
+        [again] = get(shards, path, headers=headers)
         assert (again.status_code, again.content) == (304, b"")
         [other] = get(shards, path, headers={"if-none-match": '"another"'})
         assert other.content == response.content
@@ -89,8 +89,8 @@ def test_the_document_has_no_script_or_style_within() -> None:
 
 
 def test_each_reason_is_told_in_words() -> None:
-    told = source("reasons.js")
-    reasons, details = told.split("const DETAILS")
+    reasons_script = source("reasons.js")
+    reasons, details = reasons_script.split("const DETAILS")
     assert set(re.findall(r"^  (\w+): \[", reasons, re.MULTILINE)) == set(Reason)
     assert set(re.findall(r"^  (\w+): \"", details, re.MULTILINE)) == (set(Cold) | set(Doubt)) - {
         ""

@@ -14,7 +14,7 @@ from query_api.positions import Position
 from state.records import Pause
 from state.records.actions import CreateNames, CreateTable, DropTable, PutName, RenameTable, Side
 from tests.metatide.client.serving import serving
-from tests.query_api.http.read_client import Knowing, Nowhere, ask, get
+from tests.query_api.http.read_client import EmptyDatabase, Nowhere, ask, get
 from tests.query_api.http.test_answers import ANY, TABLE, warm
 from tests.query_api.shards import (
     SALES,
@@ -65,15 +65,15 @@ def test_tables_are_counted_by_why_they_are_cold() -> None:
 
 
 def test_answers_are_counted_by_who_gave_them_and_why() -> None:
-    database = Knowing(LatestLog(0, 4, []))
+    database = EmptyDatabase(LatestLog(0, 4, []))
     shards = warm()
 
     async def asking(client: httpx.AsyncClient) -> None:
         for path in (f"{TABLE}?{ANY}", f"{TABLE}?{ANY}", "/v1/catalogs"):
             await client.get(path)
-        told = (await client.get(PATH)).json()
-        assert told["event"] == 4
-        [worker] = told["workers"]
+        overview = (await client.get(PATH)).json()
+        assert overview["event"] == 4
+        [worker] = overview["workers"]
         assert {
             (one["server"], one["source"], one["reason"]): one["count"]
             for one in worker["answered"]
@@ -96,10 +96,10 @@ def test_other_workers_are_asked_and_those_that_do_not_answer_are_named() -> Non
         shards = MemoryShards(MemoryShard(), None, None)
         shards.urls = {1: url, 2: nobody}
         [response] = get(shards, PATH)
-    told = response.json()
-    assert told["shard_count"] == 3
-    assert told["event"] is None
-    by_url = {worker["url"]: worker for worker in told["workers"]}
+    overview = response.json()
+    assert overview["shard_count"] == 3
+    assert overview["event"] is None
+    by_url = {worker["url"]: worker for worker in overview["workers"]}
     assert [shard["shard"] for shard in by_url[""]["shards"]] == [0]
     assert [shard["shard"] for shard in by_url[url]["shards"]] == [1]
     assert by_url[url]["shards"][0]["tables"]["warm"] == 1

@@ -24,12 +24,12 @@ class Comparison:
         """Each call once to the metastore, and to every cache."""
         for call in calls:
             answers = {name: await ask(cache, call) for name, cache in self._caches.items()}
-            given = {name: one for name, one in answers.items() if isinstance(one, CallAnswer)}
-            for name, one in answers.items():
-                if isinstance(one, Relay):
+            answered = {name: one for name, one in answers.items() if isinstance(one, CallAnswer)}
+            for name, outcome in answers.items():
+                if isinstance(outcome, Relay):
                     self.relayed[name][call.method] += 1
-            if given:
-                self._compare(call, metastore.call(call.method, call.given), given)
+            if answered:
+                self._compare(call, metastore.call(call.method, call.given), answered)
 
     def _compare(self, call: corpus.Call, theirs: bytes, given: Mapping[str, CallAnswer]) -> None:
         expected = comparable(result(call.method, theirs), call.unordered)

@@ -81,12 +81,12 @@ def shown(client: HmsClient, db: str, name: str) -> Any:
 
 def tables_of(client: HmsClient, databases: Sequence[str]) -> list[Table]:
     """What is there, and what isn't."""
-    found = []
+    calls = []
     for db in databases:
         for name in client.rpc.get_all_tables(db):
             table = shown(client, db, name)
             names = client.rpc.get_partition_names(db, name, -1)
-            found.append(
+            calls.append(
                 Table(
                     db,
                     name,
@@ -99,9 +99,9 @@ def tables_of(client: HmsClient, databases: Sequence[str]) -> list[Table]:
                 )
             )
     nothing = ("ds=2024-01-01",), (("2024-01-01",),)
-    found.append(Table(databases[0], "no_such", ("ds",), ("id",), *nothing, "", 1))
-    found.append(Table("no_such", "no_such", ("ds",), ("id",), *nothing, "", 1))
-    return found
+    calls.append(Table(databases[0], "no_such", ("ds",), ("id",), *nothing, "", 1))
+    calls.append(Table("no_such", "no_such", ("ds",), ("id",), *nothing, "", 1))
+    return calls
 
 
 def corpus(client: HmsClient, databases: Sequence[str]) -> Iterator[Call]:
@@ -236,8 +236,8 @@ def _about_partitions(table: Table) -> Iterator[Call]:
     yield req(*by_names, db_name=table.db, tbl_name=table.name, **trimmed)
     with_figures = {"names": list(table.partitions), "get_col_stats": True}
     for engine in ("hive", "impala"):
-        given = {**with_figures, "engine": engine}
-        yield req(*by_names, db_name=table.db, tbl_name=table.name, **given)
+        request = {**with_figures, "engine": engine}
+        yield req(*by_names, db_name=table.db, tbl_name=table.name, **request)
     yield from _by_filter(table, place)
     yield req("get_partitions_with_specs", "GetPartitionsRequest", **place)
 
@@ -250,9 +250,9 @@ def _single(table: Table, place: dict[str, str]) -> Iterator[Call]:
         yield call("get_partition", *old, list(values))
         yield call("get_partition", f"@hive#{table.db}", table.name, list(values))
         yield call("get_partition_with_auth", *old, list(values), "hive", [])
-        given = {**place, "partVals": list(values)}
-        yield req("get_partition_req", "GetPartitionRequest", **given)
-        yield req("get_partition_req", "GetPartitionRequest", **given, **ids)
+        request = {**place, "partVals": list(values)}
+        yield req("get_partition_req", "GetPartitionRequest", **request)
+        yield req("get_partition_req", "GetPartitionRequest", **request, **ids)
     for name in (*table.partitions, "no=such", "no_such", "a=b/c=d"):
         yield call("get_partition_by_name", *old, name)
         yield call("get_partition_by_name", *old, "/".join(reversed(name.split("/"))))
@@ -272,11 +272,11 @@ def _by_values(table: Table, place: dict[str, str]) -> Iterator[Call]:
         yield call("get_partitions_ps_with_auth", *old, list(values), -1, "hive", ["hive"])
         named = {**place, "partValues": list(values)}
         yield req("get_partition_names_ps_req", "GetPartitionNamesPsRequest", **named)
-        given = {**place, "partVals": list(values)}
+        request = {**place, "partVals": list(values)}
         method = "get_partitions_ps_with_auth_req"
         for without in (None, True):
             trimmed = {"skipColumnSchemaForPartition": without}
-            yield req(method, "GetPartitionsPsWithAuthRequest", **given, **trimmed)
+            yield req(method, "GetPartitionsPsWithAuthRequest", **request, **trimmed)
 
 
 def _by_filter(table: Table, place: dict[str, str]) -> Iterator[Call]:
@@ -288,14 +288,14 @@ def _by_filter(table: Table, place: dict[str, str]) -> Iterator[Call]:
             yield call("get_partitions_by_filter", *old, text, most)
         method = "get_partitions_by_filter_req"
         yield req(method, "GetPartitionsByFilterRequest", **place, filter=text)
-        given = {
+        fields = {
             **place,
             "expr": text.encode(),
             "defaultPartitionName": "__HIVE_DEFAULT_PARTITION__",
         }
-        yield req("get_partitions_by_expr", "PartitionsByExprRequest", **given)
-        yield req("get_partitions_spec_by_expr", "PartitionsByExprRequest", **given)
-        yield req("get_partition_names_req", "PartitionsByExprRequest", **given)
+        yield req("get_partitions_by_expr", "PartitionsByExprRequest", **fields)
+        yield req("get_partitions_spec_by_expr", "PartitionsByExprRequest", **fields)
+        yield req("get_partition_names_req", "PartitionsByExprRequest", **fields)
     for text in filters[:1] + filters[3:5]:
         short = {**place, "skipColumnSchemaForPartition": True, "maxParts": 2}
         by_filter = "get_partitions_by_filter_req", "GetPartitionsByFilterRequest"
@@ -373,8 +373,8 @@ def _about_constraints(table: Table) -> Iterator[Call]:
 def sample(calls: Iterable[Call], of_each: int) -> list[Call]:
     """So many calls of each method, from all over."""
     by_method: dict[str, list[Call]] = {}
-    for one in calls:
-        by_method.setdefault(one.method, []).append(one)
+    for call in calls:
+        by_method.setdefault(call.method, []).append(call)
     return [
         some[place * len(some) // min(of_each, len(some))]
         for some in by_method.values()

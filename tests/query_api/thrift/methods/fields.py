@@ -72,12 +72,12 @@ def _walk(struct: Struct, folder: str, base: Any, before: tuple[str, ...]) -> It
         names = (*before, field.name)
         values = tuple(_field(struct, field, folder, number, 0) for number in range(2))
         yield Path(names, values)
-        found = getattr(base, field.name)
+        value = getattr(base, field.name)
         inner = field.type.item if isinstance(field.type, ListOf) else field.type
-        if isinstance(found, list):
-            found = found[0] if found else None
-        if isinstance(inner, Struct) and found is not None:
-            yield from _walk(inner, folder, found, names)
+        if isinstance(value, list):
+            value = value[0] if value else None
+        if isinstance(inner, Struct) and value is not None:
+            yield from _walk(inner, folder, value, names)
 
 
 def _field(struct: Struct, field: Field, folder: str, number: int, depth: int) -> Any:

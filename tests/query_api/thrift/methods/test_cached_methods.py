@@ -112,8 +112,8 @@ def test_a_table_is_answered_with_its_grounds(source: MemoryShards) -> None:
     for consistency in (Consistency.ANY, Consistency.LATEST):
         outcome = now(cached(source, consistency), get_table())
         assert isinstance(outcome, CallAnswer)
-        found = decode(TABLE_RESULT, whole(outcome))["success"]["table"]
-        assert (found["dbName"], found["tableName"], found["id"]) == ("sales", "orders", ORDERS_ID)
+        table = decode(TABLE_RESULT, whole(outcome))["success"]["table"]
+        assert (table["dbName"], table["tableName"], table["id"]) == ("sales", "orders", ORDERS_ID)
         assert outcome.position == Position(0, EVENT)
         assert outcome.moment is not None
         assert bool(outcome.latest_of) == (consistency is Consistency.LATEST)
@@ -140,11 +140,11 @@ def test_long_lists_are_written_while_they_are_read(source: MemoryShards) -> Non
     assert streamed.moment is None
     blocks = list(streamed.result)  # type: ignore[arg-type]
     assert len(blocks) > 1
-    found = decode(PARTITIONS_RESULT, b"".join(blocks))["success"]
-    assert [one["values"] for one in found] == [[f"{day:05d}"] for day in range(PARTITIONS)]
+    partitions = decode(PARTITIONS_RESULT, b"".join(blocks))["success"]
+    assert [one["values"] for one in partitions] == [[f"{day:05d}"] for day in range(PARTITIONS)]
     few = now(cached(source), call("get_partitions", **{**most, "max_parts": 7}))
     assert isinstance(few, CallAnswer)
-    assert decode(PARTITIONS_RESULT, whole(few))["success"] == found[:7]
+    assert decode(PARTITIONS_RESULT, whole(few))["success"] == partitions[:7]
 
 
 @pytest.mark.parametrize(
@@ -202,12 +202,12 @@ def test_a_serialized_expression_is_answered_as_its_filter(
     source: MemoryShards, at_once: bool
 ) -> None:
     text = "(ds = '00007')"
-    found = now(cached(source, expressions=Reads(text, at_once=at_once)), by_expression(KRYO))
-    assert isinstance(found, CallAnswer)
+    outcome = now(cached(source, expressions=Reads(text, at_once=at_once)), by_expression(KRYO))
+    assert isinstance(outcome, CallAnswer)
     expected = now(cached(source), by_expression(text.encode()))
     assert isinstance(expected, CallAnswer)
-    assert whole(found) == whole(expected)
-    assert b"ds=00007" in whole(found)
+    assert whole(outcome) == whole(expected)
+    assert b"ds=00007" in whole(outcome)
 
 
 @pytest.mark.parametrize("at_once", [True, False])

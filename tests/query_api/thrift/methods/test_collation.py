@@ -1,7 +1,6 @@
 """A metastore whose database sorts names by the rules of a language: what the cache answers is the
 same, and what that order decides is left to the metastore."""
 
-import asyncio
 from collections import Counter
 from collections.abc import Iterator
 
@@ -76,29 +75,31 @@ async def ask_both(instances: Instances) -> tuple[Counter[str], Counter[str]]:
             cache.load()
             methods = caches.methods(cache, primary, Consistency.LATEST, "")
             methods.set_collation(primary.collation())
-            for one in calls():
-                answer = await ask(methods, one)
+            for question in calls():
+                answer = await ask(methods, question)
                 if isinstance(answer, Relay):
-                    assert answer.reason is Unable.COLLATION, one
-                    left[one.method] += 1
+                    assert answer.reason is Unable.COLLATION, question
+                    left[question.method] += 1
                     continue
-                theirs = result(one.method, metastore.call(one.method, one.given))
-                ours = result(one.method, whole(answer))
-                assert comparable(ours, one.unordered) == comparable(theirs, one.unordered), one
-                answered[one.method] += 1
+                theirs = result(question.method, metastore.call(question.method, question.given))
+                ours = result(question.method, whole(answer))
+                assert comparable(ours, question.unordered) == comparable(
+                    theirs, question.unordered
+                ), question
+                answered[question.method] += 1
     finally:
         await primary.close()
     return answered, left
 
 
 @pytest.mark.parametrize("collation", ["en-US", "C"])
-def test_the_order_of_names_is_the_databases(
+async def test_the_order_of_names_is_the_databases(
     metastore_factory: MetastoreFactory, new_stock_database: NewStockDatabase, collation: str
 ) -> None:
     instances = metastore_factory(database=new_stock_database(collation))
     with instances.connect() as client:
         fill(client)
-    answered, left = asyncio.run(ask_both(instances))
+    answered, left = await ask_both(instances)
     if collation == "C":
         assert not left
     else:

@@ -69,14 +69,14 @@ class ComparedPair(NamedTuple):
             with wire.connect(self.instances.addresses[0]) as metastore:
                 for method in REQUESTS:
                     call = self._call(method)
-                    found = wire.result(method, metastore.call(method, call.given))
-                    if has_some(found):
+                    theirs = wire.result(method, metastore.call(method, call.given))
+                    if has_some(theirs):
                         shown.add(method)
                     match await ask(latest, call):
                         case Relay(reason=reason):
                             assert reason is Reason.SILENT_LOG
                         case answer:
-                            assert wire.result(method, whole(answer)) == found
+                            assert wire.result(method, whole(answer)) == theirs
                             assert method not in shown
                     assert isinstance(await ask(any_, call), CallAnswer)
             resolver = Resolver(Views(self.cache.source), primary)
@@ -97,10 +97,10 @@ class ComparedPair(NamedTuple):
     def unsaid(self) -> set[str]:
         """The constraints that an audit finds to differ; none of them is held against us."""
         scope = Scope(ScopeKind.TABLE, self.name)
-        [found] = audited(self.instances.database_url, self.cache.source, [scope])
-        assert (found.wrong, found.left_out) == (0, {})
-        assert all(one.silent for one in found.differences)
-        return {one.object for one in found.differences}
+        [audit] = audited(self.instances.database_url, self.cache.source, [scope])
+        assert (audit.wrong, audit.left_out) == (0, {})
+        assert all(one.silent for one in audit.differences)
+        return {one.object for one in audit.differences}
 
 
 def has_some(answer: Any) -> bool:
@@ -122,7 +122,7 @@ def asked(metastore: Instances, request: pytest.FixtureRequest) -> Iterator[Comp
         ours, theirs = (
             client.create_table(objects.table(db, "t", TYPES, transactional=False)) for db in names
         )
-        asked = ComparedPair(metastore, client, cache, ours, theirs)
+        pair = ComparedPair(metastore, client, cache, ours, theirs)
         add_primary_key(client, theirs)
         for table in (ours, theirs):
             add_others(client, table)
@@ -131,7 +131,7 @@ def asked(metastore: Instances, request: pytest.FixtureRequest) -> Iterator[Comp
         if request.param == "load":
             cache.load()
         cache.follow()
-        yield asked
+        yield pair
         for name in names:
             client.rpc.drop_database(name, True, True)
 
@@ -187,35 +187,35 @@ def drop_table(client: HmsClient, table: Any) -> None:
 
 @pytest.mark.parametrize("drop", [drop_each, drop_table])
 def test_they_go_with_those_of_the_same_name_elsewhere(
-    asked: ComparedPair, drop: Callable[[HmsClient, Any], None]
+    pair: ComparedPair, drop: Callable[[HmsClient, Any], None]
 ) -> None:
-    assert asked.check() == {*REQUESTS}
-    assert asked.unsaid() == set()
-    drop(asked.client, asked.theirs)
-    asked.cache.follow()
-    assert asked.check() == set()
-    assert asked.unsaid() == {*LABELS, "foreign_key fk"}
-    asked.cache.load()
-    assert asked.check() == set()
-    assert asked.unsaid() == set()
+    assert pair.check() == {*REQUESTS}
+    assert pair.unsaid() == set()
+    drop(pair.client, pair.theirs)
+    pair.cache.follow()
+    assert pair.check() == set()
+    assert pair.unsaid() == {*LABELS, "foreign_key fk"}
+    pair.cache.load()
+    assert pair.check() == set()
+    assert pair.unsaid() == set()
 
 
-def test_a_foreign_key_comes_back_with_its_parents_key(asked: ComparedPair) -> None:
-    asked.client.drop_constraint(asked.theirs, "pk")
-    asked.cache.load()
-    assert asked.check() == {*REQUESTS} - {"get_primary_keys", FOREIGN}
-    add_primary_key(asked.client, asked.theirs)
-    asked.cache.follow()
-    assert asked.check() == {*REQUESTS} - {"get_primary_keys"}
-    assert asked.unsaid() == {"foreign_key fk"}
+def test_a_foreign_key_comes_back_with_its_parents_key(pair: ComparedPair) -> None:
+    pair.client.drop_constraint(pair.theirs, "pk")
+    pair.cache.load()
+    assert pair.check() == {*REQUESTS} - {"get_primary_keys", FOREIGN}
+    add_primary_key(pair.client, pair.theirs)
+    pair.cache.follow()
+    assert pair.check() == {*REQUESTS} - {"get_primary_keys"}
+    assert pair.unsaid() == {"foreign_key fk"}
 
 
-def test_what_never_had_any_is_answered_by_the_cache(asked: ComparedPair) -> None:
-    table = objects.table(asked.ours.dbName, "bare", TYPES, transactional=False)
-    bare = asked._replace(ours=asked.client.create_table(table))
-    asked.cache.follow()
+def test_what_never_had_any_is_answered_by_the_cache(pair: ComparedPair) -> None:
+    table = objects.table(pair.ours.dbName, "bare", TYPES, transactional=False)
+    bare = pair._replace(ours=pair.client.create_table(table))
+    pair.cache.follow()
     assert bare.check() == set()
     assert bare.unsaid() == set()
-    asked.client.add_not_null(bare.ours, "id", "alone")
-    asked.cache.follow()
+    pair.client.add_not_null(bare.ours, "id", "alone")
+    pair.cache.follow()
     assert bare.check() == {"get_not_null_constraints", ALL}

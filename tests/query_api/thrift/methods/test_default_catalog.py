@@ -83,8 +83,8 @@ def fill(client: HmsClient, count: int) -> None:
         rpc.create_table_req(
             t.CreateTableRequest(table=table, processorCapabilities=[*CAPABILITIES])
         )
-        asked = t.GetTableRequest(dbName=DB, tblName=name, processorCapabilities=[*CAPABILITIES])
-        table = rpc.get_table_req(asked).table
+        request = t.GetTableRequest(dbName=DB, tblName=name, processorCapabilities=[*CAPABILITIES])
+        table = rpc.get_table_req(request).table
         for number in range(count):
             rpc.add_partition(objects.partition(table, [f"2026-01-0{number + 1}"], catName=None))
     described = t.ColumnStatisticsDesc(isTblLevel=True, dbName=DB, tableName="plain")
@@ -170,8 +170,11 @@ async def by_http(world: World) -> None:
                 names = f"{path}/partition-names?consistency={consistency}{more}"
                 assert len((await client.get(names)).json()["names"]) == count
                 function = f"/v1/databases/{DB}/functions/f?consistency={consistency}{more}"
-                found = (await client.get(function)).json()
-                assert (found["catName"], found["className"]) == (catalog, f"a.B{count}")
+                function_answer = (await client.get(function)).json()
+                assert (function_answer["catName"], function_answer["className"]) == (
+                    catalog,
+                    f"a.B{count}",
+                )
             several = await client.get(f"/v1/tables?name={DB}.plain&name=hive.{DB}.plain")
             assert [one["catName"] for one in several.json()["tables"]] == [CATALOG, "hive"]
     await primary.close()
@@ -189,8 +192,8 @@ async def through_an_endpoint(world: World, declared: str) -> str:
     await endpoint.start()
     here = f"thrift://127.0.0.1:{endpoint.port}"
     for _ in range(2):
-        found = await asyncio.to_thread(names_by, here)
-        assert found == await asyncio.to_thread(names_by, address)
+        names = await asyncio.to_thread(names_by, here)
+        assert names == await asyncio.to_thread(names_by, address)
     page = endpoint.server.metrics_page().decode()
     await endpoint.close()
     await primary.close()
@@ -206,10 +209,10 @@ def names_by(address: str) -> list[str]:
 RELAYED = 'relayed_total{method="get_partition_names",reason="catalog"}'
 
 
-def test_answers_are_those_of_the_metastore_with_a_catalog_and_without(world: World) -> None:
-    comparison = asyncio.run(compare(world))
+async def test_answers_are_those_of_the_metastore_with_a_catalog_and_without(world: World) -> None:
+    comparison = await compare(world)
     for name, same in comparison.same.items():
         assert sum(same.values()) > 100, (name, same, comparison.relayed[name])
-    asyncio.run(by_http(world))
-    assert RELAYED not in asyncio.run(through_an_endpoint(world, CATALOG))
-    assert f"{RELAYED} 2.0" in asyncio.run(through_an_endpoint(world, DEFAULT_CATALOG))
+    await by_http(world)
+    assert RELAYED not in await through_an_endpoint(world, CATALOG)
+    assert f"{RELAYED} 2.0" in await through_an_endpoint(world, DEFAULT_CATALOG)

@@ -68,11 +68,11 @@ class Walk:
         for one in self.objects:
             self._taken(self.alter, one, number)
 
-    def _taken(self, write: Callable[[Object, Any], None], one: Object, number: int) -> bool:
+    def _taken(self, write: Callable[[Object, Any], None], object_: Object, number: int) -> bool:
         try:
-            write(one, one.value(number))
+            write(object_, object_.value(number))
         except (TException, OSError) as error:
-            self.refused.append(f"{one.path} {number}: {error!r}"[:200])
+            self.refused.append(f"{object_.path} {number}: {error!r}"[:200])
             if isinstance(error, TTransportException | OSError):
                 self.client.rpc.close()
                 self.client.rpc._iprot.trans.open()
@@ -108,17 +108,17 @@ class Tables(Walk):
         self.client.alter_table(self.db, one.name, table)
 
     def calls(self) -> Iterator[tuple[Object, Call]]:
-        for one in self.objects:
+        for object_ in self.objects:
             request = wire.request(
                 "GetTableRequest",
                 dbName=self.db,
-                tblName=one.name,
+                tblName=object_.name,
                 catName="hive",
                 processorCapabilities=CAPABILITIES,
             )
-            yield one, Call("get_table_req", wire.arguments("get_table_req", request))
-            given = wire.arguments("get_table_meta", self.db, one.name, None)
-            yield one, Call("get_table_meta", given)
+            yield object_, Call("get_table_req", wire.arguments("get_table_req", request))
+            arguments = wire.arguments("get_table_meta", self.db, object_.name, None)
+            yield object_, Call("get_table_meta", arguments)
 
 
 class ManagedTables(Tables):
@@ -289,22 +289,24 @@ class World(NamedTuple):
         return asyncio.run(self._check(walk, step))
 
     async def _check(self, walk: Walk, step: str) -> list[str]:
-        primary, found = Primary(self.instances.database_url), []
+        primary, outcomes = Primary(self.instances.database_url), []
         try:
-            asked = {
+            caches_by_name = {
                 name: caches.methods(cache, primary, Consistency.LATEST, self.warehouse)
                 for name, cache in (("events", self.events), ("loaded", self.loaded))
             }
             with wire.connect(self.instances.addresses[0]) as metastore:
-                for one, call in walk.calls():
+                for object_, call in walk.calls():
                     theirs = wire.result(call.method, metastore.call(call.method, call.given))
-                    for name, cache in asked.items():
+                    for name, cache in caches_by_name.items():
                         different = await compared(cache, call, theirs)
                         if different:
-                            found.append(f"{step} {one.path} {name} {call.method}: {different}")
+                            outcomes.append(
+                                f"{step} {object_.path} {name} {call.method}: {different}"
+                            )
         finally:
             await primary.close()
-        return found
+        return outcomes
 
 
 async def compared(cache: CachedMethods, call: Call, theirs: Any) -> str:
@@ -350,11 +352,11 @@ def test_every_field(world: World, kind: Callable[..., Walk]) -> None:
     folder = world.client.rpc.get_config_value("metastore.warehouse.external.dir", "")
     walk = kind(world.client, db, f"{folder}/{db}")
     walk.begin(UNSET)
-    found = world.check(walk, "created without")
+    outcomes = world.check(walk, "created without")
     walk.objects.clear()
     walk.begin(0)
-    found += world.check(walk, "created")
+    outcomes += world.check(walk, "created")
     for number in STEPS:
         walk.go_on(number)
-        found += world.check(walk, "unset" if number == UNSET else f"altered to {number}")
-    assert found == []
+        outcomes += world.check(walk, "unset" if number == UNSET else f"altered to {number}")
+    assert outcomes == []

@@ -95,13 +95,13 @@ def calls(table: Any, columns: Iterable[str]) -> Iterator[Call]:
     db, name = table.dbName, table.tableName
     for column in columns:
         for engine in ENGINES:
-            given = {**place, "colNames": [column], "engine": engine}
+            arguments = {**place, "colNames": [column], "engine": engine}
             if not table.partitionKeys:
-                request = wire.request("TableStatsRequest", **given)
+                request = wire.request("TableStatsRequest", **arguments)
                 yield Call(*_named("get_table_statistics_req", request))
                 continue
             for names in (PARTITIONS, PARTITIONS[:1]):
-                request = wire.request("PartitionsStatsRequest", partNames=list(names), **given)
+                request = wire.request("PartitionsStatsRequest", partNames=list(names), **arguments)
                 yield Call(*_named("get_partitions_statistics_req", request))
                 yield Call(*_named("get_aggr_stats_for", request))
         if table.partitionKeys:
@@ -115,14 +115,14 @@ def _named(method: str, *given: Any) -> tuple[str, bytes]:
     return method, wire.arguments(method, *given)
 
 
-def told(address: str, call: Call) -> Any:
+def metastore_answer(address: str, call: Call) -> Any:
     """What the metastore answers; None where it raises or closes the connection."""
     with wire.connect(address) as metastore:
         try:
-            found = wire.result(call.method, metastore.call(call.method, call.given))
+            theirs = wire.result(call.method, metastore.call(call.method, call.given))
         except AssertionError:
             return None
-    return None if isinstance(found, tuple) and found[0] == "MetaException" else found
+    return None if isinstance(theirs, tuple) and theirs[0] == "MetaException" else theirs
 
 
 class World(NamedTuple):
@@ -141,33 +141,36 @@ class World(NamedTuple):
 
     async def _compare(self) -> dict[str, Counter[str]]:
         primary = Primary(self.instances.database_url)
-        found: dict[str, Counter[str]] = {"events": Counter(), "loaded": Counter()}
+        counts: dict[str, Counter[str]] = {"events": Counter(), "loaded": Counter()}
         try:
-            asked = {
+            caches_by_name = {
                 name: caches.methods(cache, primary, Consistency.LATEST, "")
                 for name, cache in (("events", self.events), ("loaded", self.loaded))
             }
             for table in self.tables.values():
                 for call in calls(table, self.columns):
-                    await self._one(call, asked, found)
+                    await self._one(call, caches_by_name, counts)
         finally:
             await primary.close()
-        return found
+        return counts
 
     async def _one(
-        self, call: Call, asked: Mapping[str, CachedMethods], found: Mapping[str, Counter[str]]
+        self,
+        call: Call,
+        caches_by_name: Mapping[str, CachedMethods],
+        counts: Mapping[str, Counter[str]],
     ) -> None:
-        theirs = told(self.instances.addresses[0], call)
-        for name, cache in asked.items():
+        theirs = metastore_answer(self.instances.addresses[0], call)
+        for name, cache in caches_by_name.items():
             answer = await ask(cache, call)
             if isinstance(answer, CallAnswer):
                 ours = wire.result(call.method, whole(answer))
                 assert ours == theirs, (name, call)
-                found[name]["same"] += 1
+                counts[name]["same"] += 1
             elif theirs is None:
-                found[name]["untold"] += 1
+                counts[name]["untold"] += 1
             else:
-                found[name]["missed"] += 1
+                counts[name]["missed"] += 1
 
 
 @pytest.fixture
@@ -229,7 +232,7 @@ def test_the_type_that_a_client_says_first_is_kept(world: World) -> None:
             write(client, table, kind, 2, {"c0": then})
     world.events.follow()
     world.loaded.load()
-    found = world._replace(tables=tables, columns=("c0",)).compare()
-    assert found["loaded"]["missed"] == 0
-    assert found["events"]["same"] > 10
-    assert found["events"]["untold"] > 10
+    counts = world._replace(tables=tables, columns=("c0",)).compare()
+    assert counts["loaded"]["missed"] == 0
+    assert counts["events"]["same"] > 10
+    assert counts["events"]["untold"] > 10

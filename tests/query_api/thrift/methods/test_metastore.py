@@ -1,6 +1,5 @@
 """What the cache answers is what a real Hive 4.2 metastore answers, field by field."""
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
@@ -93,25 +92,27 @@ def world(text_metastore: Instances) -> Iterator[World]:
 
 
 async def compare(world: World, of_each: int) -> Comparison:
-    async with world.asked() as asked:
-        comparison = Comparison(asked)
+    async with world.asked() as by_name:
+        comparison = Comparison(by_name)
         with hms_client.connect(world.address) as client, wire.connect(world.address) as metastore:
             await comparison.run(metastore, sample(corpus(client, DATABASES), of_each))
-        everything = asked["warm"].names - DROPPED
+        everything = by_name["warm"].names - DROPPED
     assert everything == comparison.same["warm"].keys()
-    assert everything - OF_DATABASES == comparison.same["latest"].keys()
+    # Of databases, what an alter may change without an event is not told.
+    shown = comparison.same["latest"].keys()
+    assert everything - OF_DATABASES == shown - OF_DATABASES
     assert sum(comparison.same["folded"].values()) > 100
     return comparison
 
 
-def test_all_methods_are_answered_as_the_metastore_answers_them(world: World) -> None:
-    comparison = asyncio.run(compare(world, 20))
+async def test_all_methods_are_answered_as_the_metastore_answers_them(world: World) -> None:
+    comparison = await compare(world, 20)
     assert sum(comparison.same["warm"].values()) > 300
 
 
 @pytest.mark.torture
-def test_thousands_of_calls(world: World) -> None:
-    comparison = asyncio.run(compare(world, 10_000))
+async def test_thousands_of_calls(world: World) -> None:
+    comparison = await compare(world, 10_000)
     assert sum(comparison.same["warm"].values()) > 2500
 
 
@@ -120,8 +121,8 @@ async def compare_after(world: World, rounds: int, of_each: int, seed: int) -> C
     changing = f"changing_{seed}", f"other_{seed}"
     with hms_client.connect(world.address) as client, wire.connect(world.address) as metastore:
         history = History(client, changing, seed)
-        async with world.asked() as asked:
-            comparison = Comparison(asked)
+        async with world.asked() as by_name:
+            comparison = Comparison(by_name)
             for number in range(rounds):
                 history.go_on(20)
                 world.folded.follow()
@@ -133,42 +134,42 @@ async def compare_after(world: World, rounds: int, of_each: int, seed: int) -> C
     return comparison
 
 
-def test_answers_stay_right_through_random_histories(world: World) -> None:
-    comparison = asyncio.run(compare_after(world, 2, of_each=4, seed=7))
+async def test_answers_stay_right_through_random_histories(world: World) -> None:
+    comparison = await compare_after(world, 2, of_each=4, seed=7)
     assert all(sum(same.values()) > 80 for same in comparison.same.values())
 
 
 @pytest.mark.torture
 @pytest.mark.parametrize("seed", range(100, 110))
-def test_answers_stay_right_through_long_histories(world: World, seed: int) -> None:
-    comparison = asyncio.run(compare_after(world, 20, of_each=8, seed=seed))
+async def test_answers_stay_right_through_long_histories(world: World, seed: int) -> None:
+    comparison = await compare_after(world, 20, of_each=8, seed=seed)
     assert all(sum(same.values()) > 2000 for same in comparison.same.values())
 
 
 async def ask_old(world: World) -> set[str]:
     answered: set[str] = set()
-    async with world.asked() as asked:
-        cache = asked["warm"]
+    async with world.asked() as by_name:
+        cache = by_name["warm"]
         with wire.connect(world.address) as metastore:
             for call in OLD_CALLS:
                 other = cache.instead(call)
                 assert other is not None
-                told = other.translated(metastore.call(other.method, other.arguments))
+                theirs = other.translated(metastore.call(other.method, other.arguments))
                 answer = cache.answer_now(call) or await cache.answer(call)
                 if isinstance(answer, CallAnswer):
-                    assert decoded(call.method, whole(answer)) == decoded(call.method, told)
+                    assert decoded(call.method, whole(answer)) == decoded(call.method, theirs)
                     answered.add(call.method)
     return answered
 
 
-def test_dropped_methods_are_answered_by_their_successors(world: World) -> None:
-    assert asyncio.run(ask_old(world)) == DROPPED
+async def test_dropped_methods_are_answered_by_their_successors(world: World) -> None:
+    assert await ask_old(world) == DROPPED
 
 
 def decoded(method: str, result: bytes) -> Any:
     """With what the definition says of a field that isn't there."""
-    found = decode(RESULTS[method], result)
-    tables = found.pop("success", ())
+    plain_result = decode(RESULTS[method], result)
+    tables = plain_result.pop("success", ())
     tables = [tables] if isinstance(tables, dict) else tables
     whole = [{"temporary": False, **one} for one in tables]
-    return found, sorted(whole, key=lambda one: str(one["tableName"]))
+    return plain_result, sorted(whole, key=lambda one: str(one["tableName"]))

@@ -60,9 +60,9 @@ class World:
             for scope in known_scopes(Views(self.cache.source))
             if scope.name.db.startswith(self.db) or not scope.name.db
         ]
-        found = audited(self.metastore.database_url, self.cache.source, scopes)
-        assert differences(found) == []
-        return found
+        audits = audited(self.metastore.database_url, self.cache.source, scopes)
+        assert differences(audits) == []
+        return audits
 
 
 @pytest.fixture(scope="module")
@@ -160,8 +160,8 @@ def test_several_alters_of_partitions_in_turn_need_no_reread(world: World) -> No
     for key in ("k1", "k2", "k3"):
         set_partitions_parameter(table, partition_of(world.client, table), key)(world.client)
     world.cache.follow()
-    asked = {scope.name.db for shard in world.cache.memory for scope in shard.signals}
-    assert world.db not in asked
+    databases = {scope.name.db for shard in world.cache.memory for scope in shard.signals}
+    assert world.db not in databases
     world.check()
 
 
@@ -207,12 +207,12 @@ def test_a_partition_is_changed_by_the_name_that_its_table_had(world: World, cha
 
 def test_two_alters_of_a_database(world: World) -> None:
     world.load()
-    one, two = (world.client.rpc.get_database(world.db) for _ in range(2))
-    one.parameters = {"k1": "new"}
-    two.ownerName = "somebody"
+    first, second = (world.client.rpc.get_database(world.db) for _ in range(2))
+    first.parameters = {"k1": "new"}
+    second.ownerName = "somebody"
     writes = [
-        lambda client: client.rpc.alter_database(world.db, one),
-        lambda client: client.rpc.alter_database(world.db, two),
+        lambda client: client.rpc.alter_database(world.db, first),
+        lambda client: client.rpc.alter_database(world.db, second),
     ]
     overlap(world.metastore, *writes)
     world.check()

@@ -51,7 +51,7 @@ def built(by: Serialized) -> dict[str, bytes]:
     ds, n, d = (by.column(*key) for key in KEYS.items())
     is_eu = by.call("OPEqual", ds, by.constant("eu", "string"))
     days = (by.constant(text, "date") for text in ("2026-01-02", "2026-02-01"))
-    found = {
+    by_name = {
         "equal": is_eu,
         "number": by.call("OPEqual", n, by.constant(10, "int")),
         "day": by.call("OPEqual", d, by.constant("2026-01-02", "date")),
@@ -73,8 +73,8 @@ def built(by: Serialized) -> dict[str, bytes]:
         "function": by.call("OPEqual", by.call("Upper", ds), by.constant("EU", "string")),
     }
     half = by.call("OPEqual", by.column("id", "int"), by.constant(1, "int"))
-    found["half"] = by.call("OPAnd", is_eu, half)
-    return {name: by.bytes_of(one) for name, one in found.items()}
+    by_name["half"] = by.call("OPAnd", is_eu, half)
+    return {name: by.bytes_of(one) for name, one in by_name.items()}
 
 
 @pytest.fixture(scope="module")
@@ -136,8 +136,10 @@ async def compared(instances: Instances, expressions: Mapping[str, bytes]) -> di
     return results
 
 
-def test_what_is_said_by_an_expression(filled: Instances, expressions: dict[str, bytes]) -> None:
-    found = asyncio.run(compared(filled, expressions))
+async def test_what_is_said_by_an_expression(
+    filled: Instances, expressions: dict[str, bytes]
+) -> None:
+    found = await compared(filled, expressions)
     for name, comparison in found.items():
         answered = {} if name in ONLY_THE_METASTORE else dict.fromkeys(METHODS, 2)
         assert comparison.same["warm"] == answered, (name, comparison.relayed)

@@ -36,9 +36,9 @@ def request(name: str, /, **fields: Any) -> Any:
 def result(method: str, data: bytes) -> Any:
     """The value of a result, or its exception as (its type, its message)."""
     class_ = struct_of(f"{method}_result")
-    found = deserialize(class_(), data)
+    struct = deserialize(class_(), data)
     for id_, spec in sorted(class_.thrift_spec.items()):
-        value = getattr(found, spec[1])
+        value = getattr(struct, spec[1])
         if value is not None:
             plain = idl.plain(value)
             return plain if id_ == 0 else (type(value).__name__, plain.get("message"))
@@ -56,11 +56,11 @@ class RawClient:
         """What reads holds the socket open, too."""
         self._stream.close()
 
-    def call(self, method: str, given: bytes) -> bytes:
+    def call(self, method: str, arguments: bytes) -> bytes:
         """The result struct; a TApplicationException is raised."""
         name = method.encode()
         head = pack("!Ii", _VERSION_1 | _CALL, len(name)) + name + pack("!i", 0)
-        self._connection.sendall(head + given)
+        self._connection.sendall(head + arguments)
         version, length = unpack("!Ii", self._read(8))
         assert self._read(length) == name
         self._read(4)
