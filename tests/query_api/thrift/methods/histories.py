@@ -167,6 +167,4 @@ class History:
     def _truncate(self) -> None:
         table = self._any()
         if table.tableType != "MANAGED_TABLE":
-            # Only the event shows the write id: an external table has none.
-            write_id = self._random.choice((-1, 7))
-            self._client.truncate(table.dbName, table.tableName, write_id=write_id)
+            self._client.truncate(table.dbName, table.tableName)
