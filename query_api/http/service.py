@@ -31,7 +31,8 @@ from query_api.http.request_parameters import RequestParameters
 from query_api.http.scatter_gather import Parts
 from query_api.reads import Read, Rendered
 from query_api.requirement import PARAMETERS, Defaults, Requirement, parse_requirement
-from query_api.resolver.resolver import ReadAnswer, Resolver
+from query_api.resolver.answer import ReadAnswer
+from query_api.resolver.resolver import Resolver
 from query_api.shards import Views
 
 BODY_BYTES_MAX: Final = 4 * 1024 * 1024

@@ -11,7 +11,7 @@ from typing import Final
 import structlog
 
 from query_api.reasons import Reason, Source
-from query_api.resolver.resolver import Database
+from query_api.resolver.database import Database
 from query_api.resolver.shared_reads import LatestReads
 from query_api.shards import Views
 from query_api.thrift.call import Methods
