@@ -160,7 +160,7 @@ class ClientCalls:
         for chunk in chunks:
             self._connection.write(chunk)
             written += len(chunk)
-            if written > AT_ONCE_BYTES or self._connection.is_blocked:
+            if written > AT_ONCE_BYTES or self._connection.flow.is_blocked:
                 return False
         return True
 
@@ -169,7 +169,7 @@ class ClientCalls:
     ) -> None:
         while True:
             await asyncio.sleep(0)
-            await self._connection.writable()
+            await self._connection.flow.writable()
             if self._write_some(chunks):
                 break
         self._answered(message.method, answer.source, answer.reason)
@@ -179,7 +179,7 @@ class ClientCalls:
     ) -> None:
         async for chunk in chunks:
             self._connection.write(chunk)
-            await self._connection.writable()
+            await self._connection.flow.writable()
         self._answered(message.method, answer.source, answer.reason)
 
     def _answered(self, method: str, source: Source, reason: Reason) -> None:

@@ -14,9 +14,10 @@ from query_api.reasons import Reason, Source
 from query_api.resolver.database import Database
 from query_api.resolver.shared_reads import LatestReads
 from query_api.shards import Views
+from query_api.thrift.backlog import Budget
 from query_api.thrift.call import Methods
 from query_api.thrift.calls import ClientCalls
-from query_api.thrift.connection import Budget, Connection
+from query_api.thrift.connection import Connection
 from query_api.thrift.forward import Peers
 from query_api.thrift.hub import Hub
 from query_api.thrift.metrics import Metrics
