@@ -16,8 +16,8 @@ from query_api.resolver.shared_reads import LatestReads
 from query_api.shards import Views
 from query_api.thrift.backlog import Budget
 from query_api.thrift.call import Methods
-from query_api.thrift.calls import ClientCalls
 from query_api.thrift.connection import Connection
+from query_api.thrift.dispatch import Dispatch
 from query_api.thrift.forward import Peers
 from query_api.thrift.hub import Hub
 from query_api.thrift.metrics import Metrics
@@ -138,7 +138,7 @@ class _Accepted(Connection):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        self.calls = ClientCalls(self._hub, self)
+        self.calls = Dispatch(self._hub, self)
         sock = transport.get_extra_info("socket")
         if sock is not None:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
