@@ -14,7 +14,7 @@ from query_api.thrift.call import CallAnswer, Client, Why
 from query_api.thrift.connection import Connection
 from query_api.thrift.hub import Hub
 from query_api.thrift.metrics import METASTORE
-from query_api.thrift.reply_cache import CachedReply
+from query_api.thrift.reply_cache import CachedReply, cached_reply
 from query_api.thrift.wire import REPLY_HEAD, Message, MessageType, header
 
 AT_ONCE_BYTES: Final = 256 * 1024
@@ -55,7 +55,7 @@ class Replies:
 
     def send_kept(self, kept: CachedReply, head: bytes) -> None:
         """Answers a call by a kept reply; `head` is what of the call the reply repeats."""
-        self._connection.write(b"".join((REPLY_HEAD, head, kept.result)))
+        self._connection.write(b"".join((REPLY_HEAD, head, kept.body)))
         kept.figures.answered(Source.CACHE, kept.reason, perf_counter() - self.call_began)
 
     def send_if_latest(self, kept: CachedReply, data: bytes, head: bytes) -> None:
@@ -111,14 +111,16 @@ class Replies:
         data = message.data
         if answer.moment is None or data[:7] != CALL_HEAD:
             return
-        kept = CachedReply(
+        call = key_of(data)
+        kept = cached_reply(
+            call,
             answer.moment,
             answer.latest_of,
             answer.reason,
             result,
             self._hub.metrics.of(message.method),
         )
-        self._hub.kept.put(key_of(data), kept)
+        self._hub.kept.put(call, kept)
 
     def _send_if_latest(
         self, kept: CachedReply, data: bytes, head: bytes, latest: LatestLog | None

@@ -21,7 +21,7 @@ from query_api.thrift.dispatch import Dispatch
 from query_api.thrift.forward import Peers
 from query_api.thrift.hub import Hub
 from query_api.thrift.metrics import Metrics
-from query_api.thrift.reply_cache import ReplyCache
+from query_api.thrift.reply_cache import reply_cache
 from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.shadow import Difference, Shadow
 from query_api.thrift.upstream import Address, Upstreams, UpstreamSettings
@@ -65,7 +65,7 @@ class ThriftServer:
             database,
             LatestReads(database),
             views,
-            ReplyCache(views, database.history.is_rewound),
+            reply_cache(views, database.history.is_rewound),
             upstreams,
             Peers(owner_of, peers or UpstreamSettings(framed=settings.framed)),
             metrics,
