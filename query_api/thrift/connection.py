@@ -215,7 +215,7 @@ class Connection(asyncio.Protocol):
             self._scan(self._backlog.take())
         else:
             self._enter(IDLE)
-        if not self._backlog.waiting:
+        if self.flow.is_paused and not self._backlog.waiting:
             self.flow.resume_reading()
 
     def _take_turn(self) -> None:

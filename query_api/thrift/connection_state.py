@@ -1,6 +1,5 @@
 """The states of a client's connection, and how each may follow another."""
 
-from collections.abc import Mapping
 from enum import IntEnum
 from typing import Final
 
@@ -52,14 +51,22 @@ class State(IntEnum):
 # Looking a member up in its class costs as much as all else that is done for one.
 NEW, IDLE, SCANNING, STARTING, IN_CALL, YIELDING, HOLDING, ENDING = State
 
-NEXT: Final[Mapping[State, tuple[State, ...]]] = {
-    NEW: (IDLE, ENDING),
-    IDLE: (SCANNING, IN_CALL, HOLDING, ENDING),
-    SCANNING: (STARTING, IDLE, YIELDING, HOLDING, ENDING),
-    STARTING: (SCANNING, IN_CALL, ENDING),
-    IN_CALL: (IDLE, SCANNING, HOLDING, IN_CALL, ENDING),
-    YIELDING: (SCANNING, HOLDING, ENDING),
-    HOLDING: (IDLE, SCANNING, ENDING),
-    ENDING: (),
-}
-"""The states that may follow each, as in the table of `State`."""
+NEXT: Final[tuple[tuple[State, ...], ...]] = (
+    # NEW
+    (IDLE, ENDING),
+    # IDLE
+    (SCANNING, IN_CALL, HOLDING, ENDING),
+    # SCANNING
+    (STARTING, IDLE, YIELDING, HOLDING, ENDING),
+    # STARTING
+    (SCANNING, IN_CALL, ENDING),
+    # IN_CALL
+    (IDLE, SCANNING, HOLDING, IN_CALL, ENDING),
+    # YIELDING
+    (SCANNING, HOLDING, ENDING),
+    # HOLDING
+    (IDLE, SCANNING, ENDING),
+    # ENDING
+    (),
+)
+"""By state, those that may follow it, as in the table of `State`."""

@@ -15,9 +15,10 @@ class FlowControl:
         self.transport: asyncio.Transport | None = None
         self.is_blocked = False
         """Whether replies wait because the client doesn't take them."""
+        self.is_paused = False
+        """Whether nothing is read for now."""
         self._taken = asyncio.Event()
         self._unsent = 0
-        self._is_reading = True
         self._expected_since: float | None = None
 
     def block(self) -> None:
@@ -38,14 +39,14 @@ class FlowControl:
 
     def pause_reading(self) -> None:
         transport = self.transport
-        if self._is_reading and transport is not None and not transport.is_closing():
+        if not self.is_paused and transport is not None and not transport.is_closing():
             transport.pause_reading()
-            self._is_reading = False
+            self.is_paused = True
 
     def resume_reading(self) -> None:
         transport = self.transport
-        if not self._is_reading and transport is not None:
-            self._is_reading = True
+        if self.is_paused and transport is not None:
+            self.is_paused = False
             if not transport.is_closing():
                 transport.resume_reading()
 
