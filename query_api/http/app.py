@@ -25,7 +25,8 @@ from query_api.http.page import ProcessInfo
 from query_api.http.page.files import file_routes, send_file
 from query_api.http.page.routes import Pages
 from query_api.http.service import Service, Settings
-from query_api.resolver.resolver import Database, Resolver
+from query_api.resolver.database import Database
+from query_api.resolver.resolver import Resolver
 from query_api.resolver.shared_reads import LatestReads
 from query_api.shards import ShardSource, Views
 

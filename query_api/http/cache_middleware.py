@@ -6,7 +6,7 @@ from typing import Final
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from query_api.http.access import Role, Tokens
-from query_api.http.answer_cache import CONSISTENCY, AnswerCache, messages
+from query_api.http.response_cache import CONSISTENCY, ResponseCache, messages
 from query_api.latest.latest_log import LatestLog
 from query_api.positions import Position
 
@@ -18,7 +18,7 @@ class CacheMiddleware:
     """Answers from kept answers if the request's headers state no requirement but a consistency."""
 
     def __init__(
-        self, app: ASGIApp, kept: AnswerCache, tokens: Tokens, after_now: AfterNow
+        self, app: ASGIApp, kept: ResponseCache, tokens: Tokens, after_now: AfterNow
     ) -> None:
         self._app = app
         self._kept = kept

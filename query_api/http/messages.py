@@ -18,7 +18,7 @@ from hive.errors import (
     TooLargeError,
     UnansweredError,
 )
-from query_api.resolver.resolver import ReadAnswer
+from query_api.resolver.answer import ReadAnswer
 
 JSON: Final = b"application/json"
 NDJSON: Final = b"application/x-ndjson"

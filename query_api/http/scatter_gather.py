@@ -18,7 +18,8 @@ from query_api.positions import Position, parse_position
 from query_api.reads import GetTables, ListDatabases, ListTablesOfAll, Read, Rendered, cut
 from query_api.reasons import SERVING, Reason, Source
 from query_api.requirement import Requirement
-from query_api.resolver.resolver import ReadAnswer, Resolver
+from query_api.resolver.answer import ReadAnswer
+from query_api.resolver.resolver import Resolver
 from query_api.shards import Views
 from query_api.targets import Target, TargetKind, of_database
 from state.records.objects import DatabaseName

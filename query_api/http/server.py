@@ -25,8 +25,8 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 from uvicorn.server import ServerState
 
-from query_api.http.answer_cache import AnswerCache, RawResponse
 from query_api.http.messages import problem
+from query_api.http.response_cache import RawResponse, ResponseCache
 from query_api.latest.latest_log import LatestLog
 from query_api.positions import Position
 from query_api.resolver.shared_reads import LatestReads
@@ -61,7 +61,7 @@ class ReadProtocol(HttpToolsProtocol):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        self._kept: AnswerCache | None = app_state.get("kept")
+        self._kept: ResponseCache | None = app_state.get("kept")
         self._latest: LatestReads | None = app_state.get("latest")
         self._held: list[bytes] | None = None
         self._begun = self._completed = 0

@@ -13,7 +13,6 @@ from starlette.types import Receive, Scope, Send
 
 from hive.errors import MetatideError, NoSuchObjectError, TooLargeError
 from query_api.http.access import OPEN, Role, Tokens
-from query_api.http.answer_cache import CONSISTENCY, AnswerCache, CachedAnswer
 from query_api.http.endpoints import Endpoint, streamed
 from query_api.http.forward import FORWARDED, Forwarder
 from query_api.http.messages import (
@@ -28,10 +27,12 @@ from query_api.http.messages import (
 )
 from query_api.http.metrics import Metrics
 from query_api.http.request_parameters import RequestParameters
+from query_api.http.response_cache import CONSISTENCY, CachedResponse, ResponseCache
 from query_api.http.scatter_gather import Parts
 from query_api.reads import Read, Rendered
 from query_api.requirement import PARAMETERS, Defaults, Requirement, parse_requirement
-from query_api.resolver.resolver import ReadAnswer, Resolver
+from query_api.resolver.answer import ReadAnswer
+from query_api.resolver.resolver import Resolver
 from query_api.shards import Views
 
 BODY_BYTES_MAX: Final = 4 * 1024 * 1024
@@ -60,7 +61,7 @@ class Service:
         self.settings = settings
         self._resolver = resolver
         self._views = views
-        self.kept = AnswerCache(views, resolver.is_rewound)
+        self.kept = ResponseCache(views, resolver.is_rewound)
         self.forwarder = Forwarder(settings.trusted)
         self._parts = Parts(resolver, views, self.forwarder)
         self._in_flight = 0
@@ -138,7 +139,7 @@ class Service:
             if answer.moment is not None and scope["method"] == "GET" and keeps:
                 count = partial(self.metrics.served_kept, answer.reason, type(read).__name__)
                 latest_of = answer.moment.targets if requirement.latest else ()
-                kept = CachedAnswer(answer.moment, latest_of, answer.value, headers, count)
+                kept = CachedResponse.of(answer.moment, latest_of, answer.value, headers, count)
                 consistency = in_headers.get(_HEADERS[CONSISTENCY], "").encode("latin-1")
                 self.kept.put((scope["path"], scope["query_string"], consistency), kept)
             await send_body(scope, send, answer.value, headers)

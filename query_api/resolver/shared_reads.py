@@ -5,7 +5,7 @@ from collections.abc import Callable
 from query_api.background_tasks import Background
 from query_api.latest.latest_log import LatestLog
 from query_api.positions import Position
-from query_api.resolver.resolver import Database
+from query_api.resolver.database import Database
 
 Taker = Callable[[LatestLog | None], None]
 

@@ -1,15 +1,27 @@
 """One client's connection: splits bytes into calls, runs them in order, and writes the replies."""
 
 import asyncio
-from collections import deque
 from collections.abc import Coroutine
-from time import monotonic
 from typing import Final, Protocol, cast
 
 import structlog
 
 from hive.errors import ThriftError
 from query_api.thrift import sasl
+from query_api.thrift.backlog import Backlog, Budget
+from query_api.thrift.connection_state import (
+    ENDING,
+    HOLDING,
+    IDLE,
+    IN_CALL,
+    NEW,
+    NEXT,
+    SCANNING,
+    STARTING,
+    YIELDING,
+    State,
+)
+from query_api.thrift.flow_control import FlowControl
 from query_api.thrift.frames import Unframer, framed
 from query_api.thrift.scanner import Scanner
 from query_api.thrift.settings import ThriftSettings
@@ -20,14 +32,6 @@ CALLS_IN_A_ROW: Final = 32
 PUT_OFF_BYTES_MAX: Final = 64 * 1024
 
 log = structlog.get_logger(__name__)
-
-
-class Budget:
-    """The number of bytes in calls of all clients that haven't begun."""
-
-    def __init__(self, bytes_max: int) -> None:
-        self.bytes_max = bytes_max
-        self.bytes = 0
 
 
 class Calls(Protocol):
@@ -56,6 +60,8 @@ class Connection(asyncio.Protocol):
     1. A call begins when the one before has ended, and when the client has taken its reply.
     2. Until then little more is read.
     3. What can't be parsed ends the connection, with an error if one can be sent.
+
+    `State` has the table of what may follow what; anything else is an AssertionError.
     """
 
     def __init__(self, settings: ThriftSettings, budget: Budget) -> None:
@@ -63,23 +69,14 @@ class Connection(asyncio.Protocol):
         self.client_address = ""
         self.ended: str | None = None
         """Why, in a word, if it was ended from here."""
+        self.flow = FlowControl()
         self._settings = settings
         self._budget = budget
+        self._backlog = Backlog(budget)
         self._scanner = Scanner(settings.message_bytes_max)
         self._unframer = Unframer() if settings.framed else None
         self._transport: asyncio.Transport | None = None
-        self._partial: list[bytes] = []
-        self._put_off: deque[bytes] = deque()
-        self._buffered = 0
-        self._busy = False
-        self._blocked = False
-        self._scanning = False
-        self._goes_on = False
-        self._reading_paused = False
-        self._heard = False
-        self._stuck_since: float | None = None
-        self._unsent = 0
-        self._writable = asyncio.Event()
+        self._state = NEW
         self._task: asyncio.Task[None] | None = None
 
     # What its calls use.
@@ -88,83 +85,67 @@ class Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.write(data if self._unframer is None else framed(data))
 
-    async def writable(self) -> None:
-        """Waits until the client has taken most of what was written."""
-        while self._blocked:
-            self._writable.clear()
-            await self._writable.wait()
-
-    @property
-    def is_blocked(self) -> bool:
-        return self._blocked
-
     def hold(self) -> None:
-        """Keeps the next call from beginning until this one is done."""
-        self._busy = True
+        """Begins a call that is answered at once, but only after the database was asked."""
+        self._enter(IN_CALL)
 
     def run(self, work: Coroutine[None, None, None]) -> None:
         """Continues a call in a task, which is cancelled with the connection."""
-        self._busy = True
+        if self._state is not ENDING:
+            self._enter(IN_CALL)
         self._task = asyncio.get_running_loop().create_task(work)
         self._task.add_done_callback(self._worked)
 
     def done(self) -> None:
         """Ends the call, so that the next may begin."""
-        self._busy = False
-        if not self._scanning:
+        if self._state is STARTING:
+            self._enter(SCANNING)
+        elif self._state is not ENDING:
+            assert self._state is IN_CALL, f"no call can end in {self._state.name}"
             self._go_on()
 
     def again(self, data: bytes) -> None:
         """Restarts a call that was to be answered at once."""
         if self._transport is None:
             return
-        self._put_off.appendleft(data)
-        self._buffer(len(data))
+        self._backlog.put_back(data)
+        self._check_budget()
         self.done()
 
     def end(self, kind: str, why: str, *, reply: bytes = b"") -> None:
         """Closes the connection, after a last message if there is one."""
-        if self.ended is not None or self._transport is None:
+        if self._state is ENDING:
             return
+        assert self._transport is not None
+        self._enter(ENDING)
         self.ended = kind
         log.info("a client's connection was ended", client=self.client_address, why=why)
-        if reply and not self._blocked:
+        if reply and not self.flow.is_blocked:
             self.write(reply)
             self._transport.close()
-            self._stuck_since = monotonic()
+            self.flow.start_clock()
         else:
             self._transport.abort()
 
     def check(self, now: float) -> None:
         """Ends the connection if it makes no progress; called every few seconds."""
-        since = self._stuck_since
-        if since is not None and self._blocked and self._took_some():
-            since = self._stuck_since = now
-        if since is None or now - since < self._settings.message_timeout_s:
+        if not self.flow.is_stuck(now, self._settings.message_timeout_s):
             return
         if self.ended is None:
             self.end("slow", "the client took too long to send a call or to read a reply")
         elif self._transport is not None:
             self._transport.abort()
 
-    def _took_some(self) -> bool:
-        """Whether the client has taken some of what was written since the last check."""
-        before = self._unsent
-        self._unsent = 0 if self._transport is None else self._transport.get_write_buffer_size()
-        return self._unsent < before
-
     # What the event loop calls.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transports are of no common class.
-        self._transport = cast(asyncio.Transport, transport)
+        self._transport = self.flow.transport = cast(asyncio.Transport, transport)
         peer = transport.get_extra_info("peername")
         self.client_address = f"{peer[0]}:{peer[1]}" if peer else ""
 
     def data_received(self, data: bytes) -> None:
-        if self.ended is not None:
-            return
-        if not self._heard and self._refuses_sasl(data):
+        if self._state is ENDING or (self._state is NEW and self._refuses_sasl(data)):
             return
         if self._unframer is not None:
             try:
@@ -173,123 +154,141 @@ class Connection(asyncio.Protocol):
                 self.end("protocol", str(error))
                 return
         assert self.calls is not None
-        if self._busy or self._blocked or self._put_off:
-            self._put_it_off(data)
-        elif self._partial or not self.calls.answered_at_once(data):
+        if self._state is not IDLE:
+            self._put_off(data)
+        elif self._backlog.partial or not self.calls.answered_at_once(data):
             self._scan(data)
 
     def pause_writing(self) -> None:
-        self._blocked = True
-        self._stuck_since = monotonic()
+        self.flow.block()
+        if self._state is IDLE:
+            self._enter(HOLDING)
         if self.calls is not None:
             self.calls.writable(False)
 
     def resume_writing(self) -> None:
-        self._blocked = False
-        self._stuck_since = monotonic() if self._partial else None
-        self._writable.set()
+        self.flow.unblock()
+        if self._backlog.partial:
+            self.flow.start_clock()
+        else:
+            self.flow.stop_clock()
         if self.calls is not None:
             self.calls.writable(True)
-        if not self._busy:
+        if self._state is HOLDING:
             self._go_on()
 
     def connection_lost(self, _: Exception | None) -> None:
-        self._transport = None
-        self._blocked = False
-        self._writable.set()
-        self._buffer(-self._buffered)
-        self._partial.clear()
-        self._put_off.clear()
+        if self._state is not ENDING:
+            self._enter(ENDING)
+        self._transport = self.flow.transport = None
+        self.flow.unblock()
+        self._backlog.clear()
         if self._task is not None:
             self._task.cancel()
         if self.calls is not None:
             self.calls.close()
 
+    # From one state to the next.
+
+    def _enter(self, state: State) -> None:
+        assert state in NEXT[self._state], f"{self._state.name} can't become {state.name}"
+        self._state = state
+
     def _refuses_sasl(self, data: bytes) -> bool:
-        self._heard = True
         if data[0] == sasl.START:
             self.end("sasl", sasl.ADVICE, reply=sasl.refusal())
             return True
+        self._enter(IDLE)
         return False
+
+    def _put_off(self, data: bytes) -> None:
+        self._backlog.put(data)
+        self._check_budget()
+        if self._backlog.size > PUT_OFF_BYTES_MAX:
+            self.flow.pause_reading()
+
+    def _go_on(self) -> None:
+        """Begins what was put off, unless the client must take replies first."""
+        if self.flow.is_blocked:
+            self._enter(HOLDING)
+        elif self._backlog.waiting:
+            self._scan(self._backlog.take())
+        else:
+            self._enter(IDLE)
+        if self.flow.is_paused and not self._backlog.waiting:
+            self.flow.resume_reading()
+
+    def _take_turn(self) -> None:
+        if self._state is YIELDING:
+            self._go_on()
 
     def _scan(self, data: bytes) -> None:
         """Begins the calls in these bytes, as far as that is possible now."""
-        assert self.calls is not None
-        scanner, at, begun = self._scanner, 0, 0
-        self._scanning = True
+        self._enter(SCANNING)
+        at = 0
         try:
-            while at < len(data) and self.ended is None:
-                if self._busy or self._blocked or begun == CALLS_IN_A_ROW:
-                    self._put_off.appendleft(data[at:])
-                    self._buffer(len(data) - at)
-                    break
-                end = scanner.feed(data, at)
-                if end < 0:
-                    self._keep_partial(data[at:])
-                    break
-                message = self._whole(data, at, end)
-                at = end
-                begun += 1
-                self._busy = True
-                self.calls.begin(message)
+            at = self._begin_calls(data)
         except ThriftError as error:
             self._refuse("protocol", str(error))
         except Exception as error:
             self._fail(error)
-        finally:
-            self._scanning = False
-        if self._put_off and not self._busy and not self._goes_on:
-            self._goes_on = True
-            asyncio.get_running_loop().call_soon(self._go_on)
+        if self._state is not ENDING and at < len(data):
+            self._backlog.put_back(data[at:])
+            self._check_budget()
+        if self._state is SCANNING:
+            self._pause()
+
+    def _begin_calls(self, data: bytes) -> int:
+        """Begins calls until one goes on; returns where in `data` the next one begins."""
+        assert self.calls is not None
+        scanner, at, begun = self._scanner, 0, 0
+        while at < len(data) and begun < CALLS_IN_A_ROW and not self.flow.is_blocked:
+            end = scanner.feed(data, at)
+            if end < 0:
+                self._keep_partial(data[at:])
+                return len(data)
+            message = self._whole(data, at, end)
+            at = end
+            begun += 1
+            self._enter(STARTING)
+            self.calls.begin(message)
+            if self._state is STARTING:
+                self._enter(IN_CALL)
+            if self._state is not SCANNING:
+                break
+        return at
+
+    def _pause(self) -> None:
+        """Ends a scan after which no call goes on."""
+        if self.flow.is_blocked:
+            self._enter(HOLDING)
+        elif self._backlog.waiting:
+            self._enter(YIELDING)
+            asyncio.get_running_loop().call_soon(self._take_turn)
+        else:
+            self._enter(IDLE)
 
     def _whole(self, data: bytes, start: int, end: int) -> Message:
-        if self._partial:
-            self._partial.append(data[start:end])
-            whole = b"".join(self._partial)
-            self._partial.clear()
-            self._buffer(end - start - len(whole))
-            self._stuck_since = None
-        else:
-            whole = data[start:end]
+        whole = data[start:end]
+        if self._backlog.partial:
+            whole = self._backlog.take_partial(whole)
+            self.flow.stop_clock()
         scanner = self._scanner
         return Message(whole, scanner.method, scanner.kind, scanner.sequence, scanner.body_at)
 
     def _keep_partial(self, data: bytes) -> None:
-        if not self._partial:
-            self._stuck_since = monotonic()
-        self._partial.append(data)
-        self._buffer(len(data))
+        if not self._backlog.partial:
+            self.flow.start_clock()
+        self._backlog.put_partial(data)
+        self._check_budget()
 
-    def _put_it_off(self, data: bytes) -> None:
-        self._put_off.append(data)
-        self._buffer(len(data))
-        transport = self._transport
-        if self._buffered > PUT_OFF_BYTES_MAX and not self._reading_paused:
-            assert transport is not None
-            if not transport.is_closing():
-                transport.pause_reading()
-                self._reading_paused = True
+    # What ends the connection.
 
-    def _buffer(self, size: int) -> None:
-        self._buffered += size
-        self._budget.bytes += size
-        if size > 0 and self._budget.bytes > self._budget.bytes_max:
+    def _check_budget(self) -> None:
+        if self._budget.is_exceeded:
             self._refuse(
                 "limit", "too many bytes of pending calls from all clients: try again later"
             )
-
-    def _go_on(self) -> None:
-        """Begins what was deferred."""
-        self._goes_on = False
-        if self._put_off and not (self._busy or self._blocked or self.ended):
-            data = self._put_off.popleft()
-            self._buffer(-len(data))
-            self._scan(data)
-        transport = self._transport
-        if self._reading_paused and not self._put_off and transport is not None:
-            self._reading_paused = False
-            if not transport.is_closing():
-                transport.resume_reading()
 
     def _refuse(self, kind: str, why: str) -> None:
         scanner = self._scanner

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from query_api.resolver.resolver import Database
+from query_api.resolver.database import Database
 from query_api.resolver.shared_reads import LatestReads
 from query_api.shards import Views
 from query_api.thrift.call import Methods

@@ -1,110 +1,119 @@
-"""A call on its way to a metastore and its reply on the way back."""
+"""The calls of one client that metastores answer, over a connection of its own to one of them."""
 
-from typing import Final, Protocol
-
-from hive.errors import ThriftError
-from query_api.thrift.call import Substitute, Why
+from hive.errors import UpstreamError
+from query_api.thrift.call import Call, Client, Unable, Why
+from query_api.thrift.client_identity import SET_META_CONF, ClientIdentity
+from query_api.thrift.connection import Connection
+from query_api.thrift.hub import Hub
 from query_api.thrift.method_kinds import is_read
+from query_api.thrift.own_writes import OwnWrites
+from query_api.thrift.relayed_call import RelayedCall
+from query_api.thrift.replies import Replies
 from query_api.thrift.upstream import Link
-from query_api.thrift.wire import Message, MessageType, header
-
-COPY_BYTES_MAX: Final = 64 * 1024 * 1024
-"""The maximum length of a reply that must be collected whole."""
+from query_api.thrift.wire import Fault, Message, refusal
 
 
-class Client(Protocol):
-    """The connection on which the call arrived."""
-
-    def pass_on(self, data: bytes, /) -> None:
-        """Writes some of the reply."""
-
-    def relayed(self, relaying: "RelayedCall", /) -> None:
-        """Called when the whole reply was passed on."""
-
-    def unanswered(self, relaying: "RelayedCall", why: str, /) -> None:
-        """Called when the connection to the metastore was lost before the end of the reply."""
-
-
-class RelayedCall:
-    """Passes on the bytes of a reply as they arrive, and copies them only if somebody needs the
-    copy.
-    """
+class ClientRelay:
+    """Sends calls on, passes on the replies, and takes note of what they change."""
 
     def __init__(
         self,
+        hub: Hub,
+        connection: Connection,
         client: Client,
-        message: Message,
-        why: Why,
-        *,
-        instead: Substitute | None = None,
-        copies: bool = False,
+        own_writes: OwnWrites,
+        replies: Replies,
     ) -> None:
-        self.message = message
-        self.why = why
-        self.tries = 0
+        self._hub = hub
+        self._connection = connection
         self._client = client
-        self._instead = instead
-        self._copy: list[bytes] | None = [] if copies or instead is not None else None
-        self._copied = 0
-        self._begun = False
+        self._own_writes = own_writes
+        self._replies = replies
+        self._identity = ClientIdentity(client)
         self._link: Link | None = None
 
-    @property
-    def may_try_again(self) -> bool:
-        """Whether the call may be sent again without the client noticing that a connection was
-        lost.
-        """
-        return not self._begun and is_read(self.message.method)
+    def introduce(self, message: Message) -> bool:
+        """Whether the session was introduced here, without connecting to a metastore."""
+        reply = self._identity.introduce(message)
+        if reply is None or self._link is not None:
+            return False
+        self._connection.write(reply)
+        return True
 
-    @property
-    def result(self) -> bytes | None:
-        """The result struct; None if it wasn't copied, or if the reply is an exception."""
-        assert self._link is not None
-        if self._copy is None or self._link.reply_kind != MessageType.REPLY:
-            return None
-        return b"".join(self._copy)[self._link.reply_body_at :]
-
-    def begin(self, link: Link) -> None:
-        """Sends the call."""
-        self.tries += 1
-        self._link = link
-        if self._copy is not None:
-            self._copy, self._copied = [], 0
-        message, other = self.message, self._instead
-        if other is None:
-            link.call(message.data, self)
+    def send(
+        self,
+        message: Message,
+        why: Why,
+        call: Call | None = None,
+        *,
+        copies: bool = False,
+    ) -> None:
+        """Relays a message. `call` is set if the cache could answer its method."""
+        instead = None if call is None else self._hub.methods.instead(call)
+        relayed = RelayedCall(self, message, why, instead=instead, copies=copies)
+        if self._link is not None and self._link.usable:
+            relayed.begin(self._link)
         else:
-            head = header(MessageType.CALL, other.method, message.sequence)
-            link.call(head + other.arguments, self)
+            self._connection.run(self._open_and_relay(relayed))
 
-    def piece(self, data: bytes) -> None:
-        if self._instead is None:
-            self._begun = True
-            self._client.pass_on(data)
-        if self._copy is not None:
-            self._copied += len(data)
-            self._copy.append(data)
-            if self._copied > COPY_BYTES_MAX:
-                self._copy = None
-
-    def whole(self) -> None:
-        if self._instead is not None:
+    async def send_one_way(self, message: Message) -> None:
+        """Sends a message that has no reply."""
+        if self._link is None or not self._link.usable:
             try:
-                self._client.pass_on(self._translated(self._instead))
-            except ThriftError as error:
-                self.lost(str(error))
+                self._link = await self._hub.upstreams.open(self._identity.opening)
+            except UpstreamError as error:
+                self._connection.end("upstream", str(error))
                 return
-        self._client.relayed(self)
+        self._link.send(message.data)
+        self._own_writes.note()
+        self._connection.done()
 
-    def lost(self, why: str) -> None:
-        self._client.unanswered(self, why)
+    def writable(self, writable: bool) -> None:
+        """Reads from the metastore only while the client takes what it is sent."""
+        if self._link is not None:
+            if writable:
+                self._link.resume()
+            else:
+                self._link.pause()
 
-    def _translated(self, instead: Substitute) -> bytes:
-        assert self._link is not None
-        if self._copy is None:
-            raise ThriftError(f"the metastore's reply is longer than {COPY_BYTES_MAX} bytes")
-        body = b"".join(self._copy)[self._link.reply_body_at :]
-        kind = MessageType(self._link.reply_kind)
-        if kind is MessageType.REPLY:
-            body = instead.translated(body)
-        return header(kind, self.message.method, self.message.sequence) + body
+    def close(self) -> None:
+        if self._link is not None:
+            self._link.close()
+
+    # What a relayed call reports.
+
+    def pass_on(self, data: bytes) -> None:
+        self._connection.write(data)
+
+    def relayed(self, call: RelayedCall) -> None:
+        message, method = call.message, call.message.method
+        if not is_read(method):
+            self._own_writes.note()
+        elif method == SET_META_CONF:
+            self._identity.set(message, call.result or b"")
+        elif call.why is Unable.SHADOW:
+            read = Call(method, message.body, self._client, self._client.min_position)
+            self._hub.shadow.compare(read, call.result, self._identity.opening)
+        self._replies.relayed(method, call.why)
+
+    def unanswered(self, call: RelayedCall, why: str) -> None:
+        if self._link is not None:
+            self._hub.upstreams.avoid(self._link.address)
+        self._link = None
+        if call.may_try_again and call.tries <= self._hub.upstreams.count:
+            self._connection.run(self._open_and_relay(call))
+        else:
+            self._connection.end("upstream", f"the metastore's reply is incomplete: {why}")
+
+    async def _open_and_relay(self, call: RelayedCall) -> None:
+        message = call.message
+        try:
+            self._link = await self._hub.upstreams.open(self._identity.opening)
+        except UpstreamError as error:
+            why = f"{error}; the cache can't answer ({call.why})"
+            reply = refusal(message.method, message.sequence, Fault.INTERNAL_ERROR, why)
+            self._connection.write(reply)
+            self._hub.metrics.refused["upstream"] += 1
+            self._connection.done()
+        else:
+            call.begin(self._link)

@@ -11,16 +11,17 @@ from typing import Final
 import structlog
 
 from query_api.reasons import Reason, Source
-from query_api.resolver.resolver import Database
+from query_api.resolver.database import Database
 from query_api.resolver.shared_reads import LatestReads
 from query_api.shards import Views
+from query_api.thrift.backlog import Budget
 from query_api.thrift.call import Methods
-from query_api.thrift.calls import ClientCalls
-from query_api.thrift.connection import Budget, Connection
+from query_api.thrift.connection import Connection
+from query_api.thrift.dispatch import Dispatch
 from query_api.thrift.forward import Peers
 from query_api.thrift.hub import Hub
 from query_api.thrift.metrics import Metrics
-from query_api.thrift.reply_cache import ReplyCache
+from query_api.thrift.reply_cache import reply_cache
 from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.shadow import Difference, Shadow
 from query_api.thrift.upstream import Address, Upstreams, UpstreamSettings
@@ -64,7 +65,7 @@ class ThriftServer:
             database,
             LatestReads(database),
             views,
-            ReplyCache(views, database.history.is_rewound),
+            reply_cache(views, database.history.is_rewound),
             upstreams,
             Peers(owner_of, peers or UpstreamSettings(framed=settings.framed)),
             metrics,
@@ -137,7 +138,7 @@ class _Accepted(Connection):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        self.calls = ClientCalls(self._hub, self)
+        self.calls = Dispatch(self._hub, self)
         sock = transport.get_extra_info("socket")
         if sock is not None:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

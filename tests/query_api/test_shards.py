@@ -23,7 +23,8 @@ from query_api.reads import (
     Slice,
 )
 from query_api.requirement import Consistency, Requirement
-from query_api.resolver.resolver import ReadAnswer, Resolver
+from query_api.resolver.answer import ReadAnswer
+from query_api.resolver.resolver import Resolver
 from query_api.shards import Moment, Views
 from query_api.targets import Target, TargetKind
 from state.records import Change, Pause

@@ -7,7 +7,7 @@ import msgspec
 
 from hive.errors import InputError
 from query_api.database.reads import ListEvents
-from query_api.resolver.resolver import Database
+from query_api.resolver.database import Database
 
 PATH: Final = "/v1/events"
 COUNT_MAX: Final = 500

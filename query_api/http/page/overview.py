@@ -12,7 +12,7 @@ from query_api.http.messages import Headers
 from query_api.http.page.process_info import Answered, ProcessInfo
 from query_api.http.page.table_counts import Counting, TableCounts
 from query_api.positions import Position
-from query_api.resolver.resolver import Database
+from query_api.resolver.database import Database
 from query_api.shards import Views
 
 PATH: Final = "/v1/overview"

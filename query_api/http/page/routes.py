@@ -16,7 +16,7 @@ from query_api.http.page.overview import Glance
 from query_api.http.page.process_info import Answered, ProcessInfo, answered_by
 from query_api.http.routes import body_of, read_route
 from query_api.http.service import Service
-from query_api.resolver.resolver import Database
+from query_api.resolver.database import Database
 from query_api.shards import Views
 
 

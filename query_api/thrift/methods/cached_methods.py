@@ -13,8 +13,9 @@ from query_api.positions import Position
 from query_api.reads.read import Read
 from query_api.reasons import Reason, Source
 from query_api.requirement import Consistency, Defaults, Requirement
-from query_api.resolver.resolver import Database, Miss, Resolver
-from query_api.resolver.resolver import ReadAnswer as Served
+from query_api.resolver.answer import Miss, ReadAnswer
+from query_api.resolver.database import Database
+from query_api.resolver.resolver import Resolver
 from query_api.shards import Views
 from query_api.targets import Target
 from query_api.thrift.call import Call, CallAnswer, Relay, Substitute, Unable
@@ -214,11 +215,11 @@ class _Chain:
     def __init__(self, method: Method, requirement: Requirement) -> None:
         self._method = method
         self._latest = requirement.latest
-        self._served: list[Served[Outcome]] = []
+        self._served: list[ReadAnswer[Outcome]] = []
         self._targets: list[Target] = []
         self.outcome: CallAnswer | Relay = Relay(Unable.FAILED)
 
-    def follow(self, read: Read[Any], served: Served[Outcome]) -> Read[Outcome] | None:
+    def follow(self, read: Read[Any], served: ReadAnswer[Outcome]) -> Read[Outcome] | None:
         """Takes the result of a read; returns the next read, or None with the outcome."""
         self._served.append(served)
         self._targets += read.targets

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from query_api.http import server
-from query_api.http.answer_cache import AnswerCache, CachedAnswer
+from query_api.http.response_cache import CachedResponse, ResponseCache
 from query_api.latest.latest_log import LatestLog
 from query_api.latest.row_effects import RowEffects
 from query_api.positions import Position
@@ -85,9 +85,9 @@ def test_the_short_way_gives_what_the_long_one_gives() -> None:
 
 def test_many_at_once_take_the_room_of_one() -> None:
     views = Views(warm())
-    kept = AnswerCache(views, lambda _: False)
+    kept = ResponseCache(views, lambda _: False)
     grounds_of_it = [(b"metatide-position", b"0:4"), (b"x", b"y")]
-    cached = CachedAnswer(moment(views), (), b"{}", grounds_of_it, lambda: None)
+    cached = CachedResponse.of(moment(views), (), b"{}", grounds_of_it, lambda: None)
     kept.put(("/", b"", b""), cached)
     scope = {"state": {"head": b"GET /"}, "http_version": "1.1", "headers": []}
     for _ in range(40):

@@ -1,28 +1,22 @@
-"""Answers that are kept for as long as nothing that they depend on changes.
+"""Answers that are kept as HTTP sends them, found by their path or by the bytes of a request."""
 
-As long as no commit of the shard touches what was read, the same question has the same answer, byte
-for byte. So it suffices to check whether a commit did. For `latest` the database is also asked,
-each time, whether a newer event touched what was read.
-"""
-
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from starlette.types import Scope
 
+from query_api.answer_cache import AnswerCache, CachedAnswer
 from query_api.http.messages import JSON, Headers, compressed, etag_of, is_etag_in
-from query_api.latest.latest_log import LatestLog
 from query_api.positions import Position
 from query_api.shards import Moment, Views
 from query_api.targets import Target
 
 BYTES_MAX: Final = 64 * 1024 * 1024
-ANSWER_BYTES_MAX: Final = 1024 * 1024
 HEAD_BYTES_MAX: Final = 4096
 HEADS_MAX: Final = 16
 _FORMS_MAX: Final = 4
 _OVERHEAD_BYTES: Final = 2048
+BODY_BYTES_MAX: Final = 1024 * 1024 - _OVERHEAD_BYTES
 _POSITION: Final = b"metatide-position"
 _EMPTY: Final = {"type": "http.response.body", "body": b""}
 _DECIDE_FRAMING: Final = frozenset(
@@ -35,50 +29,42 @@ Key = tuple[str, bytes, bytes]
 Response = tuple[int, Headers, bytes]
 
 
-class CachedAnswer:
+class CachedResponse(CachedAnswer):
     """One answer, in the encodings that were requested so far."""
 
-    def __init__(
-        self,
+    etag: bytes
+    headers: Headers
+    count: Callable[[], None]
+    heads: list[bytes]
+    forms: dict[bytes | None, Response]
+
+    @classmethod
+    def of(
+        cls,
         moment: Moment,
         latest_of: tuple[Target, ...],
         body: bytes,
         headers: Headers,
         count: Callable[[], None],
-    ) -> None:
-        """`latest_of` are the targets to ask the database about; empty unless the consistency is
-        `latest`.
-        """
-        self.moment = moment
-        self.latest_of = latest_of
-        self.size = len(body) + _OVERHEAD_BYTES
-        self.count = count
-        self.etag = etag_of(body)
-        self.heads: list[bytes] = []
-        self._body = body
-        self._headers = [*headers, (b"etag", self.etag)]
-        self._forms: dict[bytes | None, Response] = {}
-
-    @property
-    def reached(self) -> Position:
-        return self.moment.reached
-
-    def is_latest(self, latest: LatestLog) -> bool:
-        """Whether no event up to the current one of this read touched it."""
-        return latest.leaves(self.latest_of, self.reached)
+    ) -> "CachedResponse":
+        """The answer with this body; `count` counts that it was given again."""
+        etag = etag_of(body)
+        headers = [*headers, (b"etag", etag)]
+        size = len(body) + _OVERHEAD_BYTES
+        return cls(moment, latest_of, body, size, etag, headers, count, [], {})
 
     def response(self, etag: bytes | None, accepted: bytes | None) -> Response:
         """The response for a caller with these ETags that accepts these encodings."""
         if etag is not None and is_etag_in(etag, self.etag):
-            return 304, self._headers, b""
-        response = self._forms.get(accepted)
+            return 304, self.headers, b""
+        response = self.forms.get(accepted)
         if response is None:
             body, headers = compressed(
-                accepted, self._body, [*self._headers, (b"content-type", JSON)]
+                accepted, self.body, [*self.headers, (b"content-type", JSON)]
             )
             response = 200, [*headers, (b"content-length", b"%d" % len(body))], body
-            if len(self._forms) < _FORMS_MAX:
-                self._forms[accepted] = response
+            if len(self.forms) < _FORMS_MAX:
+                self.forms[accepted] = response
         return response
 
 
@@ -86,7 +72,7 @@ class RawResponse(NamedTuple):
     """The response to requests with exactly the same bytes, as it is sent."""
 
     key: Key
-    kept: CachedAnswer
+    kept: CachedResponse
     status: int
     before: bytes
     """Headers up to the value of the position, which may be another one each time."""
@@ -98,42 +84,19 @@ class RawResponse(NamedTuple):
         return bool(self.kept.latest_of)
 
 
-class AnswerCache:
-    """Answers up to a number of bytes; the least recently used are dropped first."""
+class ResponseCache(AnswerCache[Key, CachedResponse]):
+    """Finds responses by the bytes of a request as well."""
 
     def __init__(self, views: Views, is_rewound: Callable[[int], bool]) -> None:
-        self._views = views
-        self._is_rewound = is_rewound
-        self._kept: OrderedDict[Key, CachedAnswer] = OrderedDict()
+        super().__init__(views, is_rewound, bytes_max=BYTES_MAX, body_bytes_max=BODY_BYTES_MAX)
         self._heads: dict[bytes, RawResponse] = {}
-        self._bytes = 0
-
-    def get(self, key: Key) -> CachedAnswer | None:
-        """The kept answer that still holds, apart from what the database may know."""
-        kept = self._kept.get(key)
-        if kept is None:
-            return None
-        moment = self._views.renewed(kept.moment)
-        if moment is None or self._is_rewound(moment.reached.epoch):
-            self._drop(key)
-            return None
-        kept.moment = moment
-        self._kept.move_to_end(key)
-        return kept
-
-    def put(self, key: Key, kept: CachedAnswer) -> None:
-        if kept.size > ANSWER_BYTES_MAX:
-            return
-        self._drop(key)
-        self._kept[key] = kept
-        self._grow(kept.size)
 
     def by_head(self, head: bytes) -> RawResponse | None:
         """The response to a request of exactly these bytes, if one is kept."""
         short = self._heads.get(head)
         return short if short is not None and self.get(short.key) is short.kept else None
 
-    def put_head(self, key: Key, kept: CachedAnswer, scope: Scope, response: Response) -> None:
+    def put_head(self, key: Key, kept: CachedResponse, scope: Scope, response: Response) -> None:
         """Remembers the bytes of this request, if the answer depends on nothing else."""
         head = scope.get("state", {}).get("head")
         if head is None or len(kept.heads) >= HEADS_MAX:
@@ -151,17 +114,12 @@ class AnswerCache:
         kept.size += len(head) + _OVERHEAD_BYTES
         self._grow(len(head) + _OVERHEAD_BYTES)
 
-    def _grow(self, size: int) -> None:
-        self._bytes += size
-        while self._bytes > BYTES_MAX:
-            self._drop(next(iter(self._kept)))
-
-    def _drop(self, key: Key) -> None:
-        dropped = self._kept.pop(key, None)
+    def _drop(self, key: Key) -> CachedResponse | None:
+        dropped = super()._drop(key)
         if dropped is not None:
-            self._bytes -= dropped.size
             for head in dropped.heads:
                 self._heads.pop(head, None)
+        return dropped
 
 
 def _around_position(response: Response) -> tuple[bytes, bytes]:

@@ -6,7 +6,7 @@ from query_api.reasons import Reason
 from query_api.shards import Views
 from query_api.thrift import reply_cache as module
 from query_api.thrift.metrics import MethodFigures
-from query_api.thrift.reply_cache import CachedReply, ReplyCache
+from query_api.thrift.reply_cache import cached_reply, reply_cache
 from tests.query_api.shards import MemoryShard, MemoryShards, moment
 
 KIB = 1024
@@ -15,11 +15,11 @@ KIB = 1024
 def test_what_was_used_longest_ago_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BYTES_MAX", 100 * KIB)
     views = Views(MemoryShards(MemoryShard()))
-    replies = ReplyCache(views, lambda _: False)
+    replies = reply_cache(views, lambda _: False)
 
     def put(call: bytes, size: int = 10 * KIB) -> None:
         figures = MethodFigures()
-        replies.put(call, CachedReply(moment(views), (), Reason.FRESH, b"x" * size, figures))
+        replies.put(call, cached_reply(call, moment(views), (), Reason.FRESH, b"x" * size, figures))
 
     for number in range(40):
         put(b"%d" % number)
@@ -31,14 +31,14 @@ def test_what_was_used_longest_ago_goes_first(monkeypatch: pytest.MonkeyPatch) -
     assert replies._bytes <= 100 * KIB
     for number in range(40):
         put(b"again", number)
-    assert len(replies._kept) <= 10
+    assert len(replies._answers) <= 10
 
 
 def test_nothing_of_a_rewound_history_is_given() -> None:
     views = Views(MemoryShards(MemoryShard()))
     rewound: list[int] = []
-    replies = ReplyCache(views, lambda epoch: epoch in rewound)
-    kept = CachedReply(moment(views), (), Reason.FRESH, b"x", MethodFigures())
+    replies = reply_cache(views, lambda epoch: epoch in rewound)
+    kept = cached_reply(b"call", moment(views), (), Reason.FRESH, b"x", MethodFigures())
     replies.put(b"call", kept)
     assert replies.get(b"call") is kept
     rewound.append(0)

@@ -1,0 +1,97 @@
+"""Answers that are kept for as long as nothing that they depend on changes.
+
+As long as no commit of the shard touches what was read, the same question has the same answer, byte
+for byte. So it suffices to check whether a commit did. For `latest` the database is also asked,
+each time, whether a newer event touched what was read.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+import msgspec
+
+from query_api.latest.latest_log import LatestLog
+from query_api.positions import Position
+from query_api.shards import Moment, Views
+from query_api.targets import Target
+
+
+class CachedAnswer(msgspec.Struct, eq=False):
+    """One answer, and what it depends on."""
+
+    moment: Moment
+    latest_of: tuple[Target, ...]
+    """The targets that the database is asked about each time; empty unless for `latest`."""
+    body: bytes
+    size: int
+    """The bytes that it takes, with its key."""
+
+    @property
+    def reached(self) -> Position:
+        return self.moment.reached
+
+    def is_latest(self, latest: LatestLog) -> bool:
+        """Whether no event up to the current one of this read touched it."""
+        return latest.leaves(self.latest_of, self.reached)
+
+
+K = TypeVar("K", bound=Hashable)
+A = TypeVar("A", bound=CachedAnswer)
+
+
+class AnswerCache(Generic[K, A]):
+    """Answers up to a number of bytes; the least recently used are dropped first."""
+
+    def __init__(
+        self,
+        views: Views,
+        is_rewound: Callable[[int], bool],
+        *,
+        bytes_max: int,
+        body_bytes_max: int,
+    ) -> None:
+        """`is_rewound` tells of an epoch whether nothing of it may be served any more."""
+        self._views = views
+        self._is_rewound = is_rewound
+        self._bytes_max = bytes_max
+        self._body_bytes_max = body_bytes_max
+        self._answers: OrderedDict[K, A] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, key: K) -> A | None:
+        """The kept answer that still holds, apart from what the database may know."""
+        answer = self._answers.get(key)
+        if answer is None:
+            return None
+        moment = self._views.renewed(answer.moment)
+        if moment is None or self._is_rewound(moment.reached.epoch):
+            self._drop(key)
+            return None
+        answer.moment = moment
+        self._answers.move_to_end(key)
+        return answer
+
+    def put(self, key: K, answer: A) -> None:
+        """Keeps an answer, unless it is too long."""
+        if len(answer.body) > self._body_bytes_max:
+            return
+        self._drop(key)
+        self._answers[key] = answer
+        self._grow(answer.size)
+
+    def clear(self) -> None:
+        """Drops all answers."""
+        for key in list(self._answers):
+            self._drop(key)
+
+    def _grow(self, size: int) -> None:
+        self._bytes += size
+        while self._bytes > self._bytes_max:
+            self._drop(next(iter(self._answers)))
+
+    def _drop(self, key: K) -> A | None:
+        answer = self._answers.pop(key, None)
+        if answer is not None:
+            self._bytes -= answer.size
+        return answer

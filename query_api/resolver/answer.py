@@ -1,0 +1,94 @@
+"""What the cache answers: a value with its grounds, or the reason why it has none."""
+
+from collections.abc import Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
+
+import structlog
+
+from hive.errors import NoSuchObjectError
+from query_api.cached_objects import CachedObjects
+from query_api.positions import Position
+from query_api.reads.read import Read
+from query_api.reasons import Reason, Source
+from query_api.requirement import Requirement
+from query_api.resolver.judgement import Judgement, first_miss, reader_of, store_error
+from query_api.shards import Moment, Views
+
+A = TypeVar("A")
+
+log = structlog.get_logger(__name__)
+
+
+class ReadAnswer(NamedTuple, Generic[A]):
+    """A value, and on what grounds it was given."""
+
+    value: A | NoSuchObjectError
+    source: Source
+    reason: Reason
+    position: Position
+    detail: str = ""
+    moment: Moment | None = None
+    """What it was made of, if it depends on nothing else: the same question has the same answer
+    as long as none of it changes. `latest` depends on the database, too."""
+
+
+class Miss(NamedTuple):
+    """Why the cache doesn't answer."""
+
+    reason: Reason
+    judgement: Judgement | None = None
+    """About the target that can't be served; None if a read needs nothing that is cached."""
+
+    @property
+    def detail(self) -> str:
+        return "" if self.judgement is None else self.judgement.facts.detail
+
+
+def settle(
+    views: Views, read: Read[A], requirement: Requirement, judged: Sequence[Judgement]
+) -> ReadAnswer[A] | Miss:
+    """The outcome of a read whose targets were judged for the last time."""
+    miss = first_miss(judged)
+    if miss is not None:
+        return Miss(miss.verdict.reason, miss)
+    if not judged:
+        return Miss(Reason.DATABASE_ONLY)
+    return serve(read, judged)._replace(moment=moment_of(views, requirement, judged, judged))
+
+
+def serve(read: Read[A], judged: Sequence[Judgement]) -> ReadAnswer[A]:
+    """The answer from the snapshots in which all targets may be served."""
+    position = min(judgement.verdict.position for judgement in judged)
+    reason = max(
+        (judgement.verdict.reason for judgement in judged), key=(Reason.FRESH, Reason.NEWER).index
+    )
+    value: A | NoSuchObjectError
+    try:
+        value = read.answer(CachedObjects(reader_of(judged)))
+    except NoSuchObjectError as missing:
+        value = missing
+    return ReadAnswer(value, Source.CACHE, reason, position)
+
+
+def unreadable(read: Read[Any], error: Exception) -> Miss:
+    """The outcome of a read if a store fails."""
+    log.warning("a store can't be read", error=str(error))
+    return Miss(Reason.STORE_ERROR, store_error(read.targets[0], str(error)))
+
+
+def moment_of(
+    views: Views,
+    requirement: Requirement,
+    judged: Sequence[Judgement],
+    served: Sequence[Judgement],
+) -> Moment | None:
+    """The moment of an answer, if `served` was seen in the same state of the shard as `judged`."""
+    reader, number = judged[0].reader, views.shard_of(judged[0].target)
+    if reader is None or any(judgement.reader is not reader for judgement in judged):
+        return None
+    head = Position(reader.head.epoch, reader.head.applied)
+    if not requirement.latest and any(judgement.verdict.position != head for judgement in served):
+        return None
+    targets = (judgement.target for judgement in judged)
+    by_list = (judgement.by_list for judgement in judged if judgement.by_list is not None)
+    return views.moment(number, reader, (*targets, *by_list))

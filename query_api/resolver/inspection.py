@@ -1,0 +1,106 @@
+"""What is seen of the cache at one moment: the targets of a read, judged in snapshots."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from hive.errors import ClosedStoreError, ColdShardError
+from query_api.cached_objects import CachedObjects
+from query_api.facts import Facts
+from query_api.latest.latest_log import LatestLog
+from query_api.latest.log_history import LogHistory
+from query_api.positions import Position
+from query_api.reads.read import Read
+from query_api.reasons import Reason
+from query_api.requirement import Requirement
+from query_api.resolver.decision import decide
+from query_api.resolver.judgement import Judgement, may_serve, reader_of, store_error
+from query_api.resolver.shard_facts import look
+from query_api.shards import Views
+from query_api.targets import Target, TargetKind, of_database
+from state import entries, keys
+from state.shard_reader import ShardReader
+
+STORE_ERRORS: Final = (ClosedStoreError, ColdShardError)
+
+
+class Inspection:
+    """One look at the shards: the newest snapshot of each, taken when it is first needed."""
+
+    def __init__(
+        self,
+        views: Views,
+        snapshot_of: Callable[[int], ShardReader | None],
+        history: LogHistory,
+        requirement: Requirement,
+        latest: LatestLog | None,
+    ) -> None:
+        """`latest` is what the database said, if it was asked."""
+        self._views = views
+        self._snapshot_of = snapshot_of
+        self._history = history
+        self._requirement = requirement
+        self._latest = latest
+        self._readers: dict[int, ShardReader | None] = {}
+
+    def judge(self, read: Read[Any]) -> list[Judgement]:
+        """Judges all targets of a read, those of one shard in one snapshot."""
+        judged = [self._judge(target) for target in read.targets]
+        if judged and all(map(may_serve, judged)):
+            further = read.further(CachedObjects(reader_of(judged)))
+            judged += [self._judge(target) for target in further]
+        return judged
+
+    def _judge(self, target: Target) -> Judgement:
+        """Judges one target. A table of which nothing is known doesn't exist if the list of names
+        is known and lacks it.
+        """
+        judgement = self._judge_alone(target)
+        if judgement.verdict.reason is not Reason.COLD or not target.is_of_table:
+            return judgement
+        if self._requirement.write_ids is not None or not _is_absent(judgement.reader, target):
+            return judgement
+        listed = self._judge_alone(of_database(TargetKind.NAMES, target.db))
+        if may_serve(listed) and not _has(listed.reader, keys.name(target.db, target.name.table)):
+            return listed._replace(target=target, by_list=listed.target)
+        return judgement
+
+    def _judge_alone(self, target: Target) -> Judgement:
+        reader = None
+        try:
+            reader = self._reader(self._views.shard_of(target))
+            if reader is None:
+                facts = Facts(Position(0, 0), Reason.NOT_OWNED)
+            else:
+                with_ids = self._requirement.write_ids is not None
+                facts = look(reader, target, with_ids=with_ids)
+        except STORE_ERRORS as error:
+            return store_error(target, str(error))
+        if facts.refused is None and self._is_of_another_history(facts.reached.epoch):
+            facts = msgspec.structs.replace(facts, refused=Reason.REWOUND)
+        if facts.former_names:
+            self._history.former_names[target.name] = facts.former_names
+        current = None
+        if self._latest is not None:
+            current = self._latest.about(target, facts.reached.event)
+        return Judgement(target, facts, decide(facts, self._requirement, current), reader)
+
+    def _is_of_another_history(self, epoch: int) -> bool:
+        if self._history.is_rewound(epoch):
+            return True
+        return self._latest is not None and epoch != self._latest.epoch
+
+    def _reader(self, shard: int) -> ShardReader | None:
+        if shard not in self._readers:
+            self._readers[shard] = self._snapshot_of(shard)
+        return self._readers[shard]
+
+
+def _is_absent(reader: ShardReader | None, target: Target) -> bool:
+    return reader is not None and reader.table(target.name) is None
+
+
+def _has(reader: ShardReader | None, key: bytes) -> bool:
+    value: Any = None if reader is None else reader.view.get(key)
+    return value is not None and entries.is_live(value)

@@ -1,0 +1,70 @@
+"""What was decided about the targets of a read."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from query_api.facts import Facts
+from query_api.positions import Position
+from query_api.reasons import Reason
+from query_api.resolver.decision import Verdict
+from query_api.targets import Target
+from state.shard_reader import ShardReader
+
+
+class Judgement(NamedTuple):
+    """The decision about one target in one snapshot."""
+
+    target: Target
+    facts: Facts
+    verdict: Verdict
+    reader: ShardReader | None
+    by_list: Target | None = None
+    """The target of the list of names, if it shows that the table doesn't exist."""
+
+
+def store_error(target: Target, why: str) -> Judgement:
+    """The judgement about a target whose store can't be read."""
+    nowhere = Position(0, 0)
+    facts = Facts(nowhere, Reason.STORE_ERROR, why)
+    return Judgement(target, facts, Verdict(Reason.STORE_ERROR, nowhere), None)
+
+
+def may_serve(judgement: Judgement) -> bool:
+    """Whether the target may be served as far as that is known without the database."""
+    return judgement.verdict.serves or judgement.verdict.reason is Reason.UNREAD
+
+
+def first_miss(judged: Sequence[Judgement]) -> Judgement | None:
+    """The first reason that holds by itself, rather than one that the database might remove."""
+    misses = [judgement for judgement in judged if not judgement.verdict.serves]
+    return next(
+        (judgement for judgement in misses if not may_serve(judgement)), next(iter(misses), None)
+    )
+
+
+def worth_waiting(judged: Sequence[Judgement]) -> bool:
+    """Whether all obstacles may disappear once the shards have moved on."""
+    misses = [judgement for judgement in judged if not judgement.verdict.serves]
+    return bool(misses) and all(judgement.verdict.wait_for is not None for judgement in misses)
+
+
+def lowest(judged: Sequence[Judgement]) -> Position:
+    """The position up to which all snapshots are complete."""
+    return min(judgement.facts.reached for judgement in judged)
+
+
+def reader_of(judged: Sequence[Judgement]) -> Callable[[Target], ShardReader]:
+    """Tells in which snapshot a target was judged."""
+    readers = {judgement.target: judgement.reader for judgement in judged}
+    of_tables = {
+        judgement.target.name: judgement.reader
+        for judgement in judged
+        if judgement.target.is_of_table
+    }
+
+    def reader_of_target(target: Target) -> ShardReader:
+        reader = readers.get(target) or of_tables.get(target.name)
+        assert reader is not None, f"{target} was not judged"
+        return reader
+
+    return reader_of_target

@@ -1,0 +1,72 @@
+"""The states of a client's connection, and how each may follow another."""
+
+from enum import IntEnum
+from typing import Final
+
+
+class State(IntEnum):
+    """What a connection is doing.
+
+    | from | to | when |
+    | --- | --- | --- |
+    | NEW | IDLE | the first bytes arrive, and aren't SASL's |
+    | IDLE | SCANNING | bytes arrive that aren't exactly one call with a kept answer |
+    | IDLE | IN_CALL | they are, but the database must be asked first |
+    | IDLE | HOLDING | the client doesn't take the reply |
+    | SCANNING | STARTING | a whole call was found |
+    | SCANNING | IDLE | all calls that arrived have ended |
+    | SCANNING | YIELDING | many calls of this client were begun in a row, or more bytes wait |
+    | SCANNING | HOLDING | the client doesn't take the replies |
+    | STARTING | SCANNING | the call ended at once |
+    | STARTING | IN_CALL | the call goes on |
+    | IN_CALL | IN_CALL | the call goes on in another task |
+    | IN_CALL | IDLE | the call ended, and nothing waits |
+    | IN_CALL | SCANNING | the call ended, and bytes wait |
+    | IN_CALL | HOLDING | the call ended, and the client doesn't take the reply |
+    | YIELDING | SCANNING | other clients had their turn |
+    | YIELDING | HOLDING | they had, but the client doesn't take the replies |
+    | HOLDING | IDLE | the client has taken the replies, and nothing waits |
+    | HOLDING | SCANNING | the client has taken the replies, and bytes wait |
+    | all but ENDING | ENDING | the connection is ended from here, or is lost |
+    """
+
+    NEW = 0
+    """Nothing has arrived."""
+    IDLE = 1
+    """No call is under way, and nothing waits but the beginning of one."""
+    SCANNING = 2
+    """The calls in some bytes are being begun, one after the other."""
+    STARTING = 3
+    """A call is being begun, and may end before this returns."""
+    IN_CALL = 4
+    """A call is under way; what arrives waits for its end."""
+    YIELDING = 5
+    """What has arrived waits while other clients have their turn."""
+    HOLDING = 6
+    """What arrives waits until the client has taken replies."""
+    ENDING = 7
+    """No call begins any more."""
+
+
+# Looking a member up in its class costs as much as all else that is done for one.
+NEW, IDLE, SCANNING, STARTING, IN_CALL, YIELDING, HOLDING, ENDING = State
+
+NEXT: Final[tuple[tuple[State, ...], ...]] = (
+    # NEW
+    (IDLE, ENDING),
+    # IDLE
+    (SCANNING, IN_CALL, HOLDING, ENDING),
+    # SCANNING
+    (STARTING, IDLE, YIELDING, HOLDING, ENDING),
+    # STARTING
+    (SCANNING, IN_CALL, ENDING),
+    # IN_CALL
+    (IDLE, SCANNING, HOLDING, IN_CALL, ENDING),
+    # YIELDING
+    (SCANNING, HOLDING, ENDING),
+    # HOLDING
+    (IDLE, SCANNING, ENDING),
+    # ENDING
+    (),
+)
+"""By state, those that may follow it, as in the table of `State`."""

@@ -1,0 +1,152 @@
+"""Who answers each call of a client: the cache, another worker, or a metastore."""
+
+from time import perf_counter
+
+import structlog
+
+from hive.errors import MetatideError, ThriftError
+from query_api.reasons import Reason
+from query_api.thrift.call import Call, CallAnswer, Client, Relay, Unable
+from query_api.thrift.client_identity import SET_META_CONF, SET_UGI
+from query_api.thrift.connection import Connection
+from query_api.thrift.forward import FORWARDED, call_of, refused, told
+from query_api.thrift.hub import Hub
+from query_api.thrift.own_writes import OwnWrites
+from query_api.thrift.relay import ClientRelay
+from query_api.thrift.replies import CALL_HEAD, Replies, key_of
+from query_api.thrift.results import whole
+from query_api.thrift.wire import Message, MessageType
+
+log = structlog.get_logger(__name__)
+
+
+class Dispatch:
+    """Answers the calls of one connection, or relays them.
+
+    1. The cache's answers reflect all that this client wrote through this connection.
+    2. What the cache doesn't answer, a metastore does, and its reply is passed on byte for byte.
+    """
+
+    def __init__(self, hub: Hub, connection: Connection) -> None:
+        self._hub = hub
+        self._connection = connection
+        self._client = Client(connection.client_address)
+        self._own_writes = OwnWrites(hub, self._client)
+        self._replies = Replies(hub, connection, self._client)
+        self._relay = ClientRelay(hub, connection, self._client, self._own_writes, self._replies)
+
+    def answered_at_once(self, data: bytes) -> bool:
+        if len(data) < 12 or data[:7] != CALL_HEAD:
+            return False
+        kept = self._hub.kept.get(key_of(data))
+        if kept is None or not self._own_writes.are_in(kept.reached):
+            return False
+        replies, head = self._replies, data[4 : 12 + data[7]]
+        replies.call_began = perf_counter()
+        if kept.latest_of:
+            replies.send_if_latest(kept, data, head)
+        else:
+            replies.send_kept(kept, head)
+        return True
+
+    def begin(self, message: Message) -> None:
+        self._replies.call_began = perf_counter()
+        hub, method = self._hub, message.method
+        if message.kind == MessageType.ONEWAY:
+            self._connection.run(self._relay.send_one_way(message))
+        elif message.kind != MessageType.CALL:
+            self._connection.end("protocol", "expected a call, got a reply")
+        elif method in hub.methods.names:
+            if hub.settings.relay_reads or hub.settings.shadow:
+                self._relay_known(message)
+            else:
+                self._answer(message)
+        elif method == FORWARDED:
+            self._connection.run(self._answer_forwarded(message))
+        elif method == SET_UGI and self._relay.introduce(message):
+            self._connection.done()
+        else:
+            self._relay.send(message, Unable.NOT_CACHED, copies=method == SET_META_CONF)
+
+    def writable(self, writable: bool) -> None:
+        self._relay.writable(writable)
+
+    def close(self) -> None:
+        self._own_writes.close()
+        self._relay.close()
+
+    def _answer(self, message: Message) -> None:
+        client = self._client
+        call = Call(message.method, message.body, client, client.min_position)
+        if not self._own_writes.are_dated:
+            self._connection.run(self._answer_with_own_writes(message, call))
+            return
+        try:
+            outcome = self._hub.methods.answer_now(call)
+        except Exception as error:
+            outcome = _failed(message, error)
+        if outcome is None:
+            self._connection.run(self._answer_later(message, call))
+        else:
+            self._conclude(message, call, outcome)
+
+    async def _answer_later(self, message: Message, call: Call) -> None:
+        try:
+            outcome = await self._hub.methods.answer(call)
+        except Exception as error:
+            outcome = _failed(message, error)
+        self._conclude(message, call, outcome)
+
+    async def _answer_with_own_writes(self, message: Message, call: Call) -> None:
+        if not await self._own_writes.date():
+            self._relay.send(message, Reason.UNREAD, call)
+            return
+        call.min_position = self._client.min_position
+        await self._answer_later(message, call)
+
+    def _conclude(self, message: Message, call: Call, outcome: CallAnswer | Relay) -> None:
+        if isinstance(outcome, CallAnswer):
+            self._replies.send(message, outcome)
+        elif outcome.reason is Reason.NOT_OWNED and outcome.shard is not None:
+            self._connection.run(self._forward(message, call, outcome, outcome.shard))
+        else:
+            self._relay.send(message, outcome.reason, call)
+
+    def _relay_known(self, message: Message) -> None:
+        """Relays a call that the cache could answer, but must not."""
+        call = Call(message.method, message.body, self._client, self._client.min_position)
+        shadow = self._hub.settings.shadow
+        why = Unable.SHADOW if shadow else Unable.RELAY_READS
+        self._relay.send(message, why, call, copies=shadow)
+
+    async def _forward(self, message: Message, call: Call, relay: Relay, shard: int) -> None:
+        answer, least = await self._hub.peers.ask(shard, call), call.min_position
+        if answer is None or (least is not None and answer.position < least):
+            self._relay.send(message, relay.reason, call)
+        else:
+            self._replies.send(message, answer)
+
+    async def _answer_forwarded(self, message: Message) -> None:
+        methods = self._hub.methods
+        try:
+            call = call_of(message)
+            if call.method not in methods.names or self._hub.settings.relay_reads:
+                raise ThriftError(f"{call.method} is not answered here")
+            answer = methods.answer_now(call) or await methods.answer(call)
+        except Exception as error:
+            answer = _failed(message, error)
+        if isinstance(answer, Relay):
+            self._connection.write(refused(message))
+            self._connection.done()
+        else:
+            self._connection.write(told(message, answer, await whole(answer.result)))
+            self._replies.answered(message.method, answer.source, answer.reason)
+
+
+def _failed(message: Message, error: Exception) -> Relay:
+    """Handles a failure of the cache by relaying the call."""
+    if isinstance(error, MetatideError):
+        log.info("a call could not be answered here", method=message.method, error=str(error))
+    else:
+        log.error("answering a call failed", method=message.method, exc_info=error)
+    return Relay(Unable.FAILED)

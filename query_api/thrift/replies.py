@@ -1,0 +1,153 @@
+"""How the replies to a client's calls are written, kept and counted."""
+
+import asyncio
+from collections.abc import AsyncIterable, Iterator
+from functools import partial
+from time import perf_counter
+from typing import Final
+
+import structlog
+
+from query_api.latest.latest_log import LatestLog
+from query_api.reasons import Reason, Source
+from query_api.thrift.call import CallAnswer, Client, Why
+from query_api.thrift.connection import Connection
+from query_api.thrift.hub import Hub
+from query_api.thrift.metrics import METASTORE
+from query_api.thrift.reply_cache import CachedReply, cached_reply
+from query_api.thrift.wire import REPLY_HEAD, Message, MessageType, header
+
+AT_ONCE_BYTES: Final = 256 * 1024
+"""The number of bytes of a chunked answer that are written before other clients get a turn."""
+CALL_HEAD: Final = b"\x80\x01\x00\x01\x00\x00\x00"
+"""The beginning of a call whose reply may be kept."""
+
+log = structlog.get_logger(__name__)
+
+
+class Replies:
+    """Writes the replies to one client, each of which ends a call."""
+
+    def __init__(self, hub: Hub, connection: Connection, client: Client) -> None:
+        self.call_began = 0.0
+        """When the client's present call began."""
+        self._hub = hub
+        self._connection = connection
+        self._client = client
+
+    def send(self, message: Message, answer: CallAnswer) -> None:
+        """Writes an answer, at once or as the client takes it, and keeps it if it may be."""
+        head, result = header(MessageType.REPLY, message.method, message.sequence), answer.result
+        if isinstance(result, bytes):
+            self._connection.write(head + result)
+            self._keep(message, answer, result)
+            self.answered(message.method, answer.source, answer.reason)
+        elif isinstance(result, AsyncIterable):
+            self._connection.write(head)
+            self._connection.run(self._stream(message, answer, result))
+        else:
+            self._connection.write(head)
+            chunks = iter(result)
+            if self._write_some(chunks):
+                self.answered(message.method, answer.source, answer.reason)
+            else:
+                self._connection.run(self._stream_rest(message, answer, chunks))
+
+    def send_kept(self, kept: CachedReply, head: bytes) -> None:
+        """Answers a call by a kept reply; `head` is what of the call the reply repeats."""
+        self._connection.write(b"".join((REPLY_HEAD, head, kept.body)))
+        kept.figures.answered(Source.CACHE, kept.reason, perf_counter() - self.call_began)
+
+    def send_if_latest(self, kept: CachedReply, data: bytes, head: bytes) -> None:
+        """Answers the call of these bytes by a kept reply, if the database says that it still is
+        the latest.
+        """
+        self._connection.hold()
+        self._hub.latest.ask(kept.reached, partial(self._send_if_latest, kept, data, head))
+
+    def relayed(self, method: str, why: Why) -> None:
+        """Ends a call to which a metastore's reply was passed on."""
+        seconds = perf_counter() - self.call_began
+        self._hub.metrics.of(method).answered_by_metastore(why, seconds)
+        self._log_slow(method, METASTORE, why, seconds)
+        self._connection.done()
+
+    def answered(self, method: str, source: Source, reason: Reason) -> None:
+        """Ends a call whose reply was written."""
+        seconds = perf_counter() - self.call_began
+        self._hub.metrics.of(method).answered(source, reason, seconds)
+        self._log_slow(method, source, reason, seconds)
+        self._connection.done()
+
+    def _write_some(self, chunks: Iterator[bytes]) -> bool:
+        """Writes the next chunks of an answer; returns whether it is complete."""
+        written = 0
+        for chunk in chunks:
+            self._connection.write(chunk)
+            written += len(chunk)
+            if written > AT_ONCE_BYTES or self._connection.flow.is_blocked:
+                return False
+        return True
+
+    async def _stream_rest(
+        self, message: Message, answer: CallAnswer, chunks: Iterator[bytes]
+    ) -> None:
+        while True:
+            await asyncio.sleep(0)
+            await self._connection.flow.writable()
+            if self._write_some(chunks):
+                break
+        self.answered(message.method, answer.source, answer.reason)
+
+    async def _stream(
+        self, message: Message, answer: CallAnswer, chunks: AsyncIterable[bytes]
+    ) -> None:
+        async for chunk in chunks:
+            self._connection.write(chunk)
+            await self._connection.flow.writable()
+        self.answered(message.method, answer.source, answer.reason)
+
+    def _keep(self, message: Message, answer: CallAnswer, result: bytes) -> None:
+        data = message.data
+        if answer.moment is None or data[:7] != CALL_HEAD:
+            return
+        call = key_of(data)
+        kept = cached_reply(
+            call,
+            answer.moment,
+            answer.latest_of,
+            answer.reason,
+            result,
+            self._hub.metrics.of(message.method),
+        )
+        self._hub.kept.put(call, kept)
+
+    def _send_if_latest(
+        self, kept: CachedReply, data: bytes, head: bytes, latest: LatestLog | None
+    ) -> None:
+        # The read may have shown that the database has another history now.
+        still = self._hub.kept.get(key_of(data)) is kept
+        if still and latest is not None and kept.is_latest(latest):
+            self.send_kept(kept, head)
+            self._connection.done()
+        else:
+            self._connection.again(data)
+
+    def _log_slow(self, method: str, source: str, why: Why, seconds: float) -> None:
+        slow_ms = self._hub.settings.slow_ms
+        if slow_ms and seconds * 1000 >= slow_ms:
+            log.warning(
+                "slow call",
+                method=method,
+                ms=round(seconds * 1000),
+                source=source,
+                reason=why,
+                client=self._client.address,
+                user=self._client.user,
+            )
+
+
+def key_of(data: bytes) -> bytes:
+    """The bytes of a call without its sequence number; it begins as `CALL_HEAD` does."""
+    name_end = 8 + data[7]
+    return data[:name_end] + data[name_end + 4 :]
