@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from connectors.translate import Address, Addressed
-from hive.names import TableName
+from hive.names import DatabaseName, TableName
 from state.records.actions import AnyAction, RenameTable, Side
-from state.records.objects import DatabaseName
 from state.records.routing import home_shard, table_shard
 
 

@@ -17,7 +17,6 @@ from processors.metrics import Metrics
 from processors.topic_client import QUIET, REQUEST_TIMEOUT_S, Topic
 from state.loads import Cold
 from state.records import Scope, ScopeKind
-from state.records.objects import DatabaseName
 from state.records.signals import AnySignal, Ask, encode_signal, signal_key, signals_topic
 from state.shard_reader import ShardReader
 from state.store import StoreSnapshot
@@ -184,7 +183,7 @@ def why_cold(reader: ShardReader, scope: Scope, unknown: Cold | None) -> Cold | 
                 return unknown
             return Cold.DOUBT if reader.write_ids(name).cold else None
         case ScopeKind.NAMES:
-            loads = reader.names_loads(DatabaseName(name.catalog, name.db))
+            loads = reader.names_loads(name.database)
         case ScopeKind.DATABASES:
             loads = reader.databases_loads(name.catalog)
     return unknown if loads is None else loads.cold(head.applied, head.floor)

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Protocol
 
+from hive.names import DatabaseName
 from state.records import AnyRecord, Scope, ScopeKind
-from state.records.objects import DatabaseName
 from state.records.routing import home_shard, table_shard
 
 

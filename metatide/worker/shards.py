@@ -7,6 +7,7 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
 from hive.errors import InputError, MachineError, MetatideError
+from hive.names import DatabaseName
 from metatide.config import Config
 from metatide.doctor import Status, find_target
 from metatide.doctor.metastore import LISTENER, listener
@@ -17,7 +18,6 @@ from query_api.http.access import OPEN, Tokens, read_tokens
 from query_api.requirement import Consistency, Defaults
 from query_api.shards import Shard
 from state.records import Scope, ScopeKind
-from state.records.objects import DatabaseName
 from state.records.routing import home_shard, table_shard
 
 _NOT_TRANSACTIONAL = (

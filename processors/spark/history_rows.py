@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 
-from hive.names import TableName
+from hive.names import DatabaseName, TableName
 from processors.applier import Applier
 from processors.spark.kafka_source import source_options
 from processors.spark.scratch import scratch
@@ -28,7 +28,6 @@ from state.records import (
     decode,
 )
 from state.records.actions import AbortTxn, AllocateWriteIds, AnyAction, CommitTxn
-from state.records.objects import DatabaseName
 from state.shard_reader import ShardReader
 from state.store import MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES
@@ -141,7 +140,7 @@ def name_of(action: AnyAction) -> TableName:
         if isinstance(subject, TableName):
             return subject
         if isinstance(subject, DatabaseName):
-            return TableName(subject.catalog, subject.db, "")
+            return subject.table("")
     return TableName("", "", "")
 
 

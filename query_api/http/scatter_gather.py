@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from hive.errors import NoSuchObjectError
-from hive.names import TableName, default_catalog, parse_table_name, table_name
+from hive.names import DatabaseName, TableName, default_catalog, parse_table_name, table_name
 from query_api.http import encode
 from query_api.http.forward import Forwarder, has_reached
 from query_api.http.messages import Headers
@@ -21,7 +21,6 @@ from query_api.requirement import Requirement
 from query_api.resolver.resolver import ReadAnswer, Resolver
 from query_api.shards import Views
 from query_api.targets import Target, TargetKind, of_database
-from state.records.objects import DatabaseName
 
 Splittable = GetTables | ListTablesOfAll
 OWNERS_MAX: Final = 64

@@ -2,8 +2,7 @@
 
 from functools import lru_cache
 
-from hive.names import TableName
-from state.records.objects import DatabaseName
+from hive.names import DatabaseName, TableName
 
 _MASK = 0xFFFFFFFF
 _MULTIPLIER = 0x5BD1E995
@@ -39,4 +38,4 @@ def table_shard(table: TableName, shards: int) -> int:
 @lru_cache(maxsize=65_536)
 def home_shard(db: DatabaseName, shards: int) -> int:
     """The shard that holds the names and the functions of a database."""
-    return kafka_partition(f"{db.catalog}.{db.db}".encode(), shards)
+    return kafka_partition(str(db).encode(), shards)

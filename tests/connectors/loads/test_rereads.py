@@ -76,7 +76,7 @@ def is_warm(worker: Worker, upto: int) -> bool:
 def stored(url: str) -> dict[tuple[str, ...], bytes]:
     engine = make_engine(url)
     with open_snapshot(engine, Version.V4_1) as snapshot:
-        [table] = read_tables(snapshot, *named(snapshot, *TABLE))
+        [table] = read_tables(snapshot, *named(snapshot, TABLE.database, TABLE.table))
         images = map(partition_image, read_partitions(snapshot, TABLE, table.id))
         stored_images = {image.values: image.data for image in images}
     engine.dispose()

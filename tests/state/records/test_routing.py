@@ -1,7 +1,6 @@
 import pytest
 
-from hive.names import table_name
-from state.records.objects import DatabaseName
+from hive.names import DatabaseName, table_name
 from state.records.routing import home_shard, kafka_partition, murmur2, table_shard
 
 
