@@ -6,9 +6,10 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
 from hive.errors import InputError, MachineError, MetatideError
+from hive.listener import MAKE_TRANSACTIONAL
 from metatide.config import Config
 from metatide.doctor import Status, find_target
-from metatide.doctor.metastore import LISTENER, listener
+from metatide.doctor.metastore import listener
 from processors.worker import Worker
 from query_api.database import Primary
 from query_api.http import Settings, Tls
@@ -20,8 +21,7 @@ from state.records.routing import shards_of
 
 _NOT_TRANSACTIONAL = (
     "the metastore's listener isn't transactional, so that nobody can tell which event is the "
-    f"last: end metastore.transactional.event.listeners with {LISTENER}, take it out of "
-    "metastore.event.listeners, and restart the metastores"
+    f"last: {MAKE_TRANSACTIONAL}"
 )
 
 log = structlog.get_logger(__name__)
