@@ -7,10 +7,10 @@ from sqlalchemy import text
 from hive.events.row import NotificationRow
 from hive.filters.bounds import Span
 from hive.names import DatabaseName, TableName, partition_name, partition_values
+from hive.reader import notification_log
 from hive.reader import partitions as stored_partitions
 from hive.reader.constraints import read_constraints
 from hive.reader.databases import read_catalogs, read_databases, read_functions
-from hive.reader.events import read_recent_events
 from hive.reader.rows.partitions import StoredPartition
 from hive.reader.rows.tables import StoredName, StoredTable
 from hive.reader.snapshot import DatabaseSnapshot
@@ -142,7 +142,8 @@ class DatabaseObjects:
 
     def recent_events(self, count: int) -> list[NotificationRow]:
         """The latest events, newest first, without their messages."""
-        return read_recent_events(self._snapshot, count)
+        statement = notification_log.newest(self._snapshot.metadata, count)
+        return [notification_log.row(*columns) for columns in self._snapshot.rows(statement)]
 
     def txns(self) -> WriteIdList:
         """The transactions that aren't committed, as a reader that begins now gets them."""
