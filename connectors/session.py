@@ -8,7 +8,6 @@ import structlog
 
 from connectors import published_history
 from connectors.follower import Follower
-from connectors.kafka_clients import KafkaTopic
 from connectors.listener import ListenerWatch
 from connectors.metrics import Fault, Metrics
 from connectors.published_history import Hole, OtherHistory, PublishedEvent
@@ -23,6 +22,7 @@ from hive.errors import EventError
 from hive.events.decode import decode
 from hive.events.row import NotificationRow
 from hive.listener import KEEP_EVENTS, MAKE_TRANSACTIONAL
+from state.topic import Topic
 
 log = structlog.get_logger()
 
@@ -45,7 +45,7 @@ class PublishSession:
     def __init__(
         self,
         source: Source,
-        topic: KafkaTopic,
+        topic: Topic,
         tails: Tails,
         pace: Pace,
         metrics: Metrics,

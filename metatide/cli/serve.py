@@ -69,7 +69,7 @@ class _Source:
 
     @property
     def count(self) -> int:
-        return self._imaged.topic.partitions
+        return self._imaged.topic.shards
 
     def shard(self, number: int) -> ImagedShard | None:
         return self._imaged.shards.get(number)

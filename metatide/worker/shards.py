@@ -130,7 +130,7 @@ class WorkerShards:
         anyway.
         """
         topic = self._worker.topic
-        return 1 if topic is None else topic.partitions
+        return 1 if topic is None else topic.shards
 
     def shard(self, number: int) -> Shard | None:
         return self._worker.shards.get(number)

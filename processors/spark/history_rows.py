@@ -15,7 +15,6 @@ from processors.applier import Applier
 from processors.spark.kafka_source import source_options
 from processors.spark.scratch import scratch
 from processors.spark.task import telling
-from processors.topic_client import Bounds, Topic
 from state.loads import Cold
 from state.records import (
     AnyRecord,
@@ -30,7 +29,8 @@ from state.records import (
 from state.records.actions import AbortTxn, AllocateWriteIds, AnyAction, CommitTxn
 from state.shard_reader import ShardReader
 from state.store import MemoryBudget, Store
-from state.store.families import SHARD_FAMILIES
+from state.store.families import SHARD_FAMILIES, shard_identity
+from state.topic import Bounds, Topic
 
 SLICE_RECORDS: Final = 200
 """How many records lie between two looks at cold tables: shorter cold times may not show."""
@@ -87,7 +87,7 @@ def _tell(topic: Topic, memory_bytes: int, rows: Iterable[Any]) -> Iterator[Fact
     first = next(records, None)
     if first is None:
         return
-    identity, budget = topic.identity(first.partition), MemoryBudget(memory_bytes)
+    identity, budget = shard_identity(topic, first.partition), MemoryBudget(memory_bytes)
     with (
         scratch() as folder,
         Store(folder / "store", identity, families=SHARD_FAMILIES, budget=budget) as store,

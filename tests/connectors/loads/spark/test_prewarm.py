@@ -13,7 +13,6 @@ import sqlalchemy as sa
 from click.testing import CliRunner
 
 from connectors import topic_admin
-from connectors.kafka_clients import Topic
 from connectors.loads.batch import Database, load
 from connectors.loads.kafka_sink import KafkaSink
 from connectors.loads.plan import Planned, everything
@@ -37,6 +36,7 @@ from state.records import (
     databases_scope,
     names_scope,
 )
+from state.topic import Topic
 from tests.connectors.connector_runs import read
 from tests.connectors.loads.load_topic import SHARDS, Log, contents, differences
 from tests.connectors.loads.load_topic import Topic as Folded
