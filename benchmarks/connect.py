@@ -25,7 +25,7 @@ from sqlalchemy import URL
 
 from connectors import headers, tails
 from connectors import topic_admin as events
-from connectors.kafka_clients import KafkaTopic
+from connectors.producer import make_producer
 from metatide.demo.options import Limits, Size
 from metatide.demo.pace import Pace
 from metatide.demo.store import Store
@@ -33,6 +33,9 @@ from metatide.demo.workload import Style, Workload
 from metatide.stack.kafka import Kafka
 from metatide.stack.ports import Ports
 from metatide.stack.postgres import Postgres, connect
+from state.topic import Topic
+from state.topic.client import topic_bounds
+from state.topic.partitions import assigned_consumer
 from tests.support.processes import open_folder, running
 
 EVENTS: Final = 10_000
@@ -68,9 +71,7 @@ def report(name: str, url: URL, kafka: Kafka, folder: Path) -> None:
     """Throughput over a filled log, the middle of some runs."""
     rates, core_rates = [], []
     for number in range(REPEATS):
-        rate, core_rate = throughput(
-            url, KafkaTopic(kafka.address, f"{name}_{number}", SHARDS), folder
-        )
+        rate, core_rate = throughput(url, Topic(kafka.address, f"{name}_{number}", SHARDS), folder)
         rates.append(rate)
         core_rates.append(core_rate)
     show(
@@ -83,7 +84,7 @@ def report(name: str, url: URL, kafka: Kafka, folder: Path) -> None:
     )
 
 
-def throughput(url: URL, topic: KafkaTopic, folder: Path) -> tuple[float, float]:
+def throughput(url: URL, topic: Topic, folder: Path) -> tuple[float, float]:
     """Events a second from the first record to the last, and for each second of a processor."""
     events.create(topic)
     last = last_event(url)
@@ -97,7 +98,7 @@ def throughput(url: URL, topic: KafkaTopic, folder: Path) -> tuple[float, float]
     return (last - first) / elapsed_s, (last - first) / used_s
 
 
-def lowest(topic: KafkaTopic) -> int:
+def lowest(topic: Topic) -> int:
     return tails.find(topic).lowest
 
 
@@ -105,10 +106,10 @@ def latency(url: URL, kafka: Kafka, folder: Path) -> None:
     """From the return of a commit to a consumer that waits for the record, at an even pace."""
     store = Store(url.render_as_string(hide_password=False))
     del store
-    topic = KafkaTopic(kafka.address, "latency", SHARDS)
+    topic = Topic(kafka.address, "latency", SHARDS)
     events.create(topic)
     with connector(url, topic, folder):
-        until(lambda: sum(tails.offsets(topic)[1].values()) > 0)
+        until(lambda: any(bounds.end for bounds in topic_bounds(topic).values()))
         committed, seen = paced(url, topic)
     waited_ms = [(seen[event] - at) * 1000 for event, at in committed.items()]
     raw = raw_latency_ms(kafka)
@@ -118,7 +119,7 @@ def latency(url: URL, kafka: Kafka, folder: Path) -> None:
         show(f"connect/{figure}", p50=round(cuts[49], 1), p99=round(cuts[98], 1), n=len(values))
 
 
-def paced(url: URL, topic: KafkaTopic) -> tuple[dict[int, float], dict[int, float]]:
+def paced(url: URL, topic: Topic) -> tuple[dict[int, float], dict[int, float]]:
     """Commits at an even pace; when each returned, and when its event was seen."""
     committed: dict[int, float] = {}
     seen: dict[int, float] = {}
@@ -140,10 +141,10 @@ def paced(url: URL, topic: KafkaTopic) -> tuple[dict[int, float], dict[int, floa
     return committed, seen
 
 
-def watch(topic: KafkaTopic, seen: dict[int, float], ended: threading.Event) -> None:
-    consumer = topic.consumer()
-    ends = tails.offsets(topic)[1]
-    consumer.assign([TopicPartition(topic.name, shard, end) for shard, end in ends.items()])
+def watch(topic: Topic, seen: dict[int, float], ended: threading.Event) -> None:
+    consumer = assigned_consumer(topic)
+    places = topic_bounds(topic).items()
+    consumer.assign([TopicPartition(topic.name, shard, bounds.end) for shard, bounds in places])
     while not ended.is_set():
         message = consumer.poll(0.1)
         if message is None or message.error() is not None:
@@ -165,9 +166,9 @@ def insert(cursor: psycopg.Cursor[Any], number: int) -> None:
 
 
 def raw_latency_ms(kafka: Kafka) -> list[float]:
-    topic = KafkaTopic(kafka.address, "raw_latency", 1)
+    topic = Topic(kafka.address, "raw_latency", 1)
     events.create(topic)
-    producer, consumer = topic.producer(), topic.consumer()
+    producer, consumer = make_producer(topic), assigned_consumer(topic)
     consumer.assign([TopicPartition(topic.name, 0, 0)])
     waited: list[float] = []
     for _ in range(PACED_EVENTS // 8):
@@ -200,9 +201,9 @@ def read_rows(url: URL) -> float:
 
 def produce_records(kafka: Kafka) -> float:
     """Records a second of a hundred bytes with headers as ours, to all shards in turn."""
-    topic = KafkaTopic(kafka.address, "raw_produce", SHARDS)
+    topic = Topic(kafka.address, "raw_produce", SHARDS)
     events.create(topic)
-    producer = topic.producer()
+    producer = make_producer(topic)
     written = headers.write(
         headers.RecordHeaders(headers.RecordKind.CHANGE, 0, 1, "COMMIT_TXN", b"12345678")
     )
@@ -215,7 +216,7 @@ def produce_records(kafka: Kafka) -> float:
 
 
 @contextmanager
-def connector(url: URL, topic: KafkaTopic, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+def connector(url: URL, topic: Topic, folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     environment = {
         **os.environ,
         "METATIDE_DATABASE_URL": url.render_as_string(hide_password=False),

@@ -27,10 +27,11 @@ from benchmarks.fold import Workload
 from hive.names import TableName
 from metatide.demo.store import Store
 from metatide.stack.postgres import connect
-from processors.topic_client import QUIET, Topic
 from processors.worker import Worker, WorkerSettings
 from state.records import Change, encode
 from state.records.routing import table_shard
+from state.topic import Topic
+from state.topic.settings import QUIET
 from tests.support import postgres
 from tests.support.kafka import broker
 from tests.support.topics import TopicWriter, new_topic
@@ -280,7 +281,7 @@ def connector(servers: str, topic: Topic, url: URL, folder: Path) -> Iterator[No
         "METATIDE_DATABASE_URL": url.render_as_string(hide_password=False),
         "METATIDE_KAFKA_BOOTSTRAP_SERVERS": servers,
         "METATIDE_KAFKA_TOPIC": topic.name,
-        "METATIDE_KAFKA_PARTITIONS": str(topic.partitions),
+        "METATIDE_KAFKA_PARTITIONS": str(topic.shards),
         "METATIDE_DATA_DIR": str(folder),
     }
     command = [sys.executable, "-m", "metatide", "connect"]

@@ -18,7 +18,6 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from connectors import topic_admin
-from connectors.kafka_clients import KafkaTopic
 from connectors.loads.loader import WORKERS, Loader
 from metatide.demo.bulk import fill
 from metatide.demo.options import Size
@@ -29,6 +28,7 @@ from metatide.stack.database import make_engine
 from metatide.stack.metastore import Metastore, Settings
 from metatide.stack.ports import Ports
 from metatide.stack.service import Launch
+from state.topic import Topic
 from tests.support import kafka, postgres
 from tests.support.processes import open_folder, running
 
@@ -98,7 +98,7 @@ def bare(url: str) -> int:
 
 def prewarm(url: str, broker: str, threads: int) -> Loader:
     """From the first look at the database until the broker has acknowledged everything."""
-    events = KafkaTopic(broker, f"prewarm-{uuid.uuid4().hex[:8]}", 16)
+    events = Topic(broker, f"prewarm-{uuid.uuid4().hex[:8]}", 16)
     topic_admin.create(events)
     loader = Loader(make_engine(url), events, workers=threads)
     loader.plan()

@@ -18,12 +18,11 @@ from benchmarks.store import partition, table_name, values_of
 from hive.thrift.binary import encode as encode_thrift
 from hive.thrift.structs import PARTITION, TABLE
 from processors.replay import rebuild
-from processors.topic_client import Topic
-from processors.topic_reader import TopicReader
 from state.records import Change, encode
 from state.records.actions import CreateTable, PutPartitions
 from state.records.objects import PartitionImage, TableImage
 from state.store import MemoryBudget
+from state.topic import Topic, TopicReader
 from tests.support.kafka import broker
 from tests.support.topics import TopicWriter, new_topic
 

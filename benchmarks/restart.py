@@ -27,7 +27,7 @@ from benchmarks.load import cpu_s
 from benchmarks.replay import partitions
 from metatide.demo.store import Store
 from metatide.stack.machine import LOOPBACK
-from processors.topic_client import Topic
+from state.topic import Topic
 from tests.support import postgres
 from tests.support.kafka import broker
 from tests.support.processes import open_folder

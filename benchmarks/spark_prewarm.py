@@ -20,8 +20,7 @@ from typing import Any
 import psutil
 
 from benchmarks.prewarm import LAYOUTS, PARTITIONS, TABLES, filled, prewarm
-from connectors import tails, topic_admin
-from connectors.kafka_clients import KafkaTopic
+from connectors import topic_admin
 from connectors.loads.batch import find_database
 from connectors.loads.plan import everything
 from connectors.loads.spark import prewarm as on_spark
@@ -34,7 +33,7 @@ from metatide.config.schema import Spark
 from metatide.demo.options import Size
 from metatide.spark.session import session
 from metatide.stack.database import make_engine
-from processors.topic_client import TopicClient
+from state.topic import Topic, TopicClient
 from tests.connectors.loads.test_memory import ROWS
 from tests.support import kafka, postgres
 from tests.support.workers import WorkerProcess, workers
@@ -84,7 +83,7 @@ def one_table(url: str, partitions: int) -> None:
 
 
 def spark_prewarm(url: str, broker: str, folder: Path, cores: int) -> None:
-    events = KafkaTopic(broker, f"prewarm-{uuid.uuid4().hex[:8]}", SHARDS)
+    events = Topic(broker, f"prewarm-{uuid.uuid4().hex[:8]}", SHARDS)
     topic_admin.create(events)
     described = TopicClient(broker, events.name).describe()
     database = find_database(make_engine(url))
@@ -103,7 +102,7 @@ def spark_prewarm(url: str, broker: str, folder: Path, cores: int) -> None:
             on_spark.prewarm(spark.sparkContext, reach, planned)
             figures["loaded_s"] = round(time.perf_counter() - began, 2)
             figures["partitions"] = progress.partitions
-            worker.until_at(tails.offsets(events)[1])
+            worker.until_at(dict(TopicClient(broker, events.name).ends(range(SHARDS))))
 
 
 @contextmanager

@@ -15,8 +15,7 @@ from metatide.config import Config
 from metatide.config.schema import Spark
 from metatide.spark.session import session
 from processors.spark.build import Place, build_images
-from processors.topic_client import Topic, TopicClient
-from processors.topic_reader import TopicReader
+from state.topic import Topic, TopicClient, TopicReader
 from tests.support.kafka import broker
 from tests.support.topics import TopicWriter, new_topic
 

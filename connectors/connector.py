@@ -10,7 +10,6 @@ import structlog
 from confluent_kafka import KafkaException
 
 from connectors import publisher, tails, topic_admin
-from connectors.kafka_clients import KafkaTopic, reason
 from connectors.metrics import Fault, Metrics
 from connectors.pacing import Pacing
 from connectors.sender import Stopped
@@ -18,6 +17,8 @@ from connectors.session import HistoryEnded, NewEpoch, PublishSession
 from connectors.settings import Pace
 from connectors.source import Source
 from hive.errors import MachineError, PublishError, SourceError
+from state.topic import Topic
+from state.topic.settings import reason
 
 log = structlog.get_logger()
 _RETRY_S_FIRST = 0.1
@@ -39,7 +40,7 @@ class Connector:
     def __init__(
         self,
         source: Source,
-        events: KafkaTopic,
+        events: Topic,
         *,
         pace: Pace | None = None,
         metrics: Metrics | None = None,

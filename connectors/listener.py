@@ -7,9 +7,8 @@ from hive.events import event_types
 class ListenerWatch:
     """Compares the open transactions with the OPEN_TXN events.
 
-    Only a transactional listener logs OPEN_TXN, and the event commits with its transaction. So a
-    transaction that opened while the connector was reading and has no event proves that the
-    listener isn't transactional.
+    The event commits with its transaction. So a transaction that opened while the connector was
+    reading and has no event proves that the listener isn't transactional (`hive.listener`).
     """
 
     def __init__(self) -> None:

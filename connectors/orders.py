@@ -5,18 +5,16 @@ from collections.abc import Callable, Sequence
 import structlog
 
 from connectors.headers import RecordHeaders, RecordKind
-from connectors.kafka_clients import KafkaTopic
 from connectors.publisher import write_now
 from state.records import AnyRecord, Pause, ResetTable, SetLists
 from state.records.routing import table_shard
 from state.records.signals import Choose, Forget, Order, Serve
+from state.topic import Topic
 
 log = structlog.get_logger()
 
 
-def obey(
-    topic: KafkaTopic, epoch: int, order: Order, offset: int, current: Callable[[], int]
-) -> None:
+def obey(topic: Topic, epoch: int, order: Order, offset: int, current: Callable[[], int]) -> None:
     """Writes the order found at this offset of the signals topic; `current` reads the event id.
 
     Decisions about the whole cache share a partition of the signals topic, so their offsets number

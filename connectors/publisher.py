@@ -6,7 +6,6 @@ import msgspec
 
 from connectors import headers
 from connectors.headers import Headers, RecordHeaders, RecordKind
-from connectors.kafka_clients import RECORD_BYTES_MAX, KafkaTopic
 from connectors.metrics import Metrics
 from connectors.sender import Sender
 from connectors.source import OpenTxns
@@ -15,6 +14,8 @@ from hive.events.row import NotificationRow
 from state.records import AnyRecord, Change, OpenTransactions, Reset, encode
 from state.records.actions import AnyAction, DropPartitions, PutPartitions
 from state.records.parts import split
+from state.topic import Topic
+from state.topic.settings import RECORD_BYTES_MAX
 
 VALUE_BYTES_MAX = RECORD_BYTES_MAX - 64 * 1024
 """The largest value: headers and framing take the rest of a record."""
@@ -34,7 +35,7 @@ class Publisher:
 
     def __init__(
         self,
-        topic: KafkaTopic,
+        topic: Topic,
         tails: Tails,
         metrics: Metrics,
         going_on: Callable[[], bool],
@@ -152,14 +153,12 @@ class Publisher:
         self._sent_bytes += len(value)
 
 
-def reset(topic: KafkaTopic, epoch: int, at: int, shards: Sequence[int]) -> None:
+def reset(topic: Topic, epoch: int, at: int, shards: Sequence[int]) -> None:
     """Begins an epoch after event `at` in these shards."""
     write_now(topic, Reset(epoch, at), RecordHeaders(RecordKind.RESET, epoch, at), shards)
 
 
-def write_now(
-    topic: KafkaTopic, record: AnyRecord, head: RecordHeaders, shards: Sequence[int]
-) -> None:
+def write_now(topic: Topic, record: AnyRecord, head: RecordHeaders, shards: Sequence[int]) -> None:
     """Writes one record to each of these shards and returns when the brokers have them."""
     value, written = encode(record), headers.write(head)
     sender = Sender(topic)

@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from connectors.translate import Address, Addressed
-from hive.names import TableName
+from hive.names import DatabaseName, TableName
 from state.records.actions import AnyAction, RenameTable, Side
-from state.records.objects import DatabaseName
 from state.records.routing import home_shard, table_shard
 
 
@@ -14,15 +13,15 @@ def route(addressed: Sequence[Addressed], shards: int) -> dict[int, tuple[AnyAct
     if len(addressed) == 1:
         # Most events have one action, and shards can share its list.
         [(address, action)] = addressed
-        return dict.fromkeys(_shards_of(address, shards), (action,))
+        return dict.fromkeys(_addressees(address, shards), (action,))
     routed: dict[int, list[AnyAction]] = {}
     for address, action in addressed:
-        for shard in _shards_of(address, shards):
+        for shard in _addressees(address, shards):
             _append(routed.setdefault(shard, []), action)
     return {shard: tuple(actions) for shard, actions in sorted(routed.items())}
 
 
-def _shards_of(address: Address, shards: int) -> Iterable[int]:
+def _addressees(address: Address, shards: int) -> Iterable[int]:
     if isinstance(address, TableName):
         return (table_shard(address, shards),)
     if isinstance(address, DatabaseName):

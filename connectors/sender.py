@@ -1,16 +1,16 @@
 """Sends records to the brokers in order and within limits, or raises an error."""
 
-import time
 from collections.abc import Callable
 
 from confluent_kafka import KafkaException, Message, Producer
 
 from connectors.headers import Headers
-from connectors.kafka_clients import WAITING_RECORDS_MAX, KafkaTopic, reason
+from connectors.producer import WAITING_RECORDS_MAX, make_producer
 from hive.errors import PublishError
+from state.topic import Topic
+from state.topic.settings import reason
+from state.topic.silence import Silence
 
-PATIENCE_S = 30.0
-"""How long the brokers may acknowledge nothing while records wait."""
 _LOOK_S = 0.05
 
 
@@ -23,7 +23,7 @@ class Sender:
 
     def __init__(
         self,
-        topic: KafkaTopic,
+        topic: Topic,
         going_on: Callable[[], bool] = lambda: True,
         *,
         waiting_max: int = WAITING_RECORDS_MAX,
@@ -32,7 +32,7 @@ class Sender:
         self._servers = topic.servers
         self._going_on = going_on
         self._fault: str | None = None
-        self._producer: Producer = topic.producer(self._failed, waiting_max)
+        self._producer: Producer = make_producer(topic, self._failed, waiting_max)
 
     def send(self, topic: str, partition: int, value: bytes, written: Headers) -> None:
         """Sends a record; waits while too many are unacknowledged."""
@@ -70,17 +70,17 @@ class Sender:
 
     def _wait(self, look: Callable[[], bool]) -> None:
         """Repeats `look`, which blocks for a moment, until it returns True."""
-        waiting, moved_at = len(self._producer), time.monotonic()
+        waiting, silence = len(self._producer), Silence()
         while not look():
             self._raise_fault()
             if not self._going_on():
                 raise Stopped
             before, waiting = waiting, len(self._producer)
             if waiting < before:
-                moved_at = time.monotonic()
-            elif time.monotonic() - moved_at > PATIENCE_S:
+                silence.end()
+            elif silence.too_long:
                 raise PublishError(
-                    f"the brokers at {self._servers} took nothing for {PATIENCE_S:g} s while "
+                    f"the brokers at {self._servers} took nothing for {silence.max_s:g} s while "
                     f"{waiting} records wait: are they running, and can they be reached?"
                 )
         self._raise_fault()

@@ -8,7 +8,6 @@ import structlog
 
 from connectors import published_history
 from connectors.follower import Follower
-from connectors.kafka_clients import KafkaTopic
 from connectors.listener import ListenerWatch
 from connectors.metrics import Fault, Metrics
 from connectors.published_history import Hole, OtherHistory, PublishedEvent
@@ -22,6 +21,8 @@ from connectors.translate import Addressed
 from hive.errors import EventError
 from hive.events.decode import decode
 from hive.events.row import NotificationRow
+from hive.listener import KEEP_EVENTS, MAKE_TRANSACTIONAL
+from state.topic import Topic
 
 log = structlog.get_logger()
 
@@ -44,7 +45,7 @@ class PublishSession:
     def __init__(
         self,
         source: Source,
-        topic: KafkaTopic,
+        topic: Topic,
         tails: Tails,
         pace: Pace,
         metrics: Metrics,
@@ -192,8 +193,7 @@ class PublishSession:
                 first=hole.first,
                 last=hole.last,
                 why=hole.why,
-                remedy="let connectors run, and set metastore.event.db.listener.timetolive of the "
-                "metastore to 7d",
+                remedy=f"let connectors run, and {KEEP_EVENTS}",
             )
         else:
             log.info("the log begins late; tables from before are loaded", event_id=hole.last + 1)
@@ -227,9 +227,7 @@ class PublishSession:
                 "transactions are open that no event tells of: the metastore's listener isn't "
                 "transactional, so events may be lost and `latest` doesn't hold",
                 transactions=unlogged[:10],
-                remedy="set metastore.transactional.event.listeners to "
-                "org.apache.hive.hcatalog.listener.DbNotificationListener, and take it out of "
-                "metastore.event.listeners",
+                remedy=MAKE_TRANSACTIONAL,
             )
 
     def _measure(self, poll: Poll, looked_at: float, before: float, read: int) -> None:

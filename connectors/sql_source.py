@@ -13,6 +13,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from connectors.source import HASHED_CHARS_MAX, Bounds, OpenTxns, Poll, fields_hash
 from hive.errors import SourceError
 from hive.events.row import NotificationRow
+from hive.listener import UNLOGGED_TRANSACTION_TYPES
+from hive.reader import notification_log
 from hive.reader.sessions import KeptPlans
 from hive.schema import detect_followed, metadata
 from state.records.actions import MISNAMED_EVENTS_MAX
@@ -20,9 +22,6 @@ from state.records.actions import MISNAMED_EVENTS_MAX
 ROWS_MAX = 2_000
 BYTES_MAX = 16 * 1024 * 1024
 """A poll brings about this much at most; a single event may be larger."""
-_NEW, _CHECKED, _CURRENT = 0, 1, 2
-_UNLOGGED_TYPES = frozenset([1, 2])
-"""Values of TXNS.TXN_TYPE: replication and read-only transactions write no events."""
 
 
 class SqlSource:
@@ -48,56 +47,35 @@ class SqlSource:
             kinds[row[0]].append(row)
         for group in kinds[:2]:
             group.sort(key=lambda row: (row[1], row[2]))
-        checked = [(_row(row), row[10]) for row in kinds[_CHECKED]]
+        checked = [
+            (notification_log.polled_row(row), row[10]) for row in kinds[notification_log.CHECKED]
+        ]
         return Poll(
-            _current(kinds[_CURRENT][0][1]),
+            notification_log.last_event(kinds[notification_log.CURRENT][0][1]),
             fields_hash(checked) if checked else None,
-            [_row(row) for row in kinds[_NEW]],
+            [notification_log.polled_row(row) for row in kinds[notification_log.NEW]],
         )
 
     def bounds(self, after: int) -> Bounds:
         connection, tables = self._connected()
-        event = tables.tables["NOTIFICATION_LOG"].c.EVENT_ID
-        oldest = sa.select(sa.func.min(event)).scalar_subquery()
-        following = sa.select(sa.func.min(event)).where(event > after).scalar_subquery()
-        statement = sa.select(oldest, following, _next_id(tables).scalar_subquery())
+        statement = notification_log.bounds(tables, after)
         [(first, after_it, following_id)] = self._run(connection, statement, {})
-        return Bounds(first, after_it, _current(following_id))
+        return Bounds(first, after_it, notification_log.last_event(following_id))
 
     def alters(self, upto: int) -> list[NotificationRow]:
         connection, tables = self._connected()
-        log = tables.tables["NOTIFICATION_LOG"].c
-        statement = (
-            sa.select(
-                *(log.EVENT_ID, log.EVENT_TIME, log.EVENT_TYPE, log.CAT_NAME, log.DB_NAME),
-                *(log.TBL_NAME, log.MESSAGE, log.MESSAGE_FORMAT),
-            )
-            .where(log.EVENT_ID > upto - MISNAMED_EVENTS_MAX, log.EVENT_ID <= upto)
-            .where(log.EVENT_TYPE == "ALTER_TABLE")
-            .order_by(log.EVENT_ID)
-        )
-        rows = self._run(connection, statement, {})
-        return [
-            NotificationRow(event, time, kind, cat, db, table, message or "", form)
-            for event, time, kind, cat, db, table, message, form in rows
-        ]
+        statement = notification_log.alters(tables, upto - MISNAMED_EVENTS_MAX, upto)
+        return [notification_log.row(*columns) for columns in self._run(connection, statement, {})]
 
     def open_transactions(self) -> OpenTxns:
         connection, tables = self._connected()
-        txns = tables.tables["TXNS"].c
-        statement = sa.union_all(
-            sa.select(txns.TXN_ID, txns.TXN_TYPE, sa.literal_column("0")).where(
-                txns.TXN_STATE == "o"
-            ),
-            _next_id(tables).add_columns(sa.null(), sa.literal_column("1")),
-        )
-        rows = self._run(connection, statement, {})
+        rows = self._run(connection, notification_log.open_transactions(tables), {})
         opened = sorted((row[0], row[1]) for row in rows if not row[2])
         [current] = [row[0] for row in rows if row[2]]
         return OpenTxns(
-            _current(current),
+            notification_log.last_event(current),
             tuple(txn for txn, _ in opened),
-            frozenset(txn for txn, kind in opened if kind not in _UNLOGGED_TYPES),
+            frozenset(txn for txn, kind in opened if kind not in UNLOGGED_TRANSACTION_TYPES),
         )
 
     def close(self) -> None:
@@ -129,7 +107,7 @@ class SqlSource:
                 "start the metastore, or correct database.url"
             )
         self._tables = metadata(version)
-        self._poll = _poll_statement(self._tables)
+        self._poll = notification_log.poll(self._tables, HASHED_CHARS_MAX)
         self._plans = KeptPlans(connection)
 
     def _run(
@@ -158,80 +136,3 @@ class SqlSource:
     @property
     def _shown(self) -> str:
         return self._engine.url.render_as_string()
-
-
-def _poll_statement(tables: sa.MetaData) -> sa.CompoundSelect[Any]:
-    """One statement for new rows, the checked row and the sequence, each row marked with its
-    kind."""
-    log = tables.tables["NOTIFICATION_LOG"].c
-    after, check = (
-        sa.bindparam("after", type_=sa.BigInteger),
-        sa.bindparam("check", type_=sa.BigInteger),
-    )
-    columns = (
-        log.EVENT_ID,
-        log.NL_ID,
-        log.EVENT_TIME,
-        log.EVENT_TYPE,
-        log.CAT_NAME,
-        log.DB_NAME,
-        log.TBL_NAME,
-    )
-    new = sa.select(
-        _mark(_NEW), *columns, log.MESSAGE, log.MESSAGE_FORMAT, sa.literal_column("0")
-    ).where(log.EVENT_ID > after, log.EVENT_ID <= _last_of_batch(log, after))
-    checked = sa.select(
-        _mark(_CHECKED),
-        *columns,
-        sa.func.substr(log.MESSAGE, 1, HASHED_CHARS_MAX),
-        log.MESSAGE_FORMAT,
-        sa.func.char_length(sa.func.coalesce(log.MESSAGE, "")),
-    ).where(log.EVENT_ID == check)
-    sequence = sa.select(
-        _mark(_CURRENT), _next_id(tables).scalar_subquery(), *[sa.null()] * (len(columns) + 2)
-    )
-    return sa.union_all(new, checked, sequence)
-
-
-def _last_of_batch(log: Any, after: sa.BindParameter[int]) -> sa.ScalarSelect[int]:
-    """The last event that still fits into a batch; at least the next one.
-
-    Ids are dense, so a limit on ids limits rows, and the rows of one id stay together.
-    """
-    rows, bytes_ = (
-        sa.bindparam("rows", type_=sa.Integer),
-        sa.bindparam("bytes", type_=sa.BigInteger),
-    )
-    size = sa.func.coalesce(sa.func.octet_length(log.MESSAGE), 0)
-    sizes = (
-        sa.select(log.EVENT_ID, sa.func.sum(size).over(order_by=log.EVENT_ID).label("BYTES"))
-        .where(log.EVENT_ID > after, log.EVENT_ID <= after + rows)
-        .subquery()
-    )
-    last = sa.func.coalesce(sa.func.max(sizes.c.EVENT_ID), 0)
-    fitting = sa.select(sa.func.greatest(last, after + 1)).where(sizes.c.BYTES <= bytes_)
-    return fitting.scalar_subquery()
-
-
-def _mark(kind: int) -> Any:
-    return sa.literal_column(str(kind))
-
-
-def _next_id(tables: sa.MetaData) -> sa.Select[Any]:
-    return sa.select(sa.func.max(tables.tables["NOTIFICATION_SEQUENCE"].c.NEXT_EVENT_ID))
-
-
-def _current(next_id: int | None) -> int:
-    if next_id is None:
-        raise SourceError(
-            "NOTIFICATION_SEQUENCE has no row, so no event can be numbered; "
-            "wait until the database is restored, or let Hive's schematool complete it"
-        )
-    return next_id - 1
-
-
-def _row(columns: Any) -> NotificationRow:
-    _, event_id, _, event_time, event_type, cat, db, tbl, message, message_format, _ = columns
-    return NotificationRow(
-        event_id, event_time, event_type, cat, db, tbl, message or "", message_format
-    )

@@ -1,24 +1,17 @@
 """How far each shard has come in the topic: the only memory that a connector has."""
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
-
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
-from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
 
 from connectors import headers
 from connectors.headers import RecordHeaders, RecordKind
-from connectors.kafka_clients import TIMEOUT_S, KafkaTopic, reason
 from connectors.published_history import PublishedEvent
-from hive.errors import PublishError
+from state.topic import Topic
+from state.topic.client import topic_bounds
+from state.topic.partitions import PartitionsReader
 
 WINDOW_RECORDS = 256
 _GROWTH = 8
-_AT_ONCE = 1_000
-_CONSUME_S = 0.02
-_SILENCE_S_MAX = 30.0
 
 
 @dataclass
@@ -75,76 +68,24 @@ class Tails:
         return tuple(shard for shard, upto in enumerate(self.upto) if upto is None)
 
 
-def find(topic: KafkaTopic) -> Tails:
+def find(topic: Topic) -> Tails:
     """Searches every partition backwards, in growing windows, for its last position."""
-    first, ends = offsets(topic)
+    bounds = topic_bounds(topic)
+    ends = {shard: bound.end for shard, bound in bounds.items()}
     tails = {shard: Tail() for shard in range(topic.shards)}
-    consumer = topic.consumer()
-    try:
+    with PartitionsReader(topic) as reader:
         window, missing = WINDOW_RECORDS, set(tails)
         while missing:
-            starts = {shard: max(first[shard], ends[shard] - window) for shard in missing}
-            _look(consumer, topic.name, tails, starts, ends)
+            starts = {shard: max(bounds[shard].first, ends[shard] - window) for shard in missing}
+            for message in reader.read(starts, ends):
+                tails[message.partition()].see(headers.read(message.headers()))
             missing = {
                 shard
                 for shard in missing
-                if not tails[shard].found and starts[shard] > first[shard]
+                if not tails[shard].found and starts[shard] > bounds[shard].first
             }
             window *= _GROWTH
-    finally:
-        consumer.close()
     return _together(tails, ends)
-
-
-def offsets(topic: KafkaTopic) -> tuple[dict[int, int], dict[int, int]]:
-    """The first offset of every partition, and its end offset."""
-    admin = topic.admin()
-    offsets_of = []
-    specs: list[Any] = [OffsetSpec.earliest(), OffsetSpec.latest()]  # type: ignore[no-untyped-call]
-    for spec in specs:
-        partitions = {TopicPartition(topic.name, shard): spec for shard in range(topic.shards)}
-        try:
-            answers = admin.list_offsets(partitions, request_timeout=TIMEOUT_S)
-            offsets_of.append(
-                {at.partition: answer.result().offset for at, answer in answers.items()}
-            )
-        except KafkaException as error:
-            raise PublishError(
-                f"the offsets of {topic.name} can't be read: {reason(error)}"
-            ) from error
-    return offsets_of[0], offsets_of[1]
-
-
-def _look(
-    consumer: Consumer,
-    name: str,
-    tails: Mapping[int, Tail],
-    starts: Mapping[int, int],
-    ends: Mapping[int, int],
-) -> None:
-    """Reads each partition from its start to its end."""
-    reading = {shard for shard in starts if starts[shard] < ends[shard]}
-    if not reading:
-        return
-    consumer.assign([TopicPartition(name, shard, starts[shard]) for shard in sorted(reading)])
-    heard_at = time.monotonic()
-    while reading:
-        messages = consumer.consume(_AT_ONCE, _CONSUME_S)
-        if messages:
-            heard_at = time.monotonic()
-        elif time.monotonic() - heard_at > _SILENCE_S_MAX:
-            raise PublishError(f"{name} can't be read: nothing came for {_SILENCE_S_MAX:g} s")
-        for message in messages:
-            shard, offset, error = message.partition(), message.offset(), message.error()
-            if shard not in reading:
-                continue
-            if error is None:
-                tails[shard].see(headers.read(message.headers()))
-            elif error.code() != KafkaError._PARTITION_EOF:  # noqa: SLF001
-                raise PublishError(f"{name}, partition {shard} can't be read: {error.str()}")
-            if error is not None or offset is None or offset >= ends[shard] - 1:
-                reading.discard(shard)
-    consumer.unassign()
 
 
 def _together(tails: Mapping[int, Tail], ends: Mapping[int, int]) -> Tails:

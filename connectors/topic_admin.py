@@ -10,8 +10,10 @@ from confluent_kafka.admin import AdminClient, ConfigResource, ResourceType  # t
 from confluent_kafka.cimpl import NewTopic
 
 from connectors import tails
-from connectors.kafka_clients import RECORD_BYTES_MAX, TIMEOUT_S, KafkaTopic, reason
-from hive.errors import InputError, MachineError, OtherTopicError, PublishError
+from hive.errors import InputError, MachineError, OtherTopicError, TopicError
+from state.topic import Topic
+from state.topic.client import topic_bounds
+from state.topic.settings import RECORD_BYTES_MAX, REQUEST_TIMEOUT_S, reason
 
 SETTINGS = {
     "cleanup.policy": "delete",
@@ -42,7 +44,7 @@ class Description(NamedTuple):
     partitions: tuple[Partition, ...]
 
 
-def create(topic: KafkaTopic) -> bool:
+def create(topic: Topic) -> bool:
     """Creates the events topic and the dead-letter topic; False when they exist already.
 
     An existing topic with another number of partitions is refused: it would route tables to two
@@ -56,14 +58,14 @@ def create(topic: KafkaTopic) -> bool:
     ]
     created = [
         _made(topic, answer)
-        for answer in admin.create_topics(wanted, request_timeout=TIMEOUT_S).values()
+        for answer in admin.create_topics(wanted, request_timeout=REQUEST_TIMEOUT_S).values()
     ]
     _await_leaders(topic)
     check(topic)
     return created[0]
 
 
-def check(topic: KafkaTopic) -> None:
+def check(topic: Topic) -> None:
     """Refuses a topic with another number of partitions."""
     count = len(_partitions(topic.admin(), topic))
     if count != topic.shards:
@@ -73,27 +75,27 @@ def check(topic: KafkaTopic) -> None:
         )
 
 
-def describe(topic: KafkaTopic) -> Description:
+def describe(topic: Topic) -> Description:
     """Asks the brokers to describe the topic."""
     check(topic)
     admin = topic.admin()
     resource = ConfigResource(ResourceType.TOPIC, topic.name)
     try:
-        [answer] = admin.describe_configs([resource], request_timeout=TIMEOUT_S).values()
+        [answer] = admin.describe_configs([resource], request_timeout=REQUEST_TIMEOUT_S).values()
         settings = {
             name: str(entry.value) for name, entry in answer.result().items() if name in SETTINGS
         }
         names = TopicCollection([topic.name])
-        [descriptions] = admin.describe_topics(names, request_timeout=TIMEOUT_S).values()
+        [descriptions] = admin.describe_topics(names, request_timeout=REQUEST_TIMEOUT_S).values()
         topic_id = str(descriptions.result().topic_id)
     except KafkaException as error:
         raise MachineError(f"{topic.servers}: {reason(error)}") from error
-    first, ends = tails.offsets(topic)
-    partitions = tuple(Partition(shard, first[shard], ends[shard]) for shard in range(topic.shards))
+    bounds = topic_bounds(topic)
+    partitions = tuple(Partition(shard, *bounds[shard]) for shard in range(topic.shards))
     return Description(topic.name, topic_id, settings, partitions)
 
 
-def trim(topic: KafkaTopic, keep_from: Mapping[int, int]) -> dict[int, int]:
+def trim(topic: Topic, keep_from: Mapping[int, int]) -> dict[int, int]:
     """Deletes the records before these offsets and returns the new first offset of each shard.
 
     The last records of each shard stay in any case: they hold its position.
@@ -102,28 +104,27 @@ def trim(topic: KafkaTopic, keep_from: Mapping[int, int]) -> dict[int, int]:
     for shard, first, end in describe(topic).partitions:
         offset = min(keep_from.get(shard, first), end - tails.WINDOW_RECORDS)
         cuts.append(TopicPartition(topic.name, shard, max(first, offset)))
-    # The futures end with the client, so it is held.
     admin = topic.admin()
-    answers = admin.delete_records(cuts, request_timeout=TIMEOUT_S)
+    answers = admin.delete_records(cuts, request_timeout=REQUEST_TIMEOUT_S)
     try:
         return {at.partition: answer.result().low_watermark for at, answer in answers.items()}
     except KafkaException as error:
         raise MachineError(f"{topic.name} was not trimmed: {reason(error)}") from error
 
 
-def _await_leaders(topic: KafkaTopic) -> None:
+def _await_leaders(topic: Topic) -> None:
     """Waits for the partitions: brokers confirm a new topic before its leaders are elected."""
-    deadline = time.monotonic() + TIMEOUT_S
+    deadline = time.monotonic() + REQUEST_TIMEOUT_S
     while time.monotonic() < deadline:
         try:
-            tails.offsets(topic)
-        except PublishError:
+            topic_bounds(topic)
+        except TopicError:
             time.sleep(_LEADERS_POLL_S)
         else:
             return
 
 
-def _made(topic: KafkaTopic, answer: "Future[Any]") -> bool:
+def _made(topic: Topic, answer: "Future[Any]") -> bool:
     try:
         answer.result()
     except KafkaException as error:
@@ -135,9 +136,9 @@ def _made(topic: KafkaTopic, answer: "Future[Any]") -> bool:
     return True
 
 
-def _partitions(admin: AdminClient, topic: KafkaTopic) -> Mapping[int, Any]:
+def _partitions(admin: AdminClient, topic: Topic) -> Mapping[int, Any]:
     try:
-        metadata = admin.list_topics(topic.name, timeout=TIMEOUT_S).topics[topic.name]
+        metadata = admin.list_topics(topic.name, timeout=REQUEST_TIMEOUT_S).topics[topic.name]
     except KafkaException as error:
         raise MachineError(f"no Kafka answers at {topic.servers}: {reason(error)}") from error
     if metadata.error is not None:

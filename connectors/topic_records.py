@@ -2,16 +2,12 @@
 
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import msgspec
-from confluent_kafka import KafkaError, TopicPartition
 
-from connectors import headers, tails
+from connectors import headers
 from connectors.headers import RecordHeaders
-from connectors.kafka_clients import KafkaTopic
-from hive.errors import PublishError
 from hive.names import TableName
 from state.records import (
     AnyRecord,
@@ -25,8 +21,10 @@ from state.records import (
 )
 from state.records.objects import TableImage
 from state.records.routing import table_shard
+from state.topic import Topic
+from state.topic.client import topic_bounds
+from state.topic.partitions import PartitionsReader
 
-_AT_ONCE = 1_000
 _WAIT_S = 0.2
 _SHOWN_MAX = 5
 
@@ -41,7 +39,7 @@ class TopicRecord(NamedTuple):
 
 
 def follow(
-    topic: KafkaTopic, *, from_event: int = 0, table: TableName | None = None, ever: bool = False
+    topic: Topic, *, from_event: int = 0, table: TableName | None = None, ever: bool = False
 ) -> Iterator[TopicRecord]:
     """The records of the topic, each shard's in order; with a table, those that touch it."""
     shards = range(topic.shards) if table is None else [table_shard(table, topic.shards)]
@@ -54,36 +52,25 @@ def follow(
             yield TopicRecord(message.partition(), message.offset(), head, record)
 
 
-def dead_letters(topic: KafkaTopic, *, from_event: int = 0, ever: bool = False) -> Iterator[bytes]:
+def dead_letters(topic: Topic, *, from_event: int = 0, ever: bool = False) -> Iterator[bytes]:
     """The rows that were set aside, as JSON."""
-    letters = replace(topic, name=topic.dead_letter, shards=1)
+    letters = msgspec.structs.replace(topic, name=topic.dead_letter, shards=1)
     for message in _messages(letters, [0], ever):
         event_id = dict(message.headers() or ()).get("event_id", b"0")
         if int(event_id) >= from_event:
             yield message.value()
 
 
-def _messages(topic: KafkaTopic, shards: Sequence[int], ever: bool) -> Iterator[Any]:
+def _messages(topic: Topic, shards: Sequence[int], ever: bool) -> Iterator[Any]:
     """The messages that the topic holds now; with `ever`, also those to come."""
-    first, ends = tails.offsets(topic)
-    left = {shard for shard in shards if first[shard] < ends[shard]}
-    consumer = topic.consumer()
-    try:
-        consumer.assign([TopicPartition(topic.name, shard, first[shard]) for shard in shards])
-        while left or ever:
-            for message in consumer.consume(_AT_ONCE, _WAIT_S):
-                error, shard, offset = message.error(), message.partition(), message.offset()
-                assert shard is not None
-                assert offset is not None
-                if error is None:
-                    if ever or offset < ends[shard]:
-                        yield message
-                elif error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001
-                    left.discard(shard)
-                else:
-                    raise PublishError(f"{topic.name} can't be read: {error.str()}")
-    finally:
-        consumer.close()
+    bounds = topic_bounds(topic)
+    ends = {shard: bounds[shard].end for shard in shards}
+    with PartitionsReader(topic) as reader:
+        yield from reader.read({shard: bounds[shard].first for shard in shards}, ends)
+        if ever:
+            reader.begin(ends)
+        while ever:
+            yield from reader.arrived(_WAIT_S)
 
 
 def touches(record: AnyRecord, table: TableName) -> bool:

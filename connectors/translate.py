@@ -9,14 +9,13 @@ from zlib import crc32
 
 from hive.events import event_types
 from hive.events.row import NotificationRow
-from hive.names import TableName, table_name
+from hive.names import DatabaseName, TableName, table_name
 from state.records import actions as a
 from state.records.objects import (
     ColumnStatisticsImage,
     ConstraintImage,
     ConstraintKind,
     DatabaseImage,
-    DatabaseName,
     FunctionImage,
     NameImage,
     PartitionImage,
@@ -64,7 +63,7 @@ def misnamed(table: TableName, *, hanging: bool = False) -> list[Addressed]:
     """The actions for a table that an event names by an old name; `hanging`: the event can only
     have changed what hangs on the table."""
     action = a.Misnamed(table, hanging)
-    return [(table, action)] if hanging else [(table, action), (database_of(table), action)]
+    return [(table, action)] if hanging else [(table, action), (table.database, action)]
 
 
 def undecodable(row: NotificationRow) -> list[Addressed]:
@@ -73,10 +72,6 @@ def undecodable(row: NotificationRow) -> list[Addressed]:
     if not row.db_name or not row.tbl_name or row.event_type in _NAME_ANOTHER_TABLE:
         return [(EVERYWHERE, a.Undecodable(None))]
     return _doubt(table_name(row.cat_name, row.db_name, row.tbl_name))
-
-
-def database_of(table: TableName) -> DatabaseName:
-    return DatabaseName(table.catalog, table.db)
 
 
 def columns_hash(columns: bytes | None) -> int:
@@ -101,7 +96,7 @@ def _alter_table(event: event_types.AlterTable) -> Iterator[Addressed]:
         yield old, a.RenameTable(old, image, a.Side.OLD)
         yield new, a.RenameTable(old, image, a.Side.NEW)
         yield _alter_name(event)
-        yield database_of(old), a.DropName(database_of(old), old.table)
+        yield old.database, a.DropName(old.database, old.table)
         return
     before = fingerprint(event.before_data) if event.known else None
     rewrites = event.columns_changed or event.location_changed or event.partition_keys_changed
@@ -112,7 +107,7 @@ def _alter_table(event: event_types.AlterTable) -> Iterator[Addressed]:
 
 def _drop_table(event: event_types.DropTable) -> Iterator[Addressed]:
     yield event.table, a.DropTable(event.table)
-    db = database_of(event.table)
+    db = event.table.database
     yield db, a.DropName(db, event.table.table)
 
 
@@ -245,7 +240,7 @@ def _other(event: event_types.OtherEvent) -> Iterator[Addressed]:
 
 def _doubt(table: TableName) -> list[Addressed]:
     action = a.Undecodable(table)
-    return [(table, action), (database_of(table), action)]
+    return [(table, action), (table.database, action)]
 
 
 def _table(name: TableName, image: event_types.TableImage, write_id: int) -> TableImage:
@@ -277,16 +272,16 @@ def _columns(
 
 
 def _put_name(table: TableName, image: event_types.TableImage) -> Addressed:
-    db = database_of(table)
+    db = table.database
     return db, a.PutName(db, _line(table, image.table_type, image.owner, image.comment))
 
 
 def _alter_name(event: event_types.AlterTable) -> Addressed:
     """A table's line in the list of names after an alter, with the line its writer had read if that
     was in the same database."""
-    new, image = database_of(event.table), event.image
+    new, image = event.table.database, event.image
     line = _line(event.table, image.table_type, image.owner, image.comment)
-    before = _line(event.before, *event.listed_before) if database_of(event.before) == new else None
+    before = _line(event.before, *event.listed_before) if event.before.database == new else None
     return new, a.PutName(new, line, True, before)
 
 

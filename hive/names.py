@@ -1,9 +1,11 @@
-"""Names of tables and partitions as the metastore spells them."""
+"""Names of databases, tables and partitions as the metastore spells them."""
 
 import re
 from collections.abc import Sequence
 from itertools import chain
 from typing import NamedTuple
+
+import msgspec
 
 from hive.errors import InputError, NameFormatError
 
@@ -15,6 +17,20 @@ DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 _UNSAFE = re.compile(r"""[\x00-\x1f\x7f"#%'*/:=?\\{\[\]^]""")
 _SAFE = bytes(code for code in range(256) if code > 127 or not _UNSAFE.match(chr(code)))
 _ESCAPED = re.compile("%([0-9A-Fa-f]{2})")
+
+
+class DatabaseName(msgspec.Struct, frozen=True, array_like=True):
+    """A database's full name, in lower case."""
+
+    catalog: str
+    db: str
+
+    def __str__(self) -> str:
+        return f"{self.catalog}.{self.db}"
+
+    def table(self, name: str) -> "TableName":
+        """The full name of one of its tables; the name must be in lower case."""
+        return TableName(self.catalog, self.db, name)
 
 
 class TableName(NamedTuple):
@@ -31,6 +47,10 @@ class TableName(NamedTuple):
     def in_catalog(self) -> str:
         """`db.table`, the form of Hive's transaction tables and write-id lists."""
         return f"{self.db}.{self.table}"
+
+    @property
+    def database(self) -> DatabaseName:
+        return DatabaseName(self.catalog, self.db)
 
 
 class _Names:

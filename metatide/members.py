@@ -6,16 +6,19 @@ from collections.abc import Iterator
 import httpx
 from confluent_kafka import KafkaException
 
-from connectors.kafka_clients import TIMEOUT_S, KafkaTopic, reason
 from hive.errors import InputError, MachineError
 from metatide.config import Config
+from state.topic import Topic
+from state.topic.settings import REQUEST_TIMEOUT_S, reason
 
 
-def members(topic: KafkaTopic, group: str) -> Iterator[tuple[str, str]]:
+def members(topic: Topic, group: str) -> Iterator[tuple[str, str]]:
     """The members' names and addresses, which are in their Kafka client ids."""
     admin = topic.admin()
     try:
-        [future] = admin.describe_consumer_groups([group], request_timeout=TIMEOUT_S).values()
+        [future] = admin.describe_consumer_groups(
+            [group], request_timeout=REQUEST_TIMEOUT_S
+        ).values()
         description = future.result()
     except KafkaException as error:
         raise MachineError(f"Kafka at {topic.servers} doesn't answer: {reason(error)}") from error
@@ -29,7 +32,7 @@ def scheme(config: Config) -> str:
     return "http" if config.reads.tls_certificate is None else "https"
 
 
-def worker_urls(config: Config, topic: KafkaTopic, group: str) -> list[str]:
+def worker_urls(config: Config, topic: Topic, group: str) -> list[str]:
     """The URLs of all workers of a group; raises an error if there are none."""
     urls = [f"{scheme(config)}://{address}" for _, address in members(topic, group)]
     if not urls:

@@ -1,19 +1,18 @@
 """The events topic of the configuration, or of a running stack."""
 
-from connectors.kafka_clients import KafkaTopic
 from hive.errors import InputError
 from metatide.config import Config
 from metatide.doctor import find_target
-from processors.topic_client import Topic, TopicClient
+from state.topic import Topic, TopicClient
 
 
-def events_topic(config: Config) -> KafkaTopic:
+def events_topic(config: Config) -> Topic:
     """Where records go to and come from."""
     servers = find_target(config).kafka
     if servers is None:
         raise InputError("no Kafka: start `metatide up`, or give one with --kafka HOST:PORT")
     kafka = config.kafka
-    return KafkaTopic(servers, kafka.topic, kafka.partitions, kafka.security)
+    return Topic(servers, kafka.topic, kafka.partitions, kafka.security)
 
 
 def find_topic(config: Config) -> Topic:

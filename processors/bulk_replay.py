@@ -8,9 +8,8 @@ from typing import Final, TypeVar
 
 from hive.errors import OtherStoreError
 from processors.replay import Progress, replay
-from processors.topic_client import Topic
-from processors.topic_reader import TopicReader
 from state.store import Store
+from state.topic import Topic, TopicReader
 
 T = TypeVar("T")
 

@@ -1,13 +1,14 @@
 """The credentials that Faust presents to the brokers."""
 
 import ssl
-from collections.abc import Mapping
 from typing import Any
 
 from faust.auth import SASLCredentials, SSLCredentials
 
+from state.topic.settings import Security
 
-def credentials(security: Mapping[str, str]) -> Any:
+
+def credentials(security: Security) -> Any:
     """Translates librdkafka's TLS and SASL settings into Faust's; None for plain text."""
     protocol = security.get("security.protocol", "plaintext").lower()
     context = _context(security) if protocol.endswith("ssl") else None
@@ -21,7 +22,7 @@ def credentials(security: Mapping[str, str]) -> Any:
     return None if context is None else SSLCredentials(context)
 
 
-def _context(security: Mapping[str, str]) -> ssl.SSLContext:
+def _context(security: Security) -> ssl.SSLContext:
     context = ssl.create_default_context(cafile=security.get("ssl.ca.location"))
     certificate = security.get("ssl.certificate.location")
     if certificate is not None:

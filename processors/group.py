@@ -17,7 +17,8 @@ from processors.credentials import credentials
 from processors.faust_transport import Transport
 from processors.member import Member
 from processors.shard import Record
-from processors.topic_client import Topic
+from state.topic import Topic
+from state.topic.settings import RECORD_BYTES_MAX
 
 FETCH_RECORDS_MAX: Final = 500
 # A heartbeat tells members that they must rejoin, and the group waits for the last of them.
@@ -150,7 +151,7 @@ class Group:
             broker_max_poll_records=FETCH_RECORDS_MAX,
             # Without a committed offset, bulk replay reads what there is.
             consumer_auto_offset_reset="latest",
-            consumer_max_fetch_size=16 << 20,
+            consumer_max_fetch_size=RECORD_BYTES_MAX,
             datadir=str(membership.folder),
             value_serializer="raw",
             autodiscover=False,

@@ -11,8 +11,8 @@ from typing import Final, NamedTuple
 
 from processors.directory import WorkerDirectory
 from processors.replay import Progress, rebuild
-from processors.topic_client import Topic
 from state.store import MemoryBudget, Position
+from state.topic import Topic
 
 _POLL_S: Final = 0.1
 

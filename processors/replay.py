@@ -7,10 +7,9 @@ from threading import Event
 from typing import Final, NamedTuple
 
 from processors.applier import Applier
-from processors.topic_client import Topic
-from processors.topic_reader import TopicReader
 from state.store import MemoryBudget, Position, Store
-from state.store.families import SHARD_FAMILIES
+from state.store.families import SHARD_FAMILIES, shard_identity
+from state.topic import Topic, TopicReader
 
 FLUSH_EVERY_S: Final = 15.0
 
@@ -72,6 +71,6 @@ def rebuild(
 ) -> Position:
     """Builds the store of a shard from the topic alone; the path must not exist."""
     assert not path.exists(), f"{path} is there already"
-    store = Store(path, topic.identity(shard), families=SHARD_FAMILIES, budget=budget)
+    store = Store(path, shard_identity(topic, shard), families=SHARD_FAMILIES, budget=budget)
     with store, TopicReader(topic) as reader:
         return replay(store, reader, report=report)

@@ -25,11 +25,11 @@ from processors.metrics import Metrics
 from processors.phases import Phase
 from processors.seek import Seek
 from processors.signals import Signals
-from processors.topic_client import Topic
 from processors.waiters import Waiters
 from state.image import Images, Manifest
 from state.store import Commits, MemoryBudget, Position, Store, StoreSnapshot, set_aside
-from state.store.families import SHARD_FAMILIES
+from state.store.families import SHARD_FAMILIES, shard_identity
+from state.topic import Topic
 
 SLICE_S: Final = 0.005
 ARRIVED_RECORDS_MAX: Final = 20_000
@@ -210,7 +210,7 @@ class Shard:
         directory = self._around.directory
         try:
             restored = images.restore_newest(
-                self._around.topic.identity(self.number), directory.new(self.number)
+                shard_identity(self._around.topic, self.number), directory.new(self.number)
             )
         except OSError as error:
             log.warning("images can't be read now", shard=self.number, error=str(error))
@@ -228,7 +228,7 @@ class Shard:
         self._store = await asyncio.to_thread(
             Store,
             path,
-            around.topic.identity(self.number),
+            shard_identity(around.topic, self.number),
             families=SHARD_FAMILIES,
             budget=around.budget,
         )

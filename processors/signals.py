@@ -8,19 +8,18 @@ from typing import Final
 
 import structlog
 from confluent_kafka import KafkaError, KafkaException, Producer
-from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from hive.errors import TopicError
 from processors.fold import Signal
 from processors.metrics import Metrics
-from processors.topic_client import QUIET, REQUEST_TIMEOUT_S, Topic
 from state.loads import Cold
 from state.records import Scope, ScopeKind
-from state.records.objects import DatabaseName
 from state.records.signals import AnySignal, Ask, encode_signal, signal_key, signals_topic
 from state.shard_reader import ShardReader
 from state.store import StoreSnapshot
+from state.topic import Topic
+from state.topic.settings import QUIET, REQUEST_TIMEOUT_S
 
 TICK_S: Final = 0.1
 MAKE_AGAIN_S: Final = 1.0
@@ -155,7 +154,7 @@ class Signals:
     def _make_topic(self) -> bool:
         """Creates the signals topic; returns whether it exists. Old requests are worthless, so it
         may lose records."""
-        admin = AdminClient(self._topic.client, logger=QUIET)
+        admin = self._topic.admin()
         topic = NewTopic(self._name, 1, -1, config={"retention.ms": str(24 * 3600 * 1000)})
         try:
             if self._name not in admin.list_topics(timeout=REQUEST_TIMEOUT_S).topics:
@@ -184,7 +183,7 @@ def why_cold(reader: ShardReader, scope: Scope, unknown: Cold | None) -> Cold | 
                 return unknown
             return Cold.DOUBT if reader.write_ids(name).cold else None
         case ScopeKind.NAMES:
-            loads = reader.names_loads(DatabaseName(name.catalog, name.db))
+            loads = reader.names_loads(name.database)
         case ScopeKind.DATABASES:
             loads = reader.databases_loads(name.catalog)
     return unknown if loads is None else loads.cold(head.applied, head.floor)

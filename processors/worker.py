@@ -17,11 +17,12 @@ from processors.limits import CHECK_EVERY_S, Allowed, Limits
 from processors.metrics import Metrics
 from processors.shard import Record, Shard, Surroundings
 from processors.signals import Signals
-from processors.topic_client import Topic, TopicClient
 from state.image import Images, Manifest
 from state.records import Scope
 from state.records.signals import AnySignal, Ask
 from state.store import MemoryBudget, StoreSnapshot
+from state.store.families import shard_identity
+from state.topic import Topic, TopicClient
 
 WATCH_S: Final = 1.0
 STUCK_S: Final = 2.0
@@ -131,7 +132,7 @@ class Worker:
         """Runs until it is cancelled, then flushes and closes everything."""
         topic = self.topic = await self._find_topic()
         settings = self.settings
-        self.metrics.topic_shards.set(topic.partitions)
+        self.metrics.topic_shards.set(topic.shards)
         with self.directory.owned():
             bulk = Bulk(topic)
             signals = self._signals = Signals(topic, self.snapshot, self.metrics)
@@ -283,7 +284,7 @@ class Worker:
         assert around is not None
         assert around.images is not None
         manifest = await shard.make_image()
-        await asyncio.to_thread(around.images.prune, around.topic.identity(number), keep)
+        await asyncio.to_thread(around.images.prune, shard_identity(around.topic, number), keep)
         if manifest is not None:
             self.metrics.image_made_s.labels(number).set(manifest.made_s)
         return manifest

@@ -6,13 +6,18 @@ from itertools import takewhile
 from typing import Final
 
 from hive.filters.bounds import Span
-from hive.names import DEFAULT_PARTITION, TableName, partition_names, partition_names_of
+from hive.names import (
+    DEFAULT_PARTITION,
+    DatabaseName,
+    TableName,
+    partition_names,
+    partition_names_of,
+)
 from hive.thrift.view import PartitionView
 from query_api.objects import ColumnFigures, ConstraintColumns, Values
 from query_api.targets import Target, TargetKind, of_catalog, of_database
 from state import entries, keys
 from state.kv import after
-from state.records.objects import DatabaseName
 from state.shard_reader import ColumnStatistics, NameLine, ShardReader
 
 _AT_ONCE: Final = 4096

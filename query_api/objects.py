@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from hive.filters.bounds import Span
-from hive.names import TableName
+from hive.names import DatabaseName, TableName
 from hive.thrift.view import View
-from state.records.objects import ConstraintKind, DatabaseName
+from state.records.objects import ConstraintKind
 from state.shard_reader import NameLine
 
 Values = tuple[str, ...]

@@ -7,7 +7,7 @@ from query_api.targets import Target, TargetKind
 from state import keys
 from state.kv import View
 from state.records import Scope, ScopeKind
-from state.records.routing import home_shard, table_shard
+from state.records.routing import shards_of
 from state.shard_reader import ShardReader
 from state.store import Commits
 from state.store import Position as StorePosition
@@ -89,13 +89,11 @@ class Views:
         """The shard that knows of a scope. Databases are in every shard, so any that is here will
         do.
         """
-        count = self.source.count
-        if target.is_of_table:
-            return table_shard(target.name, count)
-        if target.kind in (TargetKind.NAMES, TargetKind.FUNCTIONS):
-            return home_shard(target.db, count)
-        here = (number for number in range(count) if self.source.shard(number) is not None)
-        return next(here, 0)
+        shards = shards_of(scope_of(target), self.source.count)
+        if len(shards) == 1:
+            return shards[0]
+        here = (number for number in shards if self.source.shard(number) is not None)
+        return next(here, shards[0])
 
     def reader(self, number: int) -> ShardReader | None:
         """A reader no older than this call; None if the shard isn't here."""

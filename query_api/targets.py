@@ -4,8 +4,8 @@ from enum import StrEnum
 
 import msgspec
 
-from hive.names import TableName
-from state.records.objects import ConstraintKind, DatabaseName
+from hive.names import DatabaseName, TableName
+from state.records.objects import ConstraintKind
 
 
 class TargetKind(StrEnum):
@@ -52,12 +52,12 @@ class Target(msgspec.Struct, frozen=True):
 
     @property
     def db(self) -> DatabaseName:
-        return DatabaseName(self.name.catalog, self.name.db)
+        return self.name.database
 
 
 def of_database(kind: TargetKind, db: DatabaseName) -> Target:
     """A target of a database."""
-    return Target(kind, TableName(db.catalog, db.db, ""))
+    return Target(kind, db.table(""))
 
 
 def of_catalog(kind: TargetKind, catalog: str) -> Target:

@@ -10,12 +10,11 @@ constraints are read under `any` alone.
 from collections.abc import Iterable
 from hashlib import blake2b
 
-from hive.names import TableName
+from hive.names import DatabaseName, TableName
 from state import kv
 from state.keys import KINDS
 from state.kv import View
 from state.loads import Loads
-from state.records.objects import DatabaseName
 from state.shard_reader import ShardReader
 from state.tables import TableState
 

@@ -26,8 +26,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import repeat
 
-from hive.names import DEFAULT_PARTITION, TableName
-from state.records.objects import ConstraintKind, DatabaseName
+from hive.names import DEFAULT_PARTITION, DatabaseName, TableName
+from state.records.objects import ConstraintKind
 
 HEAD = b"H"
 PART = b"U"

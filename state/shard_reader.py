@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import msgspec
 
-from hive.names import TableName
+from hive.names import DatabaseName, TableName
 from hive.write_ids.view import WriteIdView
 from state import entries, keys, kv, shard_head, tables
 from state.entries import Entry
 from state.kv import View
 from state.loads import Loads
-from state.records.objects import ConstraintKind, DatabaseName
+from state.records.objects import ConstraintKind
 from state.shard_head import ShardHead
 from state.tables import TableState
 from state.write_id_pages import known_write_ids

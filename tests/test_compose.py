@@ -12,9 +12,10 @@ import click
 import pytest
 import yaml
 
+from hive.listener import LISTENER
 from metatide.cli import root
 from metatide.config import load
-from metatide.doctor.metastore import LISTENER, RETENTION_S_MIN
+from metatide.doctor.metastore import RETENTION_S_MIN
 
 ROOT = Path(__file__).parents[1]
 COMPOSE = ROOT / "compose"

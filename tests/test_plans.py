@@ -15,7 +15,7 @@ from connectors.loads import batch
 from connectors.loads.chunks import Load
 from connectors.sql_source import SqlSource
 from hive.filters.bounds import Span
-from hive.names import TableName
+from hive.names import DatabaseName, TableName
 from hive.reader.snapshot import open_snapshot
 from hive.schema import create
 from metatide.doctor import log, metastore
@@ -27,7 +27,6 @@ from query_api.database.listener import has_unlogged_transactions
 from query_api.latest import read_tail
 from query_api.latest.sequence import SequenceReader
 from state.records import AnyRecord, Scope, ScopeKind
-from state.records.objects import DatabaseName
 from tests.support import large_catalog, plans
 from tests.support.large_catalog import BIG, EVENTS, VERSION
 from tests.support.plans import Plan

@@ -15,7 +15,7 @@ from connectors.loads import images
 from connectors.loads.chunks import Load
 from connectors.loads.sink import Sink
 from hive.errors import SourceError
-from hive.names import TableName
+from hive.names import DatabaseName, TableName
 from hive.reader.constraints import read_constraints
 from hive.reader.databases import read_databases, read_functions
 from hive.reader.partitions import stream_partitions
@@ -98,11 +98,7 @@ def read(
     for load in loads.values():
         load.read_at(snapshot.position)
     elsewhere = _remote(snapshot, loads)
-    here = {
-        scope: load
-        for scope, load in loads.items()
-        if (scope.name.catalog, scope.name.db) not in elsewhere
-    }
+    here = {scope: load for scope, load in loads.items() if scope.name.database not in elsewhere}
     _read(snapshot, here, loaded)
     return here
 
@@ -130,7 +126,7 @@ def read_stretch(
     load.flush()
 
 
-def _remote(snapshot: DatabaseSnapshot, scopes: Iterable[Scope]) -> set[tuple[str, str]]:
+def _remote(snapshot: DatabaseSnapshot, scopes: Iterable[Scope]) -> set[DatabaseName]:
     """The remote databases: their tables are in another metastore, so their loads never end."""
     names = {(scope.name.catalog, scope.name.db) for scope in scopes if scope.name.db}
     if not names:
@@ -141,7 +137,7 @@ def _remote(snapshot: DatabaseSnapshot, scopes: Iterable[Scope]) -> set[tuple[st
     databases = read_databases(
         snapshot, dbs.TYPE != "NATIVE", tuple_(dbs.CTLG_NAME, dbs.NAME).in_(sorted(names))
     )
-    return {(database.catalog, database.name) for database in databases if database.remote}
+    return {database.name for database in databases if database.remote}
 
 
 def _read(
@@ -155,7 +151,7 @@ def _read(
         load.add("databases", map(images.database_image, databases))
         load.flush()
     for name, load in of[ScopeKind.NAMES].items():
-        _read_names(snapshot, name, load)
+        _read_names(snapshot, name.database, load)
     _read_write_ids(snapshot, [*of[ScopeKind.WRITE_IDS].items(), *of[ScopeKind.TABLE].items()])
     for load in of[ScopeKind.WRITE_IDS].values():
         load.flush()
@@ -166,8 +162,8 @@ def _read(
             load.flush()
 
 
-def _read_names(snapshot: DatabaseSnapshot, db: TableName, load: Load) -> None:
-    where = named(snapshot, db.catalog, db.db)
+def _read_names(snapshot: DatabaseSnapshot, db: DatabaseName, load: Load) -> None:
+    where = named(snapshot, db)
     for names in stream_names(snapshot, *where):
         load.add("names", map(images.name_image, names))
     load.add("functions", map(images.function_image, read_functions(snapshot, *where)))

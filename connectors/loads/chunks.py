@@ -5,8 +5,9 @@ from typing import Any
 
 import msgspec
 
-from connectors.loads.sink import Sink, shards_of
+from connectors.loads.sink import Sink
 from state.records import LoadBegin, LoadEnd, LoadRows, Rows, Scope
+from state.records.routing import shards_of
 
 CHUNK_BYTES_MAX = 512 * 1024
 """A chunk of about this size is full: the next object opens another."""

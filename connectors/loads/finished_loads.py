@@ -1,26 +1,18 @@
 """The loads that a topic holds whole, so that an interrupted prewarm can continue."""
 
-import time
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from confluent_kafka import KafkaError, TopicPartition
-
-from connectors import headers, tails
+from connectors import headers
 from connectors.headers import RecordKind
-from connectors.kafka_clients import KafkaTopic
 from connectors.loads.kafka_sink import BEGIN, END
-from hive.errors import PublishError
 from state.records import LoadBegin, LoadEnd, Scope, ScopeKind, decode
+from state.topic import Topic
+from state.topic.client import topic_bounds
+from state.topic.partitions import PartitionsReader
 
-_AT_ONCE = 1_000
-_CONSUME_S = 1.0
-_SILENCE_S_MAX = 30.0
 
-
-def ended_scopes(
-    topic: KafkaTopic, epoch: int, shards: Collection[int] | None = None
-) -> set[Scope]:
+def ended_scopes(topic: Topic, epoch: int, shards: Collection[int] | None = None) -> set[Scope]:
     """The scopes of these shards, or of all, whose last begun load has ended in this epoch.
 
     Doubts that arose after a load are left to the workers, which ask for new loads. The whole topic
@@ -46,29 +38,12 @@ def ended_scopes(
     return ended
 
 
-def _messages(topic: KafkaTopic, shards: Collection[int] | None) -> Iterator[Any]:
+def _messages(topic: Topic, shards: Collection[int] | None) -> Iterator[Any]:
     """The messages that the topic holds at the time of the call, each shard in its order."""
-    first, ends = tails.offsets(topic)
-    wanted = ends if shards is None else shards
-    reading = {shard for shard in wanted if first[shard] < ends[shard]}
-    consumer = topic.consumer()
-    consumer.assign([TopicPartition(topic.name, shard, first[shard]) for shard in sorted(reading)])
-    heard_at = time.monotonic()
-    try:
-        while reading:
-            messages = consumer.consume(_AT_ONCE, _CONSUME_S)
-            if messages:
-                heard_at = time.monotonic()
-            elif time.monotonic() - heard_at > _SILENCE_S_MAX:
-                why = f"nothing came for {_SILENCE_S_MAX:g} s"
-                raise PublishError(f"{topic.name} can't be read: {why}")
-            for message in messages:
-                shard, offset, error = message.partition(), message.offset(), message.error()
-                if error is None and offset is not None and offset < ends[shard or 0]:
-                    yield message
-                elif error is not None and error.code() != KafkaError._PARTITION_EOF:  # noqa: SLF001
-                    raise PublishError(f"{topic.name} can't be read: {error.str()}")
-                if error is not None or offset is None or offset >= ends[shard or 0] - 1:
-                    reading.discard(shard or 0)
-    finally:
-        consumer.close()
+    bounds = topic_bounds(topic)
+    wanted = bounds if shards is None else shards
+    with PartitionsReader(topic) as reader:
+        yield from reader.read(
+            {shard: bounds[shard].first for shard in wanted},
+            {shard: bounds[shard].end for shard in wanted},
+        )

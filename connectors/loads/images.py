@@ -12,7 +12,6 @@ from state.records.objects import (
     ConstraintImage,
     ConstraintKind,
     DatabaseImage,
-    DatabaseName,
     FunctionImage,
     NameImage,
     PartitionImage,
@@ -73,4 +72,4 @@ def function_image(function: StoredFunction) -> FunctionImage:
 
 
 def database_image(database: StoredDatabase) -> DatabaseImage:
-    return DatabaseImage(DatabaseName(database.catalog, database.name), database.data)
+    return DatabaseImage(database.name, database.data)

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from connectors import headers
 from connectors.headers import RecordHeaders, RecordKind
-from connectors.kafka_clients import KafkaTopic
 from connectors.sender import Sender
 from state.records import AnyRecord, LoadBegin, LoadEnd, LoadRows, Reread, encode
+from state.topic import Topic
 
 BEGIN, ROWS, END, REREAD = "begin", "rows", "end", "reread"
 """The headers of a record of a load, which let loads be found without decoding."""
@@ -22,7 +22,7 @@ class KafkaSink:
 
     def __init__(
         self,
-        topic: KafkaTopic,
+        topic: Topic,
         epoch: int,
         sent: Callable[[int], None],
         going_on: Callable[[], bool] = lambda: True,

@@ -8,7 +8,6 @@ import structlog
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from connectors.kafka_clients import KafkaTopic
 from connectors.loads import batch, plan
 from connectors.loads.batch import Database
 from connectors.loads.kafka_sink import KafkaSink
@@ -24,6 +23,7 @@ from hive.reader.snapshot import open_snapshot
 from hive.table_lists import TableLists
 from state.records import Scope, ScopeKind
 from state.records.signals import AnySignal, Ask, Choose, Forget, Order
+from state.topic import Topic
 
 log = structlog.get_logger()
 WORKERS = 2
@@ -71,7 +71,7 @@ class Loader:
     def __init__(
         self,
         engine: Engine,
-        topic: KafkaTopic,
+        topic: Topic,
         *,
         lists: TableLists | None = None,
         workers: int = WORKERS,

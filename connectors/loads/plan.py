@@ -9,7 +9,7 @@ from hive.names import TableName, table_name
 from hive.reader.databases import read_catalogs, read_databases
 from hive.reader.snapshot import DatabaseSnapshot
 from hive.table_lists import TableLists
-from state.records import Scope, ScopeKind
+from state.records import Scope, ScopeKind, databases_scope, names_scope
 
 BATCH_SCOPES_MAX = 200
 BATCH_PARTITIONS_MAX = 5_000
@@ -27,16 +27,13 @@ def everything(snapshot: DatabaseSnapshot, lists: TableLists) -> list[Planned]:
     """All scopes: first databases, which every shard needs, then names, then tables."""
     catalogs = read_catalogs(snapshot)
     databases = [database for database in read_databases(snapshot) if not database.remote]
-    here = {(database.catalog, database.name) for database in databases}
-    planned = [Planned(Scope(ScopeKind.DATABASES, TableName(name, "", ""))) for name in catalogs]
-    planned += [
-        Planned(Scope(ScopeKind.NAMES, TableName(database.catalog, database.name, "")))
-        for database in databases
-    ]
+    here = {database.name for database in databases}
+    planned = [Planned(databases_scope(name)) for name in catalogs]
+    planned += [Planned(names_scope(database.name)) for database in databases]
     planned += [
         Planned(Scope(ScopeKind.TABLE, name), partitions)
         for name, partitions in _tables(snapshot)
-        if (name.catalog, name.db) in here and lists.allow(name)
+        if name.database in here and lists.allow(name)
     ]
     return planned
 

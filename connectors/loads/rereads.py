@@ -67,7 +67,7 @@ def reread(
 def _read(
     snapshot: DatabaseSnapshot, epoch: int, name: TableName, objects: Sequence[Values]
 ) -> Iterator[Reread]:
-    tables = read_tables(snapshot, *named(snapshot, name.catalog, name.db, name.table))
+    tables = read_tables(snapshot, *named(snapshot, name.database, name.table))
     table = tables[0] if tables else None
     at, table_id = snapshot.position, 0 if table is None else table.id
     if () in objects:

@@ -6,9 +6,11 @@ import structlog
 from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka.cimpl import NewTopic
 
-from connectors.kafka_clients import TIMEOUT_S, KafkaTopic, reason
+from connectors.producer import join_group
 from hive.errors import PublishError, RecordFormatError
 from state.records.signals import AnySignal, decode_signal, signals_topic
+from state.topic import Topic
+from state.topic.settings import REQUEST_TIMEOUT_S, reason
 
 log = structlog.get_logger()
 _SETTINGS = {"cleanup.policy": "delete", "retention.ms": str(24 * 3600 * 1000)}
@@ -24,10 +26,10 @@ class SignalsConsumer:
     asks again.
     """
 
-    def __init__(self, topic: KafkaTopic) -> None:
+    def __init__(self, topic: Topic) -> None:
         self._name = signals_topic(topic.name)
         create(topic)
-        self._consumer: Consumer = topic.group_consumer(f"{topic.name}.loads", [self._name])
+        self._consumer: Consumer = join_group(topic, f"{topic.name}.loads", [self._name])
 
     def read(self, take: Callable[[AnySignal, int], None], unreadable: Callable[[], None]) -> None:
         """Hands on each new signal with its offset; waits briefly when there is none."""
@@ -52,12 +54,11 @@ class SignalsConsumer:
         self._consumer.close()
 
 
-def create(topic: KafkaTopic) -> None:
+def create(topic: Topic) -> None:
     """Creates the signals topic unless it exists."""
     wanted = NewTopic(signals_topic(topic.name), topic.shards, -1, config=_SETTINGS)
-    # The futures end with the client, so it is held.
     admin = topic.admin()
-    for answer in admin.create_topics([wanted], request_timeout=TIMEOUT_S).values():
+    for answer in admin.create_topics([wanted], request_timeout=REQUEST_TIMEOUT_S).values():
         try:
             answer.result()
         except KafkaException as error:

@@ -1,11 +1,8 @@
 """Where the records of a load go."""
 
-from collections.abc import Iterable
 from typing import Protocol
 
-from state.records import AnyRecord, Scope, ScopeKind
-from state.records.objects import DatabaseName
-from state.records.routing import home_shard, table_shard
+from state.records import AnyRecord
 
 
 class Sink(Protocol):
@@ -19,15 +16,3 @@ class Sink(Protocol):
 
     def flush(self) -> None:
         """Returns when all records are acknowledged; raises if that will never be."""
-
-
-def shards_of(scope: Scope, shards: int) -> Iterable[int]:
-    """The shards that the records of a scope go to."""
-    name = scope.name
-    match scope.kind:
-        case ScopeKind.TABLE | ScopeKind.WRITE_IDS | ScopeKind.OBJECTS:
-            return (table_shard(name, shards),)
-        case ScopeKind.NAMES:
-            return (home_shard(DatabaseName(name.catalog, name.db), shards),)
-        case ScopeKind.DATABASES:
-            return range(shards)

@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, MetaData, Select, and_, null, select
 
+from hive.names import DatabaseName
 from hive.reader.details import Owner, read_details
 from hive.reader.rows.storage import StorageRow
 from hive.reader.rows.tables import (
@@ -39,10 +40,10 @@ def read_tables(snapshot: DatabaseSnapshot, *where: Condition) -> list[StoredTab
     return [stored_table(row, details) for row in rows]
 
 
-def named(snapshot: DatabaseSnapshot, catalog: str, db: str, *tables: str) -> tuple[Condition, ...]:
+def named(snapshot: DatabaseSnapshot, db: DatabaseName, *tables: str) -> tuple[Condition, ...]:
     """The conditions for tables of one database; without names, for all of them."""
     dbs, tbls = snapshot.tables["DBS"].c, snapshot.tables["TBLS"].c
-    conditions: tuple[Condition, ...] = (dbs.CTLG_NAME == catalog, dbs.NAME == db)
+    conditions: tuple[Condition, ...] = (dbs.CTLG_NAME == db.catalog, dbs.NAME == db.db)
     return (*conditions, tbls.TBL_NAME.in_(tables)) if tables else conditions
 
 

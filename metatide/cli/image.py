@@ -16,10 +16,11 @@ from metatide.members import json_of, members, scheme, worker_client
 from metatide.topic import events_topic, find_topic
 from metatide.worker.images import PATH
 from processors.directory import WorkerDirectory, worker_path
-from processors.topic_client import Topic, TopicClient
 from state.image import Images, Manifest
 from state.store import MemoryBudget, Store
-from state.store.families import SHARD_FAMILIES
+from state.store.families import SHARD_FAMILIES, shard_identity
+from state.topic import Topic
+from state.topic.client import topic_bounds
 
 MIB = 1 << 20
 TIMEOUT_S = 600.0
@@ -55,7 +56,7 @@ def create(effective: Effective, shard: int | None) -> None:
                 _print(manifest)
             return
         for number in directory.shards() if shard is None else [shard]:
-            path, identity = directory.store(number), topic.identity(number)
+            path, identity = directory.store(number), shard_identity(topic, number)
             with Store(path, identity, families=SHARD_FAMILIES, budget=budget) as store:
                 _print(images.create(store, directory.scratch(number)))
 
@@ -67,7 +68,7 @@ def list_(effective: Effective, shard: int | None) -> None:
     """List the images of this topic's shards, one JSON object per line."""
     topic, images, _ = _open(effective.config)
     for number in _shards(topic, shard):
-        for manifest in images.of(topic.identity(number)):
+        for manifest in images.of(shard_identity(topic, number)):
             _print(manifest)
 
 
@@ -80,7 +81,7 @@ def restore(effective: Effective, shard: int | None) -> None:
     directory = _directory(effective.config)
     with directory.owned():
         for number in _shards(topic, shard):
-            manifest = images.restore_newest(topic.identity(number), directory.new(number))
+            manifest = images.restore_newest(shard_identity(topic, number), directory.new(number))
             if manifest is not None:
                 directory.swap_in(number)
                 _print(manifest)
@@ -99,7 +100,7 @@ def prune(effective: Effective, shard: int | None, keep: int | None) -> None:
     """Delete old images of this topic's shards, and files that no image needs."""
     topic, images, _ = _open(effective.config)
     for number in _shards(topic, shard):
-        gone = images.prune(topic.identity(number), keep or effective.config.images.keep)
+        gone = images.prune(shard_identity(topic, number), keep or effective.config.images.keep)
         click.echo(orjson.dumps({"shard": number, "files_deleted": gone}))
 
 
@@ -141,8 +142,7 @@ def _on_spark(config: Config, every_s: float | None) -> None:
 
     topic, _, _ = _open(config)
     assert config.images.url is not None
-    client = TopicClient(topic.servers, topic.name, topic.security)
-    bounds = client.bounds(range(topic.partitions))
+    bounds = topic_bounds(topic)
     place = Place(config.images.url, config.state.memory_mib * MIB)
     with session(config, f"images of {topic.name}", reads_kafka=True) as spark:
         follower = Follower(spark, topic, place, config.images.keep, heard)
@@ -182,12 +182,12 @@ def _directory(config: Config) -> WorkerDirectory:
 
 def _shards(topic: Topic, shard: int | None) -> Iterator[int]:
     if shard is None:
-        yield from range(topic.partitions)
-    elif 0 <= shard < topic.partitions:
+        yield from range(topic.shards)
+    elif 0 <= shard < topic.shards:
         yield shard
     else:
         raise InputError(
-            f"there is no shard {shard}: topic {topic.name} has 0 to {topic.partitions - 1}"
+            f"there is no shard {shard}: topic {topic.name} has 0 to {topic.shards - 1}"
         )
 
 

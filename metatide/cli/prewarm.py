@@ -12,7 +12,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from sqlalchemy.exc import SQLAlchemyError
 
 from connectors import tails, topic_admin
-from connectors.kafka_clients import KafkaTopic
 from connectors.loads.batch import Database, find_database, unreadable
 from connectors.loads.finished_loads import ended_scopes
 from connectors.loads.loader import WORKERS, Loader
@@ -28,6 +27,7 @@ from metatide.garbage_collection import collect_seldom
 from metatide.spark.progress import ticking
 from metatide.stack.database import make_engine
 from metatide.topic import events_topic
+from state.topic import Topic
 
 _LOOK_S = 0.05
 SPARK_PARTITIONS_MIN = 250_000
@@ -109,7 +109,7 @@ def _plan(database: Database, lists: TableLists) -> list[Planned]:
         raise unreadable(error) from error
 
 
-def _load(loader: Loader, events: KafkaTopic, epoch: int) -> None:
+def _load(loader: Loader, events: Topic, epoch: int) -> None:
     collect_seldom()
     loader.start(epoch, asks=False)
     try:
@@ -126,7 +126,7 @@ def _load(loader: Loader, events: KafkaTopic, epoch: int) -> None:
 
 def _load_on_spark(
     config: Config,
-    reach: tuple[str, Version, KafkaTopic, int],
+    reach: tuple[str, Version, Topic, int],
     planned: list[Planned],
     *,
     again: bool,

@@ -17,7 +17,8 @@ from metatide.topic import find_topic
 from processors.directory import worker_path
 from processors.rebuild import rebuild_shards
 from processors.replay import Progress
-from processors.topic_client import Topic, TopicClient
+from state.topic import Topic
+from state.topic.client import topic_bounds
 
 MIB = 1 << 20
 
@@ -42,11 +43,11 @@ def command(effective: Effective, engine: str, shards: tuple[int, ...]) -> None:
     config = effective.config
     topic = find_topic(config)
     for shard in shards:
-        if not 0 <= shard < topic.partitions:
+        if not 0 <= shard < topic.shards:
             raise InputError(
-                f"there is no shard {shard}: topic {topic.name} has 0 to {topic.partitions - 1}"
+                f"there is no shard {shard}: topic {topic.name} has 0 to {topic.shards - 1}"
             )
-    wanted = sorted(set(shards)) or list(range(topic.partitions))
+    wanted = sorted(set(shards)) or list(range(topic.shards))
     began = time.monotonic()
     lines = (_on_spark if engine == "spark" else _here)(config, topic, wanted)
     answer = {"seconds": round(time.monotonic() - began, 3), "shards": lines}
@@ -75,7 +76,7 @@ def _on_spark(config: Config, topic: Topic, shards: list[int]) -> list[dict[str,
 
     if config.images.url is None:
         raise InputError("Spark builds images: give a place for them (--images URL)")
-    bounds = TopicClient(topic.servers, topic.name, topic.security).bounds(shards)
+    bounds = topic_bounds(topic)
     ends = [(shard, bounds[shard].end) for shard in shards]
     place = Place(config.images.url, config.state.memory_mib * MIB)
     with (

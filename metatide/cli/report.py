@@ -8,7 +8,7 @@ import click
 from metatide.config import Effective, configured
 from metatide.report_page import page
 from metatide.topic import find_topic
-from processors.topic_client import TopicClient
+from state.topic.client import topic_bounds
 
 MIB = 1 << 20
 
@@ -41,8 +41,7 @@ def command(effective: Effective, out: Path, parquet: str | None) -> None:
 
     config = effective.config
     topic = find_topic(config)
-    client = TopicClient(topic.servers, topic.name, topic.security)
-    bounds = dict(client.bounds(range(topic.partitions)))
+    bounds = dict(topic_bounds(topic))
     out.mkdir(parents=True, exist_ok=True)
     with session(config, f"report on {topic.name}", reads_kafka=True) as spark:
         spark.sparkContext.setJobDescription(f"Metatide: the history of {topic.name}")

@@ -15,7 +15,7 @@ from metatide.config import Config, Effective, configured
 from metatide.stack.machine import free_port
 from metatide.topic import find_topic
 from metatide.worker.from_images import ImagedShard, ImagedShards
-from metatide.worker.shards import open_primary, read_settings, shard_of, tls
+from metatide.worker.shards import open_primary, read_settings, tls
 from processors.directory import WorkerDirectory
 from processors.fold import Signal
 from processors.metrics import Metrics
@@ -23,6 +23,7 @@ from processors.signals import Signals
 from query_api.http import Check, ReadServer, create_app
 from state.image import Images
 from state.records import Scope
+from state.records.routing import shards_of
 from state.store import MemoryBudget
 
 MIB = 1 << 20
@@ -68,7 +69,7 @@ class _Source:
 
     @property
     def count(self) -> int:
-        return self._imaged.topic.partitions
+        return self._imaged.topic.shards
 
     def shard(self, number: int) -> ImagedShard | None:
         return self._imaged.shards.get(number)
@@ -78,10 +79,10 @@ class _Source:
         return None
 
     def ask_for_load(self, scope: Scope, floor: int) -> None:
-        number = shard_of(scope, self.count, self._imaged.shards)
-        shard = None if number is None else self.shard(number)
-        if number is not None and shard is not None:
-            self._signals.ask(number, shard.position.epoch, [Signal(scope, floor)])
+        for number in shards_of(scope, self.count):
+            if (shard := self.shard(number)) is not None:
+                self._signals.ask(number, shard.position.epoch, [Signal(scope, floor)])
+                return
 
 
 async def _serve(config: Config, directory: WorkerDirectory, every_s: float) -> None:

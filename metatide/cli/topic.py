@@ -9,6 +9,7 @@ from metatide.config import Effective, configured
 from metatide.topic import events_topic, find_topic
 from state.image import Images
 from state.store import MemoryBudget
+from state.store.families import shard_identity
 
 MIB = 1 << 20
 
@@ -65,9 +66,10 @@ def trim(effective: Effective) -> None:
     images = Images(config.images.url, MemoryBudget(config.state.memory_mib * MIB))
     needed = {
         shard: min(
-            (image.position.offset for image in images.of(events.identity(shard))), default=None
+            (image.position.offset for image in images.of(shard_identity(events, shard))),
+            default=None,
         )
-        for shard in range(events.partitions)
+        for shard in range(events.shards)
     }
     without = [str(shard) for shard, offset in needed.items() if offset is None]
     if without:

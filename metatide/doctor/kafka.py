@@ -1,6 +1,5 @@
 """Checks of the broker and the topic."""
 
-import logging
 from collections.abc import Mapping
 
 from confluent_kafka import KafkaException
@@ -12,16 +11,12 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 
 from metatide.doctor.finding import Finding, failed, ok, unchecked
 from metatide.doctor.target import Target
+from state.topic.settings import admin_client, reason
 
 TIMEOUT_S = 5.0
 RECORD_BYTES_MIN = 1_000_000
 """What a record may need: the default of Kafka, 1,048,588 bytes, is enough."""
 _FOREVER = "-1"
-
-# librdkafka writes connection errors to stderr otherwise.
-_LOG = logging.getLogger(__name__)
-_LOG.addHandler(logging.NullHandler())
-_LOG.propagate = False
 
 
 def reachable(target: Target) -> Finding:
@@ -33,7 +28,7 @@ def reachable(target: Target) -> Finding:
         brokers = _client(target).list_topics(timeout=TIMEOUT_S).brokers
     except KafkaException as error:
         return failed(
-            f"{target.kafka} does not answer: {_reason(error)}",
+            f"{target.kafka} does not answer: {reason(error)}",
             "start the broker, or correct kafka.bootstrap_servers (--kafka)",
         )
     return ok(f"{target.kafka}, {len(brokers)} broker{'s' if len(brokers) > 1 else ''}")
@@ -75,7 +70,7 @@ def topic(target: Target) -> Finding:
 
 def _client(target: Target) -> AdminClient:
     assert target.kafka is not None
-    return AdminClient({"bootstrap.servers": target.kafka, **target.security}, logger=_LOG)
+    return admin_client(target.kafka, target.security)
 
 
 def _settings(client: AdminClient, kind: ResourceType, name: str) -> dict[str, str]:
@@ -92,7 +87,3 @@ def _judged_size(owner: str, name: str, settings: Mapping[str, str]) -> Finding:
             f"set it to {RECORD_BYTES_MIN} or more, better 16 MiB",
         )
     return ok(f"{name} of {owner} is {size_bytes:,}")
-
-
-def _reason(error: KafkaException) -> str:
-    return str(error.args[0].str())

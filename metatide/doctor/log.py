@@ -4,6 +4,7 @@ import time
 
 from sqlalchemy import func, select
 
+from hive.listener import KEEP_EVENTS
 from hive.schema import detect, metadata
 from metatide.doctor.database import snapshot
 from metatide.doctor.finding import Finding, failed, ok
@@ -12,7 +13,6 @@ from metatide.doctor.target import Target
 ROWS_MAX = 1_000_000
 """The number of newest events that are examined."""
 _RELOAD = "the tables that they touched have to be loaded again; a longer retention prevents it: "
-_RETENTION = "set metastore.event.db.listener.timetolive of the metastore to 7d"
 
 
 def complete(target: Target) -> Finding:
@@ -53,7 +53,7 @@ def complete(target: Target) -> Finding:
     missing = newest - oldest + 1 - rows
     if missing:
         return failed(
-            f"{missing} of the events {oldest} to {newest} are missing", _RELOAD + _RETENTION
+            f"{missing} of the events {oldest} to {newest} are missing", _RELOAD + KEEP_EVENTS
         )
     age = _duration(max(0, int(time.time()) - written_s))
     return ok(f"events {oldest} to {newest} without a gap, the oldest {age} old")

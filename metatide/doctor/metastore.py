@@ -5,6 +5,7 @@ import re
 from sqlalchemy import func, literal_column, select
 
 from hive.errors import MachineError
+from hive.listener import AFTERWARDS, LISTENER, RETENTION, TRANSACTIONAL
 from hive.names import DEFAULT_CATALOG
 from hive.schema import detect, metadata
 from metatide.doctor import upstream
@@ -12,15 +13,11 @@ from metatide.doctor.database import snapshot
 from metatide.doctor.finding import Finding, failed, ok, unchecked
 from metatide.doctor.target import Target
 
-LISTENER = "org.apache.hive.hcatalog.listener.DbNotificationListener"
 EVENTS_MAX = 100_000
 """The number of newest events that are examined."""
 RETENTION_S_MIN = 24 * 3600
-_TRANSACTIONAL = "metastore.transactional.event.listeners"
-_AFTERWARDS = "metastore.event.listeners"
 _EXCLUDED = "metastore.notification.parameters.exclude.patterns"
 _CATALOG = "metastore.catalog.default"
-_RETENTION = "metastore.event.db.listener.timetolive"
 _HOOKS = ("metastore.pre.event.listeners", "metastore.filter.hook")
 _NO_HOOKS = ("org.apache.hadoop.hive.metastore.DefaultMetaStoreFilterHookImpl",)
 _GIVE_UPSTREAM = "give --upstream thrift://HOST:PORT"
@@ -62,7 +59,7 @@ def reachable(target: Target) -> Finding:
     if target.upstream is None:
         return unchecked("none is named", _GIVE_UPSTREAM)
     try:
-        upstream.setting(target.upstream, _TRANSACTIONAL)
+        upstream.setting(target.upstream, TRANSACTIONAL)
     except MachineError as error:
         return failed(str(error), "start it, or correct upstream.url (--upstream)")
     host, port = target.upstream
@@ -70,16 +67,16 @@ def reachable(target: Target) -> Finding:
 
 
 def listener(target: Target) -> Finding:
-    listeners = _setting(target, _TRANSACTIONAL)
+    listeners = _setting(target, TRANSACTIONAL)
     last = listeners.rpartition(",")[2].strip()
     if last != LISTENER:
         return failed(
-            f"{_TRANSACTIONAL} is {listeners!r}",
+            f"{TRANSACTIONAL} is {listeners!r}",
             f"end it with {LISTENER} and restart the metastores",
         )
-    if LISTENER in _setting(target, _AFTERWARDS):
+    if LISTENER in _setting(target, AFTERWARDS):
         return failed(
-            f"{_AFTERWARDS} names the listener too, so that events are written twice",
+            f"{AFTERWARDS} names the listener too, so that events are written twice",
             f"take {LISTENER} out of it and restart the metastores",
         )
     return ok("writes events in the transaction of the change")
@@ -96,7 +93,7 @@ def stripping(target: Target) -> Finding:
 
 
 def retention(target: Target) -> Finding:
-    text = _setting(target, _RETENTION)
+    text = _setting(target, RETENTION)
     match = re.fullmatch(r"(\d+)\s*([dhms])[a-z]*", text.strip())
     # Without a unit it is seconds, and milliseconds are as good as nothing.
     seconds = int(match[1]) * _SECONDS[match[2]] if match and "ms" not in text else 0
@@ -104,7 +101,7 @@ def retention(target: Target) -> Finding:
         seconds = int(text)
     if seconds < RETENTION_S_MIN:
         return failed(
-            f"{_RETENTION} is {text!r}: a connector that is down for longer misses events",
+            f"{RETENTION} is {text!r}: a connector that is down for longer misses events",
             "set it to 7d and restart the metastores",
         )
     return ok(f"events are kept for {text}")

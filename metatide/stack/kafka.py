@@ -1,13 +1,11 @@
 """A Kafka broker in one process, without ZooKeeper, from its Maven artifacts."""
 
 import contextlib
-import logging
 import os
 import socket
 import subprocess
 import uuid
 from base64 import urlsafe_b64encode
-from collections.abc import Mapping
 from pathlib import Path
 
 from confluent_kafka import KafkaException
@@ -19,6 +17,7 @@ from metatide.stack.java import find_java
 from metatide.stack.machine import LOOPBACK, MIB, folder_aside, make_folder
 from metatide.stack.ports import Ports
 from metatide.stack.service import Launch, Service
+from state.topic.settings import QUIET, Security, client_settings, reason
 
 MESSAGE_BYTES_MAX = 16 * MIB
 PROBE_TIMEOUT_S = 3.0
@@ -26,11 +25,6 @@ _HEAP = ("-Xms128m", "-Xmx512m")
 # Without the optimizing compiler a broker starts with 2.5 s of processor time instead of 4.3 s, and
 # needs less for each of its first million messages, too.
 _COMPILER = "-XX:TieredStopAtLevel=1"
-
-# Quiet from the start: librdkafka writes connection errors to stderr otherwise.
-_LOG = logging.getLogger(__name__)
-_LOG.addHandler(logging.NullHandler())
-_LOG.propagate = False
 
 _LOGGING = """\
 status = error
@@ -46,21 +40,19 @@ rootLogger.appenderRef.out.ref = out
 class KafkaProbe:
     """Asks the brokers at HOST:PORT for their topics, as a client does."""
 
-    def __init__(self, address: str, security: Mapping[str, str] | None = None) -> None:
-        settings: dict[str, str | int | float] = {"bootstrap.servers": address}
-        settings |= {"reconnect.backoff.max.ms": 500, **(security or {})}
+    def __init__(self, address: str, security: Security | None = None) -> None:
+        settings = client_settings(address, security or {}) | {"reconnect.backoff.max.ms": 500}
         try:
-            self._client = AdminClient(settings, logger=_LOG)
+            self._client = AdminClient(settings, logger=QUIET)
         except KafkaException as error:
-            said = error.args[0].str()
-            raise InputError(f"the settings of [kafka] can't be used: {said}") from error
+            raise InputError(f"the settings of [kafka] can't be used: {reason(error)}") from error
 
     def fault(self, timeout_s: float = PROBE_TIMEOUT_S) -> str | None:
         """Why the brokers don't answer; None if they do."""
         try:
             self._client.list_topics(timeout=timeout_s)
         except KafkaException as error:
-            return str(error.args[0].str())
+            return reason(error)
         return None
 
 

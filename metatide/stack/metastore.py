@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape
 
 import sqlalchemy as sa
 
-from hive import schema
+from hive import listener, schema
 from hive.errors import InputError, MachineError
 from metatide.stack import jars
 from metatide.stack.database import make_engine
@@ -177,11 +177,9 @@ class Metastore(Service):
             "metastore.thrift.uris": "",
             "metastore.warehouse.dir": f"file:{warehouse / 'managed'}",
             "metastore.warehouse.external.dir": f"file:{warehouse / 'external'}",
-            "metastore.transactional.event.listeners": (
-                "org.apache.hive.hcatalog.listener.DbNotificationListener"
-            ),
+            listener.TRANSACTIONAL: listener.LISTENER,
             "metastore.event.message.factory": _ENCODERS[self._settings.message_format],
-            "metastore.event.db.listener.timetolive": "7d",
+            listener.RETENTION: "7d",
             # Without it only proxy users of Hadoop may read events.
             "metastore.event.db.notification.api.auth": "false",
             # Time-outs of transactions are one of these.

@@ -8,11 +8,11 @@ from weakref import WeakSet
 import structlog
 
 from hive.errors import MetatideError
-from processors.topic_client import Topic
 from processors.waiters import Waiters
 from state.image import Images, Manifest
 from state.store import Commits, MemoryBudget, Position, ReadOnlyStore, StoreSnapshot
-from state.store.families import SHARD_FAMILIES
+from state.store.families import SHARD_FAMILIES, shard_identity
+from state.topic import Topic
 
 log = structlog.get_logger(__name__)
 
@@ -83,11 +83,11 @@ class ImagedShards:
     @property
     def missing(self) -> list[int]:
         """The shards that have no image yet."""
-        return [number for number in range(self.topic.partitions) if number not in self.shards]
+        return [number for number in range(self.topic.shards) if number not in self.shards]
 
     async def refresh(self) -> None:
         """Opens images that are newer than the open ones."""
-        for number in range(self.topic.partitions):
+        for number in range(self.topic.shards):
             shard = self.shards.get(number)
             if shard is None:
                 store = await asyncio.to_thread(self._newer, number, -1)
@@ -113,7 +113,7 @@ class ImagedShards:
         broken, or pruned while it is fetched, an older one is tried.
         """
         try:
-            manifests = self._images.of(self.topic.identity(number))
+            manifests = self._images.of(shard_identity(self.topic, number))
         except (OSError, MetatideError) as error:
             log.warning("can't list the images", shard=number, why=str(error))
             return None

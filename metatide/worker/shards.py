@@ -1,29 +1,27 @@
 """A worker's shards as the HTTP and Thrift servers use them, and the servers' settings."""
 
 import ssl
-from collections.abc import Collection
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
 from hive.errors import InputError, MachineError, MetatideError
+from hive.listener import MAKE_TRANSACTIONAL
 from metatide.config import Config
 from metatide.doctor import Status, find_target
-from metatide.doctor.metastore import LISTENER, listener
+from metatide.doctor.metastore import listener
 from processors.worker import Worker
 from query_api.database import Primary
 from query_api.http import Settings, Tls
 from query_api.http.access import OPEN, Tokens, read_tokens
 from query_api.requirement import Consistency, Defaults
 from query_api.shards import Shard
-from state.records import Scope, ScopeKind
-from state.records.objects import DatabaseName
-from state.records.routing import home_shard, table_shard
+from state.records import Scope
+from state.records.routing import shards_of
 
 _NOT_TRANSACTIONAL = (
     "the metastore's listener isn't transactional, so that nobody can tell which event is the "
-    f"last: end metastore.transactional.event.listeners with {LISTENER}, take it out of "
-    "metastore.event.listeners, and restart the metastores"
+    f"last: {MAKE_TRANSACTIONAL}"
 )
 
 log = structlog.get_logger(__name__)
@@ -119,17 +117,6 @@ def _is_not_transactional(config: Config, primary: Primary) -> bool:
         return False
 
 
-def shard_of(scope: Scope, count: int, here: Collection[int]) -> int | None:
-    """The shard that knows of a scope; for scopes that every shard knows, any of those here."""
-    match scope.kind:
-        case ScopeKind.TABLE | ScopeKind.WRITE_IDS | ScopeKind.OBJECTS:
-            return table_shard(scope.name, count)
-        case ScopeKind.NAMES:
-            return home_shard(DatabaseName(scope.name.catalog, scope.name.db), count)
-        case ScopeKind.DATABASES:
-            return min(here, default=None)
-
-
 class WorkerShards:
     """The shards of this process, and the addresses of the others."""
 
@@ -143,7 +130,7 @@ class WorkerShards:
         anyway.
         """
         topic = self._worker.topic
-        return 1 if topic is None else topic.partitions
+        return 1 if topic is None else topic.shards
 
     def shard(self, number: int) -> Shard | None:
         return self._worker.shards.get(number)
@@ -158,6 +145,6 @@ class WorkerShards:
         return f"{self._scheme}://{address}"
 
     def ask_for_load(self, scope: Scope, floor: int) -> None:
-        number = shard_of(scope, self.count, self._worker.shards)
-        if number is not None:
+        here = (n for n in shards_of(scope, self.count) if n in self._worker.shards)
+        if (number := next(here, None)) is not None:
             self._worker.ask(number, scope, floor)

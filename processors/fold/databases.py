@@ -1,6 +1,6 @@
 """Folds databases, which every shard holds."""
 
-from hive.names import TableName
+from hive.names import DatabaseName
 from hive.write_ids.pages import Cold
 from processors.fold.entries import Replaced, clear, delete, put, replace
 from processors.fold.tables import drop_table
@@ -8,9 +8,8 @@ from processors.fold.working_set import WorkingSet
 from state import keys
 from state.entries import Entry
 from state.loads import Doubt
-from state.records import Scope, ScopeKind
+from state.records import databases_scope
 from state.records.actions import DropDatabase, PutDatabase
-from state.records.objects import DatabaseName
 
 
 def put_database(work: WorkingSet, event: int, action: PutDatabase) -> None:
@@ -23,7 +22,7 @@ def put_database(work: WorkingSet, event: int, action: PutDatabase) -> None:
     replaced = replace(work, loads, key, event, Entry(event, data), action.before)
     if loads.begun and replaced in (Replaced.CONFLICT, Replaced.ABSENT):
         loads.raise_floor(event, Doubt.CONFLICT)
-        work.signal(Scope(ScopeKind.DATABASES, TableName(name.catalog, "", "")), event)
+        work.signal(databases_scope(name.catalog), event)
 
 
 def drop_database(work: WorkingSet, event: int, action: DropDatabase) -> None:

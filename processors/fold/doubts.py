@@ -6,7 +6,7 @@ from processors.fold.working_set import WorkingSet
 from processors.fold.write_ids import forget
 from state import keys, kv
 from state.loads import Doubt
-from state.records import Scope, ScopeKind
+from state.records import Scope, ScopeKind, names_scope
 from state.records.actions import Misnamed, Undecodable
 
 
@@ -40,7 +40,7 @@ def _doubt_all_of(
     if names is not None:
         names.raise_floor(event, doubt)
         work.loads.put(key, names)
-        work.signal(Scope(ScopeKind.NAMES, TableName(table.catalog, table.db, "")), event)
+        work.signal(names_scope(table.database), event)
 
 
 def break_chain(work: WorkingSet, event: int) -> None:

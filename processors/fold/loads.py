@@ -7,7 +7,7 @@ events; the End deletes what the load should have brought but didn't.
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from hive.names import TableName
+from hive.names import DatabaseName, TableName
 from processors.fold import partitions, statistics, tables
 from processors.fold.constraints import constraint_data
 from processors.fold.deferred_events import take_deferred
@@ -20,7 +20,7 @@ from processors.fold.write_ids import merge
 from state import keys
 from state.loads import Doubt, EndedLoad, Loads
 from state.records import LoadBegin, LoadEnd, LoadRows, Rows, Scope, ScopeKind, actions
-from state.records.objects import DatabaseName, WriteIdsImage
+from state.records.objects import WriteIdsImage
 from state.tables import UNKNOWN_IDS, TableState
 
 DEFERRED: Final[dict[type, Callable[[WorkingSet, int, Any], None]]] = {
@@ -75,7 +75,7 @@ def rows(work: WorkingSet, record: LoadRows) -> None:
             assert target.table is not None
             _put_table_rows(work, name, target.table, record.lo, record.rows)
         case ScopeKind.NAMES:
-            _put_name_rows(work, DatabaseName(name.catalog, name.db), record.lo, record.rows)
+            _put_name_rows(work, name.database, record.lo, record.rows)
         case ScopeKind.DATABASES:
             for database in record.rows.databases:
                 put_row(
@@ -146,7 +146,7 @@ def _target(work: WorkingSet, scope: Scope) -> Target:
             state = work.touch_table(name)
             return Target(state.ids_loads, (), state)
         case ScopeKind.NAMES:
-            db = DatabaseName(name.catalog, name.db)
+            db = name.database
             prefixes = tuple(keys.of_database(kind, db) for kind in keys.OF_NAMES)
             return Target(work.names_of(db), prefixes)
         case ScopeKind.DATABASES:

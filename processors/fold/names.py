@@ -2,12 +2,11 @@
 
 import msgspec
 
-from hive.names import TableName
 from processors.fold.entries import clear, delete, put, reflects
 from processors.fold.working_set import WorkingSet
 from state import entries, keys
 from state.loads import Doubt, Loads
-from state.records import Scope, ScopeKind
+from state.records import names_scope
 from state.records.actions import CreateNames, DropFunction, DropName, PutFunction, PutName
 from state.records.objects import NameImage
 
@@ -36,7 +35,7 @@ def put_name(work: WorkingSet, event: int, action: PutName) -> None:
     if not loads.begun:
         return
     loads.raise_floor(event, Doubt.CONFLICT)
-    work.signal(Scope(ScopeKind.NAMES, TableName(action.db.catalog, action.db.db, "")), event)
+    work.signal(names_scope(action.db), event)
 
 
 def _is_sure(work: WorkingSet, loads: Loads, event: int, action: PutName, data: bytes) -> bool:

@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from hive.names import TableName
+from hive.names import DatabaseName, TableName
 from hive.table_lists import TableLists
 from hive.write_ids.tracker import WriteIdTracker
 from processors.fold.signals import Signal
@@ -14,7 +14,6 @@ from state import keys, kv, shard_head, tables
 from state.kv import Transaction
 from state.loads import Doubt, Loads, OpenLoad
 from state.records import Scope, ScopeKind
-from state.records.objects import DatabaseName
 from state.tables import DOUBTFUL_MAX, Doubtful, TableState
 from state.write_id_pages import PrefixPages
 

@@ -10,11 +10,10 @@ from pyspark import SparkContext
 from processors.replay import replay
 from processors.spark.scratch import scratch
 from processors.spark.task import telling
-from processors.topic_client import Topic
-from processors.topic_reader import TopicReader
 from state.image import Images
 from state.store import MemoryBudget, Store
-from state.store.families import SHARD_FAMILIES
+from state.store.families import SHARD_FAMILIES, shard_identity
+from state.topic import Topic, TopicReader
 
 
 class Built(NamedTuple):
@@ -54,7 +53,7 @@ def _build(topic: Topic, place: Place, task: tuple[int, int]) -> Built:
     budget = MemoryBudget(place.memory_bytes)
     with scratch() as folder:
         path = folder / "store"
-        store = Store(path, topic.identity(shard), families=SHARD_FAMILIES, budget=budget)
+        store = Store(path, shard_identity(topic, shard), families=SHARD_FAMILIES, budget=budget)
         with store, telling(store), TopicReader(topic) as reader:
             replay(store, reader, end=end)
             return publish(Images(place.url, budget), store, folder / "image")

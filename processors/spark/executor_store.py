@@ -13,10 +13,10 @@ import structlog
 
 from hive.errors import ColdShardError, OtherStoreError
 from processors.spark.build import Place
-from processors.topic_client import Topic
 from state.image import Images
 from state.store import MemoryBudget, Store
-from state.store.families import SHARD_FAMILIES
+from state.store.families import SHARD_FAMILIES, shard_identity
+from state.topic import Topic
 
 log = structlog.get_logger(__name__)
 
@@ -35,7 +35,7 @@ class ExecutorStore(NamedTuple):
 def kept_store(topic: Topic, shard: int, place: Place) -> Iterator[ExecutorStore]:
     """The store on this disk if it is as new as the newest image; else that image; else an empty
     store."""
-    identity = topic.identity(shard)
+    identity = shard_identity(topic, shard)
     budget, images = _memory(place)
     newest = next(iter(images.of(identity)), None)
     imaged = -1 if newest is None else newest.position.offset
@@ -60,7 +60,7 @@ def kept_store(topic: Topic, shard: int, place: Place) -> Iterator[ExecutorStore
 
 def _open(path: Path, topic: Topic, shard: int, budget: MemoryBudget) -> Store | None:
     try:
-        return Store(path, topic.identity(shard), families=SHARD_FAMILIES, budget=budget)
+        return Store(path, shard_identity(topic, shard), families=SHARD_FAMILIES, budget=budget)
     except (ColdShardError, OtherStoreError) as error:
         log.warning("a kept store can't be used", error=str(error))
         return None
@@ -76,6 +76,7 @@ def _memory(place: Place) -> tuple[MemoryBudget, Images]:
 
 def _folder(topic: Topic) -> Path:
     """The folder that Spark deletes with the application; each executor has its own."""
+    assert topic.id is not None
     place = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or tempfile.gettempdir()
     folder = Path(place) / "metatide" / topic.id.replace("/", "_")
     folder.mkdir(parents=True, exist_ok=True)

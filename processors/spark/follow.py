@@ -20,10 +20,10 @@ from processors.spark.build import Built, Place, publish
 from processors.spark.executor_store import kept_store
 from processors.spark.kafka_source import source_options
 from processors.spark.task import telling
-from processors.topic_client import Bounds, Topic
-from processors.topic_reader import TopicReader
 from state.image import Images
 from state.store import MemoryBudget, Store
+from state.store.families import shard_identity
+from state.topic import Bounds, Topic, TopicReader
 
 BATCH_RECORDS_MAX: Final = 1_000_000
 _WAIT_S: Final = 1
@@ -78,7 +78,7 @@ class Follower:
         images = Images(self._place.url, MemoryBudget(self._place.memory_bytes))
         starts = {}
         for shard, there in bounds.items():
-            newest = next(iter(images.of(self._topic.identity(shard))), None)
+            newest = next(iter(images.of(shard_identity(self._topic, shard))), None)
             offset = 0 if newest is None else newest.position.offset
             starts[str(shard)] = max(offset, there.first)
         return json.dumps({self._topic.name: starts})

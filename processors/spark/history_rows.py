@@ -10,12 +10,11 @@ from typing import Any, Final, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 
-from hive.names import TableName
+from hive.names import DatabaseName, TableName
 from processors.applier import Applier
 from processors.spark.kafka_source import source_options
 from processors.spark.scratch import scratch
 from processors.spark.task import telling
-from processors.topic_client import Bounds, Topic
 from state.loads import Cold
 from state.records import (
     AnyRecord,
@@ -28,10 +27,10 @@ from state.records import (
     decode,
 )
 from state.records.actions import AbortTxn, AllocateWriteIds, AnyAction, CommitTxn
-from state.records.objects import DatabaseName
 from state.shard_reader import ShardReader
 from state.store import MemoryBudget, Store
-from state.store.families import SHARD_FAMILIES
+from state.store.families import SHARD_FAMILIES, shard_identity
+from state.topic import Bounds, Topic
 
 SLICE_RECORDS: Final = 200
 """How many records lie between two looks at cold tables: shorter cold times may not show."""
@@ -88,7 +87,7 @@ def _tell(topic: Topic, memory_bytes: int, rows: Iterable[Any]) -> Iterator[Fact
     first = next(records, None)
     if first is None:
         return
-    identity, budget = topic.identity(first.partition), MemoryBudget(memory_bytes)
+    identity, budget = shard_identity(topic, first.partition), MemoryBudget(memory_bytes)
     with (
         scratch() as folder,
         Store(folder / "store", identity, families=SHARD_FAMILIES, budget=budget) as store,
@@ -141,7 +140,7 @@ def name_of(action: AnyAction) -> TableName:
         if isinstance(subject, TableName):
             return subject
         if isinstance(subject, DatabaseName):
-            return TableName(subject.catalog, subject.db, "")
+            return subject.table("")
     return TableName("", "", "")
 
 

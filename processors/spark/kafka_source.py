@@ -1,9 +1,9 @@
 """Connects Spark's own Kafka source to the brokers."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
-from processors.topic_client import Topic
+from state.topic import Topic
+from state.topic.settings import Security
 
 _LOGINS = {
     "PLAIN": "org.apache.kafka.common.security.plain.PlainLoginModule",
@@ -18,7 +18,7 @@ def source_options(topic: Topic) -> dict[str, str]:
     return options | {f"kafka.{name}": value for name, value in java_words(topic.security).items()}
 
 
-def java_words(security: Mapping[str, str]) -> dict[str, str]:
+def java_words(security: Security) -> dict[str, str]:
     """Translates librdkafka's TLS and SASL settings into those of Kafka's Java client."""
     words: dict[str, str] = {}
     if protocol := security.get("security.protocol"):

@@ -5,11 +5,10 @@ from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import Final
 
-from hive.names import TableName
 from query_api.shards import ShardSource, Views
 from query_api.targets import Target, TargetKind
-from state.records import Scope, ScopeKind
-from state.records.routing import home_shard
+from state.records import Scope, ScopeKind, databases_scope, names_scope
+from state.records.routing import shards_of
 from state.shard_reader import ShardReader
 
 TARGETS: Final = {
@@ -43,12 +42,13 @@ def _of_shard(source: ShardSource, number: int, reader: ShardReader) -> Iterator
     for name in reader.table_names():
         yield Scope(ScopeKind.TABLE, name)
     for db in reader.database_names():
-        if home_shard(db, source.count) == number:
-            yield Scope(ScopeKind.NAMES, TableName(db.catalog, db.db, ""))
+        scope = names_scope(db)
+        if number in shards_of(scope, source.count):
+            yield scope
     # Databases are in every shard, and any copy may be wrong; the first one here is compared.
     if all(source.shard(before) is None for before in range(number)):
         for catalog in reader.catalogs():
-            yield Scope(ScopeKind.DATABASES, TableName(catalog, "", ""))
+            yield databases_scope(catalog)
 
 
 def draw(scopes: Iterable[Scope], count: int, seed: int) -> list[Scope]:

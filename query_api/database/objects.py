@@ -6,11 +6,11 @@ from sqlalchemy import text
 
 from hive.events.row import NotificationRow
 from hive.filters.bounds import Span
-from hive.names import TableName, partition_name, partition_values
+from hive.names import DatabaseName, TableName, partition_name, partition_values
+from hive.reader import notification_log
 from hive.reader import partitions as stored_partitions
 from hive.reader.constraints import read_constraints
 from hive.reader.databases import read_catalogs, read_databases, read_functions
-from hive.reader.events import read_recent_events
 from hive.reader.rows.partitions import StoredPartition
 from hive.reader.rows.tables import StoredName, StoredTable
 from hive.reader.snapshot import DatabaseSnapshot
@@ -20,7 +20,7 @@ from hive.reader.write_ids import read_txns, read_write_ids
 from hive.write_ids.lists import WriteIdList
 from hive.write_ids.snapshot import valid_write_ids
 from query_api.objects import ColumnFigures, ConstraintColumns, Values
-from state.records.objects import ConstraintKind, DatabaseName
+from state.records.objects import ConstraintKind
 from state.shard_reader import NameLine
 
 _NAMES_A_STATEMENT = 1000
@@ -59,7 +59,7 @@ class DatabaseObjects:
         return {name: stored.id for name in names if (stored := self._tables[name]) is not None}
 
     def names(self, db: DatabaseName) -> Iterator[NameLine]:
-        for lines in stream_names(self._snapshot, *named(self._snapshot, db.catalog, db.db)):
+        for lines in stream_names(self._snapshot, *named(self._snapshot, db)):
             for line in lines:
                 yield self._line(line)
 
@@ -131,10 +131,10 @@ class DatabaseObjects:
     def databases(self, catalog: str) -> Iterator[tuple[str, bytes]]:
         columns = self._snapshot.tables["DBS"].c
         for database in read_databases(self._snapshot, columns.CTLG_NAME == catalog):
-            yield database.name, database.data
+            yield database.name.db, database.data
 
     def functions(self, db: DatabaseName) -> Iterator[tuple[str, bytes]]:
-        for function in read_functions(self._snapshot, *named(self._snapshot, db.catalog, db.db)):
+        for function in read_functions(self._snapshot, *named(self._snapshot, db)):
             yield function.name, function.data
 
     def catalogs(self) -> list[str]:
@@ -142,7 +142,8 @@ class DatabaseObjects:
 
     def recent_events(self, count: int) -> list[NotificationRow]:
         """The latest events, newest first, without their messages."""
-        return read_recent_events(self._snapshot, count)
+        statement = notification_log.newest(self._snapshot.metadata, count)
+        return [notification_log.row(*columns) for columns in self._snapshot.rows(statement)]
 
     def txns(self) -> WriteIdList:
         """The transactions that aren't committed, as a reader that begins now gets them."""
@@ -176,11 +177,9 @@ class DatabaseObjects:
         for name in names:
             if name not in self._tables:
                 self._tables[name] = None
-                wanted.setdefault(DatabaseName(name.catalog, name.db), []).append(name.table)
+                wanted.setdefault(name.database, []).append(name.table)
         for db, tables in wanted.items():
-            for table in read_tables(
-                self._snapshot, *named(self._snapshot, db.catalog, db.db, *tables)
-            ):
+            for table in read_tables(self._snapshot, *named(self._snapshot, db, *tables)):
                 self._tables[table.name] = table
 
     def _stored_partitions(

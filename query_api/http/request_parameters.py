@@ -8,6 +8,7 @@ import msgspec
 
 from hive.errors import InputError, TooLargeError
 from hive.names import (
+    DatabaseName,
     TableName,
     default_catalog,
     parse_table_name,
@@ -17,7 +18,6 @@ from hive.names import (
 from query_api.objects import Values
 from query_api.reads import Page
 from query_api.requirement import PARAMETERS
-from state.records.objects import DatabaseName
 
 QUERY_BYTES_MAX: Final = 32 * 1024
 NAMES_MAX: Final = 10_000

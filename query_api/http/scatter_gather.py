@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from hive.errors import NoSuchObjectError
-from hive.names import TableName, default_catalog, parse_table_name, table_name
+from hive.names import DatabaseName, TableName, default_catalog, parse_table_name, table_name
 from query_api.http import encode
 from query_api.http.forward import Forwarder, has_reached
 from query_api.http.messages import Headers
@@ -22,7 +22,6 @@ from query_api.resolver.answer import ReadAnswer
 from query_api.resolver.resolver import Resolver
 from query_api.shards import Views
 from query_api.targets import Target, TargetKind, of_database
-from state.records.objects import DatabaseName
 
 Splittable = GetTables | ListTablesOfAll
 OWNERS_MAX: Final = 64

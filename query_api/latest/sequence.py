@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
-from hive.errors import SourceError
+from hive.reader import notification_log
 from hive.reader.sessions import KeptPlans
 from hive.reader.snapshot import DatabaseSnapshot
 from hive.schema import Version, metadata
@@ -77,45 +77,15 @@ def read_tail(snapshot: DatabaseSnapshot, first: int) -> Tail:
 
 
 def _tail(rows: Sequence[Any]) -> Tail:
-    [following] = [row[0] for row in rows if row[1] is None]
-    if following is None:
-        raise SourceError("NOTIFICATION_SEQUENCE has no row, so the current event is unknown")
+    [current] = [notification_log.last_event(row[0]) for row in rows if row[1] is None]
     thin = [
         ThinRow(event, time, kind, catalog, db, table, message or "", form)
         for _, event, time, kind, catalog, db, table, message, form in rows
-        if event is not None and event < following
+        if event is not None and event <= current
     ]
     thin.sort(key=lambda row: row.event_id)
-    return Tail(following - 1, thin)
+    return Tail(current, thin)
 
 
 def _statement(tables: sa.MetaData) -> sa.CompoundSelect[Any]:
-    """The next event id in a row of its own, and the newest rows of the log.
-
-    The limit is part of the text, so that the planner always takes the index.
-    """
-    log = tables.tables["NOTIFICATION_LOG"].c
-    first, messages_after = (
-        sa.bindparam("first", type_=sa.BigInteger),
-        sa.bindparam("messages_after", type_=sa.BigInteger),
-    )
-    # Not IN: SQLAlchemy would write such a statement anew for each read.
-    tells_names = sa.or_(*(log.EVENT_TYPE == event_type for event_type in WITH_MESSAGE))
-    columns = (
-        *(log.EVENT_ID, log.EVENT_TIME, log.EVENT_TYPE, log.CAT_NAME, log.DB_NAME, log.TBL_NAME),
-        sa.case((sa.and_(tells_names, log.EVENT_ID > messages_after), log.MESSAGE)).label(
-            "MESSAGE"
-        ),
-        log.MESSAGE_FORMAT,
-    )
-    newest = (
-        sa.select(*columns)
-        .where(log.EVENT_ID >= first)
-        .order_by(log.EVENT_ID.desc())
-        .limit(sa.literal_column(str(ROWS_MAX + 1)))
-        .subquery()
-    )
-    following = sa.func.max(tables.tables["NOTIFICATION_SEQUENCE"].c.NEXT_EVENT_ID)
-    return sa.union_all(
-        sa.select(following, *[sa.null()] * len(columns)), sa.select(sa.null(), newest)
-    )
+    return notification_log.tail(tables, ROWS_MAX, WITH_MESSAGE)

@@ -3,11 +3,11 @@
 from operator import itemgetter
 
 from hive.errors import NoSuchObjectError
+from hive.names import DatabaseName
 from hive.patterns import compile_pattern
 from query_api.objects import Objects
 from query_api.reads.read import Page, Read, Slice, cut
 from query_api.targets import Target, TargetKind, of_catalog, of_database
-from state.records.objects import DatabaseName
 
 Named = tuple[str, bytes]
 _name = itemgetter(0)

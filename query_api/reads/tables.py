@@ -2,12 +2,11 @@
 
 from typing import NamedTuple
 
-from hive.names import TableName
+from hive.names import DatabaseName, TableName
 from hive.patterns import compile_pattern
 from query_api.objects import Objects
 from query_api.reads.read import SHORT_MAX, Page, Read, Slice, TableRead, cut, existing_table
 from query_api.targets import Target, TargetKind, of_catalog, of_database
-from state.records.objects import DatabaseName
 from state.shard_reader import NameLine
 
 

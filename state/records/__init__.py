@@ -17,6 +17,8 @@ from state.records.envelopes import (
     Scope,
     ScopeKind,
     SetLists,
+    databases_scope,
+    names_scope,
 )
 
 __all__ = [
@@ -36,6 +38,8 @@ __all__ = [
     "Scope",
     "ScopeKind",
     "SetLists",
+    "databases_scope",
     "decode",
     "encode",
+    "names_scope",
 ]

@@ -9,13 +9,12 @@ from typing import Final
 
 import msgspec
 
-from hive.names import TableName
+from hive.names import DatabaseName, TableName
 from state.records.numbers import Long
 from state.records.objects import (
     ColumnStatisticsImage,
     ConstraintImage,
     DatabaseImage,
-    DatabaseName,
     FunctionImage,
     NameImage,
     PartitionImage,

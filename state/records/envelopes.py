@@ -4,7 +4,7 @@ from enum import StrEnum
 
 import msgspec
 
-from hive.names import TableName
+from hive.names import DatabaseName, TableName
 from state.records.actions import AnyAction
 from state.records.numbers import Long, Natural, Word
 from state.records.objects import (
@@ -59,6 +59,16 @@ class Scope(msgspec.Struct, frozen=True, array_like=True):
 
     kind: ScopeKind
     name: TableName
+
+
+def names_scope(db: DatabaseName) -> Scope:
+    """The names and functions of a database."""
+    return Scope(ScopeKind.NAMES, db.table(""))
+
+
+def databases_scope(catalog: str) -> Scope:
+    """The databases of a catalog."""
+    return Scope(ScopeKind.DATABASES, TableName(catalog, "", ""))
 
 
 class LoadBegin(Record, frozen=True, tag="lb"):

@@ -9,7 +9,7 @@ from hashlib import blake2b
 import msgspec
 
 from hive.column_statistics import has_figures
-from hive.names import TableName
+from hive.names import DatabaseName, TableName
 from hive.thrift.binary import decode
 from hive.thrift.statistics import COLUMN_STATISTICS_DATA, COLUMN_STATISTICS_OBJ
 from hive.thrift.types import Struct
@@ -40,13 +40,6 @@ def statistics_fields(data: bytes) -> int:
             bits |= 1 << _KIND_BITS + kind.id
             bits |= sum(1 << field.id for field in kind.type.fields if field.name in figures)
     return bits
-
-
-class DatabaseName(msgspec.Struct, frozen=True, array_like=True):
-    """The full name of a database, in lower case."""
-
-    catalog: str
-    db: str
 
 
 class TableImage(msgspec.Struct, frozen=True, array_like=True, gc=False):

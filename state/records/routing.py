@@ -1,9 +1,10 @@
-"""The shard of a table or a database, by Kafka's own Java partitioner over its name."""
+"""The shards that hold something, by Kafka's own Java partitioner over its name."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 
-from hive.names import TableName
-from state.records.objects import DatabaseName
+from hive.names import DatabaseName, TableName
+from state.records.envelopes import Scope, ScopeKind
 
 _MASK = 0xFFFFFFFF
 _MULTIPLIER = 0x5BD1E995
@@ -39,4 +40,15 @@ def table_shard(table: TableName, shards: int) -> int:
 @lru_cache(maxsize=65_536)
 def home_shard(db: DatabaseName, shards: int) -> int:
     """The shard that holds the names and the functions of a database."""
-    return kafka_partition(f"{db.catalog}.{db.db}".encode(), shards)
+    return kafka_partition(str(db).encode(), shards)
+
+
+def shards_of(scope: Scope, shards: int) -> Sequence[int]:
+    """The shards that hold a scope, in ascending order: every shard holds all databases."""
+    match scope.kind:
+        case ScopeKind.TABLE | ScopeKind.WRITE_IDS | ScopeKind.OBJECTS:
+            return (table_shard(scope.name, shards),)
+        case ScopeKind.NAMES:
+            return (home_shard(scope.name.database, shards),)
+        case ScopeKind.DATABASES:
+            return range(shards)

@@ -6,7 +6,9 @@ A change here, or of what the fold writes, is a change of format and needs anoth
 from typing import Final
 
 from state import keys
+from state.store.metadata import Identity
 from state.store.options import KIB, Family
+from state.topic import Topic
 
 STORE_FORMAT: Final = 3
 """`Identity.format_version` of the stores of shards."""
@@ -22,3 +24,11 @@ SHARD_FAMILIES: Final = (
     ),
     Family(name="names", kinds=keys.NAME),
 )
+
+
+def shard_identity(topic: Topic, shard: int) -> Identity:
+    """The identity of the store of a shard; the brokers must have described the topic."""
+    assert topic.id is not None
+    return Identity(
+        format_version=STORE_FORMAT, topic_id=topic.id, partitions=topic.shards, shard=shard
+    )

@@ -14,7 +14,6 @@ from confluent_kafka import TopicPartition
 from connectors import headers, tails
 from connectors.connector import Connector, Status
 from connectors.headers import RecordHeaders, RecordKind
-from connectors.kafka_clients import KafkaTopic
 from connectors.metrics import Metrics
 from connectors.settings import Pace
 from connectors.source import Source
@@ -22,6 +21,9 @@ from hive.schema import Version, create, detect, metadata
 from processors.fold import Fold
 from state.records import AnyRecord, Change, decode
 from state.store import MemoryStore
+from state.topic import Topic
+from state.topic.client import topic_bounds
+from state.topic.partitions import assigned_consumer
 
 PATIENCE_S = 60.0
 _numbers = itertools.count(1)
@@ -36,20 +38,20 @@ class Message(NamedTuple):
     record: AnyRecord
 
 
-def new_topic(broker: str, shards: int = 4) -> KafkaTopic:
-    return KafkaTopic(broker, f"events_{os.getpid()}_{next(_numbers)}", shards)
+def new_topic(broker: str, shards: int = 4) -> Topic:
+    return Topic(broker, f"events_{os.getpid()}_{next(_numbers)}", shards)
 
 
-def read(topic: KafkaTopic) -> list[Message]:
+def read(topic: Topic) -> list[Message]:
     """The whole topic, shard by shard."""
-    first, ends = tails.offsets(topic)
+    bounds = topic_bounds(topic)
     messages: list[Message] = []
-    consumer = topic.consumer()
+    consumer = assigned_consumer(topic)
     try:
-        for shard, end in ends.items():
-            if first[shard] == end:
+        for shard, (first, end) in bounds.items():
+            if first == end:
                 continue
-            consumer.assign([TopicPartition(topic.name, shard, first[shard])])
+            consumer.assign([TopicPartition(topic.name, shard, first)])
             done = False
             while not done:
                 for message in consumer.consume(1_000, 0.02):
@@ -72,7 +74,7 @@ def changes(messages: list[Message], shard: int) -> list[Change]:
     return [one for one in found if isinstance(one, Change)]
 
 
-def assert_unbroken(messages: list[Message], topic: KafkaTopic, begin: int = 0) -> int:
+def assert_unbroken(messages: list[Message], topic: Topic, begin: int = 0) -> int:
     """Every shard's intervals join, from the beginning on; how far the least far one has come."""
     applied = dict.fromkeys(range(topic.shards), begin)
     for message in messages:
@@ -104,7 +106,7 @@ def fold(messages: list[Message], shard: int = 0) -> MemoryStore:
 class Running:
     """A connector in a thread."""
 
-    def __init__(self, source: Source, topic: KafkaTopic, pace: Pace | None = None) -> None:
+    def __init__(self, source: Source, topic: Topic, pace: Pace | None = None) -> None:
         self.metrics, self.status = Metrics(), Status()
         self.topic = topic
         self.connector = Connector(
@@ -130,7 +132,7 @@ class Running:
 
 
 @contextmanager
-def connecting(source: Source, topic: KafkaTopic, pace: Pace | None = None) -> Iterator[Running]:
+def connecting(source: Source, topic: Topic, pace: Pace | None = None) -> Iterator[Running]:
     running = Running(source, topic, pace)
     try:
         yield running

@@ -6,7 +6,6 @@ import pytest
 
 from connectors import tails
 from connectors.headers import RecordKind
-from connectors.kafka_clients import KafkaTopic
 from connectors.settings import Pace
 from connectors.sql_source import SqlSource
 from hive.schema import Version, create
@@ -14,6 +13,7 @@ from metatide.demo.store import Store
 from metatide.stack.database import make_engine
 from state.records import Change, OpenTransactions
 from state.records.actions import CommitTxn
+from state.topic import Topic
 from tests.connectors.connector_runs import (
     Log,
     assert_unbroken,
@@ -103,7 +103,7 @@ def test_what_is_open_is_told_to_every_shard(url: str, kafka_broker: str) -> Non
             positions[message.shard] = message.record.upto
 
 
-def _has_transaction(topic: KafkaTopic, txn: int, at: int) -> list[bool]:
+def _has_transaction(topic: Topic, txn: int, at: int) -> list[bool]:
     found: dict[int, bool] = {}
     for message in read(topic):
         if isinstance(message.record, OpenTransactions) and message.record.at == at:

@@ -16,7 +16,6 @@ import sqlalchemy as sa
 
 from connectors import tails
 from connectors import topic_admin as events
-from connectors.kafka_clients import KafkaTopic
 from connectors.renames import Renames
 from connectors.routing import route
 from hive.events.decode import decode
@@ -25,6 +24,8 @@ from metatide.demo.pace import Pace
 from metatide.demo.store import Store
 from metatide.demo.workload import Style, Workload
 from state.records.actions import AnyAction
+from state.topic import Topic
+from state.topic.client import topic_bounds
 from tests.connectors.connector_runs import (
     Message,
     assert_unbroken,
@@ -48,7 +49,7 @@ SIZE = Size(tables=40, partitions=300, storage_descriptors=8)
 class Process:
     """`metatide connect`, as a user runs it."""
 
-    def __init__(self, url: str, topic: KafkaTopic, folder: Path) -> None:
+    def __init__(self, url: str, topic: Topic, folder: Path) -> None:
         self._environment = {
             **os.environ,
             "METATIDE_DATABASE_URL": url,
@@ -88,7 +89,7 @@ class Process:
 
 
 @contextmanager
-def processes(count: int, url: str, topic: KafkaTopic, folder: Path) -> Iterator[list[Process]]:
+def processes(count: int, url: str, topic: Topic, folder: Path) -> Iterator[list[Process]]:
     started: list[Process] = []
     try:
         for number in range(count):
@@ -127,7 +128,7 @@ def writing(store: Store, events: int) -> AbstractContextManager[Writers]:
     return in_threads(write, 2)
 
 
-def expected(store: Store, topic: KafkaTopic) -> list[dict[int, tuple[AnyAction, ...]]]:
+def expected(store: Store, topic: Topic) -> list[dict[int, tuple[AnyAction, ...]]]:
     """For each shard, what each event does there."""
     shards: list[dict[int, tuple[AnyAction, ...]]] = [{} for _ in range(topic.shards)]
     renames = Renames()
@@ -137,7 +138,7 @@ def expected(store: Store, topic: KafkaTopic) -> list[dict[int, tuple[AnyAction,
     return shards
 
 
-def published(messages: list[Message], topic: KafkaTopic) -> list[dict[int, tuple[AnyAction, ...]]]:
+def published(messages: list[Message], topic: Topic) -> list[dict[int, tuple[AnyAction, ...]]]:
     """The same from the topic; what is there twice must say the same twice."""
     shards: list[dict[int, tuple[AnyAction, ...]]] = []
     for shard in range(topic.shards):
@@ -157,11 +158,11 @@ def last_event(store: Store) -> int:
         return int(connection.scalar(sa.select(sequence)) or 0) - 1
 
 
-def position(topic: KafkaTopic) -> int:
+def position(topic: Topic) -> int:
     return min(upto or 0 for upto in tails.find(topic).upto)
 
 
-def assert_all_there(store: Store, topic: KafkaTopic) -> None:
+def assert_all_there(store: Store, topic: Topic) -> None:
     messages = read(topic)
     assert assert_unbroken(messages, topic) >= last_event(store)
     assert published(messages, topic) == expected(store, topic)
@@ -169,7 +170,7 @@ def assert_all_there(store: Store, topic: KafkaTopic) -> None:
 
 def kill_again_and_again(
     url: str,
-    topic: KafkaTopic,
+    topic: Topic,
     folder: Path,
     kills_min: int,
     writing: AbstractContextManager[Writers],
@@ -258,12 +259,12 @@ def test_two_at_once_one_of_which_sleeps_lose_nothing(
             for writer in writers:
                 writer.result()
             first.until(lambda: position(topic) >= last_event(store))
-        ends = tails.offsets(topic)[1]
+        before = topic_bounds(topic)
         first.kill()
         other.process.send_signal(signal.SIGCONT)
         with writing(store, 200):
             pass
         other.until(lambda: position(topic) >= last_event(store))
-        assert tails.offsets(topic)[1] != ends
+        assert topic_bounds(topic) != before
         assert other.end() == 0
     assert_all_there(store, topic)

@@ -11,7 +11,6 @@ from structlog.testing import LogCapture
 
 from connectors import tails, topic_records
 from connectors.headers import RecordKind
-from connectors.kafka_clients import RECORD_BYTES_MAX, KafkaTopic
 from connectors.settings import Pace
 from connectors.sql_source import SqlSource
 from hive.events.row import NotificationRow
@@ -20,6 +19,8 @@ from metatide.stack.database import make_engine
 from processors.fold import Fold
 from state.records import Change, Reset
 from state.records.actions import CommitTxn, Undecodable
+from state.topic import Topic
+from state.topic.settings import RECORD_BYTES_MAX
 from tests.connectors.connector_runs import (
     Log,
     Message,
@@ -41,7 +42,7 @@ def log(new_database: Callable[[], str]) -> Log:
 
 
 @pytest.fixture
-def topic(kafka_broker: str) -> KafkaTopic:
+def topic(kafka_broker: str) -> Topic:
     return new_topic(kafka_broker, 2)
 
 
@@ -73,7 +74,7 @@ def resets(messages: list[Message]) -> dict[int, list[tuple[int, int]]]:
 
 
 def test_a_log_that_begins_late_is_taken_from_where_it_begins(
-    log: Log, topic: KafkaTopic, said: LogCapture
+    log: Log, topic: Topic, said: LogCapture
 ) -> None:
     log.write(41, 42)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
@@ -86,7 +87,7 @@ def test_a_log_that_begins_late_is_taken_from_where_it_begins(
 
 
 def test_a_log_that_was_cleaned_to_the_last_row_is_taken_from_its_sequence(
-    log: Log, topic: KafkaTopic
+    log: Log, topic: Topic
 ) -> None:
     log.set_next(90)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
@@ -99,7 +100,7 @@ def test_a_log_that_was_cleaned_to_the_last_row_is_taken_from_its_sequence(
 
 
 def test_what_the_cleaner_took_is_a_floor_in_every_shard(
-    log: Log, topic: KafkaTopic, said: LogCapture
+    log: Log, topic: Topic, said: LogCapture
 ) -> None:
     log.write(*range(1, 6))
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
@@ -119,7 +120,7 @@ def test_what_the_cleaner_took_is_a_floor_in_every_shard(
         assert head_of(messages, shard).applied == 20
 
 
-def test_a_last_row_that_was_cleaned_is_no_reset(log: Log, topic: KafkaTopic) -> None:
+def test_a_last_row_that_was_cleaned_is_no_reset(log: Log, topic: Topic) -> None:
     log.write(1, 2, 3)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         connector.until_position(3)
@@ -131,7 +132,7 @@ def test_a_last_row_that_was_cleaned_is_no_reset(log: Log, topic: KafkaTopic) ->
     assert assert_unbroken(messages, topic) == 4
 
 
-def test_a_row_that_is_late_is_waited_for(log: Log, topic: KafkaTopic) -> None:
+def test_a_row_that_is_late_is_waited_for(log: Log, topic: Topic) -> None:
     """As without a transactional listener, where ids aren't in the order of commits."""
     log.write(1)
     with connecting(SqlSource(log.engine), topic, Pace(hole_ms=60_000)) as connector:
@@ -144,7 +145,7 @@ def test_a_row_that_is_late_is_waited_for(log: Log, topic: KafkaTopic) -> None:
     assert assert_unbroken(read(topic), topic) == 3
 
 
-def test_a_row_that_never_comes_is_a_floor(log: Log, topic: KafkaTopic, said: LogCapture) -> None:
+def test_a_row_that_never_comes_is_a_floor(log: Log, topic: Topic, said: LogCapture) -> None:
     log.write(1, 3)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         connector.until_position(3)
@@ -152,7 +153,7 @@ def test_a_row_that_never_comes_is_a_floor(log: Log, topic: KafkaTopic, said: Lo
     assert head_of(read(topic)).floor == 2
 
 
-def test_a_restored_database_begins_an_epoch(log: Log, topic: KafkaTopic, said: LogCapture) -> None:
+def test_a_restored_database_begins_an_epoch(log: Log, topic: Topic, said: LogCapture) -> None:
     log.write(*range(1, 11))
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         connector.until_position(10)
@@ -168,9 +169,7 @@ def test_a_restored_database_begins_an_epoch(log: Log, topic: KafkaTopic, said: 
     assert head_of(messages).applied == 7
 
 
-def test_a_restored_database_that_went_on_is_noticed_by_its_rows(
-    log: Log, topic: KafkaTopic
-) -> None:
+def test_a_restored_database_that_went_on_is_noticed_by_its_rows(log: Log, topic: Topic) -> None:
     log.write(*range(1, 11))
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         connector.until_position(10)
@@ -183,7 +182,7 @@ def test_a_restored_database_that_went_on_is_noticed_by_its_rows(
     assert resets(read(topic)) == {0: [(1, 12)], 1: [(1, 12)]}
 
 
-def test_a_row_that_is_gone_among_others_begins_an_epoch(log: Log, topic: KafkaTopic) -> None:
+def test_a_row_that_is_gone_among_others_begins_an_epoch(log: Log, topic: Topic) -> None:
     log.write(*range(1, 6))
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         connector.until_position(5)
@@ -193,7 +192,7 @@ def test_a_row_that_is_gone_among_others_begins_an_epoch(log: Log, topic: KafkaT
 
 
 def test_another_metastore_behind_the_same_url_begins_an_epoch(
-    log: Log, topic: KafkaTopic, new_database: Callable[[], str]
+    log: Log, topic: Topic, new_database: Callable[[], str]
 ) -> None:
     log.write(*range(1, 6))
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
@@ -206,9 +205,7 @@ def test_another_metastore_behind_the_same_url_begins_an_epoch(
         connector.until(lambda: tails.find(topic).epoch == 2)
 
 
-def test_an_epoch_that_only_some_shards_have_seen_is_begun_in_all(
-    log: Log, topic: KafkaTopic
-) -> None:
+def test_an_epoch_that_only_some_shards_have_seen_is_begun_in_all(log: Log, topic: Topic) -> None:
     from connectors import publisher
 
     log.write(1, 2, 3)
@@ -224,7 +221,7 @@ def test_an_epoch_that_only_some_shards_have_seen_is_begun_in_all(
     assert {head_of(messages, shard).epoch for shard in range(2)} == {1}
 
 
-def test_a_connector_follows_the_epoch_that_another_began(log: Log, topic: KafkaTopic) -> None:
+def test_a_connector_follows_the_epoch_that_another_began(log: Log, topic: Topic) -> None:
     from connectors import publisher
 
     log.write(1, 2, 3)
@@ -237,7 +234,7 @@ def test_a_connector_follows_the_epoch_that_another_began(log: Log, topic: Kafka
     assert [one.epoch for one in changes(read(topic), 0) if one.upto == 4] == [1]
 
 
-def test_what_another_published_of_a_lost_history_is_noticed(log: Log, topic: KafkaTopic) -> None:
+def test_what_another_published_of_a_lost_history_is_noticed(log: Log, topic: Topic) -> None:
     """One that was asleep compares the row that another, dead by now, published last."""
     log.write(*range(1, 6))
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
@@ -253,7 +250,7 @@ def test_what_another_published_of_a_lost_history_is_noticed(log: Log, topic: Ka
 
 
 def test_rows_of_one_id_are_all_published(
-    new_database: Callable[[], str], topic: KafkaTopic, said: LogCapture
+    new_database: Callable[[], str], topic: Topic, said: LogCapture
 ) -> None:
     log = Log(make_engine(new_database()), unique=False)
     log.write(1)
@@ -268,7 +265,7 @@ def test_rows_of_one_id_are_all_published(
 
 
 def test_a_second_row_of_a_published_id_begins_an_epoch(
-    new_database: Callable[[], str], topic: KafkaTopic
+    new_database: Callable[[], str], topic: Topic
 ) -> None:
     log = Log(make_engine(new_database()), unique=False)
     log.write(1, 2)
@@ -279,7 +276,7 @@ def test_a_second_row_of_a_published_id_begins_an_epoch(
 
 
 def test_a_listener_that_is_not_transactional_is_said(
-    new_database: Callable[[], str], topic: KafkaTopic, said: LogCapture
+    new_database: Callable[[], str], topic: Topic, said: LogCapture
 ) -> None:
     store = Store(new_database())
     workload_runs.write(store, 20)
@@ -305,7 +302,7 @@ def test_a_listener_that_is_not_transactional_is_said(
 
 
 def test_an_event_that_cannot_be_read_is_set_aside(
-    log: Log, topic: KafkaTopic, said: LogCapture
+    log: Log, topic: Topic, said: LogCapture
 ) -> None:
     names = {"CAT_NAME": "hive", "DB_NAME": "db", "TBL_NAME": "t"}
     log.write(1, type_="ADD_PARTITION", message='{"half', **names)
@@ -331,7 +328,7 @@ def test_an_event_that_cannot_be_read_is_set_aside(
 
 
 def test_an_event_too_large_for_a_record_is_set_aside(
-    log: Log, topic: KafkaTopic, said: LogCapture
+    log: Log, topic: Topic, said: LogCapture
 ) -> None:
     large = "x" * (RECORD_BYTES_MAX + 1)
     message = (
@@ -348,14 +345,14 @@ def test_an_event_too_large_for_a_record_is_set_aside(
     assert [one.actions for one in changes(messages, 0) if one.upto == 1] == [(Undecodable(None),)]
 
 
-def dead_letters(topic: KafkaTopic) -> list[NotificationRow]:
+def dead_letters(topic: Topic) -> list[NotificationRow]:
     return [
         msgspec.json.decode(one, type=NotificationRow) for one in topic_records.dead_letters(topic)
     ]
 
 
 def test_a_database_without_a_metastore_is_waited_for(
-    new_database: Callable[[], str], topic: KafkaTopic
+    new_database: Callable[[], str], topic: Topic
 ) -> None:
     engine = make_engine(new_database())
     with connecting(SqlSource(engine), topic, QUICK) as connector:
@@ -366,14 +363,14 @@ def test_a_database_without_a_metastore_is_waited_for(
 
 
 def test_brokers_that_are_away_are_waited_for(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("connectors.topic_admin.TIMEOUT_S", 0.2)
-    away = KafkaTopic("127.0.0.1:1", "away", 2)
+    monkeypatch.setattr("connectors.topic_admin.REQUEST_TIMEOUT_S", 0.2)
+    away = Topic("127.0.0.1:1", "away", 2)
     with connecting(SqlSource(log.engine), away, QUICK) as connector:
         connector.until(lambda: connector.value("faults_total", kind="publish") > 1)
         assert "can't be created at 127.0.0.1:1" in str(connector.status.waits_for)
 
 
-def test_impala_12561_a_connection_that_is_cut_is_made_again(log: Log, topic: KafkaTopic) -> None:
+def test_impala_12561_a_connection_that_is_cut_is_made_again(log: Log, topic: Topic) -> None:
     log.write(1)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         connector.until_position(1)
@@ -390,7 +387,7 @@ def test_impala_12561_a_connection_that_is_cut_is_made_again(log: Log, topic: Ka
     assert assert_unbroken(read(topic), topic) == 2
 
 
-def test_parts_of_a_large_event_come_before_its_end(log: Log, topic: KafkaTopic) -> None:
+def test_parts_of_a_large_event_come_before_its_end(log: Log, topic: Topic) -> None:
     kinds = {RecordKind.PART, RecordKind.CHANGE, RecordKind.PROGRESS, RecordKind.TRANSACTIONS}
     log.write(1)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:

@@ -8,18 +8,20 @@ import pytest
 from confluent_kafka import TopicPartition
 
 from connectors import topic_admin as events
-from connectors.kafka_clients import RECORD_BYTES_MAX, KafkaTopic
 from connectors.sender import Sender, Stopped
 from connectors.settings import Pace
 from connectors.sql_source import SqlSource
 from hive.errors import PublishError
 from metatide.stack.database import make_engine
+from state.topic import Topic
+from state.topic.partitions import assigned_consumer
+from state.topic.settings import RECORD_BYTES_MAX
 from tests.connectors.connector_runs import Log, assert_unbroken, connecting, new_topic, read, until
 from tests.support.kafka import MortalBroker, mortal_broker
 
 WAITING_MAX = 20
 RECORDS = 10 * WAITING_MAX
-AWAY = KafkaTopic("127.0.0.1:1", "away", 1)
+AWAY = Topic("127.0.0.1:1", "away", 1)
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +31,7 @@ def broker() -> Iterator[MortalBroker]:
 
 
 @contextmanager
-def sending(topic: KafkaTopic, going_on: Callable[[], bool] = lambda: True) -> Iterator[Sender]:
+def sending(topic: Topic, going_on: Callable[[], bool] = lambda: True) -> Iterator[Sender]:
     sender = Sender(topic, going_on, waiting_max=WAITING_MAX)
     try:
         yield sender
@@ -37,14 +39,14 @@ def sending(topic: KafkaTopic, going_on: Callable[[], bool] = lambda: True) -> I
         sender.close()
 
 
-def send(sender: Sender, topic: KafkaTopic, numbers: range) -> None:
+def send(sender: Sender, topic: Topic, numbers: range) -> None:
     for number in numbers:
         sender.send(topic.name, 0, b"%d" % number, [])
 
 
-def values(topic: KafkaTopic, count: int) -> list[int]:
+def values(topic: Topic, count: int) -> list[int]:
     """The first records of a shard."""
-    consumer = topic.consumer()
+    consumer = assigned_consumer(topic)
     try:
         consumer.assign([TopicPartition(topic.name, 0, 0)])
         numbers: list[int] = []
@@ -77,7 +79,7 @@ def test_a_full_queue_waits_for_the_broker_and_keeps_the_order(broker: MortalBro
 
 
 def test_brokers_that_stay_away_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("connectors.sender.PATIENCE_S", 0.2)
+    monkeypatch.setattr("state.topic.silence.SILENCE_S_MAX", 0.2)
     said = rf"brokers at 127.0.0.1:1 took nothing for 0.2 s while {WAITING_MAX} records wait"
     with sending(AWAY) as sender:
         send(sender, AWAY, range(WAITING_MAX))
@@ -112,7 +114,7 @@ def test_a_connector_says_that_brokers_stay_away_and_goes_on_when_they_are_back(
         connector.until_position(1)
         broker.kill()
         with monkeypatch.context() as patience:
-            patience.setattr("connectors.sender.PATIENCE_S", 0.5)
+            patience.setattr("state.topic.silence.SILENCE_S_MAX", 0.5)
             log.write(*range(2, RECORDS))
             connector.until(lambda: connector.value("faults_total", kind="publish") > 0)
             connector.until(lambda: connector.status.waits_for is not None)

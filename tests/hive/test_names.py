@@ -6,6 +6,7 @@ from hive.errors import InputError, NameFormatError
 from hive.names import (
     DEFAULT_CATALOG,
     DEFAULT_PARTITION,
+    DatabaseName,
     TableName,
     default_catalog,
     escape_path_part,
@@ -25,6 +26,13 @@ IDENTIFIERS = st.from_regex(r"[a-z0-9_]+", fullmatch=True)
 def test_case_folds_and_no_catalog_is_hives_own() -> None:
     assert table_name(None, "Sales", "ORDERS") == TableName("hive", "sales", "orders")
     assert table_name("Lake", "d", "t").catalog == "lake"
+
+
+def test_a_table_leads_to_its_database_and_back() -> None:
+    table = table_name(None, "Sales", "Orders")
+    assert table.database == DatabaseName("hive", "sales")
+    assert str(table.database) == "hive.sales"
+    assert table.database.table("orders") == table
 
 
 def test_a_name_prints_with_its_catalog_and_without() -> None:

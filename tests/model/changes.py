@@ -5,16 +5,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from connectors.translate import EVERYWHERE, Addressed, database_of, misnamed
-from hive.names import TableName
+from connectors.translate import EVERYWHERE, Addressed, misnamed
+from hive.names import DatabaseName, TableName
 from state.records import actions as a
-from state.records.objects import (
-    DatabaseImage,
-    DatabaseName,
-    FunctionImage,
-    NameImage,
-    fingerprint,
-)
+from state.records.objects import DatabaseImage, FunctionImage, NameImage, fingerprint
 from tests.model.choices import Choices
 from tests.model.content import (
     Content,
@@ -60,7 +54,7 @@ def save(
     content = store.now.content
     addressed: list[Addressed] = [(name, action) for action in actions]
     if line is not None:
-        db = database_of(name)
+        db = name.database
         addressed.append((db, a.PutName(db, line.after, True, line.before)))
     store.happen(
         f"{text} {name.in_catalog}" + (f" by {txn}" if txn else ""),
@@ -73,7 +67,7 @@ def save(
 
 def create_table(store: Metastore, picks: Choices) -> None:
     content = store.now.content
-    free = [n for n in TABLES if n not in content.tables and database_of(n) in content.databases]
+    free = [n for n in TABLES if n not in content.tables and n.database in content.databases]
     if not free:
         return
     name = picks.of(free)
@@ -81,7 +75,7 @@ def create_table(store: Metastore, picks: Choices) -> None:
     txn, write_id = writer(store, picks, name, managed=managed)
     row = TableRow(store.number(), managed, partitioned, write_id=write_id)
     table = Table(name, row)
-    db = database_of(name)
+    db = name.database
     store.happen(
         f"create {name.in_catalog}" + (f" by {txn}" if txn else ""),
         (name, a.CreateTable(table.image)),
@@ -101,7 +95,7 @@ def _drop_table(store: Metastore, name: TableName) -> None:
     """The write ids of an external table outlive it."""
     content = store.now.content
     managed = content.tables[name].row.managed
-    db = database_of(name)
+    db = name.database
     gone = {key.name for key in content.tables[name].constraints}
     others = without_constraints(_without(content.tables, name), gone)
     store.happen(
@@ -127,7 +121,7 @@ def without_constraints(tables: dict[TableName, Table], names: set[str]) -> dict
 def rename_table(store: Metastore, picks: Choices) -> None:
     """Everything moves; what becomes of statistics is nowhere said."""
     content = store.now.content
-    free = [n for n in TABLES if n not in content.tables and database_of(n) in content.databases]
+    free = [n for n in TABLES if n not in content.tables and n.database in content.databases]
     if not content.tables or not free:
         return
     old, new = picks.of(list(content.tables)), picks.of(free)
@@ -136,7 +130,7 @@ def rename_table(store: Metastore, picks: Choices) -> None:
         table = replace(table, statistics={})
     read = picks.of([content.tables[old].row, *earlier_rows(store, content.tables[old])])
     line = Table(new, read).line
-    before = Table(old, read).line if database_of(old) == database_of(new) else None
+    before = Table(old, read).line if old.database == new.database else None
     ids: dict[str, Any] = {}
     for kind in ("ids", "next_ids", "lives"):
         objects = getattr(store.now, kind)
@@ -145,8 +139,8 @@ def rename_table(store: Metastore, picks: Choices) -> None:
         f"rename {old.in_catalog} to {new.in_catalog}",
         (old, a.RenameTable(old, table.image, a.Side.OLD)),
         (new, a.RenameTable(old, table.image, a.Side.NEW)),
-        (database_of(new), a.PutName(database_of(new), line, True, before)),
-        (database_of(old), a.DropName(database_of(old), old.table)),
+        (new.database, a.PutName(new.database, line, True, before)),
+        (old.database, a.DropName(old.database, old.table)),
         content=replace(content, tables={**_without(content.tables, old), new: table}),
         **ids,
     )
@@ -316,7 +310,7 @@ def drop_database(store: Metastore, picks: Choices) -> None:
         for table in store.now.content.tables_of(db):
             _drop_table(store, table.name)
     content = store.now.content
-    dropped = [name for name in TABLES if database_of(name) == db]
+    dropped = [name for name in TABLES if name.database == db]
     gone = {key.name for table in content.tables_of(db) for key in table.constraints}
     kept = Content(
         without_constraints({n: t for n, t in content.tables.items() if n not in dropped}, gone),
@@ -378,7 +372,7 @@ def unreadable(store: Metastore, picks: Choices) -> None:
     action = a.Undecodable(None if everything else name)
     store.happen(
         f"something unreadable about {'anything' if everything else name.in_catalog}",
-        *([(EVERYWHERE, action)] if everything else [(name, action), (database_of(name), action)]),
+        *([(EVERYWHERE, action)] if everything else [(name, action), (name.database, action)]),
         content=replace(content, tables={**content.tables, name: changed}),
     )
 

@@ -4,14 +4,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
-from hive.names import TableName
+from hive.names import DatabaseName, TableName
 from hive.thrift.binary import encode
 from hive.thrift.structs import PARTITION, TABLE
 from state.records.objects import (
     ColumnStatisticsImage,
     ConstraintImage,
     ConstraintKind,
-    DatabaseName,
     NameImage,
     PartitionImage,
     TableImage,

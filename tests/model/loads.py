@@ -3,17 +3,11 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from hive.names import TableName
+from hive.names import DatabaseName, TableName
 from hive.write_ids.lists import WriteIdList
 from hive.write_ids.snapshot import WriteIdRow, loaded_write_ids, open_txns
-from state.records import LoadBegin, LoadEnd, LoadRows, Reread, Rows, Scope, ScopeKind
-from state.records.objects import (
-    DatabaseImage,
-    DatabaseName,
-    FunctionImage,
-    PartitionImage,
-    WriteIdsImage,
-)
+from state.records import LoadBegin, LoadEnd, LoadRows, Reread, Rows, Scope, ScopeKind, names_scope
+from state.records.objects import DatabaseImage, FunctionImage, PartitionImage, WriteIdsImage
 from state.records.routing import home_shard, table_shard
 from tests.model.content import Values, database_bytes, number_bytes, partition_image
 from tests.model.metastore import DBS, TABLES, Moment
@@ -28,10 +22,6 @@ def table_scope(table: TableName) -> Scope:
 
 def ids_scope(table: TableName) -> Scope:
     return Scope(ScopeKind.WRITE_IDS, table)
-
-
-def names_scope(db: DatabaseName) -> Scope:
-    return Scope(ScopeKind.NAMES, TableName(db.catalog, db.db, ""))
 
 
 def places() -> list[tuple[int, Scope]]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from connectors.translate import EVERYWHERE, Addressed
-from hive.names import TableName, table_name
+from hive.names import DatabaseName, TableName, table_name
 from hive.write_ids.lists import WriteIdList
 from hive.write_ids.snapshot import (
     TxnRow,
@@ -16,7 +16,6 @@ from hive.write_ids.snapshot import (
     valid_write_ids,
 )
 from state.records.actions import AbortTxn, AllocateWriteIds, CommitTxn
-from state.records.objects import DatabaseName
 from tests.model.content import Content
 
 DBS = tuple(DatabaseName("hive", db) for db in "ab")

@@ -1,12 +1,11 @@
 """What must become of a deployment that is left in peace for a while."""
 
-from connectors.translate import database_of
 from state.loads import Doubt, Loads
-from state.records import OpenTransactions, Pause, Scope, ScopeKind, SetLists
+from state.records import OpenTransactions, Pause, Scope, ScopeKind, SetLists, names_scope
 from state.records.routing import home_shard, table_shard
 from state.shard_reader import ShardReader
 from tests.model import serving
-from tests.model.loads import NOWHERE, ids_scope, names_scope, table_scope
+from tests.model.loads import NOWHERE, ids_scope, table_scope
 from tests.model.metastore import DBS
 from tests.model.serving import ByWriteIds, ReadRequest
 from tests.model.topic import SHARDS
@@ -136,8 +135,8 @@ def check_all_is_served(world: World) -> None:
             for rule in (serving.table, serving.statistics):
                 refused = rule(reader, name, request)
                 assert refused is None, f"{name} is {refused} for {request}"
-        home = world.shards[home_shard(database_of(name), SHARDS)].reader
-        assert serving.names(home, database_of(name), _everything(home)) is None
+        home = world.shards[home_shard(name.database, SHARDS)].reader
+        assert serving.names(home, name.database, _everything(home)) is None
     for shard in world.shards:
         assert serving.databases(shard.reader, "hive", _everything(shard.reader)) is None
 

@@ -7,11 +7,10 @@ then must come from the same view.
 from enum import StrEnum
 from typing import NamedTuple
 
-from hive.names import TableName
+from hive.names import DatabaseName, TableName
 from hive.write_ids import relations
 from hive.write_ids.lists import WriteIdList
 from state.loads import Cold, Loads
-from state.records.objects import DatabaseName
 from state.shard_reader import ShardReader
 from state.tables import TABLE_ROW
 

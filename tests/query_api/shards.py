@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from hive.names import TableName, table_name
+from hive.names import DatabaseName, TableName, table_name
 from hive.thrift.binary import encode
 from hive.thrift.structs import DATABASE, PARTITION, TABLE
 from processors.fold import Fold
@@ -20,11 +20,12 @@ from state.records import (
     Rows,
     Scope,
     ScopeKind,
+    databases_scope,
+    names_scope,
 )
 from state.records.actions import AnyAction
 from state.records.objects import (
     DatabaseImage,
-    DatabaseName,
     NameImage,
     PartitionImage,
     TableImage,
@@ -135,12 +136,12 @@ def load_table(
 
 
 def load_names(lo: int, *names: NameImage, db: DatabaseName = SALES) -> list[AnyRecord]:
-    scope = Scope(ScopeKind.NAMES, TableName(db.catalog, db.db, ""))
+    scope = names_scope(db)
     return load(scope, lo, Rows(names=names))
 
 
 def load_databases(lo: int, *databases: DatabaseImage) -> list[AnyRecord]:
-    scope = Scope(ScopeKind.DATABASES, TableName("hive", "", ""))
+    scope = databases_scope("hive")
     return load(scope, lo, Rows(databases=databases))
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from hive.names import TableName
+from hive.names import DatabaseName, TableName
 from hive.reader.snapshot import open_snapshot
 from hive.thrift.binary import decode
 from hive.thrift.structs import TABLE
@@ -35,7 +35,6 @@ from query_api.reads.partitions import Wanted
 from query_api.resolver.shard_facts import look
 from query_api.shards import Views
 from query_api.targets import Target
-from state.records.objects import DatabaseName
 from state.shard_reader import ShardReader
 from tests.query_api.folded_world import World
 

@@ -5,10 +5,10 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hive.names import DEFAULT_PARTITION, TableName
+from hive.names import DEFAULT_PARTITION, DatabaseName, TableName
 from state import keys
 from state.kv import after
-from state.records.objects import ConstraintKind, DatabaseName
+from state.records.objects import ConstraintKind
 
 texts = st.text(
     alphabet=st.one_of(st.sampled_from("\x00\x01a\xff"), st.characters(codec="utf-8")), max_size=4

@@ -43,7 +43,7 @@ def answer_of(snapshot: StoreSnapshot, table: TableName) -> tuple[int, int, str,
 
 def read(worker: Worker, table: TableName, out: TextIO) -> None:
     assert worker.topic is not None
-    shard = table_shard(table, worker.topic.partitions)
+    shard = table_shard(table, worker.topic.shards)
     snapshot = worker.snapshot(shard)
     try:
         answer = None if snapshot is None else answer_of(snapshot, table)

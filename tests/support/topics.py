@@ -15,9 +15,10 @@ from connectors.translate import translate
 from hive.errors import TopicError
 from hive.events.decode import decode
 from hive.events.row import row_from_json
-from processors.topic_client import QUIET, Topic, TopicClient
 from state.records import AnyRecord, Change, encode
 from state.records.parts import split
+from state.topic import Topic, TopicClient
+from state.topic.settings import QUIET
 
 LOGS = Path(__file__).parents[1] / "data" / "hive-4.2.0"
 _TIMEOUT_S = 30

@@ -15,7 +15,7 @@ import httpx
 from metatide.stack.machine import LOOPBACK
 from metatide.stack.ports import Ports
 from processors.directory import WorkerDirectory, worker_path
-from processors.topic_client import Topic
+from state.topic import Topic
 from tests.support.processes import die_with_parent
 
 PATIENCE_S = 90.0

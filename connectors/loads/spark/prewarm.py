@@ -16,7 +16,6 @@ from functools import partial
 import structlog
 from pyspark import SparkContext
 
-from connectors.kafka_clients import KafkaTopic
 from connectors.loads.plan import Planned
 from connectors.loads.spark import tasks
 from connectors.loads.spark.task_messages import (
@@ -32,6 +31,7 @@ from connectors.loads.spark.task_messages import (
 from hive.errors import SourceError
 from hive.reader.snapshot import open_snapshot
 from state.records import Scope
+from state.topic import Topic
 
 ROUNDS_MAX = 3
 """How often loads are tried in all; each attempt has new ids."""
@@ -60,7 +60,7 @@ class Progress:
         return self._bytes.value
 
 
-def ended_on_spark(context: SparkContext, topic: KafkaTopic, epoch: int) -> set[Scope]:
+def ended_on_spark(context: SparkContext, topic: Topic, epoch: int) -> set[Scope]:
     """The scopes that the topic holds whole; one task reads each shard."""
     context.setJobDescription(f"Metatide: find what {topic.name} holds")
     shards = context.parallelize(range(topic.shards), topic.shards)

@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 from sqlalchemy import Engine, func, select
 
-from connectors.kafka_clients import KafkaTopic
 from connectors.loads.plan import BATCH_PARTITIONS_MAX, BATCH_SCOPES_MAX, Planned
 from hive.names import TableName, table_name
 from hive.reader.details import has_id
 from hive.reader.snapshot import DatabaseSnapshot
 from hive.schema import Version
 from state.records import Scope
+from state.topic import Topic
 
 Loads = Mapping[Scope, str]
 """The ids of the loads that have begun, by scope."""
@@ -31,7 +31,7 @@ class Reach(NamedTuple):
     make_engine: Callable[[str], Engine]
     url: str
     version: Version
-    topic: KafkaTopic
+    topic: Topic
     epoch: int
     counts: Counts
     exported: str | None = None

@@ -14,7 +14,6 @@ from pyspark import TaskContext
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from connectors.kafka_clients import KafkaTopic
 from connectors.loads.batch import read, read_stretch, read_table_alone, unreadable
 from connectors.loads.chunks import Load
 from connectors.loads.finished_loads import ended_scopes
@@ -29,12 +28,13 @@ from connectors.loads.spark.task_messages import (
 from hive.errors import MetatideError
 from hive.reader.snapshot import DatabaseSnapshot, open_snapshot
 from state.records import Scope
+from state.topic import Topic
 
 _COLLECT_AFTER = 100_000
 """Rows come and go by the thousand and form no cycles; searching for cycles costs a fifth."""
 
 
-def find_ended(topic: KafkaTopic, epoch: int, shard: int) -> set[Scope]:
+def find_ended(topic: Topic, epoch: int, shard: int) -> set[Scope]:
     """The scopes that one shard holds whole."""
     return ended_scopes(topic, epoch, [shard])
 

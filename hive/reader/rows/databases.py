@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from hive.names import default_catalog
+from hive.names import DatabaseName, default_catalog
 from hive.reader.rows.details import DetailKind, Details
 from hive.reader.rows.principals import owner_type
 from hive.thrift.binary import encode
@@ -31,8 +31,7 @@ class DatabaseRow(NamedTuple):
 class StoredDatabase(NamedTuple):
     """A database as it is stored."""
 
-    catalog: str
-    name: str
+    name: DatabaseName
     remote: bool
     """Whether its tables are in another metastore."""
     data: bytes
@@ -82,9 +81,8 @@ def stored_database(row: tuple[Any, ...], details: Details) -> StoredDatabase:
             "remote_dbname": own.remote_name if remote else None,
         },
     )
-    return StoredDatabase(
-        (own.catalog or default_catalog()).lower(), own.name.lower(), remote, data
-    )
+    name = DatabaseName((own.catalog or default_catalog()).lower(), own.name.lower())
+    return StoredDatabase(name, remote, data)
 
 
 def stored_function(row: tuple[Any, ...], details: Details) -> StoredFunction:

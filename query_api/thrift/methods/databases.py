@@ -5,7 +5,7 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from hive.errors import InputError
-from hive.names import default_catalog
+from hive.names import DatabaseName, default_catalog
 from hive.patterns import compile_pattern
 from hive.thrift.view import View
 from query_api.objects import Objects
@@ -17,7 +17,6 @@ from query_api.thrift.methods import names
 from query_api.thrift.methods.outcome import Outcome, Raised, texts
 from query_api.thrift.methods.request import Arguments, CacheRequest, Understood, refuse_unknown
 from query_api.thrift.methods.table_facts import is_remote
-from state.records.objects import DatabaseName
 
 TABLE_TYPES: Final = frozenset(
     ("MANAGED_TABLE", "EXTERNAL_TABLE", "VIRTUAL_VIEW", "MATERIALIZED_VIEW")

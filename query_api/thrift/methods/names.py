@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from hive.errors import InputError
-from hive.names import TableName, default_catalog
-from state.records.objects import DatabaseName
+from hive.names import DatabaseName, TableName, default_catalog
 
 
 class Place(NamedTuple):

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from hive.names import TableName
+from hive.names import DatabaseName, TableName
 from hive.patterns import compile_pattern
 from hive.thrift.binary import encode
 from hive.thrift.types import Struct, i32, string
@@ -17,7 +17,6 @@ from query_api.thrift.methods.outcome import Outcome, structs
 from query_api.thrift.methods.request import Arguments, CacheRequest, Understood, refuse_unknown
 from query_api.thrift.methods.table_facts import is_remote
 from query_api.thrift.methods.tables import TABLES_MAX
-from state.records.objects import DatabaseName
 from state.shard_reader import NameLine
 
 TABLE_META: Final = Struct(
@@ -74,7 +73,7 @@ class FindTables(Read[Outcome], frozen=True):
     def answer(self, objects: Objects) -> Outcome:
         matches = compile_pattern(self.pattern).fullmatch
         lines = [
-            (TableName(db.catalog, db.db, line.table), line)
+            (db.table(line.table), line)
             for db in self.databases
             for line in objects.names(db)
             if matches(line.table) and (not self.types or line.type in self.types)

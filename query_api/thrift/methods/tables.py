@@ -3,7 +3,7 @@
 from typing import Final
 
 from hive.errors import InputError
-from hive.names import TableName
+from hive.names import DatabaseName, TableName
 from hive.thrift.binary import decode, encode, extended
 from hive.thrift.structs import TABLE
 from hive.thrift.view import TableView
@@ -28,7 +28,6 @@ from query_api.thrift.methods.statistics import chosen, described
 from query_api.thrift.methods.statistics_compliance import columns_with_statistics, complies
 from query_api.thrift.methods.table_facts import TableFacts, facts, is_remote
 from query_api.thrift.methods.table_method import TableMethod
-from state.records.objects import DatabaseName
 
 TABLES_MAX: Final = 1_000
 """Calls for more tables go to the metastore: judging each table delays all other calls."""
@@ -104,7 +103,7 @@ class GetTables(Read[Outcome], frozen=True):
 
     @property
     def _tables(self) -> list[TableName]:
-        return [TableName(self.db.catalog, self.db.db, name) for name in self.names]
+        return [self.db.table(name) for name in self.names]
 
     def answer(self, objects: Objects) -> Outcome:
         tables = objects.tables(self._tables)

@@ -9,7 +9,6 @@ from confluent_kafka import Producer
 
 from connectors import topic_admin
 from connectors.headers import RecordKind
-from connectors.kafka_clients import KafkaTopic
 from connectors.loads.batch import Database
 from connectors.loads.finished_loads import ended_scopes
 from connectors.loads.loader import Loader
@@ -24,6 +23,7 @@ from metatide.demo.workload import Style, Workload
 from metatide.stack.database import make_engine
 from state.records import LoadBegin, LoadEnd, LoadRows, Scope, ScopeKind
 from state.records.signals import Ask, encode_signal, signal_key, signals_topic
+from state.topic import Topic
 from tests.connectors.connector_runs import read
 from tests.connectors.loads.load_topic import Topic as Folded
 from tests.connectors.loads.load_topic import contents
@@ -48,8 +48,8 @@ def database(store: Store) -> Database:
 
 
 @pytest.fixture
-def events(kafka_broker: str) -> KafkaTopic:
-    made = KafkaTopic(kafka_broker, f"loads-{uuid.uuid4().hex[:8]}", SHARDS)
+def events(kafka_broker: str) -> Topic:
+    made = Topic(kafka_broker, f"loads-{uuid.uuid4().hex[:8]}", SHARDS)
     topic_admin.create(made)
     return made
 
@@ -70,7 +70,7 @@ def run(loader: Loader) -> None:
         loader.stop()
 
 
-def records(events: KafkaTopic) -> list[tuple[int, LoadBegin | LoadRows | LoadEnd]]:
+def records(events: Topic) -> list[tuple[int, LoadBegin | LoadRows | LoadEnd]]:
     """What is in the topic, shard by shard."""
     pieces: list[tuple[int, LoadBegin | LoadRows | LoadEnd]] = []
     for message in read(events):
@@ -85,7 +85,7 @@ def scopes(database: Database) -> list[Scope]:
         return [one.scope for one in everything(snapshot, TableLists())]
 
 
-def test_what_is_in_the_topic_folds_to_all_there_is(database: Database, events: KafkaTopic) -> None:
+def test_what_is_in_the_topic_folds_to_all_there_is(database: Database, events: Topic) -> None:
     loader = Loader(database.engine, events, workers=3)
     planned = loader.plan()
     run(loader)
@@ -101,7 +101,7 @@ def test_what_is_in_the_topic_folds_to_all_there_is(database: Database, events: 
     assert loader.metrics.registry.get_sample_value("metatide_loads_waiting") == 0
 
 
-def test_a_prewarm_goes_on_where_another_ended(database: Database, events: KafkaTopic) -> None:
+def test_a_prewarm_goes_on_where_another_ended(database: Database, events: Topic) -> None:
     first = Loader(database.engine, events)
     some = first.plan(lambda scope: scope.kind is ScopeKind.TABLE)
     run(first)
@@ -118,7 +118,7 @@ def test_a_prewarm_goes_on_where_another_ended(database: Database, events: Kafka
     assert len(rest) == 31
 
 
-def test_asks_are_answered_once(database: Database, events: KafkaTopic) -> None:
+def test_asks_are_answered_once(database: Database, events: Topic) -> None:
     table = next(scope for scope in scopes(database) if scope.kind is ScopeKind.TABLE)
     ids = Scope(ScopeKind.WRITE_IDS, table.name)
     loader = Loader(database.engine, events)
@@ -148,7 +148,7 @@ def test_asks_are_answered_once(database: Database, events: KafkaTopic) -> None:
     assert set(begun) == {table, ids}
 
 
-def test_a_database_that_fails_is_tried_again(store: Store, events: KafkaTopic) -> None:
+def test_a_database_that_fails_is_tried_again(store: Store, events: Topic) -> None:
     nowhere = make_engine(store.engine.url.set(drivername="postgresql", database="nowhere"))
     loader = Loader(nowhere, events)
     scope = Scope(ScopeKind.TABLE, TableName("hive", "db", "t"))

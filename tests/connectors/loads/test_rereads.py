@@ -12,7 +12,6 @@ import pytest
 
 from connectors import topic_admin
 from connectors.connector import Connector
-from connectors.kafka_clients import KafkaTopic
 from connectors.loads.images import partition_image
 from connectors.loads.loader import Loader
 from connectors.sql_source import SqlSource
@@ -22,11 +21,11 @@ from hive.reader.snapshot import open_snapshot
 from hive.reader.tables import named, read_tables
 from hive.schema import Version
 from metatide.stack.database import make_engine
-from processors.topic_client import TopicClient
 from processors.worker import Worker
 from state.records.routing import table_shard
 from state.shard_reader import ShardReader
 from state.tables import TableState
+from state.topic import Topic, TopicClient
 from tests.connectors.connector_runs import new_topic
 from tests.processors.worker.in_process import until, working
 from tests.support import hms_objects as objects
@@ -41,7 +40,7 @@ TABLE = table_name(None, DB, "t")
 
 
 @contextmanager
-def connecting(url: str, events: KafkaTopic) -> Iterator[Loader]:
+def connecting(url: str, events: Topic) -> Iterator[Loader]:
     engine = make_engine(url)
     loader = Loader(engine, events)
     connector = Connector(SqlSource(engine), events, on_epoch=loader.begin_epoch)
@@ -76,7 +75,7 @@ def is_warm(worker: Worker, upto: int) -> bool:
 def stored(url: str) -> dict[tuple[str, ...], bytes]:
     engine = make_engine(url)
     with open_snapshot(engine, Version.V4_1) as snapshot:
-        [table] = read_tables(snapshot, *named(snapshot, *TABLE))
+        [table] = read_tables(snapshot, *named(snapshot, TABLE.database, TABLE.table))
         images = map(partition_image, read_partitions(snapshot, TABLE, table.id))
         stored_images = {image.values: image.data for image in images}
     engine.dispose()

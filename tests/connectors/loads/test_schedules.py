@@ -7,7 +7,6 @@ import pytest
 
 from connectors.loads.batch import Database, load
 from connectors.loads.plan import everything
-from hive.names import TableName
 from hive.reader.snapshot import open_snapshot
 from hive.table_lists import TableLists
 from metatide.demo import script_mix
@@ -15,7 +14,7 @@ from metatide.demo.options import Limits, Size
 from metatide.demo.pace import Pace
 from metatide.demo.store import Store
 from metatide.demo.workload import Style, Workload
-from state.records import Scope, ScopeKind
+from state.records import Scope, ScopeKind, databases_scope, names_scope
 from tests.connectors.loads.load_topic import Log, Topic, contents, differences
 
 ROUNDS = 6
@@ -69,13 +68,13 @@ class Schedule:
         for reader in self.topic.readers():
             for catalog in reader.catalogs():
                 loads = reader.databases_loads(catalog)
-                scope = Scope(ScopeKind.DATABASES, TableName(catalog, "", ""))
+                scope = databases_scope(catalog)
                 begun.add(scope)
                 if loads is None or loads.cold(reader.head.applied, reader.head.floor):
                     cold_scopes.add(scope)
             for db in reader.database_names():
                 loads = reader.names_loads(db)
-                scope = Scope(ScopeKind.NAMES, TableName(db.catalog, db.db, ""))
+                scope = names_scope(db)
                 begun.add(scope)
                 if loads is None or loads.cold(reader.head.applied, reader.head.floor):
                     cold_scopes.add(scope)

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from connectors import topic_admin
 from connectors.connector import Connector
-from connectors.kafka_clients import KafkaTopic
 from connectors.loads.batch import Database
 from connectors.loads.loader import Loader
 from connectors.sql_source import SqlSource
@@ -16,11 +15,11 @@ from metatide.demo.bulk import fill
 from metatide.demo.options import Size
 from metatide.demo.store import Store
 from metatide.demo.workload import Style, Workload
-from processors.topic_client import TopicClient
 from processors.worker import Worker
 from state.records import Scope, ScopeKind
 from state.records.routing import table_shard
 from state.shard_reader import ShardReader
+from state.topic import Topic, TopicClient
 from tests.connectors.connector_runs import new_topic
 from tests.connectors.loads.test_loader import scopes
 from tests.processors.worker.in_process import until, working
@@ -29,7 +28,7 @@ SHARDS = 2
 
 
 @contextmanager
-def connecting(store: Store, events: KafkaTopic) -> Iterator[Loader]:
+def connecting(store: Store, events: Topic) -> Iterator[Loader]:
     """A connector that loads what it is asked for."""
     loader = Loader(store.engine, events)
     connector = Connector(SqlSource(store.engine), events, on_epoch=loader.begin_epoch)

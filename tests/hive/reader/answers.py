@@ -70,7 +70,7 @@ def read_state(snapshot: DatabaseSnapshot, now_ms: int) -> dict[str, Any]:
     state: dict[str, Any] = {
         "event_id": snapshot.position,
         "databases": {
-            db.name: plain(decode(DATABASE, db.data)) for db in read_databases(snapshot, default)
+            db.name.db: plain(decode(DATABASE, db.data)) for db in read_databases(snapshot, default)
         },
         "tables": {t.name.in_catalog: plain(decode(TABLE, t.data)) for t in tables},
         "functions": {

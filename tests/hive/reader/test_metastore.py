@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from hive.names import DatabaseName
 from hive.reader.partitions import (
     partition_names,
     partition_values,
@@ -110,7 +111,7 @@ def test_some_partitions_are_found_as_the_metastore_finds_them(
         }
         in_us = client.rpc.get_partition_names_ps("reader", "acid", ["", "us"], -1)
     assert len(answered) == 3
-    (table,) = read_tables(snapshot, *named(snapshot, "hive", "reader", "acid"))
+    (table,) = read_tables(snapshot, *named(snapshot, DatabaseName("hive", "reader"), "acid"))
     part_name = snapshot.tables["PARTITIONS"].c.PART_NAME
     for name, partitions in answered.items():
         single = read_partitions(snapshot, table.name, table.id, part_name == name)
@@ -126,7 +127,7 @@ def test_some_partitions_are_found_as_the_metastore_finds_them(
 
 
 def test_names_are_listed_with_what_lists_show(snapshot: DatabaseSnapshot) -> None:
-    pages = list(stream_names(snapshot, *named(snapshot, "hive", "reader")))
+    pages = list(stream_names(snapshot, *named(snapshot, DatabaseName("hive", "reader"))))
     names = {one.table: one for page in pages for one in page}
     assert list(names) == ["acid", "busy", "child", "external", "plain", "view"]
     assert names["external"] == ("external", "EXTERNAL_TABLE", "hive", "outside")

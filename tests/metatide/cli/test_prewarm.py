@@ -8,7 +8,6 @@ import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
 
-from connectors.kafka_clients import KafkaTopic
 from hive.errors import MachineError
 from metatide.cli import root
 from metatide.demo.bulk import fill
@@ -16,6 +15,7 @@ from metatide.demo.options import Size
 from metatide.demo.store import Store
 from metatide.demo.workload import Style, Workload
 from state.records import LoadEnd, ScopeKind
+from state.topic import Topic
 from tests.connectors.connector_runs import read
 
 
@@ -34,7 +34,7 @@ class Prewarm:
     """The command with a broker, a topic and a database."""
 
     def __init__(self, kafka: str, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.topic = KafkaTopic(kafka, f"prewarm-{uuid.uuid4().hex[:8]}", 4)
+        self.topic = Topic(kafka, f"prewarm-{uuid.uuid4().hex[:8]}", 4)
         parsed = sa.make_url(url)
         monkeypatch.setenv("METATIDE_KAFKA_TOPIC", self.topic.name)
         monkeypatch.setenv("METATIDE_KAFKA_PARTITIONS", "4")

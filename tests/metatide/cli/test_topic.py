@@ -13,20 +13,22 @@ import httpx
 from click.testing import CliRunner, Result
 
 from connectors import tails, topic_admin
-from connectors.kafka_clients import KafkaTopic
+from connectors.producer import make_producer
 from connectors.sql_source import SqlSource
 from metatide.cli import root
 from metatide.config import load
 from metatide.demo.store import Store
-from processors.topic_client import TopicClient
 from state.image.manifest import Manifest, encode
 from state.store import Position
+from state.store.families import shard_identity
+from state.topic import Topic, TopicClient
+from state.topic.client import topic_bounds
 from tests.connectors.connector_runs import connecting, new_topic, until
 from tests.metatide.demo import workload_runs
 from tests.support.processes import die_with_parent
 
 
-def invoke(events: KafkaTopic, *arguments: str) -> Result:
+def invoke(events: Topic, *arguments: str) -> Result:
     environment = {
         "METATIDE_KAFKA_BOOTSTRAP_SERVERS": events.servers,
         "METATIDE_KAFKA_TOPIC": events.name,
@@ -47,7 +49,7 @@ def test_a_topic_is_made_once_and_keeps_everything(kafka_broker: str) -> None:
 def test_another_number_of_partitions_is_refused(kafka_broker: str) -> None:
     events = new_topic(kafka_broker, 3)
     topic_admin.create(events)
-    other = KafkaTopic(events.servers, events.name, 5)
+    other = Topic(events.servers, events.name, 5)
     for arguments in (["topic", "create"], ["topic", "show"], ["events"]):
         error = invoke(other, *arguments).exception
         assert "has 3 partitions, the configuration says 5" in str(error)
@@ -75,9 +77,9 @@ def test_events_are_shown(new_database: Callable[[], str], kafka_broker: str) ->
     assert all(table in line for line in ours)
 
 
-def image(url: str, events: KafkaTopic, shard: int, offset: int) -> None:
+def image(url: str, events: Topic, shard: int, offset: int) -> None:
     """An image of nothing but its position."""
-    identity = TopicClient(events.servers, events.name).describe().identity(shard)
+    identity = shard_identity(TopicClient(events.servers, events.name).describe(), shard)
     position = Position(0, 1, offset)
     folder = Path(url) / identity.topic_id.replace("/", "_") / str(shard) / "manifests"
     folder.mkdir(parents=True, exist_ok=True)
@@ -90,7 +92,7 @@ def test_what_no_image_needs_is_trimmed(kafka_broker: str, tmp_path: Path) -> No
     topic_admin.create(events)
     refused = invoke(events, "topic", "trim").exception
     assert "give the place of the images" in str(refused)
-    producer = events.producer()
+    producer = make_producer(events)
     for number in range(1_000):
         producer.produce(events.name, b"x", partition=number % 2)
     producer.flush()
@@ -98,7 +100,7 @@ def test_what_no_image_needs_is_trimmed(kafka_broker: str, tmp_path: Path) -> No
     image(images, events, 0, 100)
     refused = invoke(events, "topic", "trim", "--images", images).exception
     assert "no image of shard 1" in str(refused)
-    assert tails.offsets(events)[0] == {0: 0, 1: 0}
+    assert [bounds.first for bounds in topic_bounds(events).values()] == [0, 0]
     image(images, events, 1, 500)
     kept = {"0": 100, "1": 500 - tails.WINDOW_RECORDS}
     for _ in range(2):

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from hive.errors import MachineError
+from hive.listener import LISTENER
 from metatide.config.values import ThriftUrl
 from metatide.doctor import Finding, Status, Target, examine
-from metatide.doctor.metastore import LISTENER
 from metatide.doctor.upstream import setting
 from tests.support import hms_objects as objects
 from tests.support.metastore import Instances, MetastoreFactory

@@ -12,6 +12,7 @@ from thrift.transport.TSocket import TSocket
 from thrift.transport.TTransport import TBufferedTransport
 
 from hive.errors import MachineError
+from hive.listener import LISTENER
 from metatide.doctor import Finding, Status, Target
 from metatide.doctor import metastore as checks
 from metatide.doctor.upstream import setting
@@ -120,7 +121,7 @@ def test_nobody_there_is_an_error_with_the_address() -> None:
 
 
 GOOD = {
-    "metastore.transactional.event.listeners": f"a.B, {checks.LISTENER}",
+    "metastore.transactional.event.listeners": f"a.B, {LISTENER}",
     "metastore.event.db.listener.timetolive": "7d",
 }
 
@@ -132,10 +133,10 @@ GOOD = {
         (checks.listener, {"metastore.transactional.event.listeners": ""}, "end it with"),
         (
             checks.listener,
-            {"metastore.transactional.event.listeners": f"{checks.LISTENER},a.B"},
+            {"metastore.transactional.event.listeners": f"{LISTENER},a.B"},
             "end it with",
         ),
-        (checks.listener, {"metastore.event.listeners": checks.LISTENER}, "take org.apache"),
+        (checks.listener, {"metastore.event.listeners": LISTENER}, "take org.apache"),
         (checks.stripping, {}, None),
         (
             checks.stripping,

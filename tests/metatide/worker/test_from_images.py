@@ -17,13 +17,13 @@ from metatide.demo.store import Store as Database
 from metatide.stack.machine import LOOPBACK, free_port
 from metatide.worker.from_images import ImagedShards
 from processors.replay import replay
-from processors.topic_reader import TopicReader
 from state.image import Images
 from state.records import AnyRecord, Change
 from state.records.actions import PutDatabase
 from state.shard_reader import ShardReader
 from state.store import MemoryBudget, Store
-from state.store.families import SHARD_FAMILIES
+from state.store.families import SHARD_FAMILIES, shard_identity
+from state.topic import TopicReader
 from tests.support.processes import die_with_parent
 from tests.support.topics import log_records, new_topic, write
 
@@ -47,7 +47,7 @@ class Imaging:
         write(self.topic, {0: self.records}, self._written, records)
         self._written = records
         path = self._folder / "store"
-        store = Store(path, self.topic.identity(0), families=SHARD_FAMILIES, budget=BUDGET)
+        store = Store(path, shard_identity(self.topic, 0), families=SHARD_FAMILIES, budget=BUDGET)
         with store, TopicReader(self.topic) as reader:
             replay(store, reader)
             self.images.create(store, self._folder / "scratch")

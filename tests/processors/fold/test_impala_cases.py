@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import pytest
 
-from connectors.translate import database_of
 from hive.names import TableName, table_name
 from hive.write_ids.lists import WriteIdList, write_id_list
 from state import digest
@@ -151,7 +150,7 @@ def test_impala_12827_aborted_ids_that_readers_have_forgotten_cost_no_hits(writt
 def test_impala_13974_a_null_catalog_is_the_default_one() -> None:
     """ALLOC_WRITE_ID and COMMIT_COMPACTION name none."""
     assert table_name(None, "DB", "T") == TABLE
-    assert database_of(TABLE).catalog == "hive"
+    assert TABLE.database.catalog == "hive"
 
 
 def test_impala_14637_after_a_truncate_no_older_state_is_served(written: Log) -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from hive.events import accuracy
+from hive.names import DatabaseName
 from hive.thrift.binary import decode, encode
 from hive.thrift.structs import PARTITION
 from processors.fold import Fold
@@ -36,7 +37,6 @@ from state.records.actions import (
 )
 from state.records.objects import (
     ColumnStatisticsImage,
-    DatabaseName,
     NameImage,
     PartitionImage,
     TableImage,

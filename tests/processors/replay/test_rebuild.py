@@ -9,8 +9,8 @@ from click.testing import CliRunner, Result
 from metatide.cli import root
 from metatide.cli.digest import _digests
 from processors.directory import WorkerDirectory
-from processors.topic_client import Topic
 from state.records import AnyRecord
+from state.topic import Topic
 from tests.support.topics import log_records, new_topic, write
 
 SHARDS = 3

@@ -11,14 +11,14 @@ from confluent_kafka.admin import AdminClient
 from hive.errors import TopicError
 from processors.fold import Fold
 from processors.replay import Progress, rebuild, replay
-from processors.topic_client import QUIET, Topic, TopicClient
-from processors.topic_reader import TopicReader
 from state import digest
 from state.loads import Cold
 from state.records import AnyRecord, Change
 from state.shard_reader import ShardReader
 from state.store import MemoryBudget, MemoryStore, Position, Store
-from state.store.families import SHARD_FAMILIES
+from state.store.families import SHARD_FAMILIES, shard_identity
+from state.topic import Topic, TopicClient, TopicReader
+from state.topic.settings import QUIET
 from tests.support.topics import log_records, new_topic, write
 
 SHARDS = 3
@@ -52,7 +52,7 @@ def topic(kafka_broker: str, records: dict[int, list[AnyRecord]]) -> Topic:
 @pytest.fixture
 def store(topic: Topic, tmp_path: Path) -> Iterator[Store]:
     path = tmp_path / "0"
-    with Store(path, topic.identity(0), families=SHARD_FAMILIES, budget=BUDGET) as store:
+    with Store(path, shard_identity(topic, 0), families=SHARD_FAMILIES, budget=BUDGET) as store:
         yield store
 
 
@@ -70,7 +70,7 @@ def test_a_replay_is_what_the_fold_alone_makes(
     assert position.offset == len(records[shard])
     expected = folded(records[shard]).snapshot()
     path = tmp_path / "new"
-    with Store(path, topic.identity(shard), families=SHARD_FAMILIES, budget=BUDGET) as store:
+    with Store(path, shard_identity(topic, shard), families=SHARD_FAMILIES, budget=BUDGET) as store:
         assert store.position == position == expected.position
         assert digest.exact(store.snapshot()) == digest.exact(expected)
 
@@ -108,7 +108,7 @@ def test_what_the_topic_lost_is_doubted(
     write(topic, {0: record})
     path = tmp_path / "0"
     with (
-        Store(path, topic.identity(0), families=SHARD_FAMILIES, budget=BUDGET) as store,
+        Store(path, shard_identity(topic, 0), families=SHARD_FAMILIES, budget=BUDGET) as store,
         TopicReader(topic) as reader,
     ):
         half = len(record) // 2

@@ -12,10 +12,11 @@ from metatide.cli.digest import _digests
 from processors.directory import WorkerDirectory
 from processors.spark import build
 from processors.spark.build import Place, build_images
-from processors.topic_client import Topic
 from state.image import Images, Manifest
 from state.records import AnyRecord
 from state.store import MemoryBudget
+from state.store.families import shard_identity
+from state.topic import Topic
 from tests.support.spark import USES_SPARK
 from tests.support.topics import TopicWriter, log_records, new_topic, write
 from tests.support.workers import WorkerProcess, workers
@@ -72,7 +73,7 @@ def test_images_are_what_a_worker_folded_live(
     images = Images(str(tmp_path / "images"), MemoryBudget(MEMORY))
     for shard in range(SHARDS):
         restored = tmp_path / f"restored-{shard}"
-        assert images.restore_newest(topic.identity(shard), restored)
+        assert images.restore_newest(shard_identity(topic, shard), restored)
         assert _digests(restored) == _digests(worker.directory.store(shard))
 
 
@@ -86,7 +87,7 @@ def test_a_task_that_runs_again_makes_the_same_image(
     assert first.exact == second.exact
     assert first.offset == len(records[0]) - 5
     images = Images(place.url, MemoryBudget(MEMORY))
-    [manifest] = images.of(topic.identity(0))
+    [manifest] = images.of(shard_identity(topic, 0))
     images.restore(manifest, tmp_path / "restored")
     assert not [*tmp_path.rglob("*.new")]
 
@@ -119,7 +120,7 @@ def test_a_killed_try_leaves_no_half_image(
     [made] = context.parallelize(ends, 1).map(dying).collect()
     assert died.exists()
     images = Images(place.url, MemoryBudget(MEMORY))
-    [manifest] = images.of(topic.identity(1))
+    [manifest] = images.of(shard_identity(topic, 1))
     assert (manifest.exact, manifest.position.offset) == (made.exact, len(records[1]))
     images.restore(manifest, tmp_path / "restored")
 

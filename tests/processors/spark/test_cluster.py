@@ -17,9 +17,10 @@ from metatide.cli.digest import _digests
 from metatide.spark.package_archive import archive
 from metatide.stack.machine import LOOPBACK, free_port, is_free
 from processors.replay import rebuild
-from processors.topic_client import Topic
 from state.image import Images
 from state.store import MemoryBudget
+from state.store.families import shard_identity
+from state.topic import Topic
 from tests.support.processes import die_with_parent
 from tests.support.topics import log_records, new_topic, write
 
@@ -146,6 +147,6 @@ def test_a_killed_executor_doesn_t_matter(kafka_broker: str, cluster: Cluster) -
     images = Images(str(cluster.folder / "images"), BUDGET)
     for shard in range(SHARDS):
         restored, replayed = (cluster.folder / f"{name}-{shard}" for name in ("image", "replay"))
-        assert images.restore_newest(topic.identity(shard), restored)
+        assert images.restore_newest(shard_identity(topic, shard), restored)
         rebuild(topic, shard, replayed, BUDGET)
         assert _digests(restored) == _digests(replayed)

@@ -22,10 +22,11 @@ from metatide.cli import root
 from metatide.cli.digest import _digests
 from processors.replay import rebuild
 from processors.spark import executor_store
-from processors.topic_client import Topic
 from state.image import Images, repository
 from state.records import AnyRecord
 from state.store import MemoryBudget
+from state.store.families import shard_identity
+from state.topic import Topic
 from tests.support.processes import die_with_parent
 from tests.support.spark import MASTER, USES_SPARK
 from tests.support.topics import log_records, new_topic, write
@@ -69,7 +70,7 @@ def check(topic: Topic, folder: Path) -> None:
     images = Images(str(folder / "images"), MemoryBudget(MEMORY))
     for shard in range(SHARDS):
         restored, replayed = folder / f"restored-{shard}", folder / f"replayed-{shard}"
-        assert images.restore_newest(topic.identity(shard), restored)
+        assert images.restore_newest(shard_identity(topic, shard), restored)
         rebuild(topic, shard, replayed, MemoryBudget(MEMORY))
         assert _digests(restored) == _digests(replayed)
         shutil.rmtree(restored)
@@ -174,7 +175,7 @@ def _is_python(process: psutil.Process) -> bool:
 
 def newest(topic: Topic, folder: Path) -> list[int]:
     images = Images(str(folder / "images"), MemoryBudget(MEMORY))
-    found = (next(iter(images.of(topic.identity(shard))), None) for shard in range(SHARDS))
+    found = (next(iter(images.of(shard_identity(topic, shard))), None) for shard in range(SHARDS))
     return [-1 if one is None else one.position.offset for one in found]
 
 
@@ -227,8 +228,8 @@ def test_killed_at_any_time_it_ends_with_the_same_images(
     images = Images(str(tmp_path / "images"), MemoryBudget(MEMORY))
     needed = set()
     for shard in range(SHARDS):
-        images.prune(topic.identity(shard), 1)
-        [manifest] = images.of(topic.identity(shard))
+        images.prune(shard_identity(topic, shard), 1)
+        [manifest] = images.of(shard_identity(topic, shard))
         needed |= {one.hash for one in manifest.files}
     files = {one.name for one in (tmp_path / "images").rglob("files/*")}
     assert files == needed

@@ -15,10 +15,10 @@ from metatide.report_page import page
 from processors.spark import history_rows
 from processors.spark.history_rows import Fact, _tell
 from processors.spark.report import QUESTIONS, ReportResult
-from processors.topic_client import Topic
 from state.records import AnyRecord, Change, LoadBegin, LoadEnd, Scope, ScopeKind, encode
 from state.records.actions import AbortTxn, AllocateWriteIds, CommitTxn, CreateTable, DropTable
 from state.records.objects import TableImage
+from state.topic import Topic
 from tests.support.spark import USES_SPARK
 from tests.support.topics import TopicWriter, log_records, new_topic
 
@@ -40,7 +40,7 @@ class Row(NamedTuple):
 
 
 def facts_in(records: list[AnyRecord]) -> list[Fact]:
-    topic = Topic("nowhere", "t", "id", 1)
+    topic = Topic("nowhere", "t", 1, id="id")
     rows = [Row(0, at, 1_000 * at, encode(record)) for at, record in enumerate(records)]
     return list(_tell(topic, 32 << 20, rows))
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
-from processors.topic_client import Topic
+from state.topic import Topic
 from tests.support.kafka import MortalBroker
 from tests.support.workers import WorkerProcess
 

@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from processors.topic_client import Topic
 from processors.worker import Worker, WorkerSettings
+from state.topic import Topic
 
 PATIENCE_S = 60.0
 

@@ -14,9 +14,9 @@ import pytest
 
 from metatide.cli.digest import _digests
 from processors.replay import rebuild
-from processors.topic_client import TopicClient
 from state.records import encode
 from state.store import MemoryBudget
+from state.topic import TopicClient
 from tests.processors.worker.faults import Cluster
 from tests.support.kafka import MortalBroker, mortal_broker
 from tests.support.tables import Metastore

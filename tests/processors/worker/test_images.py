@@ -12,10 +12,10 @@ from click.testing import CliRunner
 from metatide.cli import root
 from metatide.cli.digest import _digests
 from processors.replay import rebuild
-from processors.topic_client import Topic
 from state.records import AnyRecord, LoadEnd
 from state.records.actions import AbortTxn, CommitTxn, DropTable, RenameTable
 from state.store import MemoryBudget
+from state.topic import Topic
 from tests.processors.replay.test_replay import delete_before
 from tests.support.tables import Metastore
 from tests.support.topics import log_records, new_topic, write

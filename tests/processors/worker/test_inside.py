@@ -12,7 +12,6 @@ from confluent_kafka import Consumer, TopicPartition
 from hive.errors import RecordFormatError
 from hive.names import TableName
 from processors.shard import Record
-from processors.topic_client import QUIET, Topic
 from processors.worker import Worker
 from state import keys
 from state.records import (
@@ -29,6 +28,8 @@ from state.records import (
 from state.records.actions import CreateTable, PutPartitions, Undecodable
 from state.records.objects import PartitionImage, TableImage
 from state.records.signals import Ask, decode_signal, signals_topic
+from state.topic import Topic
+from state.topic.settings import QUIET
 from tests.processors.worker.in_process import PATIENCE_S, until, working
 from tests.support import topics
 from tests.support.topics import new_topic

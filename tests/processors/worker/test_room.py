@@ -14,11 +14,11 @@ from processors.limits import Allowed
 from processors.phases import Phase
 from processors.replay import rebuild
 from processors.status import worker_status
-from processors.topic_client import Topic
 from state.records import AnyRecord, Change
 from state.records.actions import CreateTable, PutPartitions
 from state.records.objects import PartitionImage, TableImage
 from state.store import MemoryBudget
+from state.topic import Topic
 from tests.processors.worker.in_process import until, working
 from tests.support.topics import new_topic, write
 from tests.support.workers import WorkerProcess, workers

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 import sqlalchemy as sa
 
-from hive.names import TableName
+from hive.names import DatabaseName, TableName
 from hive.schema import detect, metadata
 from hive.thrift.binary import decode, encode, replaced
 from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
@@ -19,7 +19,7 @@ from query_api.audit.scopes import known_scopes
 from query_api.shards import Views
 from state import entries, keys
 from state.records import Scope, ScopeKind
-from state.records.objects import ConstraintKind, DatabaseName
+from state.records.objects import ConstraintKind
 from state.records.routing import home_shard, table_shard
 from state.store import Identity, MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES, STORE_FORMAT

@@ -7,13 +7,12 @@ from contextlib import asynccontextmanager
 import pytest
 
 from hive.errors import NoSuchObjectError, UnansweredError
-from hive.names import TableName, table_name
+from hive.names import DatabaseName, TableName, table_name
 from metatide.stack.machine import free_port
 from query_api.database import Fallback, Primary
 from query_api.database.breaker import FAILURES_MAX, PAUSE_S_MAX, PAUSE_S_MIN, Breaker
 from query_api.database.reads import CurrentEvent, GetWriteIds, ListCatalogs
 from query_api.reads import GetTable, ListTables
-from state.records.objects import DatabaseName
 from tests.query_api.folded_world import World
 
 

@@ -3,12 +3,11 @@
 import httpx
 import pytest
 
-from hive.names import TableName, table_name
+from hive.names import DatabaseName, TableName, table_name
 from metatide.stack.machine import free_port
 from query_api.latest.latest_log import LatestLog
 from state.records import AnyRecord
 from state.records.actions import AnyAction, CreateNames, CreateTable, PutName
-from state.records.objects import DatabaseName
 from state.records.routing import home_shard, table_shard
 from tests.metatide.client.serving import serving
 from tests.query_api.http.read_client import EmptyDatabase, ask, grounds

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hive.names import TableName
+from hive.names import DatabaseName, TableName
 from state import keys, shard_head
 from state.kv import after
-from state.records.objects import DatabaseName
 from state.shard_head import ShardHead
 from state.store import Commits, MemoryStore, Overlay, Position
 from state.store import commits as module

@@ -13,12 +13,10 @@ import sqlalchemy as sa
 from click.testing import CliRunner
 
 from connectors import topic_admin
-from connectors.kafka_clients import KafkaTopic
 from connectors.loads.batch import Database, load
 from connectors.loads.kafka_sink import KafkaSink
 from connectors.loads.plan import Planned, everything
 from hive.errors import SourceError
-from hive.names import TableName
 from hive.reader.snapshot import DatabaseSnapshot, open_snapshot
 from hive.table_lists import TableLists
 from metatide.cli import root
@@ -29,7 +27,16 @@ from metatide.demo.pace import Pace
 from metatide.demo.store import Store
 from metatide.demo.workload import Style, Workload
 from metatide.stack.database import make_engine
-from state.records import LoadBegin, LoadEnd, LoadRows, Scope, ScopeKind
+from state.records import (
+    LoadBegin,
+    LoadEnd,
+    LoadRows,
+    Scope,
+    ScopeKind,
+    databases_scope,
+    names_scope,
+)
+from state.topic import Topic
 from tests.connectors.connector_runs import read
 from tests.connectors.loads.load_topic import SHARDS, Log, contents, differences
 from tests.connectors.loads.load_topic import Topic as Folded
@@ -60,11 +67,11 @@ def filled(url: str) -> Store:
 
 
 @pytest.fixture
-def events(kafka_broker: str, monkeypatch: pytest.MonkeyPatch) -> KafkaTopic:
+def events(kafka_broker: str, monkeypatch: pytest.MonkeyPatch) -> Topic:
     from connectors.loads.spark import task_messages
 
     monkeypatch.setattr(task_messages, "BATCH_PARTITIONS_MAX", STRETCH)
-    made = KafkaTopic(kafka_broker, f"spark-{uuid.uuid4().hex[:8]}", SHARDS)
+    made = Topic(kafka_broker, f"spark-{uuid.uuid4().hex[:8]}", SHARDS)
     topic_admin.create(made)
     return made
 
@@ -77,7 +84,7 @@ def plan(store: Store) -> list[Planned]:
 def prewarm(
     spark: "SparkSession",
     store: Store,
-    events: KafkaTopic,
+    events: Topic,
     count: Callable[[int], None] | None = None,
 ) -> list[Planned]:
     from connectors.loads.spark.prewarm import Progress
@@ -98,19 +105,19 @@ def prewarm(
     return planned
 
 
-def folded(events: KafkaTopic) -> Folded:
+def folded(events: Topic) -> Folded:
     found = Folded(0)
     for message in read(events):
         found.put(message.shard, message.record)
     return found
 
 
-def ends(events: KafkaTopic) -> list[LoadEnd]:
+def ends(events: Topic) -> list[LoadEnd]:
     return [one.record for one in read(events) if isinstance(one.record, LoadEnd)]
 
 
 def test_it_is_what_loads_here_are_and_no_row_passes_the_driver(
-    spark: "SparkSession", store: Store, events: KafkaTopic, monkeypatch: pytest.MonkeyPatch
+    spark: "SparkSession", store: Store, events: Topic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = Rows(monkeypatch)
     planned = prewarm(spark, store, events)
@@ -152,7 +159,7 @@ class Rows:
 
 
 def test_the_loads_of_a_lost_executor_begin_anew(
-    spark: "SparkSession", store: Store, events: KafkaTopic, tmp_path: Path
+    spark: "SparkSession", store: Store, events: Topic, tmp_path: Path
 ) -> None:
     died = tmp_path / "died"
 
@@ -173,7 +180,7 @@ def test_the_loads_of_a_lost_executor_begin_anew(
 
 
 def test_what_goes_wrong_is_said_with_the_table_and_the_event(
-    spark: "SparkSession", store: Store, events: KafkaTopic
+    spark: "SparkSession", store: Store, events: Topic
 ) -> None:
     def fails(_: int) -> None:
         raise SourceError("the database is gone")
@@ -184,7 +191,7 @@ def test_what_goes_wrong_is_said_with_the_table_and_the_event(
 
 
 def test_tables_that_change_meanwhile_end_as_the_database_has_them(
-    spark: "SparkSession", new_database: Callable[[], str], events: KafkaTopic
+    spark: "SparkSession", new_database: Callable[[], str], events: Topic
 ) -> None:
     changing(spark, filled(new_database()), events)
     assert all(end.lo == end.hi for end in ends(events))
@@ -192,14 +199,14 @@ def test_tables_that_change_meanwhile_end_as_the_database_has_them(
 
 @pytest.mark.mariadb
 def test_without_a_shared_snapshot_too(
-    spark: "SparkSession", new_mariadb_database: Callable[[], str], events: KafkaTopic
+    spark: "SparkSession", new_mariadb_database: Callable[[], str], events: Topic
 ) -> None:
     changing(spark, filled(new_mariadb_database()), events)
     found = ends(events)
     assert any(end.lo < end.hi for end in found)
 
 
-def changing(spark: "SparkSession", store: Store, events: KafkaTopic) -> None:
+def changing(spark: "SparkSession", store: Store, events: Topic) -> None:
     """Writers work all the time; the log comes among the loads wherever chance puts it."""
     log = Log(store.engine, store.schema)
     size = Size(TABLES, 40, storage_descriptors=4)
@@ -233,7 +240,7 @@ def changing(spark: "SparkSession", store: Store, events: KafkaTopic) -> None:
 
 def check(
     store: Store,
-    events: KafkaTopic,
+    events: Topic,
     begun_at: int,
     rows: list[Any],
     position: int,
@@ -274,11 +281,11 @@ def cold_scopes(folded: Folded) -> set[Scope]:
         for db in reader.database_names():
             loads = reader.names_loads(db)
             if loads is None or loads.cold(applied, floor):
-                scopes.add(Scope(ScopeKind.NAMES, TableName(db.catalog, db.db, "")))
+                scopes.add(names_scope(db))
         for catalog in reader.catalogs():
             loads = reader.databases_loads(catalog)
             if loads is None or loads.cold(applied, floor):
-                scopes.add(Scope(ScopeKind.DATABASES, TableName(catalog, "", "")))
+                scopes.add(databases_scope(catalog))
         for name in reader.table_names():
             state = reader.state(name)
             assert state is not None
@@ -298,7 +305,7 @@ def label_of(scope: Scope) -> str:
 
 
 def test_the_command_goes_on_where_another_ended(
-    spark: "SparkSession", store: Store, events: KafkaTopic, monkeypatch: pytest.MonkeyPatch
+    spark: "SparkSession", store: Store, events: Topic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("METATIDE_KAFKA_TOPIC", events.name)
     monkeypatch.setenv("METATIDE_KAFKA_PARTITIONS", str(events.shards))

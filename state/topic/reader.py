@@ -1,6 +1,5 @@
 """Reads a shard's records from the topic, in order and without gaps."""
 
-import time
 from collections.abc import Iterator
 from types import TracebackType
 from typing import Final, NamedTuple, Self
@@ -9,11 +8,13 @@ import structlog
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from hive.errors import TopicError
-from processors.topic_client import QUIET, REQUEST_TIMEOUT_S, Bounds, Topic
+from state.topic.client import Bounds
+from state.topic.description import Topic
+from state.topic.settings import QUIET, REQUEST_TIMEOUT_S
+from state.topic.silence import Silence
 
 BYTES_MAX: Final = 8 << 20
 RECORDS_MAX: Final = 1000
-SILENCE_S_MAX: Final = 30.0
 _POLL_S: Final = 0.25
 _RETRIES_MAX: Final = 2
 # librdkafka's own codes have names that begin with an underscore.
@@ -65,12 +66,12 @@ class TopicReader:
         """The records from `start` up to `end`, in batches, which are empty while the brokers are
         slow."""
         expected, retries, size = start, 0, RECORDS_MAX
-        heard = time.monotonic()
+        silence = Silence()
         self._seek(shard, expected)
         while expected < end:
             batch, fault = self._take(self._consumer.consume(size, _POLL_S), expected)
             if batch:
-                heard = time.monotonic()
+                silence.end()
                 expected = batch[-1].offset + 1
                 retries = 0
                 mean = sum(len(record.value) for record in batch) // len(batch)
@@ -79,8 +80,8 @@ class TopicReader:
             if fault is not None:
                 retries += 1
                 expected = self._recover(shard, expected, fault, retries)
-            if time.monotonic() - heard >= SILENCE_S_MAX:
-                raise self._error(shard, f"nothing came for {SILENCE_S_MAX:g} s")
+            if silence.too_long:
+                raise self._error(shard, f"nothing came for {silence.max_s:g} s")
 
     def _take(
         self, messages: list[Message], expected: int

@@ -1,0 +1,35 @@
+"""The events topic: which one it is, and at which brokers."""
+
+from typing import Any
+
+from confluent_kafka.admin import AdminClient
+from msgspec import Struct
+
+from state.topic.settings import Security, admin_client, client_settings
+
+
+class Topic(Struct, frozen=True):
+    """A topic, as it is configured or as the brokers describe it."""
+
+    servers: str
+    name: str
+    shards: int
+    """Its number of partitions; the configured one, of a topic that may not exist yet."""
+    security: Security = {}
+    id: str | None = None
+    """Tells it from a topic that was created anew under the same name; None before the brokers were
+    asked."""
+
+    @property
+    def dead_letter(self) -> str:
+        """The name of the topic for rows that can't be read."""
+        return f"{self.name}.dead-letter"
+
+    @property
+    def client(self) -> dict[str, Any]:
+        """The settings of every client of its brokers."""
+        return client_settings(self.servers, self.security)
+
+    def admin(self) -> AdminClient:
+        """A client for requests to its brokers. Their futures end with it, so it must be held."""
+        return admin_client(self.servers, self.security)
