@@ -96,8 +96,8 @@ async def _answer(config: Config, worker: Worker, port: int) -> None:
     settings = None if primary is None else await asyncio.to_thread(read_settings, config, primary)
     endpoint = await _endpoint(config, shards, primary, settings)
     operating = None
-    if primary is not None and settings is not None:
-        operating = Operators(config, worker, shards, primary, settings)
+    if primary is not None:
+        operating = Operators(config, worker, shards, primary)
     application = worker_application(config, worker, shards, primary, settings, endpoint, operating)
     server = ReadServer(application, config.worker.host, port, certificate)
     collect_seldom(_COLLECT_AFTER)

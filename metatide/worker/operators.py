@@ -1,16 +1,15 @@
 """What a worker offers to operators: administration, and audits on demand and in the background."""
 
 import asyncio
-
-from starlette.routing import BaseRoute
+from typing import Any
 
 from metatide.config import Config
 from metatide.worker.shards import WorkerShards
 from processors.worker import Worker
-from query_api.admin import Administration
-from query_api.audit import Auditor, Rounds, audit_routes
+from query_api.admin import ORDERS, Administration
+from query_api.audit import AUDITS, Auditor, Rounds
 from query_api.database import Primary
-from query_api.http import Settings
+from query_api.http.operation import OperationGroup
 from query_api.shards import Views
 
 
@@ -18,20 +17,15 @@ class Operators:
     """The operators' functions of a worker with a database."""
 
     def __init__(
-        self,
-        config: Config,
-        worker: Worker,
-        shards: WorkerShards,
-        primary: Primary,
-        settings: Settings,
+        self, config: Config, worker: Worker, shards: WorkerShards, primary: Primary
     ) -> None:
         views = Views(shards)
         self._auditor = Auditor(views, primary)
         self._every_s = config.audit.every_s
         self._rounds = Rounds(self._auditor, self._every_s, config.audit.scopes)
-        self.routes: list[BaseRoute] = [
-            *Administration(views, worker).routes(settings.tokens),
-            *audit_routes(self._auditor, settings.tokens),
+        self.operations: list[OperationGroup[Any]] = [
+            OperationGroup(ORDERS, Administration(views, worker)),
+            OperationGroup(AUDITS, self._auditor),
         ]
         self.metrics_page = self._rounds.metrics.page
 

@@ -10,9 +10,6 @@ import httpx
 import msgspec
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Route
 
 from hive.collation import UNKNOWN
 from hive.errors import InputError, MetatideError
@@ -23,7 +20,6 @@ from metatide.stack.java import find_java
 from metatide.worker.shards import WorkerShards
 from query_api.database import Primary
 from query_api.http import Settings
-from query_api.http.routes import read_route
 from query_api.resolver.resolver import Resolver
 from query_api.shards import Views
 from query_api.thrift.expressions import Expressions, JavaSettings
@@ -31,11 +27,9 @@ from query_api.thrift.metastore_facts import ask_for_facts
 from query_api.thrift.methods import CachedMethods
 from query_api.thrift.server import ThriftServer
 from query_api.thrift.settings import MIB, ThriftSettings
-from query_api.thrift.shadow import Difference
 from query_api.thrift.upstream import Address, UpstreamSettings
 
 PORT_PATH: Final = "/v1/thrift"
-DIFFERENCES_PATH: Final = f"{PORT_PATH}/differences"
 KNOWN_S: Final = 10.0
 """How long another worker's port is taken to be the same."""
 TIMEOUT_S: Final = 2.0
@@ -54,7 +48,6 @@ class Endpoint:
         self.port = 0
         self._host = thrift.host
         self._wanted = thrift.port or 0
-        self._settings = settings
         self._owners = _Owners(shards, settings.trusted)
         views = Views(shards)
         self._resolver = Resolver(views, primary)
@@ -148,24 +141,6 @@ class Endpoint:
             return False
         self._methods.set_collation(collation)
         return True
-
-    @property
-    def routes(self) -> list[BaseRoute]:
-        """Routes that tell other workers the Thrift port, and operators the differences of
-        shadow mode.
-        """
-
-        async def port(_: Request) -> Response:
-            return JSONResponse({"port": self.port})
-
-        async def differences(_: Request) -> list[Difference]:
-            return self.server.differences
-
-        tokens = self._settings.tokens
-        return [
-            Route(PORT_PATH, port),
-            read_route(DIFFERENCES_PATH, "GET", tokens, differences),
-        ]
 
 
 def thrift_settings(thrift: Thrift, tls: ssl.SSLContext | None) -> ThriftSettings:

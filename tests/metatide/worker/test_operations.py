@@ -49,7 +49,7 @@ async def application(config: Config, *, thrift: bool = False) -> AsyncIterator[
     assert primary is not None
     shards = WorkerShards(worker)
     endpoint = Endpoint(config, shards, primary, settings) if thrift else None
-    operating = Operators(config, worker, shards, primary, settings)
+    operating = Operators(config, worker, shards, primary)
     yield worker_application(config, worker, shards, primary, settings, endpoint, operating)
     if endpoint is not None:
         await endpoint.close()

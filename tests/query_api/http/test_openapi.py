@@ -8,13 +8,12 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from query_api.admin import Administration
-from query_api.admin_operations import AUDITS, ORDERS
-from query_api.audit import Auditor, audit_routes
+from query_api.admin import ORDERS, Administration
+from query_api.audit import AUDITS, Auditor
 from query_api.database import Primary
 from query_api.http import create_app
-from query_api.http.access import OPEN
 from query_api.http.openapi import document
+from query_api.http.operation import AnyOperation, OperationGroup
 from query_api.shards import Views
 from tests.query_api.folded_world import World
 from tests.query_api.http.read_client import get
@@ -23,7 +22,7 @@ from tests.query_api.sales import sales
 from tests.query_api.shards import MemoryShard, MemoryShards
 from tests.support.openapi import closed, validator
 
-MORE = (*ORDERS, *AUDITS)
+MORE: list[AnyOperation] = [*ORDERS, *AUDITS]
 TOLD = document(MORE)
 LINES = "application/x-ndjson"
 
@@ -95,12 +94,11 @@ def answers(world: World) -> Answers:
 async def ask_all(world: World) -> Answers:
     primary, views = Primary(world.url, connections=2), Views(world.shards)
     auditor = Auditor(views, primary)
-    orders = Administration(views, Connectors()).routes(OPEN)
+    administration = Administration(views, Connectors())
     app = create_app(
         world.shards,
         primary,
-        more_routes=[*orders, *audit_routes(auditor, OPEN)],
-        more_operations=MORE,
+        more_operations=[OperationGroup(ORDERS, administration), OperationGroup(AUDITS, auditor)],
     )
     transport = httpx.ASGITransport(app, client=("127.0.0.1", 4711))
     async with (
