@@ -1,5 +1,7 @@
-"""The HTTP application of a worker."""
+"""The HTTP application of a worker, and all that it needs."""
 
+import asyncio
+from contextlib import AsyncExitStack
 from typing import Any
 
 import msgspec
@@ -9,13 +11,15 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from hive.errors import InputError
 from metatide.config import Config
 from metatide.worker.operations import THRIFT, WORKER
 from metatide.worker.operators import Operators
-from metatide.worker.shards import WorkerShards, known_tokens
+from metatide.worker.shards import WorkerShards, known_tokens, open_primary, read_settings
 from metatide.worker.thrift import Endpoint
 from processors.status import worker_status
 from processors.worker import Worker
+from query_api.backend import Backend
 from query_api.database import Primary
 from query_api.http import Settings, create_app
 from query_api.http.access import Tokens
@@ -24,39 +28,35 @@ from query_api.http.page import ProcessInfo, answered_by
 from query_api.http.routes import routes_of
 
 
-def worker_application(
-    config: Config,
-    worker: Worker,
-    shards: WorkerShards,
-    primary: Primary | None,
-    settings: Settings | None,
-    endpoint: Endpoint | None,
-    operating: Operators | None,
+async def worker_application(
+    config: Config, worker: Worker, scheme: str, parts: AsyncExitStack
 ) -> Starlette:
-    """The application; it answers reads if there is a database for what the cache can't answer."""
+    """The application; it answers reads if there is a database for what the cache can't answer.
+
+    `scheme` is that of the workers' addresses. `parts` closes what is begun here, the Thrift server
+    among it, and must do so after the application has ended.
+    """
+    primary = open_primary(config)
     if primary is None:
+        if config.thrift.port is not None:
+            raise InputError(
+                "the Thrift server needs the metastore's database: give --database URL"
+            )
         return status_application(worker, known_tokens(config))
-    pages = [worker.metrics.page, primary.fallback.metrics.page]
-    groups: list[OperationGroup[Any]] = [OperationGroup(WORKER, worker)]
-    if endpoint is not None:
-        pages.append(endpoint.server.metrics_page)
-        groups.append(OperationGroup(THRIFT, endpoint))
-    if operating is not None:
-        pages.append(operating.metrics_page)
-        groups += operating.operations
-    around = ProcessInfo(
-        lambda: worker_status(worker),
-        lambda: [] if endpoint is None else answered_by("thrift", endpoint.server.counts()),
-    )
-    return create_app(
-        shards,
-        primary,
-        settings,
-        more_metrics=lambda: b"".join(page() for page in pages),
-        more_routes=_health_routes(worker),
-        more_operations=groups,
-        around=around,
-    )
+    parts.push_async_callback(primary.close)
+    settings = await asyncio.to_thread(read_settings, config, primary)
+    shards = WorkerShards(worker, scheme)
+    backend = Backend(shards, primary)
+    parts.push_async_callback(backend.close)
+    endpoint = None
+    if config.thrift.port is not None:
+        endpoint = Endpoint(config, shards, primary, backend, settings)
+        parts.push_async_callback(endpoint.close)
+        await endpoint.start()
+    operators = Operators(config, worker, primary, backend.views)
+    parts.push_async_callback(operators.close)
+    operators.start()
+    return _read_application(worker, primary, backend, settings, endpoint, operators)
 
 
 def status_application(worker: Worker, tokens: Tokens) -> Starlette:
@@ -67,6 +67,35 @@ def status_application(worker: Worker, tokens: Tokens) -> Starlette:
 
     own = [*_health_routes(worker), Route("/metrics", metrics)]
     return Starlette(routes=[*own, *routes_of(WORKER, worker, tokens)])
+
+
+def _read_application(
+    worker: Worker,
+    primary: Primary,
+    backend: Backend,
+    settings: Settings,
+    endpoint: Endpoint | None,
+    operators: Operators,
+) -> Starlette:
+    pages = [worker.metrics.page, primary.fallback.metrics.page]
+    groups: list[OperationGroup[Any]] = [OperationGroup(WORKER, worker)]
+    if endpoint is not None:
+        pages.append(endpoint.server.metrics_page)
+        groups.append(OperationGroup(THRIFT, endpoint))
+    pages.append(operators.metrics_page)
+    groups += operators.operations
+    around = ProcessInfo(
+        lambda: worker_status(worker),
+        lambda: [] if endpoint is None else answered_by("thrift", endpoint.server.counts()),
+    )
+    return create_app(
+        backend,
+        settings,
+        more_metrics=lambda: b"".join(page() for page in pages),
+        more_routes=_health_routes(worker),
+        more_operations=groups,
+        around=around,
+    )
 
 
 def _health_routes(worker: Worker) -> list[BaseRoute]:

@@ -18,10 +18,9 @@ from metatide.config import Config
 from metatide.config.schema import Thrift, Upstream
 from metatide.stack.java import find_java
 from metatide.worker.shards import WorkerShards
+from query_api.backend import Backend
 from query_api.database import Primary
 from query_api.http import Settings
-from query_api.resolver.resolver import Resolver
-from query_api.shards import Views
 from query_api.thrift.expressions import Expressions, JavaSettings
 from query_api.thrift.metastore_facts import ask_for_facts
 from query_api.thrift.methods import CachedMethods
@@ -42,20 +41,21 @@ class Endpoint:
     """The Thrift server of a worker, and what only it needs."""
 
     def __init__(
-        self, config: Config, shards: WorkerShards, primary: Primary, settings: Settings
+        self,
+        config: Config,
+        shards: WorkerShards,
+        primary: Primary,
+        backend: Backend,
+        settings: Settings,
     ) -> None:
         thrift = config.thrift
         self.port = 0
         self._host = thrift.host
         self._wanted = thrift.port or 0
         self._owners = _Owners(shards, settings.trusted)
-        views = Views(shards)
-        self._resolver = Resolver(views, primary)
         self._expressions = expressions(thrift)
         self._methods = CachedMethods(
-            self._resolver,
-            views,
-            primary,
+            backend,
             settings.defaults,
             expressions=self._expressions,
             collation=UNKNOWN,
@@ -68,8 +68,7 @@ class Endpoint:
         trusted = settings.trusted or ssl.create_default_context()
         self.server = ThriftServer(
             self._methods,
-            views,
-            primary,
+            backend,
             thrift_settings(thrift, tls),
             self._upstream,
             owner_of=self._owners.of,
@@ -92,7 +91,6 @@ class Endpoint:
         await self._owners.close()
         if self._expressions is not None:
             await self._expressions.close()
-        self._resolver.close()
 
     async def _ask_the_others(self) -> None:
         """Asks the metastores until each has answered, because they may start later."""

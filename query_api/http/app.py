@@ -15,6 +15,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
+from query_api.backend import Backend
 from query_api.http.cache_middleware import CacheMiddleware
 from query_api.http.endpoints import ENDPOINTS, Endpoint
 from query_api.http.health import Check, Health
@@ -27,9 +28,6 @@ from query_api.http.page.operations import OPERATIONS as PAGE_OPERATIONS
 from query_api.http.page.operations import Pages
 from query_api.http.routes import routes_of
 from query_api.http.service import Service, Settings
-from query_api.resolver.resolver import Database, Resolver
-from query_api.resolver.shared_reads import LatestReads
-from query_api.shards import ShardSource, Views
 
 _PROMETHEUS: Final = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -52,8 +50,7 @@ def create_status_app(
 
 
 def create_app(
-    shards: ShardSource,
-    database: Database,
+    backend: Backend,
     settings: Settings | None = None,
     checks: Sequence[Check] = (),
     more_metrics: Callable[[], bytes] = bytes,
@@ -61,20 +58,17 @@ def create_app(
     more_operations: Sequence[OperationGroup[Any]] = (),
     around: ProcessInfo | None = None,
 ) -> Starlette:
-    """The application of a worker, which answers from its shards or from the database.
+    """The application of a worker, which answers from a backend.
 
     `more_metrics` is a page of metrics that is appended to the server's own. `more_routes` take
     the place of its own routes of health. `more_operations` are served beside its own, and
     described in the OpenAPI document. `around` is what the page at `/` shows beside what the server
     knows.
 
-    The caller closes the database.
+    The caller closes the backend.
     """
-    views = Views(shards)
-    service = Service(Resolver(views, database), views, settings or Settings())
-
-    latest = LatestReads(database)
-    pages = Pages(views, database, service, around or ProcessInfo())
+    service = Service(backend, settings or Settings())
+    pages = Pages(backend, service, around or ProcessInfo())
 
     async def metrics(_: Request) -> Response:
         page = service.metrics.page() + more_metrics()
@@ -85,8 +79,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
-        yield {"kept": service.kept, "latest": latest}
-        await latest.close()
+        yield {"kept": service.kept, "latest": backend.latest}
         await pages.close()
         await service.close()
 
@@ -111,7 +104,7 @@ def create_app(
     return Starlette(
         exception_handlers={HTTPException: refused},
         routes=[*routes, *more_routes, *_status_routes(Health(checks))],
-        middleware=[Middleware(CacheMiddleware, service.kept, tokens, database.after_now)],
+        middleware=[Middleware(CacheMiddleware, service.kept, tokens, backend.database.after_now)],
         lifespan=lifespan,
     )
 

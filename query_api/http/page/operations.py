@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from starlette.requests import Request
 
+from query_api.backend import Backend
 from query_api.http.forward import FORWARDED
 from query_api.http.messages import Headers
 from query_api.http.operation import Operation, OperationRequest
@@ -15,23 +16,19 @@ from query_api.http.page.overview import Glance, Overview
 from query_api.http.page.process_info import Answered, ProcessInfo, answered_by
 from query_api.http.page.table_counts import TableCounts
 from query_api.http.service import Service
-from query_api.resolver.resolver import Database
-from query_api.shards import Views
 
 
 class Pages:
     """What the page of one server shows."""
 
-    def __init__(
-        self, views: Views, database: Database, service: Service, around: ProcessInfo
-    ) -> None:
+    def __init__(self, backend: Backend, service: Service, around: ProcessInfo) -> None:
         def answered() -> list[Answered]:
             return [*answered_by("http", service.metrics.counts()), *around.answered()]
 
         whole = replace(around, answered=answered)
-        self._glance = Glance(views, database, whole, service.forwarder)
-        self._holdings = CachedTables(views, service.forwarder)
-        self._events = RecentEvents(database)
+        self._glance = Glance(backend.views, backend.database, whole, service.forwarder)
+        self._holdings = CachedTables(backend.views, service.forwarder)
+        self._events = RecentEvents(backend.database)
 
     async def close(self) -> None:
         await self._glance.close()

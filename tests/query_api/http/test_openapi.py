@@ -10,11 +10,11 @@ import pytest
 
 from query_api.admin import ORDERS, Administration
 from query_api.audit import AUDITS, Auditor
+from query_api.backend import Backend
 from query_api.database import Primary
 from query_api.http import create_app
 from query_api.http.openapi import document
 from query_api.http.operation import AnyOperation, OperationGroup
-from query_api.shards import Views
 from tests.query_api.folded_world import World
 from tests.query_api.http.read_client import get
 from tests.query_api.http.test_authorization import Connectors
@@ -92,12 +92,12 @@ def answers(world: World) -> Answers:
 
 
 async def ask_all(world: World) -> Answers:
-    primary, views = Primary(world.url, connections=2), Views(world.shards)
-    auditor = Auditor(views, primary)
-    administration = Administration(views, Connectors())
+    primary = Primary(world.url, connections=2)
+    backend = Backend(world.shards, primary)
+    auditor = Auditor(backend.views, primary)
+    administration = Administration(backend.views, Connectors())
     app = create_app(
-        world.shards,
-        primary,
+        backend,
         more_operations=[OperationGroup(ORDERS, administration), OperationGroup(AUDITS, auditor)],
     )
     transport = httpx.ASGITransport(app, client=("127.0.0.1", 4711))
@@ -115,6 +115,7 @@ async def ask_all(world: World) -> Answers:
                     await ask(client, operation, {}, accepting)
                 ]
     auditor.close()
+    await backend.close()
     await primary.close()
     return by_operation
 
