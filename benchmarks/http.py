@@ -38,6 +38,7 @@ from hive.thrift.binary import encode
 from hive.thrift.structs import PARTITION, TABLE
 from metatide.stack.machine import free_port
 from processors.fold import Fold
+from query_api.backend import Backend
 from query_api.database import Primary, bounded_engine
 from query_api.database_answer import DatabaseAnswer
 from query_api.http import ReadServer, create_app
@@ -212,7 +213,7 @@ async def follow(store: Store, engine: sa.Engine) -> None:
 
 async def run_server(store: Store, port: int, url: str) -> None:
     primary = Primary(url) if url else None
-    app = create_app(OneShard(store), primary or NoDatabase())
+    app = create_app(Backend(OneShard(store), primary or NoDatabase()))
     if url:
         engine = bounded_engine(url, connections=1, statement_timeout_ms=1000)
         following = asyncio.create_task(follow(store, engine))

@@ -39,10 +39,9 @@ from metatide.stack.machine import is_free
 from metatide.stack.metastore import Metastore, Settings
 from metatide.stack.ports import RANGE, Ports
 from processors.fold import Fold
+from query_api.backend import Backend
 from query_api.database import Primary, bounded_engine
 from query_api.requirement import Consistency, Defaults
-from query_api.resolver.resolver import Resolver
-from query_api.shards import Views
 from query_api.thrift.methods import CachedMethods
 from query_api.thrift.scanner import Scanner
 from query_api.thrift.server import ThriftServer
@@ -231,12 +230,11 @@ async def run_server(
 ) -> None:
     """One port further, what it is compared with."""
     primary = Primary(url) if url else None
-    database = primary or NoDatabase()
-    views = Views(OneShard(store))
+    backend = Backend(OneShard(store), primary or NoDatabase())
     consistency = Consistency.LATEST if url else Consistency.ANY
-    methods = CachedMethods(Resolver(views, database), views, database, Defaults(consistency))
+    methods = CachedMethods(backend, Defaults(consistency))
     addresses = (ThriftUrl(upstream).address,) if upstream else ()
-    server = ThriftServer(methods, views, database, upstream=UpstreamSettings(addresses))
+    server = ThriftServer(methods, backend, upstream=UpstreamSettings(addresses))
     await server.start("127.0.0.1", port)
     await asyncio.get_running_loop().create_server(beside, "127.0.0.1", port + 1)
     if url:

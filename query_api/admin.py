@@ -6,20 +6,18 @@ applied.
 """
 
 import asyncio
-from collections.abc import Sequence
-from typing import Final, Protocol
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 import structlog
-from starlette.requests import Request
-from starlette.routing import BaseRoute
 
 from hive.errors import InputError, MachineError
 from hive.names import TableName, parse_table_name
 from hive.table_lists import check_patterns, is_cached
-from query_api.http.access import Tokens
+from query_api.http.access import Access
 from query_api.http.authorization import Holder
-from query_api.http.routes import Handler, admin_route, body_of
+from query_api.http.operation import Operation, OperationRequest
 from query_api.shards import Views
 from state.records import Scope, ScopeKind
 from state.records.signals import AnySignal, Ask, Choose, Forget, Serve
@@ -29,6 +27,8 @@ PATH: Final = "/v1/admin"
 TABLES_MAX: Final = 1_000
 PATTERNS_MAX: Final = 1_000
 SENT_S_MAX: Final = 15.0
+
+B = TypeVar("B")
 
 log = structlog.get_logger(__name__)
 
@@ -82,70 +82,51 @@ class Administration:
         self._views = views
         self._orders = orders
 
-    def routes(self, tokens: Tokens) -> list[BaseRoute]:
-        of: dict[str, Handler] = {
-            "warm": self.warm,
-            "refresh": self.refresh,
-            "drop": self.drop,
-            "pause": self.pause,
-            "resume": self.resume,
-            "lists": self.lists,
-        }
-        return [
-            admin_route(PATH, "GET", tokens, self.show),
-            *(
-                admin_route(f"{PATH}/{name}", "POST", tokens, endpoint)
-                for name, endpoint in of.items()
-            ),
-        ]
-
-    async def show(self, _request: Request, _by: Holder) -> list[ShardOrders]:
+    async def show(self, _: OperationRequest[None]) -> list[ShardOrders]:
         return [
             ShardOrders(number, head.paused, head.whitelist, head.blacklist)
             for number, head in self._heads()
         ]
 
-    async def warm(self, request: Request, by: Holder) -> Sent:
+    async def warm(self, request: OperationRequest[Tables]) -> Sent:
         """Load these tables if they aren't loaded yet."""
-        tables = self._let_in(await _tables(request))
+        tables = self._let_in(_tables(request.body))
         epoch = self._views.reached.epoch
         asks = [Ask(epoch, Scope(ScopeKind.TABLE, name), 0) for name in tables]
-        return await self._send(by, "warm", asks, tables=_texts(tables))
+        return await self._send(request.by, "warm", asks, tables=_texts(tables))
 
-    async def refresh(self, request: Request, by: Holder) -> Sent:
+    async def refresh(self, request: OperationRequest[Tables]) -> Sent:
         """Drop these tables and load them again."""
-        return await self._forget(request, by, "refresh", load=True)
+        return await self._forget(request, "refresh", load=True)
 
-    async def drop(self, request: Request, by: Holder) -> Sent:
+    async def drop(self, request: OperationRequest[Tables]) -> Sent:
         """Drop these tables until somebody reads them."""
-        return await self._forget(request, by, "drop", load=False)
+        return await self._forget(request, "drop", load=False)
 
-    async def pause(self, request: Request, by: Holder) -> Sent:
+    async def pause(self, request: OperationRequest[Nothing]) -> Sent:
         """Stop serving from the cache: the database answers everything."""
-        return await self._serve(request, by, "pause", paused=True)
+        return await self._serve(request.by, "pause", paused=True)
 
-    async def resume(self, request: Request, by: Holder) -> Sent:
+    async def resume(self, request: OperationRequest[Nothing]) -> Sent:
         """Serve from the cache again."""
-        return await self._serve(request, by, "resume", paused=False)
+        return await self._serve(request.by, "resume", paused=False)
 
-    async def lists(self, request: Request, by: Holder) -> Sent:
+    async def lists(self, request: OperationRequest[Lists]) -> Sent:
         """Replace the whitelist and the blacklist."""
-        wanted = await body_of(request, Lists)
-        white, black = _patterns(wanted.whitelist), _patterns(wanted.blacklist)
+        white, black = _patterns(request.body.whitelist), _patterns(request.body.blacklist)
         above = max((head.lists_version for _, head in self._heads()), default=0)
         order = Choose(self._views.reached.epoch, above, white, black)
-        return await self._send(by, "lists", [order], whitelist=white, blacklist=black)
+        return await self._send(request.by, "lists", [order], whitelist=white, blacklist=black)
 
-    async def _forget(self, request: Request, by: Holder, what: str, *, load: bool) -> Sent:
-        tables = await _tables(request)
+    async def _forget(self, request: OperationRequest[Tables], what: str, *, load: bool) -> Sent:
+        tables = _tables(request.body)
         if load:
             self._let_in(tables)
         epoch = self._views.reached.epoch
         orders = [Forget(epoch, name, load) for name in tables]
-        return await self._send(by, what, orders, tables=_texts(tables))
+        return await self._send(request.by, what, orders, tables=_texts(tables))
 
-    async def _serve(self, request: Request, by: Holder, what: str, *, paused: bool) -> Sent:
-        await body_of(request, Nothing)
+    async def _serve(self, by: Holder, what: str, *, paused: bool) -> Sent:
         above = max((head.pause_version for _, head in self._heads()), default=0)
         return await self._send(by, what, [Serve(self._views.reached.epoch, above, paused)])
 
@@ -187,11 +168,10 @@ class Administration:
         return heads
 
 
-async def _tables(request: Request) -> list[TableName]:
-    wanted = (await body_of(request, Tables)).tables
-    if not 0 < len(wanted) <= TABLES_MAX:
-        raise InputError(f"name 1 to {TABLES_MAX} tables, not {len(wanted)}")
-    return list(dict.fromkeys(map(parse_table_name, wanted)))
+def _tables(body: Tables) -> list[TableName]:
+    if not 0 < len(body.tables) <= TABLES_MAX:
+        raise InputError(f"name 1 to {TABLES_MAX} tables, not {len(body.tables)}")
+    return list(dict.fromkeys(map(parse_table_name, body.tables)))
 
 
 def _texts(tables: list[TableName]) -> list[str]:
@@ -203,3 +183,51 @@ def _patterns(texts: list[str]) -> tuple[str, ...]:
         raise InputError(f"give at most {PATTERNS_MAX} patterns, not {len(texts)}")
     check_patterns(texts)
     return tuple(texts)
+
+
+def _order(
+    name: str,
+    summary: str,
+    handler: Callable[[Administration, OperationRequest[B]], Awaitable[Sent]],
+    body: B,
+) -> Operation[Administration, B, Sent]:
+    return Operation(
+        f"admin{name.capitalize()}",
+        "post",
+        f"{PATH}/{name}",
+        summary,
+        handler,
+        Sent,
+        Sent(1),
+        Access.ADMINISTRATORS,
+        type(body),
+        body,
+        fails=("500",),
+    )
+
+
+_TABLES: Final = Tables(["sales.orders"])
+
+ORDERS: Final[tuple[Operation[Administration, Any, Any], ...]] = (
+    Operation(
+        "admin",
+        "get",
+        PATH,
+        "The orders that the shards of this worker have applied",
+        Administration.show,
+        list[ShardOrders],
+        [ShardOrders(0, False, (), ("tmp.*",))],
+        Access.ADMINISTRATORS,
+    ),
+    _order("warm", "Load tables, if they aren't in the cache", Administration.warm, _TABLES),
+    _order("refresh", "Drop tables and load them again", Administration.refresh, _TABLES),
+    _order("drop", "Drop tables until somebody reads them", Administration.drop, _TABLES),
+    _order("pause", "Stop answering from the cache", Administration.pause, Nothing()),
+    _order("resume", "Answer from the cache again", Administration.resume, Nothing()),
+    _order(
+        "lists",
+        "Replace the lists of cached tables",
+        Administration.lists,
+        Lists(["sales.*"], ["sales.tmp*"]),
+    ),
+)

@@ -18,7 +18,7 @@ from metatide.config import Effective, configured
 from metatide.members import json_of, worker_client, worker_urls
 from metatide.topic import events_topic
 from query_api.audit import Audited, Totals, totals
-from query_api.audit.routes import PATH, Drawn
+from query_api.audit.operations import PATH, Drawn
 from query_api.audit.scopes import draw
 from query_api.reasons import Reason
 from state.records import Scope, ScopeKind

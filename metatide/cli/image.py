@@ -14,7 +14,7 @@ from hive.errors import InputError, MachineError
 from metatide.config import Config, Effective, configured
 from metatide.members import json_of, members, scheme, worker_client
 from metatide.topic import events_topic, find_topic
-from metatide.worker.images import PATH
+from metatide.worker.operations import IMAGES_PATH
 from processors.directory import WorkerDirectory, worker_path
 from state.image import Images, Manifest
 from state.store import MemoryBudget, Store
@@ -160,7 +160,7 @@ def _made_by_worker(config: Config, shard: int | None, owned: str) -> list[Manif
         raise MachineError(
             f"{owned}. It can't be asked either, because it isn't in the group {worker.group} yet"
         )
-    url = f"{scheme(config)}://{address}{PATH}"
+    url = f"{scheme(config)}://{address}{IMAGES_PATH}"
     with worker_client(config, TIMEOUT_S) as client:
         try:
             answer = client.post(url, json={"shard": shard})

@@ -20,6 +20,7 @@ from processors.directory import WorkerDirectory
 from processors.fold import Signal
 from processors.metrics import Metrics
 from processors.signals import Signals
+from query_api.backend import Backend
 from query_api.http import Check, ReadServer, create_app
 from state.image import Images
 from state.records import Scope
@@ -97,9 +98,9 @@ async def _serve(config: Config, directory: WorkerDirectory, every_s: float) -> 
     )
     signals = Signals(topic, imaged.snapshot, Metrics())
     settings = await asyncio.to_thread(read_settings, config, primary)
+    backend = Backend(_Source(imaged, signals), primary)
     app = create_app(
-        _Source(imaged, signals),
-        primary,
+        backend,
         settings,
         checks=[_there(imaged)],
         more_metrics=primary.fallback.metrics.page,
@@ -110,6 +111,7 @@ async def _serve(config: Config, directory: WorkerDirectory, every_s: float) -> 
         await imaged.refresh()
         await _until_told(server, _refresh(imaged, every_s), signals.run())
     finally:
+        await backend.close()
         imaged.close()
         await asyncio.to_thread(signals.close)
         await primary.close()

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import signal
 import sys
+from contextlib import AsyncExitStack
 
 import click
 import uvloop
@@ -14,14 +15,11 @@ from metatide.config import Config, Effective, configured
 from metatide.garbage_collection import collect_seldom
 from metatide.stack.machine import free_port, require_port
 from metatide.worker.application import worker_application
-from metatide.worker.operators import Operators
-from metatide.worker.shards import WorkerShards, open_primary, read_settings, tls
-from metatide.worker.thrift import Endpoint
+from metatide.worker.shards import tls
 from processors.directory import worker_path
 from processors.limits import Allowed
 from processors.worker import Worker, WorkerSettings
-from query_api.database import Primary
-from query_api.http import ReadServer, Settings
+from query_api.http import ReadServer
 
 MIB = 1 << 20
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -90,44 +88,18 @@ async def _work(config: Config) -> None:
 
 async def _answer(config: Config, worker: Worker, port: int) -> None:
     """Serves until it is cancelled, then finishes the requests that have begun."""
-    primary, certificate = open_primary(config), tls(config)
+    certificate = tls(config)
     scheme = "http" if certificate is None else "https"
-    shards = WorkerShards(worker, scheme)
-    settings = None if primary is None else await asyncio.to_thread(read_settings, config, primary)
-    endpoint = await _endpoint(config, shards, primary, settings)
-    operating = None
-    if primary is not None and settings is not None:
-        operating = Operators(config, worker, shards, primary, settings)
-    application = worker_application(config, worker, shards, primary, settings, endpoint, operating)
-    server = ReadServer(application, config.worker.host, port, certificate)
-    collect_seldom(_COLLECT_AFTER)
-    serving = asyncio.create_task(server.serve())
-    rounds = None if operating is None else asyncio.create_task(operating.run())
-    try:
-        await asyncio.shield(serving)
-    finally:
-        server.should_exit = True
-        await asyncio.wait([serving])
-        if rounds is not None:
-            rounds.cancel()
-            await asyncio.wait([rounds])
-        if endpoint is not None:
-            await endpoint.close()
-        if primary is not None:
-            await primary.close()
-
-
-async def _endpoint(
-    config: Config, shards: WorkerShards, primary: Primary | None, settings: Settings | None
-) -> Endpoint | None:
-    """The Thrift server, if a port is configured for it."""
-    if config.thrift.port is None:
-        return None
-    if primary is None or settings is None:
-        raise InputError("the Thrift server needs the metastore's database: give --database URL")
-    endpoint = Endpoint(config, shards, primary, settings)
-    await endpoint.start()
-    return endpoint
+    async with AsyncExitStack() as parts:
+        application = await worker_application(config, worker, scheme, parts)
+        server = ReadServer(application, config.worker.host, port, certificate)
+        collect_seldom(_COLLECT_AFTER)
+        serving = asyncio.create_task(server.serve())
+        try:
+            await asyncio.shield(serving)
+        finally:
+            server.should_exit = True
+            await asyncio.wait([serving])
 
 
 def _settings(config: Config, port: int) -> WorkerSettings:

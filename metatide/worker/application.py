@@ -1,59 +1,111 @@
-"""The HTTP application of a worker."""
+"""The HTTP application of a worker, and all that it needs."""
 
+import asyncio
+from contextlib import AsyncExitStack
+from typing import Any
+
+import msgspec
+from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.applications import Starlette
-from starlette.routing import BaseRoute
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route
 
+from hive.errors import InputError
 from metatide.config import Config
-from metatide.worker.images import images_route
 from metatide.worker.operations import THRIFT, WORKER
 from metatide.worker.operators import Operators
-from metatide.worker.shards import WorkerShards, known_tokens
+from metatide.worker.shards import WorkerShards, known_tokens, open_primary, read_settings
 from metatide.worker.thrift import Endpoint
 from processors.status import worker_status
-from processors.web import metrics_route, routes
 from processors.worker import Worker
-from query_api.admin_operations import AUDITS, ORDERS
+from query_api.backend import Backend
 from query_api.database import Primary
-from query_api.http import Check, Settings, create_app
+from query_api.http import Settings, create_app
+from query_api.http.access import Tokens
+from query_api.http.operation import OperationGroup
 from query_api.http.page import ProcessInfo, answered_by
+from query_api.http.routes import routes_of
 
 
-def worker_application(
-    config: Config,
-    worker: Worker,
-    shards: WorkerShards,
-    primary: Primary | None,
-    settings: Settings | None,
-    endpoint: Endpoint | None,
-    operating: Operators | None,
+async def worker_application(
+    config: Config, worker: Worker, scheme: str, parts: AsyncExitStack
 ) -> Starlette:
-    """The application; it answers reads if there is a database for what the cache can't answer."""
-    own = [*routes(worker), images_route(worker, known_tokens(config))]
+    """The application; it answers reads if there is a database for what the cache can't answer.
+
+    `scheme` is that of the workers' addresses. `parts` closes what is begun here, the Thrift server
+    among it, and must do so after the application has ended.
+    """
+    primary = open_primary(config)
     if primary is None:
-        return Starlette(routes=[*own, metrics_route(worker)])
+        if config.thrift.port is not None:
+            raise InputError(
+                "the Thrift server needs the metastore's database: give --database URL"
+            )
+        return status_application(worker, known_tokens(config))
+    parts.push_async_callback(primary.close)
+    settings = await asyncio.to_thread(read_settings, config, primary)
+    shards = WorkerShards(worker, scheme)
+    backend = Backend(shards, primary)
+    parts.push_async_callback(backend.close)
+    endpoint = None
+    if config.thrift.port is not None:
+        endpoint = Endpoint(config, shards, primary, backend, settings)
+        parts.push_async_callback(endpoint.close)
+        await endpoint.start()
+    operators = Operators(config, worker, primary, backend.views)
+    parts.push_async_callback(operators.close)
+    operators.start()
+    return _read_application(worker, primary, backend, settings, endpoint, operators)
+
+
+def status_application(worker: Worker, tokens: Tokens) -> Starlette:
+    """The application of a worker that answers no reads."""
+
+    async def metrics(_: Request) -> Response:
+        return Response(worker.metrics.page(), media_type=CONTENT_TYPE_LATEST)
+
+    own = [*_health_routes(worker), Route("/metrics", metrics)]
+    return Starlette(routes=[*own, *routes_of(WORKER, worker, tokens)])
+
+
+def _read_application(
+    worker: Worker,
+    primary: Primary,
+    backend: Backend,
+    settings: Settings,
+    endpoint: Endpoint | None,
+    operators: Operators,
+) -> Starlette:
     pages = [worker.metrics.page, primary.fallback.metrics.page]
-    more: list[BaseRoute] = [*own]
-    operations = [*WORKER]
+    groups: list[OperationGroup[Any]] = [OperationGroup(WORKER, worker)]
     if endpoint is not None:
         pages.append(endpoint.server.metrics_page)
-        more += endpoint.routes
-        operations += THRIFT
-    if operating is not None:
-        pages.append(operating.metrics_page)
-        more += operating.routes
-        operations += (*ORDERS, *AUDITS)
-    follows = Check("shards", lambda: None if worker.ready else "some don't follow the topic yet")
+        groups.append(OperationGroup(THRIFT, endpoint))
+    pages.append(operators.metrics_page)
+    groups += operators.operations
     around = ProcessInfo(
         lambda: worker_status(worker),
         lambda: [] if endpoint is None else answered_by("thrift", endpoint.server.counts()),
     )
     return create_app(
-        shards,
-        primary,
+        backend,
         settings,
-        checks=[follows],
         more_metrics=lambda: b"".join(page() for page in pages),
-        more_routes=more,
-        more_operations=operations,
+        more_routes=_health_routes(worker),
+        more_operations=groups,
         around=around,
     )
+
+
+def _health_routes(worker: Worker) -> list[BaseRoute]:
+
+    async def alive(_: Request) -> Response:
+        return PlainTextResponse("ok\n")
+
+    async def ready(_: Request) -> Response:
+        status = worker_status(worker)
+        body, code = msgspec.json.encode(status), 200 if status.ready else 503
+        return Response(body, code, media_type="application/json")
+
+    return [Route("/healthz", alive), Route("/readyz", ready)]

@@ -1,28 +1,69 @@
-"""The operations of a worker beside reads, for the OpenAPI document."""
+"""The operations of a worker beside reads."""
 
-from typing import Final
+import asyncio
+from typing import Any, Final
 
 import msgspec
+import structlog
+from starlette.exceptions import HTTPException
 
-from metatide.worker.images import PATH as IMAGES_PATH
-from metatide.worker.images import WantedImages
-from metatide.worker.thrift import DIFFERENCES_PATH, PORT_PATH
+from metatide.worker.thrift import PORT_PATH, Endpoint
 from processors.phases import Phase
-from processors.shard_content import Objects, ShardContent
-from processors.status import ShardStatus, WorkerStatus
-from processors.web import CONTENT_PATH, STATUS_PATH
-from query_api.admin_operations import AUDITS, ORDERS
-from query_api.http.operation import Access, Operation
+from processors.shard_content import Objects, ShardContent, shard_content
+from processors.status import ShardStatus, WorkerStatus, worker_status
+from processors.worker import Worker
+from query_api.admin import ORDERS
+from query_api.audit import AUDITS
+from query_api.http.access import Access
+from query_api.http.operation import AnyOperation, Operation, OperationRequest
 from query_api.thrift.shadow import Difference
 from state.image import Manifest
 from state.image.manifest import File
 from state.store import Identity, Position
+
+IMAGES_PATH: Final = "/v1/images"
+
+log = structlog.get_logger(__name__)
+
+
+class WantedImages(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The shard to copy; all shards of the worker, if none is named."""
+
+    shard: int | None = None
 
 
 class ThriftPort(msgspec.Struct, frozen=True):
     """The address of a worker's Thrift server."""
 
     port: int
+
+
+async def _status(worker: Worker, _: OperationRequest[None]) -> WorkerStatus:
+    return worker_status(worker)
+
+
+async def _content(worker: Worker, request: OperationRequest[None]) -> ShardContent:
+    number = request.http.path_params["shard"]
+    snapshot = worker.snapshot(number)
+    if snapshot is None:
+        raise HTTPException(404, f"shard {number} isn't open here")
+    path = worker.directory.store(number)
+    return await asyncio.to_thread(shard_content, number, snapshot, path)
+
+
+async def _make_images(worker: Worker, request: OperationRequest[WantedImages]) -> list[Manifest]:
+    """Answers when the images are ready. The worker's stores don't change."""
+    by, shard = request.by, request.body.shard
+    log.warning("administration", who=by.name, address=by.address, what="image", shard=shard)
+    return await worker.make_images(shard)
+
+
+async def _port(endpoint: Endpoint, _: OperationRequest[None]) -> ThriftPort:
+    return ThriftPort(endpoint.port)
+
+
+async def _differences(endpoint: Endpoint, _: OperationRequest[None]) -> list[Difference]:
+    return endpoint.server.differences
 
 
 _SHARD: Final = ShardStatus(0, Phase.LIVE, None, 0, 1234, 5678, 0, 12, 1800.0)
@@ -46,12 +87,13 @@ _MANIFEST: Final = Manifest(
     files=(File("000012.sst", 65536, "9f2c"),),
 )
 
-WORKER: Final = (
+WORKER: Final[tuple[Operation[Worker, Any, Any], ...]] = (
     Operation(
         "status",
         "get",
-        STATUS_PATH,
+        "/v1/status",
         "The state of this worker, and of each of its shards",
+        _status,
         WorkerStatus,
         _WORKER,
         Access.EVERYBODY,
@@ -59,8 +101,9 @@ WORKER: Final = (
     Operation(
         "statusShard",
         "get",
-        CONTENT_PATH.replace(":int", ""),
+        "/v1/status/shards/{shard}",
         "What is in a shard of this worker; takes its time, since every entry is read",
+        _content,
         ShardContent,
         ShardContent(0, 4_096_000, 96, {"doubt: renamed": 1}, {"tables": Objects(97, 812.5)}),
         Access.EVERYBODY,
@@ -72,6 +115,7 @@ WORKER: Final = (
         "post",
         IMAGES_PATH,
         "Make images now, of one shard or of all that are here; answered when they are made",
+        _make_images,
         list[Manifest],
         [_MANIFEST],
         Access.ADMINISTRATORS,
@@ -81,12 +125,13 @@ WORKER: Final = (
     ),
 )
 
-THRIFT: Final = (
+THRIFT: Final[tuple[Operation[Endpoint, Any, Any], ...]] = (
     Operation(
         "thrift",
         "get",
         PORT_PATH,
         "The address of this worker's Thrift server",
+        _port,
         ThriftPort,
         ThriftPort(9083),
         Access.EVERYBODY,
@@ -94,9 +139,10 @@ THRIFT: Final = (
     Operation(
         "thriftDifferences",
         "get",
-        DIFFERENCES_PATH,
+        f"{PORT_PATH}/differences",
         "Where cache and metastore would have answered calls differently, as shadow mode saw it: "
         "the last hundred",
+        _differences,
         list[Difference],
         [
             Difference(
@@ -110,5 +156,5 @@ THRIFT: Final = (
     ),
 )
 
-OPERATIONS: Final = (*WORKER, *THRIFT, *ORDERS, *AUDITS)
+OPERATIONS: Final[tuple[AnyOperation, ...]] = (*WORKER, *THRIFT, *ORDERS, *AUDITS)
 """All of them: of a worker that has a database and a Thrift server."""

@@ -1,45 +1,36 @@
 """What a worker offers to operators: administration, and audits on demand and in the background."""
 
-import asyncio
-
-from starlette.routing import BaseRoute
+from typing import Any
 
 from metatide.config import Config
-from metatide.worker.shards import WorkerShards
 from processors.worker import Worker
-from query_api.admin import Administration
-from query_api.audit import Auditor, Rounds, audit_routes
+from query_api.admin import ORDERS, Administration
+from query_api.audit import AUDITS, Auditor, Rounds
+from query_api.background_tasks import Background
 from query_api.database import Primary
-from query_api.http import Settings
+from query_api.http.operation import OperationGroup
 from query_api.shards import Views
 
 
 class Operators:
     """The operators' functions of a worker with a database."""
 
-    def __init__(
-        self,
-        config: Config,
-        worker: Worker,
-        shards: WorkerShards,
-        primary: Primary,
-        settings: Settings,
-    ) -> None:
-        views = Views(shards)
+    def __init__(self, config: Config, worker: Worker, primary: Primary, views: Views) -> None:
         self._auditor = Auditor(views, primary)
-        self._every_s = config.audit.every_s
-        self._rounds = Rounds(self._auditor, self._every_s, config.audit.scopes)
-        self.routes: list[BaseRoute] = [
-            *Administration(views, worker).routes(settings.tokens),
-            *audit_routes(self._auditor, settings.tokens),
+        self._audits = config.audit
+        self._rounds = Rounds(self._auditor, self._audits.every_s, self._audits.scopes)
+        self._background = Background()
+        self.operations: list[OperationGroup[Any]] = [
+            OperationGroup(ORDERS, Administration(views, worker)),
+            OperationGroup(AUDITS, self._auditor),
         ]
         self.metrics_page = self._rounds.metrics.page
 
-    async def run(self) -> None:
-        """Runs until it is cancelled."""
-        try:
-            if self._every_s:
-                await self._rounds.run()
-            await asyncio.Event().wait()
-        finally:
-            self._auditor.close()
+    def start(self) -> None:
+        """Begins the audits in the background, if there shall be any."""
+        if self._audits.every_s:
+            self._background.start(self._rounds.run())
+
+    async def close(self) -> None:
+        await self._background.close()
+        self._auditor.close()

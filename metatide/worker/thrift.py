@@ -10,9 +10,6 @@ import httpx
 import msgspec
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Route
 
 from hive.collation import UNKNOWN
 from hive.errors import InputError, MetatideError
@@ -21,21 +18,17 @@ from metatide.config import Config
 from metatide.config.schema import Thrift, Upstream
 from metatide.stack.java import find_java
 from metatide.worker.shards import WorkerShards
+from query_api.backend import Backend
 from query_api.database import Primary
 from query_api.http import Settings
-from query_api.http.routes import read_route
-from query_api.resolver.resolver import Resolver
-from query_api.shards import Views
 from query_api.thrift.expressions import Expressions, JavaSettings
 from query_api.thrift.metastore_facts import ask_for_facts
 from query_api.thrift.methods import CachedMethods
 from query_api.thrift.server import ThriftServer
 from query_api.thrift.settings import MIB, ThriftSettings
-from query_api.thrift.shadow import Difference
 from query_api.thrift.upstream import Address, UpstreamSettings
 
 PORT_PATH: Final = "/v1/thrift"
-DIFFERENCES_PATH: Final = f"{PORT_PATH}/differences"
 KNOWN_S: Final = 10.0
 """How long another worker's port is taken to be the same."""
 TIMEOUT_S: Final = 2.0
@@ -48,21 +41,21 @@ class Endpoint:
     """The Thrift server of a worker, and what only it needs."""
 
     def __init__(
-        self, config: Config, shards: WorkerShards, primary: Primary, settings: Settings
+        self,
+        config: Config,
+        shards: WorkerShards,
+        primary: Primary,
+        backend: Backend,
+        settings: Settings,
     ) -> None:
         thrift = config.thrift
         self.port = 0
         self._host = thrift.host
         self._wanted = thrift.port or 0
-        self._settings = settings
         self._owners = _Owners(shards, settings.trusted)
-        views = Views(shards)
-        self._resolver = Resolver(views, primary)
         self._expressions = expressions(thrift)
         self._methods = CachedMethods(
-            self._resolver,
-            views,
-            primary,
+            backend,
             settings.defaults,
             expressions=self._expressions,
             collation=UNKNOWN,
@@ -75,8 +68,7 @@ class Endpoint:
         trusted = settings.trusted or ssl.create_default_context()
         self.server = ThriftServer(
             self._methods,
-            views,
-            primary,
+            backend,
             thrift_settings(thrift, tls),
             self._upstream,
             owner_of=self._owners.of,
@@ -99,7 +91,6 @@ class Endpoint:
         await self._owners.close()
         if self._expressions is not None:
             await self._expressions.close()
-        self._resolver.close()
 
     async def _ask_the_others(self) -> None:
         """Asks the metastores until each has answered, because they may start later."""
@@ -148,24 +139,6 @@ class Endpoint:
             return False
         self._methods.set_collation(collation)
         return True
-
-    @property
-    def routes(self) -> list[BaseRoute]:
-        """Routes that tell other workers the Thrift port, and operators the differences of
-        shadow mode.
-        """
-
-        async def port(_: Request) -> Response:
-            return JSONResponse({"port": self.port})
-
-        async def differences(_: Request) -> list[Difference]:
-            return self.server.differences
-
-        tokens = self._settings.tokens
-        return [
-            Route(PORT_PATH, port),
-            read_route(DIFFERENCES_PATH, "GET", tokens, differences),
-        ]
 
 
 def thrift_settings(thrift: Thrift, tls: ssl.SSLContext | None) -> ThriftSettings:

@@ -2,16 +2,16 @@
 
 from query_api.audit.auditor import Auditor
 from query_api.audit.findings import Audited, Field, ObjectDifference, Totals, totals
+from query_api.audit.operations import AUDITS
 from query_api.audit.rounds import Rounds
-from query_api.audit.routes import audit_routes
 
 __all__ = [
+    "AUDITS",
     "Audited",
     "Auditor",
     "Field",
     "ObjectDifference",
     "Rounds",
     "Totals",
-    "audit_routes",
     "totals",
 ]

@@ -3,7 +3,7 @@
 import hmac
 import re
 from collections.abc import Mapping
-from enum import IntEnum
+from enum import Enum, IntEnum
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -20,6 +20,14 @@ class Role(IntEnum):
     NONE = 0
     READ = 1
     ADMIN = 2
+
+
+class Access(Enum):
+    """Who may call an operation; the value is the status that others get, if any."""
+
+    EVERYBODY = ""
+    READERS = "401"
+    ADMINISTRATORS = "403"
 
 
 class Tokens:

@@ -15,20 +15,19 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
+from query_api.backend import Backend
 from query_api.http.cache_middleware import CacheMiddleware
 from query_api.http.endpoints import ENDPOINTS, Endpoint
 from query_api.http.health import Check, Health
 from query_api.http.messages import problem
-from query_api.http.openapi import PATH, text
-from query_api.http.operation import Operation
+from query_api.http.openapi import DOCUMENT, text
+from query_api.http.operation import OperationGroup
 from query_api.http.page import ProcessInfo
 from query_api.http.page.files import file_routes, send_file
-from query_api.http.page.routes import Pages
+from query_api.http.page.operations import OPERATIONS as PAGE_OPERATIONS
+from query_api.http.page.operations import Pages
+from query_api.http.routes import routes_of
 from query_api.http.service import Service, Settings
-from query_api.resolver.database import Database
-from query_api.resolver.resolver import Resolver
-from query_api.resolver.shared_reads import LatestReads
-from query_api.shards import ShardSource, Views
 
 _PROMETHEUS: Final = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -51,47 +50,46 @@ def create_status_app(
 
 
 def create_app(
-    shards: ShardSource,
-    database: Database,
+    backend: Backend,
     settings: Settings | None = None,
     checks: Sequence[Check] = (),
     more_metrics: Callable[[], bytes] = bytes,
     more_routes: Sequence[BaseRoute] = (),
-    more_operations: Sequence[Operation] = (),
+    more_operations: Sequence[OperationGroup[Any]] = (),
     around: ProcessInfo | None = None,
 ) -> Starlette:
-    """The application of a worker, which answers from its shards or from the database.
+    """The application of a worker, which answers from a backend.
 
-    `more_metrics` is a page of metrics that is appended to the server's own. `more_routes` come
-    before its own routes, and `more_operations` describe them in the OpenAPI document. `around` is
-    what the page at `/` shows beside what the server knows.
+    `more_metrics` is a page of metrics that is appended to the server's own. `more_routes` take
+    the place of its own routes of health. `more_operations` are served beside its own, and
+    described in the OpenAPI document. `around` is what the page at `/` shows beside what the server
+    knows.
 
-    The caller closes the database.
+    The caller closes the backend.
     """
-    views = Views(shards)
-    service = Service(Resolver(views, database), views, settings or Settings())
-
-    latest = LatestReads(database)
-    pages = Pages(views, database, service, around or ProcessInfo())
+    service = Service(backend, settings or Settings())
+    pages = Pages(backend, service, around or ProcessInfo())
 
     async def metrics(_: Request) -> Response:
         page = service.metrics.page() + more_metrics()
         return Response(page, media_type=_PROMETHEUS)
 
-    document = cache(partial(text, more_operations))
-
-    async def openapi(_: Request) -> Response:
-        return Response(document(), media_type="application/json")
+    described = [operation for group in more_operations for operation in group.operations]
+    document: Callable[[], str] = cache(partial(text, described))
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
-        yield {"kept": service.kept, "latest": latest}
-        await latest.close()
+        yield {"kept": service.kept, "latest": backend.latest}
         await pages.close()
         await service.close()
 
     routes: list[BaseRoute] = [_route(endpoint, service) for endpoint in ENDPOINTS]
-    routes += [Route("/metrics", metrics), Route(PATH, openapi)]
+    routes += [Route("/metrics", metrics), Route("/", _page), *file_routes()]
+    tokens = service.settings.tokens
+    routes += routes_of(PAGE_OPERATIONS, pages, tokens)
+    routes += routes_of([DOCUMENT], document, tokens)
+    for group in more_operations:
+        routes += routes_of(group.operations, group.owner, tokens)
 
     async def refused(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
@@ -105,10 +103,8 @@ def create_app(
 
     return Starlette(
         exception_handlers={HTTPException: refused},
-        routes=[*more_routes, *routes, *pages.routes, *_status_routes(Health(checks))],
-        middleware=[
-            Middleware(CacheMiddleware, service.kept, service.settings.tokens, database.after_now)
-        ],
+        routes=[*routes, *more_routes, *_status_routes(Health(checks))],
+        middleware=[Middleware(CacheMiddleware, service.kept, tokens, backend.database.after_now)],
         lifespan=lifespan,
     )
 
@@ -122,6 +118,10 @@ class _Answering:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._answer(self._endpoint, scope, receive, send)
+
+
+async def _page(request: Request) -> Response:
+    return send_file(request)
 
 
 def _route(endpoint: Endpoint, service: Service) -> Route:

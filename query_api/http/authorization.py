@@ -1,4 +1,4 @@
-"""Checks whether a caller may administer the cache, and finds the name to log."""
+"""Checks whether a caller may ask for an operation, and finds the name to log."""
 
 import ipaddress
 from typing import Final, NamedTuple
@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from starlette.requests import Request
 
 from hive.errors import ForbiddenError
-from query_api.http.access import Role, Tokens
+from query_api.http.access import Access, Role, Tokens
 
 _NAMES: Final = ("localhost", "localhost.localdomain")
 
@@ -18,7 +18,19 @@ class Holder(NamedTuple):
     address: str
 
 
-def administrator(request: Request, tokens: Tokens) -> Holder:
+def caller(request: Request, access: Access, tokens: Tokens) -> Holder | None:
+    """The caller; None if a reader's token is missing. Raises ForbiddenError for anybody but
+    administrators where only they have access.
+    """
+    if access is Access.ADMINISTRATORS:
+        return _administrator(request, tokens)
+    role, name = tokens.holder_of(_authorization(request))
+    if access is Access.READERS and role < Role.READ:
+        return None
+    return Holder(name, _address(request))
+
+
+def _administrator(request: Request, tokens: Tokens) -> Holder:
     """The name of an administrator; raises ForbiddenError for anybody else.
 
     If tokens are configured, the token must have the role `admin`. Otherwise only callers on this
@@ -26,12 +38,9 @@ def administrator(request: Request, tokens: Tokens) -> Holder:
     request must name this machine as its host and be of type JSON, which browsers don't allow
     across origins.
     """
-    address = "" if request.client is None else request.client.host
+    address = _address(request)
     if tokens.are_known:
-        authorization = request.headers.get("authorization")
-        role, name = tokens.holder_of(
-            None if authorization is None else authorization.encode("latin-1")
-        )
+        role, name = tokens.holder_of(_authorization(request))
         if role < Role.ADMIN:
             raise ForbiddenError("send a token of the role admin: Authorization: Bearer …")
         return Holder(name, address)
@@ -42,6 +51,15 @@ def administrator(request: Request, tokens: Tokens) -> Holder:
     if request.method == "POST" and not _is_json(request.headers.get("content-type", "")):
         raise ForbiddenError("send content-type: application/json")
     return Holder("local", address)
+
+
+def _authorization(request: Request) -> bytes | None:
+    text = request.headers.get("authorization")
+    return None if text is None else text.encode("latin-1")
+
+
+def _address(request: Request) -> str:
+    return "" if request.client is None else request.client.host
 
 
 def _is_json(content_type: str) -> bool:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,9 +12,17 @@ from hive.thrift.constraints import ALL_TABLE_CONSTRAINTS
 from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
 from hive.thrift.structs import DATABASE, FUNCTION, PARTITION, TABLE
 from hive.thrift.types import ListOf, MapOf, SetOf, Struct, Type, binary, boolean, double, string
+from query_api.http.access import Access
 from query_api.http.answer_schemas import ANSWERS, listed
 from query_api.http.endpoints import ENDPOINTS, Endpoint
-from query_api.http.operation import SECURITY, Access, Operation, described, schemas
+from query_api.http.operation import (
+    SECURITY,
+    AnyOperation,
+    Operation,
+    OperationRequest,
+    described,
+    schemas,
+)
 from query_api.http.page.operations import OPERATIONS as PAGE_OPERATIONS
 from query_api.http.parameter_schemas import TEXT, in_path, in_query
 from query_api.reasons import Reason, Source
@@ -34,20 +42,29 @@ _SCALARS: Final[dict[Type, dict[str, Any]]] = {
     boolean: {"type": "boolean"},
     double: {"type": "number"},
 }
-PATH: Final = "/v1/openapi.json"
 _EXAMPLES: Final = Path(__file__).with_name("examples.json")
 """Answers to the examples of reads, by the ids of operations."""
-_OPERATIONS: Final = (
-    *PAGE_OPERATIONS,
-    Operation(
-        "document", "get", PATH, "This document", dict, {"openapi": "3.1.0"}, Access.EVERYBODY
-    ),
+
+
+async def _send(document: Callable[[], str], _: OperationRequest[None]) -> Any:
+    return msgspec.Raw(document().encode())
+
+
+DOCUMENT: Final[Operation[Callable[[], str], None, Any]] = Operation(
+    "document",
+    "get",
+    "/v1/openapi.json",
+    "This document",
+    _send,
+    dict,
+    {"openapi": "3.1.0"},
+    Access.EVERYBODY,
 )
 
 
-def document(more: Iterable[Operation] = ()) -> dict[str, Any]:
+def document(more: Iterable[AnyOperation] = ()) -> dict[str, Any]:
     """The whole document of a server that has these further operations."""
-    operations = (*_OPERATIONS, *more)
+    operations: list[AnyOperation] = [*PAGE_OPERATIONS, DOCUMENT, *more]
     examples = msgspec.json.decode(_EXAMPLES.read_bytes())
     return {
         "openapi": "3.1.0",
@@ -87,7 +104,7 @@ def document(more: Iterable[Operation] = ()) -> dict[str, Any]:
     }
 
 
-def text(more: Iterable[Operation] = ()) -> str:
+def text(more: Iterable[AnyOperation] = ()) -> str:
     """The document as it is sent."""
     return json.dumps(document(more), indent=1) + "\n"
 

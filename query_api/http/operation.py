@@ -1,22 +1,20 @@
-"""A path beside the reads, and its description in the OpenAPI document."""
+"""An operation beside the reads: its path, what answers it, and its description."""
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
-from enum import Enum
-from typing import Any, Final
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import msgspec
+from starlette.requests import Request
+
+from query_api.http.access import Access
+from query_api.http.authorization import Holder
 
 _REF: Final = "#/components/schemas/{name}"
-
-
-class Access(Enum):
-    """Who may call it; the value is the status that others get, if any."""
-
-    EVERYBODY = ""
-    READERS = "401"
-    ADMINISTRATORS = "403"
-
+A = TypeVar("A")
+B = TypeVar("B")
+T = TypeVar("T")
 
 SECURITY: Final[Mapping[Access, list[dict[str, list[str]]]]] = {
     Access.EVERYBODY: [],
@@ -26,21 +24,30 @@ SECURITY: Final[Mapping[Access, list[dict[str, list[str]]]]] = {
 }
 
 
+class OperationRequest(NamedTuple, Generic[B]):
+    """A request whose caller may ask so, and whose body is valid."""
+
+    http: Request
+    body: B
+    """None if the operation takes no body."""
+    by: Holder
+
+
 @dataclass(frozen=True)
-class Operation:
-    """One path and method, with an example of the request and of the answer."""
+class Operation(Generic[T, B, A]):
+    """One path and method: the route, and its description in the OpenAPI document."""
 
     id: str
     method: str
     path: str
     summary: str
-    answer: Any
-    answers: Any
-    """An example."""
+    handler: Callable[[T, OperationRequest[B]], Awaitable[A]]
+    """Answers a request with the help of the operation's owner."""
+    answer: type[A]
+    example: A
     access: Access = Access.READERS
-    body: Any = None
-    given: Any = None
-    """An example."""
+    body: type[B] | None = None
+    body_example: B | None = None
     query: tuple[tuple[str, str, int], ...] = ()
     """Parameters, all of them whole numbers: name, what it is, example."""
     in_path: tuple[tuple[str, str, int], ...] = ()
@@ -48,9 +55,24 @@ class Operation:
     fails: tuple[str, ...] = ()
     """Further statuses, beside those of access and of invalid requests."""
 
+    @property
+    def route_path(self) -> str:
+        """The path as Starlette takes it."""
+        return re.sub(r"\{(\w+)\}", r"{\1:int}", self.path)
+
+
+AnyOperation = Operation[Any, Any, Any]
+
+
+class OperationGroup(NamedTuple, Generic[T]):
+    """Operations of one owner, with which their handlers answer."""
+
+    operations: tuple[Operation[T, Any, Any], ...]
+    owner: T
+
 
 def described(
-    operations: Iterable[Operation], problems: Mapping[str, Any]
+    operations: Iterable[AnyOperation], problems: Mapping[str, Any]
 ) -> dict[str, dict[str, Any]]:
     """The paths with their operations; `problems` are the possible problems by status."""
     paths: dict[str, dict[str, Any]] = {}
@@ -68,7 +90,7 @@ def described(
             "responses": {
                 "200": {
                     "description": "The answer",
-                    "content": _content(operation.answer, operation.answers),
+                    "content": _content(operation.answer, operation.example),
                 },
                 **{status: problems[status] for status in statuses},
             },
@@ -76,13 +98,13 @@ def described(
         if operation.body is not None:
             description["requestBody"] = {
                 "required": True,
-                "content": _content(operation.body, operation.given),
+                "content": _content(operation.body, operation.body_example),
             }
         paths.setdefault(operation.path, {})[operation.method] = description
     return paths
 
 
-def schemas(operations: Iterable[Operation]) -> dict[str, Any]:
+def schemas(operations: Iterable[AnyOperation]) -> dict[str, Any]:
     """The structs that these operations use."""
     kinds = [
         kind

@@ -1,66 +1,50 @@
-"""Helpers for the routes beside the reads: access, request bodies and problems."""
+"""The routes of operations: each checks its caller, reads the body and sends JSON or a problem."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Iterable
 from typing import Any, Final, TypeVar
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from hive.errors import InputError, MetatideError, TooLargeError
-from query_api.http.access import Role, Tokens
-from query_api.http.authorization import Holder, administrator
+from query_api.http.access import Tokens
+from query_api.http.authorization import caller
 from query_api.http.messages import problem, status_of
+from query_api.http.operation import Operation, OperationRequest
 
 BODY_BYTES_MAX: Final = 4 * 1024 * 1024
 B = TypeVar("B")
-Handler = Callable[[Request, Holder], Awaitable[Any]]
-Reading = Callable[[Request], Awaitable[Any]]
+T = TypeVar("T")
 _NO_TOKEN: Final = "send a valid token: Authorization: Bearer …"
 
 
-def admin_route(path: str, method: str, tokens: Tokens, handler: Handler) -> Route:
-    """A route that answers administrators with JSON."""
+def routes_of(
+    operations: Iterable[Operation[T, Any, Any]], owner: T, tokens: Tokens
+) -> list[BaseRoute]:
+    """The routes of operations, whose handlers answer with the help of `owner`."""
+    return [_route(operation, owner, tokens) for operation in operations]
+
+
+def _route(operation: Operation[T, Any, Any], owner: T, tokens: Tokens) -> BaseRoute:
 
     async def answer(request: Request) -> Response:
-        return await _answer(handler(request, administrator(request, tokens)))
-
-    return _route(path, method, answer)
-
-
-def read_route(path: str, method: str, tokens: Tokens, handler: Reading) -> Route:
-    """A route that answers readers with JSON."""
-
-    async def answer(request: Request) -> Response:
-        authorization = request.headers.get("authorization")
-        if (
-            tokens.role_of(None if authorization is None else authorization.encode("latin-1"))
-            < Role.READ
-        ):
-            return _problem(401, _NO_TOKEN, {"www-authenticate": "Bearer"})
-        return await _answer(handler(request))
-
-    return _route(path, method, answer)
-
-
-def _route(path: str, method: str, answer: Callable[[Request], Awaitable[Response]]) -> Route:
-
-    async def answer_or_problem(request: Request) -> Response:
         try:
-            return await answer(request)
+            by = caller(request, operation.access, tokens)
+            if by is None:
+                return _problem(401, _NO_TOKEN, {"www-authenticate": "Bearer"})
+            body = None if operation.body is None else await _body_of(request, operation.body)
+            value = await operation.handler(owner, OperationRequest(request, body, by))
         except MetatideError as error:
             status, headers = status_of(error)
             return _problem(status, str(error), {k.decode(): v.decode() for k, v in headers})
+        return Response(msgspec.json.encode(value), media_type="application/json")
 
-    return Route(path, answer_or_problem, methods=[method])
-
-
-async def _answer(value: Awaitable[Any]) -> Response:
-    return Response(msgspec.json.encode(await value), media_type="application/json")
+    return Route(operation.route_path, answer, methods=[operation.method])
 
 
-async def body_of(request: Request, kind: type[B]) -> B:
+async def _body_of(request: Request, kind: type[B]) -> B:
     """The request's body as this struct."""
     parts: list[bytes] = []
     size = 0

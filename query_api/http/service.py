@@ -12,6 +12,7 @@ import structlog
 from starlette.types import Receive, Scope, Send
 
 from hive.errors import MetatideError, NoSuchObjectError, TooLargeError
+from query_api.backend import Backend
 from query_api.http.access import OPEN, Role, Tokens
 from query_api.http.endpoints import Endpoint, streamed
 from query_api.http.forward import FORWARDED, Forwarder
@@ -32,8 +33,6 @@ from query_api.http.scatter_gather import Parts
 from query_api.reads import Read, Rendered
 from query_api.requirement import PARAMETERS, Defaults, Requirement, parse_requirement
 from query_api.resolver.answer import ReadAnswer
-from query_api.resolver.resolver import Resolver
-from query_api.shards import Views
 
 BODY_BYTES_MAX: Final = 4 * 1024 * 1024
 BODY_TIMEOUT_S: Final = 10.0
@@ -56,7 +55,8 @@ class Settings(msgspec.Struct, frozen=True):
 class Service:
     """Answers requests for data over HTTP."""
 
-    def __init__(self, resolver: Resolver, views: Views, settings: Settings) -> None:
+    def __init__(self, backend: Backend, settings: Settings) -> None:
+        resolver, views = backend.resolver, backend.views
         self.metrics = Metrics()
         self.settings = settings
         self._resolver = resolver
@@ -69,7 +69,6 @@ class Service:
 
     async def close(self) -> None:
         await self.forwarder.close()
-        self._resolver.close()
 
     async def answer(self, endpoint: Endpoint, scope: Scope, receive: Receive, send: Send) -> None:
         """Applies the limits and answers, or reports what went wrong."""

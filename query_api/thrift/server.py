@@ -10,10 +10,8 @@ from typing import Final
 
 import structlog
 
+from query_api.backend import Backend
 from query_api.reasons import Reason, Source
-from query_api.resolver.database import Database
-from query_api.resolver.shared_reads import LatestReads
-from query_api.shards import Views
 from query_api.thrift.backlog import Budget
 from query_api.thrift.call import Methods
 from query_api.thrift.connection import Connection
@@ -42,8 +40,7 @@ class ThriftServer:
     def __init__(
         self,
         methods: Methods,
-        views: Views,
-        database: Database,
+        backend: Backend,
         settings: ThriftSettings | None = None,
         upstream: UpstreamSettings | None = None,
         *,
@@ -52,7 +49,8 @@ class ThriftServer:
         expressions: Mapping[str, int] | None = None,
     ) -> None:
         """`owner_of` gives the Thrift address of the worker with a shard, and `peers` tells how to
-        talk to it. `expressions` are outcomes of serialized expressions, for the metrics.
+        talk to it. `expressions` are outcomes of serialized expressions, for the metrics. The
+        caller closes the backend.
         """
         settings = settings or ThriftSettings()
         self._connections: set[_Accepted] = set()
@@ -62,10 +60,10 @@ class ThriftServer:
         self._hub = Hub(
             settings,
             methods,
-            database,
-            LatestReads(database),
-            views,
-            reply_cache(views, database.history.is_rewound),
+            backend.database,
+            backend.latest,
+            backend.views,
+            reply_cache(backend.views, backend.database.history.is_rewound),
             upstreams,
             Peers(owner_of, peers or UpstreamSettings(framed=settings.framed)),
             metrics,
@@ -93,7 +91,6 @@ class ThriftServer:
             with suppress(asyncio.CancelledError):
                 await self._checking
         await self._hub.shadow.close()
-        await self._hub.latest.close()
         self._hub.peers.close()
         for connection in list(self._connections):
             connection.end("closing", "the server ends")

@@ -7,6 +7,7 @@ import httpx
 import sqlalchemy as sa
 
 from hive.schema import Version, metadata
+from query_api.backend import Backend
 from query_api.database import Primary
 from query_api.http import create_app
 from query_api.resolver.shard_facts import look
@@ -55,7 +56,8 @@ async def test_latest_follows_the_database_and_not_the_cache(
     made = world(a_new_database(), events=300, shards=2)
     (db, first_table), (other_db, other), *_ = warm_tables(made.shards)
     primary = Primary(made.url, connections=2)
-    transport = httpx.ASGITransport(create_app(made.shards, primary))
+    backend = Backend(made.shards, primary)
+    transport = httpx.ASGITransport(create_app(backend))
     async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
 
         async def ask(db: str, table: str) -> httpx.Response:
@@ -85,4 +87,5 @@ async def test_latest_follows_the_database_and_not_the_cache(
         assert grounds(await ask(db, first_table)) == ("database", "rewound")
         anyway = f"/v1/databases/{db}/tables/{first_table}?consistency=any"
         assert grounds(await client.get(anyway)) == ("database", "rewound")
+    await backend.close()
     await primary.close()

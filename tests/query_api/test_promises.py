@@ -12,13 +12,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from query_api.backend import Backend
 from query_api.database import Primary
 from query_api.http import create_app
 from query_api.positions import Position, parse_position
 from query_api.requirement import Consistency, Defaults
-from query_api.resolver.resolver import Resolver
 from query_api.resolver.shard_facts import look
-from query_api.shards import Views
 from query_api.targets import TargetKind, of_database
 from query_api.thrift.call import Call, CallAnswer, Client, Relay
 from query_api.thrift.methods import CachedMethods
@@ -98,12 +97,14 @@ def paths(place: Place) -> Iterator[str]:
 @asynccontextmanager
 async def server(url: str, shards: MemoryShards) -> AsyncIterator[httpx.AsyncClient]:
     primary = Primary(url, connections=2)
-    app = create_app(shards, primary)
+    backend = Backend(shards, primary)
+    app = create_app(backend)
     async with (
         app.router.lifespan_context(app),
         httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://here") as client,
     ):
         yield client
+    await backend.close()
     await primary.close()
 
 
@@ -255,10 +256,9 @@ async def test_over_thrift_it_is_the_metastore_that_answers(place: Place) -> Non
         "get_current_notificationEventId": b"\0",
     }
     primary = Primary(place.made.url, connections=2)
-    views = Views(place.shards)
+    backend = Backend(place.shards, primary)
     for consistency in (Consistency.ANY, Consistency.LATEST):
-        resolver = Resolver(views, primary)
-        methods = CachedMethods(resolver, views, primary, Defaults(consistency), "/warehouse")
+        methods = CachedMethods(backend, Defaults(consistency), "/warehouse")
         for method, call_arguments in calls.items():
             answers = 0
             for name, least in place.positions.items():
@@ -271,5 +271,5 @@ async def test_over_thrift_it_is_the_metastore_that_answers(place: Place) -> Non
                 else:
                     assert isinstance(outcome, Relay)
             assert answers, method
-        resolver.close()
+    await backend.close()
     await primary.close()

@@ -1,4 +1,4 @@
-"""The page at `/`: its files, and the routes that only it needs."""
+"""The page at `/`: its files, and the operations that show what it needs."""
 
 from query_api.http.page.process_info import ProcessInfo, answered_by
 

@@ -9,14 +9,12 @@ from hive.collation import BY_BYTES, Collation
 from hive.errors import InputError, ThriftError
 from hive.thrift.binary import decode, encode
 from hive.thrift.types import I64
+from query_api.backend import Backend
 from query_api.positions import Position
 from query_api.reads.read import Read
 from query_api.reasons import Reason, Source
 from query_api.requirement import Consistency, Defaults, Requirement
 from query_api.resolver.answer import Miss, ReadAnswer
-from query_api.resolver.database import Database
-from query_api.resolver.resolver import Resolver
-from query_api.shards import Views
 from query_api.targets import Target
 from query_api.thrift.call import Call, CallAnswer, Relay, Substitute, Unable
 from query_api.thrift.methods.dropped_methods import substitute
@@ -40,9 +38,7 @@ class CachedMethods:
 
     def __init__(
         self,
-        resolver: Resolver,
-        views: Views,
-        database: Database,
+        backend: Backend,
         defaults: Defaults,
         warehouse: str = "",
         expressions: Expressions | None = None,
@@ -50,9 +46,9 @@ class CachedMethods:
     ) -> None:
         """`expressions` reads serialized expressions; without it, the metastore does."""
         self._collation = collation
-        self._resolver = resolver
-        self._views = views
-        self._database = database
+        self._resolver = backend.resolver
+        self._views = backend.views
+        self._database = backend.database
         self._defaults = defaults
         self._expressions = expressions
         self._leaves_all = False

@@ -9,6 +9,7 @@ from typing import Any
 from starlette.applications import Starlette
 
 from metatide.stack.machine import LOOPBACK, free_port
+from query_api.backend import Backend
 from query_api.http import ReadServer, Settings, Tls, create_app
 from tests.query_api.http.read_client import Nowhere
 from tests.query_api.shards import MemoryShards
@@ -24,13 +25,16 @@ def serving(
     tls: Tls | None = None,
 ) -> Iterator[str]:
     """The URL of a server that ends with the block."""
-    with serving_app(create_app(shards, database or Nowhere(), settings), tls) as url:
+    backend = Backend(shards, database or Nowhere())
+    with serving_app(create_app(backend, settings), tls, backend) as url:
         yield url
 
 
 @contextmanager
-def serving_app(app: Starlette, tls: Tls | None = None) -> Iterator[str]:
-    """The same for any application."""
+def serving_app(
+    app: Starlette, tls: Tls | None = None, backend: Backend | None = None
+) -> Iterator[str]:
+    """The same for any application; the backend ends with it."""
     port = free_port()
     started = threading.Event()
     server = ReadServer(app, LOOPBACK, port, tls)
@@ -41,6 +45,8 @@ def serving_app(app: Starlette, tls: Tls | None = None) -> Iterator[str]:
             await asyncio.sleep(0.005)
         started.set()
         await serving
+        if backend is not None:
+            await backend.close()
 
     thread = threading.Thread(target=asyncio.run, args=(serve(),), daemon=True)
     thread.start()

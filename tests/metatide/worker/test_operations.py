@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +15,15 @@ from metatide.config import Config, load
 from metatide.stack.machine import LOOPBACK
 from metatide.worker.application import worker_application
 from metatide.worker.operations import OPERATIONS, THRIFT
-from metatide.worker.operators import Operators
-from metatide.worker.shards import WorkerShards, open_primary
-from metatide.worker.thrift import Endpoint
 from processors.worker import Worker
-from query_api.http import Settings
 from query_api.http.openapi import document
+from query_api.resolver.resolver import Resolver
+from query_api.resolver.shared_reads import LatestReads
+from query_api.shards import Views
 from tests.support.openapi import closed, validator
 
 TOLD = document(OPERATIONS)
+THRIFT_PORT = {"thrift.port": "0"}
 Served = set[tuple[str, str]]
 
 
@@ -43,17 +43,10 @@ def config(tmp_path: Path, **more: str) -> Config:
 
 
 @asynccontextmanager
-async def application(config: Config, *, thrift: bool = False) -> AsyncIterator[Starlette]:
+async def application(config: Config) -> AsyncIterator[Starlette]:
     """That of a worker that hasn't begun to work."""
-    worker, primary, settings = Worker(_settings(config, 1)), open_primary(config), Settings()
-    assert primary is not None
-    shards = WorkerShards(worker)
-    endpoint = Endpoint(config, shards, primary, settings) if thrift else None
-    operating = Operators(config, worker, shards, primary, settings)
-    yield worker_application(config, worker, shards, primary, settings, endpoint, operating)
-    if endpoint is not None:
-        await endpoint.close()
-    await primary.close()
+    async with AsyncExitStack() as parts:
+        yield await worker_application(config, Worker(_settings(config, 1)), "http", parts)
 
 
 async def get(app: Starlette, path: str) -> httpx.Response:
@@ -62,9 +55,9 @@ async def get(app: Starlette, path: str) -> httpx.Response:
         return await client.get(path)
 
 
-async def served(config: Config, *, thrift: bool) -> tuple[Served, dict[str, Any]]:
+async def served(config: Config) -> tuple[Served, dict[str, Any]]:
     """What a worker's application has under /v1, and what it says that it has."""
-    async with application(config, thrift=thrift) as app:
+    async with application(config) as app:
         description = (await get(app, "/v1/openapi.json")).json()
         routes = {
             (re.sub(r":\w+", "", route.path), method.lower())  # type: ignore[attr-defined]
@@ -75,9 +68,26 @@ async def served(config: Config, *, thrift: bool) -> tuple[Served, dict[str, Any
 
 
 async def test_all_that_a_worker_serves_is_described_and_no_more(tmp_path: Path) -> None:
-    found, told = await served(config(tmp_path), thrift=True)
+    found, told = await served(config(tmp_path, **THRIFT_PORT))
     assert found == described(told)
     assert told == TOLD
+
+
+@pytest.mark.parametrize("part", [Views, Resolver, LatestReads])
+async def test_its_servers_share_one_of_each_part(
+    part: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, initialize = [], part.__init__  # type: ignore[misc]
+
+    def count(self: object, *arguments: Any) -> None:
+        made.append(self)
+        initialize(self, *arguments)
+
+    monkeypatch.setattr(part, "__init__", count)
+    async with application(config(tmp_path, **THRIFT_PORT)) as app:
+        assert (await get(app, "/v1/thrift")).json()["port"] > 0
+        assert (await get(app, "/v1/overview")).status_code == 200
+    assert len(made) == 1
 
 
 async def test_a_shard_that_is_not_here_is_a_problem_that_says_so(tmp_path: Path) -> None:
@@ -88,7 +98,7 @@ async def test_a_shard_that_is_not_here_is_a_problem_that_says_so(tmp_path: Path
 
 
 async def test_without_thrift_nothing_is_told_of_it(tmp_path: Path) -> None:
-    found, told = await served(config(tmp_path), thrift=False)
+    found, told = await served(config(tmp_path))
     assert found == described(told)
     assert described(TOLD) - found == {(one.path, one.method) for one in THRIFT}
 

@@ -21,6 +21,7 @@ from metatide.stack.database import make_engine
 from metatide.stack.machine import free_port
 from metatide.worker.operations import OPERATIONS, THRIFT, WORKER
 from query_api.http.openapi import document
+from query_api.http.operation import AnyOperation
 from tests.support.openapi import closed, validator
 from tests.support.processes import open_folder
 from tests.support.stacks import Stack, stack
@@ -131,15 +132,14 @@ def test_what_the_document_tells_beside_reads_is_so(running: Stack) -> None:
     description, shard = document(OPERATIONS), 0
     running.until(lambda: live_on(running, shard) != [])
     url = live_on(running, shard)[0]
-    for described_operation in (*WORKER, *THRIFT):
-        operation = description["paths"][described_operation.path][described_operation.method]
+    operations: list[AnyOperation] = [*WORKER, *THRIFT]
+    for declared in operations:
+        operation = description["paths"][declared.path][declared.method]
         answer = httpx.request(
-            described_operation.method,
-            url + described_operation.path.format(shard=shard),
+            declared.method,
+            url + declared.path.format(shard=shard),
             headers={"content-type": "application/json"},
-            content=None
-            if described_operation.given is None
-            else msgspec.json.encode(described_operation.given),
+            content=None if declared.body is None else msgspec.json.encode(declared.body_example),
             timeout=60,
         )
         assert answer.status_code == 200, answer.text

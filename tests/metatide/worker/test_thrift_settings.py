@@ -1,12 +1,13 @@
 """What the configuration says of the Thrift server, and what it must not say."""
 
+from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
 
 from hive.errors import InputError
-from metatide.cli.work import _endpoint
 from metatide.config import Config, load
+from metatide.worker.application import worker_application
 from metatide.worker.thrift import thrift_settings, upstream_settings
 
 
@@ -51,6 +52,7 @@ def test_a_port_is_a_number_or_nothing() -> None:
 
 async def test_without_a_database_there_is_no_thrift_server() -> None:
     worker: Any = None
-    assert await _endpoint(config(), worker, None, None) is None
+    async with AsyncExitStack() as parts:
+        await worker_application(config(), worker, "http", parts)
     with pytest.raises(InputError, match="--database"):
-        await _endpoint(config(THRIFT_PORT="0"), worker, None, None)
+        await worker_application(config(THRIFT_PORT="0"), worker, "http", parts)

@@ -7,6 +7,7 @@ from typing import Any
 import httpx
 
 from hive.errors import NoSuchObjectError, UnansweredError
+from query_api.backend import Backend
 from query_api.database_answer import DatabaseAnswer
 from query_api.http import Settings, create_app
 from query_api.latest.latest_log import LatestLog
@@ -53,13 +54,15 @@ def ask(
     """Runs `asking` with a client of a server of its own."""
 
     async def run() -> None:
-        app = create_app(shards, database or Nowhere(), settings)
+        backend = Backend(shards, database or Nowhere())
+        app = create_app(backend, settings)
         transport = httpx.ASGITransport(app)
         async with (
             app.router.lifespan_context(app),
             httpx.AsyncClient(transport=transport, base_url="http://here") as client,
         ):
             await asking(client)
+        await backend.close()
 
     asyncio.run(run())
 

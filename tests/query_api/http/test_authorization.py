@@ -12,8 +12,10 @@ import structlog
 from starlette.applications import Starlette
 
 from hive.errors import TopicError
+from query_api.admin import ORDERS as OPERATIONS
 from query_api.admin import PATH, Administration
 from query_api.http.access import OPEN, Tokens, read_tokens
+from query_api.http.routes import routes_of
 from query_api.shards import Views
 from state.records import Pause, Scope, ScopeKind, SetLists
 from state.records.signals import AnySignal, Ask, Choose, Forget, Serve
@@ -47,7 +49,7 @@ def send(
     views = Views(shards or MemoryShards(MemoryShard()))
 
     async def run() -> httpx.Response:
-        app = Starlette(routes=Administration(views, connectors).routes(tokens))
+        app = Starlette(routes=routes_of(OPERATIONS, Administration(views, connectors), tokens))
         transport = httpx.ASGITransport(app, client=(client, 4711))
         async with httpx.AsyncClient(transport=transport, base_url=base_url) as http:
             if what == "show":

@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from query_api.admin import Administration
-from query_api.admin_operations import AUDITS, ORDERS
-from query_api.audit import Auditor, audit_routes
+from query_api.admin import ORDERS, Administration
+from query_api.audit import AUDITS, Auditor
+from query_api.backend import Backend
 from query_api.database import Primary
 from query_api.http import create_app
-from query_api.http.access import OPEN
 from query_api.http.openapi import document
-from query_api.shards import Views
+from query_api.http.operation import AnyOperation, OperationGroup
 from tests.query_api.folded_world import World
 from tests.query_api.http.read_client import get
 from tests.query_api.http.test_authorization import Connectors
@@ -23,7 +22,7 @@ from tests.query_api.sales import sales
 from tests.query_api.shards import MemoryShard, MemoryShards
 from tests.support.openapi import closed, validator
 
-MORE = (*ORDERS, *AUDITS)
+MORE: list[AnyOperation] = [*ORDERS, *AUDITS]
 TOLD = document(MORE)
 LINES = "application/x-ndjson"
 
@@ -93,14 +92,13 @@ def answers(world: World) -> Answers:
 
 
 async def ask_all(world: World) -> Answers:
-    primary, views = Primary(world.url, connections=2), Views(world.shards)
-    auditor = Auditor(views, primary)
-    orders = Administration(views, Connectors()).routes(OPEN)
+    primary = Primary(world.url, connections=2)
+    backend = Backend(world.shards, primary)
+    auditor = Auditor(backend.views, primary)
+    administration = Administration(backend.views, Connectors())
     app = create_app(
-        world.shards,
-        primary,
-        more_routes=[*orders, *audit_routes(auditor, OPEN)],
-        more_operations=MORE,
+        backend,
+        more_operations=[OperationGroup(ORDERS, administration), OperationGroup(AUDITS, auditor)],
     )
     transport = httpx.ASGITransport(app, client=("127.0.0.1", 4711))
     async with (
@@ -117,6 +115,7 @@ async def ask_all(world: World) -> Answers:
                     await ask(client, operation, {}, accepting)
                 ]
     auditor.close()
+    await backend.close()
     await primary.close()
     return by_operation
 

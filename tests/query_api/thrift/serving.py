@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
+from query_api.backend import Backend
 from query_api.latest.latest_log import LatestLog
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
-from query_api.shards import Views
 from query_api.thrift.call import Call, CallAnswer, Relay, Substitute
 from query_api.thrift.frames import Unframer, framed
 from query_api.thrift.scanner import Scanner
@@ -216,7 +216,8 @@ async def serving(
         await metastore.start()
     upstream = upstream or UpstreamSettings(tuple(one.address for one in metastores))
     settings = settings or ThriftSettings()
-    server = ThriftServer(scripted, Views(source), database, settings, upstream, **(more or {}))
+    backend = Backend(source, database)
+    server = ThriftServer(scripted, backend, settings, upstream, **(more or {}))
     port = await server.start(HOST, 0)
     running = Running(server, port, scripted, source, database, metastores, [], settings.framed)
     try:
@@ -225,6 +226,7 @@ async def serving(
         for client in running.clients:
             await client.close()
         await server.close()
+        await backend.close()
         for metastore in metastores:
             await metastore.stop()
 

@@ -13,10 +13,9 @@ from hive.names import TableName
 from hive.reader.snapshot import open_snapshot
 from hive.table_lists import TableLists
 from metatide.stack.database import make_engine
+from query_api.backend import Backend
 from query_api.database import Primary
 from query_api.requirement import Consistency, Defaults
-from query_api.resolver.resolver import Resolver
-from query_api.shards import Views
 from query_api.thrift.methods import CachedMethods
 from state.records import AnyRecord, Change, ScopeKind
 from state.store import Store
@@ -102,6 +101,4 @@ def methods(
     cache: Cache, primary: Primary, consistency: Consistency, warehouse: str
 ) -> CachedMethods:
     """What answers calls from a cache."""
-    views = Views(cache.source)
-    resolver = Resolver(views, primary)
-    return CachedMethods(resolver, views, primary, Defaults(consistency), warehouse)
+    return CachedMethods(Backend(cache.source, primary), Defaults(consistency), warehouse)

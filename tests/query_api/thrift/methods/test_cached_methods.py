@@ -11,13 +11,12 @@ from hive.thrift import requests
 from hive.thrift.binary import decode, encode
 from hive.thrift.structs import PARTITION, TABLE
 from hive.thrift.types import ListOf, Struct, string
+from query_api.backend import Backend
 from query_api.latest.latest_log import LatestLog
 from query_api.latest.log_history import LogHistory
 from query_api.positions import Position
 from query_api.reasons import Reason
 from query_api.requirement import Consistency, Defaults
-from query_api.resolver.resolver import Resolver
-from query_api.shards import Views
 from query_api.thrift.call import Call, CallAnswer, Client, Relay, Unable
 from query_api.thrift.methods import CachedMethods
 from query_api.thrift.methods.expressions import Expressions
@@ -82,9 +81,8 @@ def cached(
     consistency: Consistency = Consistency.ANY,
     expressions: Expressions | None = None,
 ) -> CachedMethods:
-    views, database = Views(source), Current()
-    resolver, defaults = Resolver(views, database), Defaults(consistency)
-    return CachedMethods(resolver, views, database, defaults, expressions=expressions)
+    backend = Backend(source, Current())
+    return CachedMethods(backend, Defaults(consistency), expressions=expressions)
 
 
 def call(method: str, /, **given: Any) -> Call:

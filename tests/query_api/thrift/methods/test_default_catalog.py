@@ -14,6 +14,7 @@ from metatide.config import Config
 from metatide.config.schema import Thrift, Upstream
 from metatide.config.values import ThriftUrls
 from metatide.worker.thrift import Endpoint
+from query_api.backend import Backend
 from query_api.database import Primary
 from query_api.http import Settings, create_app
 from query_api.requirement import Consistency, Defaults
@@ -152,7 +153,8 @@ async def compare(world: World) -> Comparison:
 
 async def by_http(world: World) -> None:
     primary = Primary(world.instances.database_url)
-    app = create_app(world.folded.source, primary)
+    backend = Backend(world.folded.source, primary)
+    app = create_app(backend)
     async with (
         app.router.lifespan_context(app),
         httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://here") as client,
@@ -177,6 +179,7 @@ async def by_http(world: World) -> None:
                 )
             several = await client.get(f"/v1/tables?name={DB}.plain&name=hive.{DB}.plain")
             assert [one["catName"] for one in several.json()["tables"]] == [CATALOG, "hive"]
+    await backend.close()
     await primary.close()
 
 
@@ -188,7 +191,8 @@ async def through_an_endpoint(world: World, declared: str) -> str:
     config = Config(thrift=Thrift(port=0), upstream=Upstream(url=ThriftUrls(address)))
     shards: Any = world.folded.source
     settings = Settings(defaults=Defaults(Consistency.ANY))
-    endpoint = Endpoint(config, shards, primary, settings)
+    backend = Backend(shards, primary)
+    endpoint = Endpoint(config, shards, primary, backend, settings)
     await endpoint.start()
     here = f"thrift://127.0.0.1:{endpoint.port}"
     for _ in range(2):
@@ -196,6 +200,7 @@ async def through_an_endpoint(world: World, declared: str) -> str:
         assert names == await asyncio.to_thread(names_by, address)
     page = endpoint.server.metrics_page().decode()
     await endpoint.close()
+    await backend.close()
     await primary.close()
     set_default_catalog(CATALOG)
     return page

@@ -9,10 +9,9 @@ import pytest
 
 from metatide.stack import jars
 from metatide.stack.metastore import java_21
+from query_api.backend import Backend
 from query_api.database import Primary
 from query_api.requirement import Consistency, Defaults
-from query_api.resolver.resolver import Resolver
-from query_api.shards import Views
 from query_api.thrift.expressions import Expressions, JavaSettings
 from query_api.thrift.methods import CachedMethods
 from tests.query_api.thrift.methods import caches, wire
@@ -118,11 +117,8 @@ async def compared(instances: Instances, expressions: Mapping[str, bytes]) -> di
         await running(reader, expressions["equal"])
         with caches.following(url) as cache, wire.connect(instances.addresses[0]) as metastore:
             cache.load()
-            views = Views(cache.source)
             methods = CachedMethods(
-                Resolver(views, primary),
-                views,
-                primary,
+                Backend(cache.source, primary),
                 Defaults(Consistency.ANY),
                 expressions=reader,
             )

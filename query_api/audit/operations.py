@@ -1,0 +1,105 @@
+"""Audits over HTTP: draws a sample of the scopes held here, and compares scopes on request."""
+
+import asyncio
+from typing import Any, Final
+
+import msgspec
+from starlette.requests import Request
+
+from hive.errors import InputError
+from hive.names import parse_table_name
+from query_api.audit.auditor import Auditor
+from query_api.audit.findings import Audited, Field, ObjectDifference
+from query_api.audit.scopes import draw, known_scopes
+from query_api.http.access import Access
+from query_api.http.operation import Operation, OperationRequest
+from query_api.positions import Position
+from query_api.shards import Views
+from state.records import Scope, ScopeKind
+
+PATH: Final = "/v1/admin/audit"
+SCOPES_MAX: Final = 100
+"""The scopes compared as of one moment of the database."""
+DRAWN_MAX: Final = 1_000_000
+
+
+class Drawn(msgspec.Struct, frozen=True):
+    """A sample of the scopes held here."""
+
+    of: int
+    scopes: list[Scope]
+
+
+class Wanted(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The scopes to compare."""
+
+    scopes: list[Scope]
+
+
+async def _drawn(auditor: Auditor, request: OperationRequest[None]) -> Drawn:
+    count = _number(request.http, "sample", DRAWN_MAX, DRAWN_MAX)
+    seed = _number(request.http, "seed", 0, (1 << 63) - 1)
+    return await asyncio.to_thread(_draw, auditor.views, count, seed)
+
+
+async def _audited(auditor: Auditor, request: OperationRequest[Wanted]) -> list[Audited]:
+    scopes = request.body.scopes
+    if len(scopes) > SCOPES_MAX:
+        raise InputError(f"give at most {SCOPES_MAX} scopes, not {len(scopes)}")
+    return await auditor.audit(list(dict.fromkeys(scopes)))
+
+
+def _draw(views: Views, count: int, seed: int) -> Drawn:
+    scopes = list(known_scopes(views))
+    return Drawn(len(scopes), draw(scopes, count, seed))
+
+
+def _number(request: Request, name: str, default: int, most: int) -> int:
+    text = request.query_params.get(name)
+    if text is None:
+        return default
+    if not (text.isascii() and text.isdecimal() and len(text) < 20 and int(text) <= most):
+        raise InputError(f"bad {name} {text[:20]!r}: write a number up to {most}")
+    return int(text)
+
+
+_SCOPE: Final = Scope(ScopeKind.TABLE, parse_table_name("sales.orders"))
+
+AUDITS: Final[tuple[Operation[Auditor, Any, Any], ...]] = (
+    Operation(
+        "adminAuditDraw",
+        "get",
+        PATH,
+        "Draw a sample of what this worker can compare with the database",
+        _drawn,
+        Drawn,
+        Drawn(250, [_SCOPE]),
+        Access.ADMINISTRATORS,
+        query=(
+            ("sample", "The maximum number.", 100),
+            ("seed", "The same seed gives the same sample.", 0),
+        ),
+    ),
+    Operation(
+        "adminAudit",
+        "post",
+        PATH,
+        "Compare the cache with the database, field by field",
+        _audited,
+        list[Audited],
+        [
+            Audited(
+                _SCOPE,
+                Position(0, 1234),
+                31,
+                1,
+                [ObjectDifference("table", [Field("owner", "ann", "bob")])],
+                {"statistics": "cold"},
+            )
+        ],
+        Access.ADMINISTRATORS,
+        Wanted,
+        Wanted([_SCOPE]),
+        fails=("503",),
+    ),
+)
