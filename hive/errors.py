@@ -1,6 +1,7 @@
 """All errors that Metatide raises on purpose. A message says what, where, and what to do."""
 
 import re
+from typing import Final
 
 
 class MetatideError(Exception):
@@ -23,11 +24,15 @@ class DeadlockError(MachineError):
     """The database rolled back a transaction to resolve a deadlock."""
 
 
+_SHOWN_MAX: Final = 80
+"""How much of a text from outside an error repeats."""
+
+
 class NameFormatError(InputError):
     """A name of a table or a partition that no metastore could have written."""
 
     def __init__(self, text: str, advice: str) -> None:
-        super().__init__(f"bad name {text!r}: {advice}")
+        super().__init__(f"bad name {text[:_SHOWN_MAX]!r}: {advice}")
 
 
 class ThriftError(InputError):
@@ -135,6 +140,10 @@ class NoSuchObjectError(InputError):
 
 class TooLargeError(InputError):
     """A request or an answer exceeds a limit."""
+
+
+class MediaTypeError(InputError):
+    """The body of a request is of another type than the server reads."""
 
 
 class ForbiddenError(InputError):

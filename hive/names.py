@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -14,8 +14,14 @@ DEFAULT_CATALOG = "hive"
 DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 """The name of a null or empty partition value."""
 
+CATALOG_CHARACTERS_MAX: Final = 256
+DATABASE_CHARACTERS_MAX: Final = 128
+TABLE_CHARACTERS_MAX: Final = 256
+"""The widths of the metastore's columns."""
+
 _UNSAFE = re.compile(r"""[\x00-\x1f\x7f"#%'*/:=?\\{\[\]^]""")
 _SAFE = bytes(code for code in range(256) if code > 127 or not _UNSAFE.match(chr(code)))
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _ESCAPED = re.compile("%([0-9A-Fa-f]{2})")
 
 
@@ -82,7 +88,31 @@ def parse_table_name(text: str) -> TableName:
     if not all(parts) or len(parts) not in (2, 3):
         raise NameFormatError(text, "write db.table or catalog.db.table")
     *catalog, db, table = parts
-    return table_name(catalog[0] if catalog else None, db, table)
+    return storable(table_name(catalog[0] if catalog else None, db, table))
+
+
+def storable(name: TableName) -> TableName:
+    """The name. Raises NameFormatError if no metastore can hold it; a database's name comes with
+    an empty table.
+    """
+    for text, kind, characters_max in (
+        (name.catalog, "catalog", CATALOG_CHARACTERS_MAX),
+        (name.db, "database", DATABASE_CHARACTERS_MAX),
+        (name.table, "table", TABLE_CHARACTERS_MAX),
+    ):
+        if len(text) > characters_max:
+            advice = f"a {kind}'s name has at most {characters_max} characters, not {len(text)}"
+            raise NameFormatError(text, advice)
+        if not is_storable(text):
+            raise NameFormatError(text, "it has a character that no database can hold")
+    return name
+
+
+def is_storable(text: str) -> bool:
+    """Whether a database can hold a text: PostgreSQL takes no NUL, and none takes a half of a
+    surrogate pair.
+    """
+    return "\0" not in text and not _SURROGATE.search(text)
 
 
 def escape_path_part(part: str | None) -> str:

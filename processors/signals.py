@@ -97,6 +97,8 @@ class Signals:
             )
         except BufferError:
             raise TopicError(f"too many messages wait for {self._name}; try again") from None
+        except KafkaException as error:
+            raise TopicError(f"{self._name} can't take the order: {error}") from None
         # The task that sends requests polls for acknowledgements in this event loop.
         await acknowledged
 
@@ -147,7 +149,8 @@ class Signals:
             self._producer.produce(
                 self._name, encode_signal(ask), signal_key(ask), on_delivery=_told
             )
-        except BufferError:
+        except (BufferError, KafkaException) as error:
+            log.warning("a load can't be requested", scope=str(ask.scope)[:200], why=str(error))
             return
         self._metrics.asks.inc()
 

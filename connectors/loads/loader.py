@@ -18,7 +18,8 @@ from connectors.loads.rereads import Wanted, reread
 from connectors.loads.signals import SignalsConsumer
 from connectors.orders import obey
 from connectors.sender import Stopped
-from hive.errors import MachineError, SourceError
+from hive.errors import MachineError, NameFormatError, SourceError
+from hive.names import storable
 from hive.reader.snapshot import open_snapshot
 from hive.table_lists import TableLists
 from state.records import Scope, ScopeKind
@@ -141,6 +142,12 @@ class Loader:
         The lists aren't checked here: shards know which tables the lists leave out, while a
         connector may have missed the last order.
         """
+        try:
+            storable(ask.scope.name)
+        except NameFormatError as error:
+            self.metrics.asked.labels("refused").inc()
+            log.warning("a load was refused", why=str(error))
+            return
         if ask.objects:
             self._wanted.add(ask.scope.name, ask.objects)
         taken = ask.epoch <= self._epoch and self._queue.ask(ask.scope, ask.floor)

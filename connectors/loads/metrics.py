@@ -36,7 +36,7 @@ class LoadMetrics:
         )
         self.asked = Counter(
             "metatide_loads_asked",
-            "Asks for loads, by what became of them: taken, answered, unreadable.",
+            "Asks for loads, by what became of them: taken, answered, unreadable, refused.",
             ["result"],
             registry=registry,
         )
@@ -50,7 +50,7 @@ class LoadMetrics:
         for counter, values in (
             (self.loads, ScopeKind),
             (self.faults, ("source", "publish")),
-            (self.asked, ("taken", "answered", "unreadable")),
+            (self.asked, ("taken", "answered", "unreadable", "refused")),
         ):
             for value in values:
                 counter.labels(value)

@@ -13,6 +13,7 @@ from starlette.types import Scope, Send
 
 from hive.errors import (
     ForbiddenError,
+    MediaTypeError,
     MetatideError,
     NoSuchObjectError,
     TooLargeError,
@@ -132,6 +133,8 @@ def status_of(error: MetatideError) -> tuple[int, Headers]:
             return 403, []
         case TooLargeError():
             return 413, []
+        case MediaTypeError():
+            return 415, []
         case UnansweredError():
             return 503, [(b"retry-after", b"%d" % max(1, ceil(error.retry_after_s)))]
     return (400, []) if error.exit_status == 2 else (500, [])
@@ -148,6 +151,15 @@ def compressed(accepted: bytes | None, body: bytes, headers: Headers) -> tuple[b
         packed = gzip.compress(body, compresslevel=1, mtime=0)
         return packed, [*headers, (b"content-encoding", b"gzip")]
     return body, headers
+
+
+def require_json(content_type: bytes | None) -> None:
+    """Raises MediaTypeError unless a request's content is JSON. Pages of other origins can send
+    other types without asking first.
+    """
+    media_type = (content_type or b"").partition(b";")[0].strip().lower()
+    if media_type != JSON:
+        raise MediaTypeError("send the body as content-type: application/json")
 
 
 async def _send(send: Send, status: int, body: bytes, headers: Headers) -> None:

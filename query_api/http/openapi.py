@@ -117,10 +117,9 @@ def _path(endpoint: Endpoint, examples: dict[str, Any]) -> dict[str, Any]:
             "schema": {"$ref": "#/components/schemas/Names"},
             "example": {"names": [endpoint.named.example]},
         }
-        operations["post"] = {
-            **_operation(endpoint, "ByNames", beside, examples),
-            "requestBody": {"content": {"application/json": media}},
-        }
+        post = _operation(endpoint, "ByNames", beside, examples)
+        post["responses"]["415"] = _problem(_PROBLEMS["415"])
+        operations["post"] = {**post, "requestBody": {"content": {"application/json": media}}}
     return operations
 
 
@@ -209,6 +208,7 @@ _PROBLEMS: Final = {
     "403": "Only for administrators, see docs/operate.md",
     "404": "There is no such object",
     "413": "The request is too long, or has too many names",
+    "415": "The body is not of the type application/json",
     "500": "The server can't do it now; the detail says what is missing",
     "503": "Neither cache nor database can answer now",
 }

@@ -11,9 +11,10 @@ from hive.names import (
     DatabaseName,
     TableName,
     default_catalog,
+    is_storable,
     parse_table_name,
     partition_values,
-    table_name,
+    storable,
 )
 from query_api.objects import Values
 from query_api.reads import Page
@@ -48,12 +49,14 @@ class RequestParameters:
                 "write_ids in the body of a POST"
             )
         self._path = path
+        for name, value in path.items():
+            _check(name, value)
         self._query: dict[str, list[str]] = {}
         for name, value in _pairs(query):
             if name not in allowed and name not in _REQUIREMENTS:
                 names = ", ".join(sorted(allowed | _REQUIREMENTS))
                 raise InputError(f"unknown parameter {name[:40]!r}: give one of {names}")
-            self._query.setdefault(name, []).append(value)
+            self._query.setdefault(name, []).append(_check(name, value))
         self._body = _parse_body(body) if body else Body()
 
     def requirement(self, headers: Mapping[str, str]) -> dict[str, str]:
@@ -81,15 +84,19 @@ class RequestParameters:
 
     @property
     def catalog(self) -> str:
-        return self.one("catalog", default_catalog()).lower()
+        return self._name().catalog
 
     @property
     def db(self) -> DatabaseName:
-        return DatabaseName(self.catalog, self._path["db"].lower())
+        return self._name(self._path["db"]).database
 
     @property
     def table(self) -> TableName:
-        return table_name(self.catalog, self._path["db"], self._path["table"])
+        return self._name(self._path["db"], self._path["table"])
+
+    def _name(self, db: str = "", table: str = "") -> TableName:
+        catalog = self.one("catalog", default_catalog())
+        return storable(TableName(catalog.lower(), db.lower(), table.lower()))
 
     def in_path(self, name: str) -> str:
         return self._path[name]
@@ -128,6 +135,13 @@ class RequestParameters:
         return Page(self.one("after"), limit)
 
 
+def _check(name: str, value: str) -> str:
+    """A parameter's value. Raises InputError if the metastore's database can't hold it."""
+    if not is_storable(value):
+        raise InputError(f"{name} {value[:40]!r} has a character that no database can hold")
+    return value
+
+
 def _pairs(query: bytes) -> Sequence[tuple[str, str]]:
     if not query:
         return ()
@@ -145,6 +159,10 @@ def _pairs(query: bytes) -> Sequence[tuple[str, str]]:
 
 def _parse_body(body: bytes) -> Body:
     try:
-        return _decode_body(body)
-    except msgspec.DecodeError as error:
+        parameters = _decode_body(body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InputError(f"the body is invalid: {error}"[:200]) from None
+    for name in parameters.names or ():
+        _check("name", name)
+    _check("filter", parameters.filter or "")
+    return parameters

@@ -55,7 +55,7 @@ async def _body_of(request: Request, kind: type[B]) -> B:
         parts.append(part)
     try:
         return msgspec.json.decode(b"".join(parts) or b"{}", type=kind)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InputError(f"the body is invalid: {error}"[:200]) from None
 
 

@@ -11,7 +11,7 @@ import msgspec
 import structlog
 from starlette.types import Receive, Scope, Send
 
-from hive.errors import MetatideError, NoSuchObjectError, TooLargeError
+from hive.errors import InputError, MetatideError, NoSuchObjectError, TooLargeError
 from query_api.backend import Backend
 from query_api.http.access import OPEN, Role, Tokens
 from query_api.http.endpoints import Endpoint, streamed
@@ -21,6 +21,7 @@ from query_api.http.messages import (
     Headers,
     grounds,
     header,
+    require_json,
     send_body,
     send_lines,
     send_problem,
@@ -105,7 +106,10 @@ class Service:
 
     async def _answer(self, endpoint: Endpoint, scope: Scope, receive: Receive, send: Send) -> None:
         start = perf_counter()
-        body = await _body(scope, receive) if scope["method"] == "POST" else b""
+        body = b""
+        if scope["method"] == "POST":
+            require_json(header(scope, b"content-type"))
+            body = await _body(scope, receive)
         parameters = RequestParameters(
             scope["path_params"], scope["query_string"], body, frozenset(endpoint.parameters)
         )
@@ -200,15 +204,18 @@ async def _body(scope: Scope, receive: Receive) -> bytes:
         raise TooLargeError(f"the body is longer than {BODY_BYTES_MAX} bytes")
     parts: list[bytes] = []
     size = 0
-    async with asyncio.timeout(BODY_TIMEOUT_S):
-        while True:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                raise asyncio.CancelledError
-            part = message.get("body", b"")
-            size += len(part)
-            if size > BODY_BYTES_MAX:
-                raise TooLargeError(f"the body is longer than {BODY_BYTES_MAX} bytes")
-            parts.append(part)
-            if not message.get("more_body", False):
-                return b"".join(parts)
+    try:
+        async with asyncio.timeout(BODY_TIMEOUT_S):
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise asyncio.CancelledError
+                part = message.get("body", b"")
+                size += len(part)
+                if size > BODY_BYTES_MAX:
+                    raise TooLargeError(f"the body is longer than {BODY_BYTES_MAX} bytes")
+                parts.append(part)
+                if not message.get("more_body", False):
+                    return b"".join(parts)
+    except TimeoutError:
+        raise InputError(f"the body did not arrive within {BODY_TIMEOUT_S:g} s") from None

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from hive.errors import InputError
-from hive.names import DatabaseName, TableName, default_catalog
+from hive.names import DatabaseName, TableName, default_catalog, storable
 
 
 class Place(NamedTuple):
@@ -27,13 +27,13 @@ def place(text: str | None) -> Place:
 def database(text: str | None) -> DatabaseName:
     """One database."""
     catalog, db = place(text)
-    return DatabaseName(_word(catalog), _word(db))
+    return _database(catalog, db)
 
 
 def table(arguments: Mapping[str, Any]) -> TableName:
     """The table of an older call, with the database possibly in another catalog."""
     catalog, db = place(arguments.get("db_name"))
-    return TableName(_word(catalog), _word(db), _word(arguments.get("tbl_name")))
+    return _table(catalog, db, arguments.get("tbl_name"))
 
 
 def table_in_catalog(
@@ -41,7 +41,7 @@ def table_in_catalog(
 ) -> TableName:
     """The table of a newer call, which names the catalog separately."""
     catalog = request.get("catName", default_catalog())
-    return TableName(_word(catalog), _word(request.get(db)), _word(request.get(tbl)))
+    return _table(catalog, request.get(db), request.get(tbl))
 
 
 def refuse_without_catalog(request: Mapping[str, Any]) -> None:
@@ -52,7 +52,15 @@ def refuse_without_catalog(request: Mapping[str, Any]) -> None:
 
 def database_in_catalog(request: Mapping[str, Any], db: str = "dbName") -> DatabaseName:
     """The database of a newer call."""
-    return DatabaseName(_word(request.get("catName", default_catalog())), _word(request.get(db)))
+    return _database(request.get("catName", default_catalog()), request.get(db))
+
+
+def _table(catalog: str | None, db: str | None, table: str | None) -> TableName:
+    return storable(TableName(_word(catalog), _word(db), _word(table)))
+
+
+def _database(catalog: str | None, db: str | None) -> DatabaseName:
+    return storable(TableName(_word(catalog), _word(db), "")).database
 
 
 def _word(text: str | None) -> str:

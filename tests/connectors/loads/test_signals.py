@@ -16,11 +16,19 @@ from metatide.demo.options import Size
 from metatide.demo.store import Store
 from metatide.demo.workload import Style, Workload
 from processors.worker import Worker
-from state.records import Scope, ScopeKind
+from state.records import (
+    AnyRecord,
+    LoadBegin,
+    LoadEnd,
+    Scope,
+    ScopeKind,
+    decode,
+    names_scope,
+)
 from state.records.routing import table_shard
 from state.shard_reader import ShardReader
 from state.topic import Topic, TopicClient
-from tests.connectors.connector_runs import new_topic
+from tests.connectors.connector_runs import new_topic, read
 from tests.connectors.loads.test_loader import scopes
 from tests.processors.worker.in_process import until, working
 
@@ -49,6 +57,31 @@ def warm(worker: Worker, table: TableName) -> bool:
     reader = ShardReader(snapshot)
     state = reader.state(table)
     return state is not None and not state.loads.cold(reader.head.applied, reader.head.floor)
+
+
+async def test_what_no_metastore_holds_is_never_loaded(
+    new_database: Callable[[], str], kafka_broker: str, tmp_path: Path
+) -> None:
+    store, events = Store(new_database()), new_topic(kafka_broker, SHARDS)
+    topic_admin.create(events)
+    unstorable = TableName("hive", "default", "a\0b")
+    too_long = TableName("hive", "default", "x" * 2_000_000)
+    wanted = names_scope(unstorable.database)
+
+    with connecting(store, events) as loader:
+        async with working(TopicClient(events.servers, events.name).describe(), tmp_path) as worker:
+            for table in (too_long, unstorable):
+                worker.ask(table_shard(table, SHARDS), Scope(ScopeKind.TABLE, table), 0)
+            refused = loader.metrics.asked.labels("refused")
+            await until(lambda: refused._value.get() == 1)
+            worker.ask(table_shard(wanted.name, SHARDS), wanted, 0)
+            await until(lambda: any(isinstance(one, LoadEnd) for one in records(events)))
+    begun = {record.scope for record in records(events) if isinstance(record, LoadBegin)}
+    assert begun == {wanted}
+
+
+def records(events: Topic) -> list[AnyRecord]:
+    return [message.record for message in read(events)]
 
 
 async def test_what_a_worker_misses_becomes_warm(

@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import json
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,7 @@ from tests.query_api.shards import (
 
 TABLE = "/v1/databases/sales/tables/orders"
 ANY = "consistency=any"
+JSON = {"content-type": "application/json"}
 DAYS = tuple(f"2026-01-{day:02d}" for day in range(1, 29))
 
 
@@ -332,8 +334,10 @@ def test_long_requests_go_in_a_body() -> None:
         assert wrong.status_code == 400
         many = await client.post(path, json={"names": names * 10_000})
         assert many.status_code == 413
-        huge = await client.post(path, content=b" " * 5_000_000)
+        huge = await client.post(path, content=b" " * 5_000_000, headers=JSON)
         assert huge.status_code == 413
+        plain = await client.post(path, content=json.dumps({"names": names}))
+        assert plain.status_code == 415
 
     ask(warm(), asking)
 

@@ -61,10 +61,14 @@ def test_patterns_take_no_more_time_than_their_length(url: str) -> None:
         (b'{"write_ids": "sales.orders:9:1:' + b"1," * MEGABYTE + b':"}', 413),
         (b'{"filter": "' + b"x" * 5 * MEGABYTE + b'"}', 413),
         (b"\xff" * 1000, 400),
+        (b'{"names": ["\xff"]}', 400),
+        (b'{"names": ["ds=\\u0000"]}', 400),
     ],
 )
 def test_hostile_bodies_are_refused(url: str, body: bytes, status: int) -> None:
-    answer = httpx.post(f"{url}{TABLE}/partition-names?table_id=7", content=body, timeout=30)
+    headers = {"content-type": "application/json"}
+    path = f"{TABLE}/partition-names?table_id=7"
+    answer = httpx.post(url + path, content=body, headers=headers, timeout=30)
     assert (answer.status_code, answer.json()["status"]) == (status, status)
 
 
