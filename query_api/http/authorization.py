@@ -2,6 +2,7 @@
 
 import ipaddress
 from typing import Final, NamedTuple
+from urllib.parse import urlsplit
 
 from starlette.requests import Request
 
@@ -44,7 +45,7 @@ def _administrator(request: Request, tokens: Tokens) -> Holder:
         if role < Role.ADMIN:
             raise ForbiddenError("send a token of the role admin: Authorization: Bearer …")
         return Holder(name, address)
-    if not (_is_loopback(address) and _is_loopback(request.url.hostname or "")):
+    if not (_is_loopback(address) and _is_loopback(_host(request))):
         raise ForbiddenError(
             "without tokens (reads.tokens_path) only this machine may ask, by its own name"
         )
@@ -60,6 +61,17 @@ def _authorization(request: Request) -> bytes | None:
 
 def _address(request: Request) -> str:
     return "" if request.client is None else request.client.host
+
+
+def _host(request: Request) -> str:
+    """The host that the caller named, without its port; empty if none can be read."""
+    host = request.headers.get("host", "")
+    if "@" in host:
+        return ""
+    try:
+        return urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return ""
 
 
 def _is_json(content_type: str) -> bool:

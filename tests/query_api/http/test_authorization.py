@@ -127,6 +127,9 @@ def test_what_the_lists_leave_out_is_not_loaded(what: str, status: int) -> None:
         ("10.1.2.3", "http://localhost", {}),
         ("127.0.0.1", "http://evil.example", {}),
         ("127.0.0.1", "http://localhost", {"content-type": "text/plain"}),
+        ("127.0.0.1", "http://localhost", {"host": ""}),
+        ("127.0.0.1", "http://localhost", {"host": "[::1"}),
+        ("127.0.0.1", "http://localhost", {"host": "evil.example:x@localhost"}),
     ],
 )
 def test_without_tokens_only_this_machine_is_heard(
