@@ -22,7 +22,6 @@ from state.records import (
     LoadEnd,
     Scope,
     ScopeKind,
-    decode,
     names_scope,
 )
 from state.records.routing import table_shard
