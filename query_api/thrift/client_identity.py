@@ -12,6 +12,9 @@ from query_api.thrift.wire import STOP, Message, MessageType, header
 SETTINGS_MAX: Final = 64
 SET_UGI: Final = "set_ugi"
 SET_META_CONF: Final = "setMetaConf"
+REPEATED: Final = frozenset((SET_UGI, SET_META_CONF))
+"""The calls that are kept for as long as a client is connected."""
+REPEATED_BYTES_MAX: Final = 64 * 1024
 _UGI: Final = Struct("set_ugi_args", (1, "user_name", string), (2, "group_names", strings))
 _UGI_RESULT: Final = Struct("set_ugi_result", (0, "success", strings))
 _CONF: Final = Struct("setMetaConf_args", (1, "key", string), (2, "value", string))

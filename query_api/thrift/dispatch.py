@@ -7,7 +7,12 @@ import structlog
 from hive.errors import MetatideError, ThriftError
 from query_api.reasons import Reason
 from query_api.thrift.call import Call, CallAnswer, Client, Relay, Unable
-from query_api.thrift.client_identity import SET_META_CONF, SET_UGI
+from query_api.thrift.client_identity import (
+    REPEATED,
+    REPEATED_BYTES_MAX,
+    SET_META_CONF,
+    SET_UGI,
+)
 from query_api.thrift.connection import Connection
 from query_api.thrift.forward import FORWARDED, call_of, refused, told
 from query_api.thrift.hub import Hub
@@ -15,7 +20,7 @@ from query_api.thrift.own_writes import OwnWrites
 from query_api.thrift.relay import ClientRelay
 from query_api.thrift.replies import CALL_HEAD, Replies, key_of
 from query_api.thrift.results import whole
-from query_api.thrift.wire import Message, MessageType
+from query_api.thrift.wire import Fault, Message, MessageType, refusal
 
 log = structlog.get_logger(__name__)
 
@@ -63,6 +68,9 @@ class Dispatch:
                 self._answer(message)
         elif method == FORWARDED:
             self._connection.run(self._answer_forwarded(message))
+        elif method in REPEATED and len(message.data) > REPEATED_BYTES_MAX:
+            why = f"a {method} of {len(message.data)} bytes: at most {REPEATED_BYTES_MAX}"
+            self._connection.end("protocol", why, reply=_refused(message, why))
         elif method == SET_UGI and self._relay.introduce(message):
             self._connection.done()
         else:
@@ -150,3 +158,7 @@ def _failed(message: Message, error: Exception) -> Relay:
     else:
         log.error("answering a call failed", method=message.method, exc_info=error)
     return Relay(Unable.FAILED)
+
+
+def _refused(message: Message, why: str) -> bytes:
+    return refusal(message.method, message.sequence, Fault.PROTOCOL_ERROR, why)

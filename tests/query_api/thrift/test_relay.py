@@ -11,6 +11,7 @@ from query_api.latest.latest_log import LatestLog
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
 from query_api.thrift.call import Call, CallAnswer, Relay
+from query_api.thrift.client_identity import REPEATED_BYTES_MAX
 from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.upstream import Address, UpstreamSettings
 from tests.query_api.thrift.serving import (
@@ -45,6 +46,22 @@ def why(reply: Reply | None) -> str:
     assert reply.kind == 3
     length = struct.unpack_from("!i", reply.body, 3)[0]
     return reply.body[7 : 7 + length].decode()
+
+
+@pytest.mark.parametrize(
+    ("method", "call"),
+    [
+        ("set_ugi", text(1, "x" * REPEATED_BYTES_MAX) + b"\0"),
+        ("setMetaConf", text(1, "k") + text(2, "x" * REPEATED_BYTES_MAX) + b"\0"),
+    ],
+)
+async def test_what_would_be_kept_for_a_client_is_small(method: str, call: bytes) -> None:
+    async with serving(Metastore()) as here:
+        (metastore,) = here.metastores
+        client = await here.connect()
+        assert "at most 65536" in why(await client.call(method, call))
+        assert metastore.connections == 0
+        await client.close()
 
 
 async def test_a_connection_to_a_metastore_is_opened_when_needed_and_ends_with_the_client() -> None:
