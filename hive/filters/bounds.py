@@ -121,7 +121,7 @@ def _beginning(prefix: str) -> Interval:
     if not stem:
         return prefix, None
     last = ord(stem[-1]) + 1
-    # Texts hold no surrogates.
+    # Surrogates are skipped, because texts hold none.
     return prefix, stem[:-1] + chr(0xE000 if last == 0xD800 else last)
 
 
