@@ -12,7 +12,7 @@ from state.topic.settings import QUIET, RECORD_BYTES_MAX
 from state.topic.silence import Silence
 
 _AT_ONCE: Final = 1_000
-# It is waited out at the end of a partition: that isn't a full batch.
+# At the end of a partition the batch isn't full, so all of this time is waited out.
 _WAIT_S: Final = 0.02
 _END: Final = KafkaError._PARTITION_EOF  # noqa: SLF001
 
