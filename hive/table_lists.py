@@ -28,8 +28,7 @@ class TableLists:
 
 @lru_cache(maxsize=16_384)
 def is_cached(whitelist: tuple[str, ...], blacklist: tuple[str, ...], table: TableName) -> bool:
-    """Whether a table is cached, remembered: lists seldom change, and tables are asked for
-    often."""
+    """Whether a table is cached; answers are remembered, because the lists seldom change."""
     return _lists(whitelist, blacklist).allow(table)
 
 

@@ -40,8 +40,7 @@ def read_collation(connection: Connection) -> Collation:
 def of_postgresql(
     database: Mapping[str, Any], column: Mapping[str, Any], encoding: str
 ) -> Collation:
-    """The collation that rows of pg_database and pg_collation describe, and the database's
-    encoding."""
+    """The collation in rows of pg_database and pg_collation, for a database of this encoding."""
     provider, name = column["collprovider"], column["collcollate"]
     locale = column.get("colllocale") or column.get("colliculocale")
     rules = column.get("collicurules")

@@ -75,8 +75,7 @@ def _statement(version: Version) -> CompoundSelect[Any]:
 
 
 class _Column:
-    """Finds the name of a column by its position in a descriptor, or else among the partition
-    keys."""
+    """The name of a column at a position of a descriptor, or else of the partition keys."""
 
     def __init__(self, version: Version, descriptor: Any, place: Any, table: Any) -> None:
         tables = metadata(version).tables

@@ -15,8 +15,7 @@ from hive.events.row import NotificationRow
 from hive.listener import UNLOGGED_TRANSACTION_TYPES
 
 NEW, CHECKED, CURRENT = 0, 1, 2
-"""The values of the first column of a poll's rows: a new event, the event to check, the next event
-id."""
+"""The first column of a poll's rows: a new event, the event to check, or the next event id."""
 
 
 def poll(tables: sa.MetaData, hashed_chars_max: int) -> sa.CompoundSelect[Any]:

@@ -51,7 +51,7 @@ EXACT_TEXT = Text().with_variant(mysql.MEDIUMTEXT(charset="latin1", collation="l
 
 
 def exact(length: int) -> String:
-    """A case-sensitive string; MySQL needs a binary collation for that, and still ignores trailing
+    """A case-sensitive string: in MySQL one with a binary collation, which ignores trailing
     spaces."""
     binary = mysql.VARCHAR(length, charset="latin1", collation="latin1_bin")
     return String(length).with_variant(binary, *MYSQL)

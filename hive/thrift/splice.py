@@ -81,7 +81,7 @@ def lacking_serde_details(partition: bytes) -> bytes:
 
 
 def without_mark(partition: bytes) -> bytes:
-    """A partition without that mark, whether it has it or not."""
+    """A partition without the mark of `lacking_serde_details`, if it has it."""
     if not lacks_serde_details(partition):
         return partition
     return partition[: -len(_MARK)] + b"\0"

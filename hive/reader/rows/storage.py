@@ -146,8 +146,7 @@ class Storages:
         self._encoded: dict[tuple[Any, ...], Encoded] = {}
 
     def unknown_columns(self, ids: set[int | None]) -> list[int]:
-        """The ids of lists of columns that haven't been read yet, and so must be among the
-        details."""
+        """The ids of those lists of columns that haven't been read yet."""
         if len(self._columns) > CACHED_MAX:
             self._columns.clear()
         return sorted(id_ for id_ in ids if id_ is not None and id_ not in self._columns)
