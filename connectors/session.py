@@ -91,7 +91,7 @@ class PublishSession:
         self._report_progress()
         self._report_transactions()
         if self._position < poll.current and self._position > before:
-            # Far behind: the next rows are read while these are being sent.
+            # When the connector is far behind, the next rows are read while these are being sent.
             self._publisher.serve()
         else:
             self._publisher.flush()

@@ -73,7 +73,7 @@ def databases_scope(catalog: str) -> Scope:
 
 
 class LoadBegin(Record, frozen=True, tag="lb"):
-    """Begins a load: from here on deletions leave tombstones. Its acknowledgement precedes `lo`."""
+    """Begins a load: deletions now leave tombstones. It is acknowledged before `lo` is read."""
 
     load: str
     scope: Scope
