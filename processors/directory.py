@@ -54,7 +54,7 @@ class WorkerDirectory:
             os.close(handle)
 
     def new(self, shard: int) -> Path:
-        """A path beside the store to build another one; leftovers of a crash are deleted."""
+        """A path for building a new store beside the old one; leftovers of a crash are deleted."""
         path = self.store(shard).with_suffix(".new")
         shutil.rmtree(path, ignore_errors=True)
         return path
