@@ -65,8 +65,7 @@ def rows_hash(rows: Iterable[NotificationRow]) -> bytes:
 
 
 def fields_hash(rows: Iterable[tuple[NotificationRow, int]]) -> bytes:
-    """The `rows_hash` of rows whose messages may be cut; each comes with its message's full
-    length."""
+    """The `rows_hash` of rows whose messages may be cut; each has its message's full length."""
     digest = blake2b(digest_size=8)
     for row, message_chars in rows:
         fields = (
