@@ -22,7 +22,6 @@ class WorkerDirectory:
         self.path = path
 
     def store(self, shard: int) -> Path:
-        """The path of a shard's store."""
         return self.path / "shards" / str(shard)
 
     def shards(self) -> list[int]:

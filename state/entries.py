@@ -52,7 +52,6 @@ def tombstone(event: int) -> bytes:
 
 
 def decode(value: bytes) -> Entry:
-    """Decodes the value of an entry."""
     mark, event, write_id, columns_hash = _HEADER.unpack_from(value)
     return Entry(event, value[HEADER_SIZE:], write_id, columns_hash, Mark(mark))
 

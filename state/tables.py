@@ -19,7 +19,7 @@ DOUBTFUL_MAX: Final = 256
 FORMER_NAMES_MAX: Final = 8
 
 TABLE_ROW: Final = ()
-"""The table itself among its doubtful objects, which are named by the values of partitions."""
+"""The name of the table itself among its doubtful objects; partitions are named by their values."""
 
 
 class Doubtful(msgspec.Struct, frozen=True, array_like=True):
@@ -92,7 +92,6 @@ class TableState(msgspec.Struct, array_like=True):
         self.partitioned = image.partitioned
 
     def note_former_name(self, former: FormerName) -> None:
-        """Notes a rename of the table."""
         names = [other for other in self.former_names if other.name != former.name]
         self.former_names = [*names, former][-FORMER_NAMES_MAX:]
 

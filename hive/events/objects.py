@@ -63,7 +63,6 @@ def _type(table: dict[str, Any]) -> str:
 
 
 def partition_data(value: dict[str, Any]) -> bytes:
-    """The bytes of a partition."""
     data = transcode_value(PARTITION, stored_objects.listed_partition(value))
     return lacking_serde_details(data) if stored_objects.has_serde_details(value) else data
 
@@ -86,7 +85,6 @@ def _columns(partition: dict[str, Any], data: bytes) -> bytes | None:
 
 
 def values_of(partition: dict[str, Any]) -> tuple[str, ...]:
-    """A partition's values."""
     return tuple(map(str, partition["1"]["lst"][2:]))
 
 

@@ -44,7 +44,6 @@ _LONG_BITS = 63
 
 
 def parameters(table: Value) -> dict[str, str]:
-    """The parameters of a table."""
     stored: dict[str, str] = (
         table[_TABLE_PARAMETERS]["map"][3] if _TABLE_PARAMETERS in table else {}
     )
@@ -87,18 +86,15 @@ def long_of(typed: Value) -> int:
 
 
 def write_id_of(table: Value) -> int:
-    """The write id of a table."""
     return long_of(table.get(_TABLE_WRITE_ID, _NO_WRITE_ID))
 
 
 def partition_parameters(partition: Value) -> dict[str, str]:
-    """The parameters of a partition."""
     typed = partition.get(_PARTITION_PARAMETERS)
     return {} if typed is None else typed["map"][3]
 
 
 def partition_write_id(partition: Value) -> int:
-    """The write id of a partition."""
     return long_of(partition.get(_PARTITION_WRITE_ID, _NO_WRITE_ID))
 
 

@@ -14,7 +14,7 @@ POSITION_END: Final = POSITION_KEY + b"\0"
 class Identity(Struct, frozen=True, kw_only=True):
     """Which shard of which topic a store holds; written once, when the store is made.
 
-    It is encoded as a map, so that any version can read `format_version` of any other.
+    Encoded as a map, so that any version can read `format_version` of any other.
     """
 
     format_version: int

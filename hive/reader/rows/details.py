@@ -57,7 +57,6 @@ class Details:
         self.add(rows)
 
     def add(self, rows: Iterable[DetailRow]) -> None:
-        """Adds rows."""
         for (kind, owner), of_owner in groupby(rows, key=_KIND_AND_OWNER):
             self._rows[kind][owner].extend(of_owner)
 
