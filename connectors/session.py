@@ -32,7 +32,7 @@ class NewEpoch(Exception):  # noqa: N818
 
 
 class HistoryEnded(Exception):  # noqa: N818
-    """The log tells a history other than the published one: an epoch must begin."""
+    """The log has a history other than the published one: an epoch must begin."""
 
     def __init__(self, why: str, current: int) -> None:
         super().__init__(why)

@@ -15,7 +15,7 @@ UNKNOWN_IDS: Final = 1 << 62
 
 
 DOUBTFUL_MAX: Final = 256
-"""With more objects in doubt the whole table is loaded again."""
+"""The most objects in doubt; with more, the whole table is loaded again."""
 FORMER_NAMES_MAX: Final = 8
 
 TABLE_ROW: Final = ()

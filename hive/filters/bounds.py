@@ -14,7 +14,7 @@ from hive.filters.semantics import KeyType, Meaning, PartitionKey, meaning
 from hive.names import DEFAULT_PARTITION
 
 MAX_SPANS: Final = 256
-"""With more ranges, seeking to each costs more than reading what lies between them."""
+"""The most ranges; with more, seeking to each costs more than reading what lies between them."""
 
 
 class Span(NamedTuple):

@@ -31,7 +31,8 @@ from hive.write_ids.view import WriteIdView
 
 OPEN_MAX = 1_000_000
 ABORTED_MAX = 100_000
-"""Above it, the lowest aborted ids are forgotten and look committed, as when Hive purges them."""
+"""The most aborted ids kept; lower ones are forgotten and look committed, as if Hive purged
+them."""
 JOURNAL_MAX = 10_000
 """A load is given up when more facts than this have come since it began."""
 _NUMBER_MAX = 1 << 62

@@ -15,7 +15,7 @@ ENDED_MAX = 100_000
 """How many ends of transactions are kept for open loads. If a load needs more, some ids stay open
 though their transactions have ended, which costs hits until the next load."""
 PENDING_MAX = 10_000
-"""With more pending writes a table waits for all of its open ids."""
+"""The most pending writes of a table; with more, it waits for all of its open ids."""
 
 
 Pairs = tuple[tuple[str, int], ...]

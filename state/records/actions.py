@@ -120,7 +120,7 @@ class PutPartitionStatistics(Action, frozen=True, tag="ps"):
     values: tuple[str, ...]
     columns: tuple[ColumnStatisticsImage, ...]
     parameters: dict[str, str] | None
-    """None when the event lacks them."""
+    """The partition's new parameters; None when the event lacks them."""
     transactional: bool | None = None
     """Whether the table was transactional when the writer read it; None if that isn't known."""
 
@@ -131,7 +131,7 @@ class DropStatistics(Action, frozen=True, tag="ds"):
     table: TableName
     values: tuple[str, ...] | None
     column: str | None
-    """None for all columns."""
+    """The column; None for all columns."""
 
 
 class PutConstraints(Action, frozen=True, tag="pc"):
@@ -235,7 +235,7 @@ class Undecodable(Action, frozen=True, tag="xx"):
 
 
 MISNAMED_EVENTS_MAX: Final = 5_000
-"""So many events after a rename may still use the table's old name: no transaction of a metastore
+"""How many events after a rename may still use the table's old name: no transaction of a metastore
 stays open while more events than this are written."""
 
 

@@ -17,8 +17,7 @@ class Topic(Struct, frozen=True):
     """The number of partitions, which is the configured one while the topic may not exist yet."""
     security: Security = {}
     id: str | None = None
-    """The id that brokers give it, another one if it is created anew; None before they were
-    asked."""
+    """The brokers' id of the topic, new if it is created anew; None before they were asked."""
 
     @property
     def dead_letter(self) -> str:
