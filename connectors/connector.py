@@ -29,9 +29,9 @@ class Status:
     """The state that a connector reports to others."""
 
     waits_for: str | None = "the first look at the log"
-    """Why it can't publish; None while it can."""
+    """Why the connector can't publish; None while it can."""
     turned_at: float = field(default_factory=time.monotonic)
-    """When it last completed a step."""
+    """When the connector last completed a step."""
 
 
 class Connector:
@@ -47,7 +47,7 @@ class Connector:
         status: Status | None = None,
         on_epoch: Callable[[int], None] = lambda _: None,
     ) -> None:
-        """`on_epoch` is called with the epoch of all that is published from then on."""
+        """`on_epoch` is called with each epoch before events are published in it."""
         self._on_epoch = on_epoch
         self._source = source
         self._topic = events
@@ -99,7 +99,7 @@ class Connector:
     def _resume(self) -> tails.Tails:
         positions = tails.find(self._topic)
         while positions.behind:
-            # A connector began this epoch and ended before all shards had it.
+            # A connector began this epoch and ended before the reset had reached all shards.
             publisher.reset(self._topic, positions.epoch, positions.lowest, positions.behind)
             positions = tails.find(self._topic)
         log.info(

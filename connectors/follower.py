@@ -1,4 +1,4 @@
-"""What other connectors write. One shard is enough to see it: a reset goes to every shard."""
+"""Watches what other connectors write. One shard is enough, because a reset goes to every shard."""
 
 from connectors import headers
 from connectors.headers import RecordKind
@@ -11,7 +11,7 @@ SHARD = 0
 
 
 class Follower:
-    """Reads the new records of one shard behind its tail."""
+    """Reads the records of one shard that come after its tail."""
 
     def __init__(self, topic: Topic, tails: Tails) -> None:
         self.epoch = tails.epoch

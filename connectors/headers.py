@@ -31,7 +31,7 @@ class RecordHeaders(NamedTuple):
     event: str = ""
     """The type of the event in the log."""
     hash: bytes | None = None
-    """The hash of the row of event `upto`, which tells it from another row with its id."""
+    """The hash of event `upto`'s row, to distinguish it from another row with the same id."""
 
     @property
     def moves(self) -> bool:

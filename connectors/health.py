@@ -14,7 +14,7 @@ from connectors.connector import Status
 from hive.errors import MachineError
 
 STUCK_S = 60.0
-"""A connector without a step for this long hangs; reading and waiting take far less."""
+"""A connector that makes no step for this long hangs; reading and waiting take far less."""
 
 
 @contextmanager

@@ -7,8 +7,9 @@ from hive.events import event_types
 class ListenerWatch:
     """Compares the open transactions with the OPEN_TXN events.
 
-    The event commits with its transaction. So a transaction that opened while the connector was
-    reading and has no event proves that the listener isn't transactional (`hive.listener`).
+    A transactional listener commits the event with the transaction. So a transaction that opened
+    while the connector was reading, but has no event, proves that the listener isn't
+    (`hive.listener`).
     """
 
     def __init__(self) -> None:

@@ -66,7 +66,7 @@ class Metrics:
         faults = Counter(
             "metatide_connect_faults", "What went wrong, by kind.", ["kind"], registry=registry
         )
-        # All labels exist from the start: Prometheus sees no increase in a new series.
+        # All labels exist from the start, because Prometheus sees no increase in a new series.
         self._faults = {fault: faults.labels(fault) for fault in Fault}
 
     def failed(self, fault: Fault) -> None:

@@ -15,11 +15,11 @@ log = structlog.get_logger()
 
 
 def obey(topic: Topic, epoch: int, order: Order, offset: int, current: Callable[[], int]) -> None:
-    """Writes the order found at this offset of the signals topic; `current` reads the event id.
+    """Writes the order at this offset of the signals topic; `current` returns the current event id.
 
     Decisions about the whole cache share a partition of the signals topic, so their offsets number
     them, and a decision that is delivered twice is written with the same version. If the signals
-    topic was made anew and counts from 0 again, the version that the sender knew decides.
+    topic was made anew and counts from 0 again, the version follows the one that the sender knew.
     """
     record: AnyRecord
     shards: Sequence[int] = range(topic.shards)

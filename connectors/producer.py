@@ -17,7 +17,7 @@ _CLIENT_ID: Final = "metatide-connect"
 def make_producer(
     topic: Topic, on_error: Any = None, waiting_max: int = WAITING_RECORDS_MAX
 ) -> Producer:
-    """A producer that never leaves a hole: a record that the brokers refuse ends it.
+    """A producer that never leaves a hole: if the brokers refuse a record, it sends no other.
 
     It waits without limit for brokers that are away.
     """
@@ -32,7 +32,7 @@ def make_producer(
             "queue.buffering.max.messages": waiting_max,
             "queue.buffering.max.kbytes": _WAITING_KIB_MAX,
             "compression.type": "lz4",
-            # Large batches cost less when far behind; a flush doesn't linger.
+            # Large batches cost less when far behind; `flush` doesn't wait for `linger.ms`.
             "linger.ms": 50,
             # A delivery report costs more than all else about a record; flush() waits for all.
             "delivery.report.only.error": True,

@@ -1,5 +1,4 @@
-"""Checks that the log still tells the history that was published, and where rows are missing.
-Pure."""
+"""Checks whether the log still holds the published history, and finds missing rows. Pure."""
 
 from typing import NamedTuple
 
@@ -11,7 +10,7 @@ class PublishedEvent(NamedTuple):
 
     event_id: int
     hash: bytes | None
-    """None where no row was published: at a beginning, and where rows are missing."""
+    """The hash of its row; None if there is none, as at a beginning and where rows are missing."""
 
 
 class OtherHistory(NamedTuple):
@@ -48,7 +47,7 @@ def check(poll: Poll, published: PublishedEvent) -> OtherHistory | None:
 
 
 def check_missing(bounds: Bounds, published: PublishedEvent) -> OtherHistory | None:
-    """Judges a missing row: the cleaner removes the oldest rows first."""
+    """Judges why the checked row is missing: the metastore's cleaner removes oldest rows first."""
     if bounds.oldest is not None and bounds.oldest < published.event_id:
         return OtherHistory(
             f"event {published.event_id} was published, but is missing while older ones are there"

@@ -20,7 +20,7 @@ from state.topic.settings import RECORD_BYTES_MAX
 VALUE_BYTES_MAX = RECORD_BYTES_MAX - 64 * 1024
 """The largest value: headers and framing take the rest of a record."""
 LETTER_CHARS_MAX = 2 * 1024 * 1024
-"""They fit even if JSON needs six bytes for each."""
+"""The most characters of a dead letter, which fit even if JSON needs six bytes for each."""
 _NEVER_CUT_ACTIONS_MAX = 16
 _CUT = (PutPartitions, DropPartitions)
 
@@ -29,8 +29,8 @@ class Publisher:
     """Writes the records of one connector, beginning at the tails of the topic.
 
     1. Records of one shard reach its partition in order, or an error is raised.
-    2. `after` is the `upto` of the record that this connector wrote or found before it in that
-       partition.
+    2. The `after` of a record is the `upto` of the one before it in the partition, as far as this
+       connector knows: the last one that it wrote or found there.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Publisher:
         metrics: Metrics,
         going_on: Callable[[], bool],
     ) -> None:
-        """Waits for the brokers end with `Stopped` once `going_on` returns False."""
+        """Waiting for the brokers ends with `Stopped` once `going_on` returns False."""
         assert not tails.behind, "every shard must be in the same epoch"
         self.epoch = tails.epoch
         self._topic = topic.name
@@ -93,7 +93,7 @@ class Publisher:
         return True
 
     def progress(self, position: int, row_hash: bytes | None) -> None:
-        """Tells the shards that are behind that nothing in between concerned them."""
+        """Tells each shard that is behind that no event up to this position concerned it."""
         head = headers.write(RecordHeaders(RecordKind.PROGRESS, self.epoch, position, "", row_hash))
         for shard, after in enumerate(self._uptos):
             if after < position:
@@ -101,7 +101,7 @@ class Publisher:
                 self._uptos[shard] = position
 
     def skip(self, last: int) -> None:
-        """Begins the next interval after an event that can't be known.
+        """Begins the next interval after an event whose effects can't be known.
 
         The fold sees that the new interval doesn't continue the one before it.
         """
@@ -171,7 +171,7 @@ def write_now(topic: Topic, record: AnyRecord, head: RecordHeaders, shards: Sequ
 
 
 def _parts(change: Change) -> list[Change]:
-    """Cuts a large change into parts. Most are small, and measuring them costs time."""
+    """Cuts a large change into parts. Most changes are small, and measuring them costs time."""
     actions = change.actions
     if len(actions) > _NEVER_CUT_ACTIONS_MAX:
         return split(change)

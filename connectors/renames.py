@@ -1,7 +1,7 @@
 """Recent renames of tables, for events that still name a table by its old name.
 
-A writer that read a table before a rename and commits after it changes the renamed table, because
-the metastore knows tables by their ids. Its event has the old name.
+A writer may read a table before a rename and commit after it. Its write changes the renamed table,
+because the metastore knows tables by their ids, but its event has the old name.
 """
 
 from collections import deque
@@ -23,7 +23,7 @@ _HANGING = (
     event_types.DeleteTableStatistics,
     event_types.DeletePartitionStatistics,
 )
-"""They change nothing of the table itself."""
+"""Events that change nothing in the table itself."""
 
 
 class _Rename(NamedTuple):
@@ -84,8 +84,8 @@ class Renames:
         return [*addressed, *chain.from_iterable(late)]
 
     def _current(self, name: TableName, id_: int) -> tuple[list[TableName], bool]:
-        """The names that a table of this name and id may have now, and whether the old name is
-        certainly no longer its own."""
+        """The names that a table of this name and id may have now, and whether it certainly doesn't
+        have the old one any more."""
         names: list[TableName] = []
         is_sure = False
         followed = {name}

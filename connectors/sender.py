@@ -28,7 +28,7 @@ class Sender:
         *,
         waiting_max: int = WAITING_RECORDS_MAX,
     ) -> None:
-        """Waits end with `Stopped` once `going_on` returns False."""
+        """Waiting ends with `Stopped` once `going_on` returns False."""
         self._servers = topic.servers
         self._going_on = going_on
         self._fault: str | None = None

@@ -32,7 +32,7 @@ class NewEpoch(Exception):  # noqa: N818
 
 
 class HistoryEnded(Exception):  # noqa: N818
-    """The log tells a history other than the published one: an epoch must begin."""
+    """The log has a history other than the published one: an epoch must begin."""
 
     def __init__(self, why: str, current: int) -> None:
         super().__init__(why)
@@ -91,7 +91,7 @@ class PublishSession:
         self._report_progress()
         self._report_transactions()
         if self._position < poll.current and self._position > before:
-            # Far behind: the next rows are read while these are being sent.
+            # When the connector is far behind, the next rows are read while these are being sent.
             self._publisher.serve()
         else:
             self._publisher.flush()

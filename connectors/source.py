@@ -51,8 +51,8 @@ class Source(Protocol):
     def bounds(self, after: int) -> Bounds: ...
 
     def alters(self, upto: int) -> list[NotificationRow]:
-        """The last ALTER_TABLE rows up to an event, in order: those of the range of events in which
-        a rename can still be followed by events with the old name."""
+        """The ALTER_TABLE rows up to an event, in order, that are recent enough for events with a
+        renamed table's old name to follow."""
 
     def open_transactions(self) -> OpenTxns: ...
 
@@ -65,8 +65,7 @@ def rows_hash(rows: Iterable[NotificationRow]) -> bytes:
 
 
 def fields_hash(rows: Iterable[tuple[NotificationRow, int]]) -> bytes:
-    """The same hash for rows whose messages may be cut; each comes with the length of its whole
-    message."""
+    """The `rows_hash` of rows whose messages may be cut; each has its message's full length."""
     digest = blake2b(digest_size=8)
     for row, message_chars in rows:
         fields = (

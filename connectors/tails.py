@@ -16,7 +16,7 @@ _GROWTH = 8
 
 @dataclass
 class Tail:
-    """The position of one shard, as far as the records seen tell it."""
+    """The position of one shard, as far as the records seen show it."""
 
     epoch: int = -1
     upto: int = 0
@@ -30,9 +30,9 @@ class Tail:
     def see(self, head: RecordHeaders | None) -> None:
         """Takes note of a record; records come in the order of the topic.
 
-        The change with the highest event counts: everything before it was written before it, and a
-        connector that wakes late only repeats older ones. Of several resets to one epoch the first
-        counts, as in the fold, until a change follows.
+        The change with the highest event counts: earlier events were written before it, and a
+        connector that wakes late only repeats older changes. If an epoch has several resets, the
+        first one counts, as in the fold, until a change follows.
         """
         if head is None or head.epoch < self.epoch:
             return
@@ -48,7 +48,7 @@ class Tail:
 
 @dataclass(frozen=True)
 class Tails:
-    """The positions of all shards in the latest epoch of any of them."""
+    """The positions of all shards in the latest epoch that any of them has."""
 
     epoch: int
     upto: tuple[int | None, ...]

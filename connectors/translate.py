@@ -53,21 +53,21 @@ key's only the parent's."""
 def translate(event: event_types.Event) -> list[Addressed]:
     """The actions of an event; none for events that change nothing cached.
 
-    OPEN_TXN has none: the first ALLOC_WRITE_ID of a transaction says all that a shard needs. Nor
-    has INSERT: its image was read before the event and may be older than it.
+    OPEN_TXN has no actions: the first ALLOC_WRITE_ID of a transaction says all that a shard needs.
+    Nor has INSERT: its image was read before the event and may be older than it.
     """
     return list(_TRANSLATORS[type(event)](event))
 
 
 def misnamed(table: TableName, *, hanging: bool = False) -> list[Addressed]:
-    """The actions for a table that an event names by an old name; `hanging`: the event can only
-    have changed what hangs on the table."""
+    """The actions for a table that an event names by an old name; `hanging` says that the event can
+    only have changed its constraints or statistics."""
     action = a.Misnamed(table, hanging)
     return [(table, action)] if hanging else [(table, action), (table.database, action)]
 
 
 def undecodable(row: NotificationRow) -> list[Addressed]:
-    """The actions for a row that can't be read: its table, or all tables if the row may name
+    """The actions for a row that can't be read, for its table, or for all if it may name
     another."""
     if not row.db_name or not row.tbl_name or row.event_type in _NAME_ANOTHER_TABLE:
         return [(EVERYWHERE, a.Undecodable(None))]

@@ -1,8 +1,8 @@
-"""Column statistics of several partitions as one, as far as no sketch of Hive's is needed.
+"""Merges column statistics of several partitions, as far as that needs none of Hive's sketches.
 
-The metastore takes the least low and the greatest high value, the greatest lengths (of the
-average length too), and the sums of nulls, trues and falses. Distinct values come from bit vectors
-and histograms from KLL sketches that only Hive can merge: they are named as missing.
+The metastore takes the least low value, the greatest high value, the greatest maximal and average
+lengths, and the sums of nulls, trues and falses. It counts distinct values by bit vectors and makes
+histograms from KLL sketches. Only Hive can merge these, so their fields are named as missing.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any, Final, NamedTuple
 
 Statistics = Mapping[str, Any]
-"""The fields of one kind of statistics by the names of the IDL."""
+"""The fields of one kind of statistics, by their names in the IDL."""
 
 
 class Aggregate(NamedTuple):
@@ -37,8 +37,8 @@ _FIELDS: Final[dict[str, Callable[[list[Any]], Any]]] = {
 def aggregate(columns: Sequence[Mapping[str, Any]], partitions: int) -> Aggregate:
     """Merges one column's statistics (ColumnStatisticsObj) from `partitions` partitions.
 
-    If a partition has none, the metastore extrapolates from the others; then the result is empty,
-    as it is when the column's type differs between partitions.
+    The result is empty if a partition has no statistics, because the metastore then extrapolates
+    from the others, and if the column's type differs between partitions.
     """
     everything = Aggregate(None, ("statsData",))
     complete = all(column.get("statsData") for column in columns)

@@ -16,21 +16,21 @@ LATIN: Final = ASCII | frozenset(map(chr, range(0xA0, 0x100)))
 class Collation(msgspec.Struct, frozen=True):
     """The order of texts in one database.
 
-    Languages differ in their treatment of punctuation, capitals, accents and pairs of letters. But
-    where two texts first differ in digits, all of them order by these, and most by small letters
-    too.
+    Languages differ in how they order punctuation, capitals, accents and pairs of letters. But all
+    of them order two texts that first differ in digits by these digits, and most do the same with
+    small letters.
     """
 
     name: str
     by_bytes: bool = False
     """Texts are sorted as the bytes of UTF-8."""
     sure: frozenset[str] = frozenset()
-    """Otherwise: two texts that first differ in two of these characters order by their bytes."""
+    """Two texts that first differ in two of these characters sort by their bytes."""
     is_exact: bool = True
     """Texts are equal only if they are identical."""
 
     def is_sure(self, text: str, other: str) -> bool:
-        """Whether these two are certainly ordered by their bytes."""
+        """Whether the database certainly sorts these two texts by their bytes."""
         if self.by_bytes or text == other:
             return True
         for here, there in zip(text, other, strict=False):
@@ -40,7 +40,7 @@ class Collation(msgspec.Struct, frozen=True):
         return bool(self.sure)
 
     def keeps(self, texts: Sequence[str]) -> bool:
-        """Whether texts sorted by their bytes are in the database's order too."""
+        """Whether these texts, which are sorted by their bytes, are in the database's order too."""
         return self.by_bytes or all(self.is_sure(*pair) for pair in pairwise(texts))
 
 

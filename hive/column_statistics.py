@@ -1,11 +1,11 @@
-"""Which figures the metastore tells of a column, from what it stores of them.
+"""The figures of a column that the metastore returns, computed from those that it stores.
 
-A row of TAB_COL_STATS or PART_COL_STATS has a place for each figure of any kind. A client may send
-figures of another kind than the column's type has: they go to the places that they have in common,
-and what is told follows from the type alone. So rows and events are read by one rule.
+A row of TAB_COL_STATS or PART_COL_STATS has a field for each figure of every kind. A client may
+send figures of a kind that isn't the column type's: the metastore stores them in their fields, and
+returns the fields of the type's kind alone. So one rule serves both rows and events.
 
-Where a figure that its kind needs is missing, the metastore answers with a MetaException, and
-closes the connection where the type has no statistics at all: nothing is told then.
+If a figure that the kind requires is missing, the metastore answers with a MetaException; if the
+type has no statistics at all, it closes the connection. We return no figures in either case.
 """
 
 from collections.abc import Callable, Mapping
@@ -62,7 +62,7 @@ def stored_figures(data: Mapping[str, Mapping[str, Any]]) -> Figures:
 
 def told_figures(type_: str, figures: Figures) -> dict[str, dict[str, Any]] | None:
     """The ColumnStatisticsData that the metastore returns for a column of this type; None if it
-    can't."""
+    returns none."""
     type_figures = _kind(type_)
     if type_figures is None:
         return None
@@ -102,7 +102,7 @@ def _ranged(figures: Figures, low: Any, high: Any) -> dict[str, Any]:
 
 
 def _bit_vector(stored: bytes | None) -> bytes | None:
-    """The bit vector; without one the metastore stores only a header."""
+    """The bit vector; None for a bare header, which the metastore stores when there is none."""
     return None if stored is None or bytes(stored) == b"HL" else bytes(stored)
 
 

@@ -36,7 +36,7 @@ class NameFormatError(InputError):
 
 
 class ThriftError(InputError):
-    """Thrift bytes, TJSON or a mapping that don't match the description of the struct."""
+    """Thrift bytes, TJSON or a mapping that doesn't match the description of its struct."""
 
 
 class ColdShardError(MachineError):
@@ -81,7 +81,7 @@ class FilterError(InputError):
 
 
 class FilterNotSupportedError(InputError):
-    """A grammatical filter whose answer by the metastore is uncertain."""
+    """A well-formed filter for which the metastore's answer is uncertain."""
 
 
 class UncertainOrderError(InputError):
@@ -103,7 +103,7 @@ class EventError(InputError):
 
 
 class SourceError(MachineError):
-    """The metastore's database can't be read as a connector must; it may work later."""
+    """The metastore's database can't be read now; a later attempt may succeed."""
 
 
 class PublishError(MachineError):
@@ -111,7 +111,7 @@ class PublishError(MachineError):
 
 
 class TopicError(MachineError):
-    """The events topic can't be read now; it may work later."""
+    """The events topic can't be read now; a later attempt may succeed."""
 
 
 class TaskError(MachineError):

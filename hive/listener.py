@@ -1,19 +1,20 @@
 """The metastore's listener that writes the notification log, and how it must be configured.
 
 A metastore calls its transactional listeners within the database transaction of a change, and its
-other listeners after that. Only from a transactional listener have events dense ids that become
-visible in their order, together with their changes. From another one events may come late or never,
-so nobody can tell which event is the last: `latest` doesn't hold.
+other listeners after that. Only a transactional listener gives events dense ids that become visible
+in order, together with their changes. Events of other listeners may come late or never, so nobody
+can tell which event is the last, and `latest` can't be guaranteed.
 
-Only a transactional listener is told of transactions, but for some types (below). Another one
-without an OPEN_TXN event therefore proves that the listener isn't transactional.
+Only a transactional listener is told of transactions, apart from those of
+`UNLOGGED_TRANSACTION_TYPES`. So a transaction of another type without an OPEN_TXN event proves that
+the listener isn't transactional.
 """
 
 from typing import Final
 
 LISTENER: Final = "org.apache.hive.hcatalog.listener.DbNotificationListener"
 TRANSACTIONAL: Final = "metastore.transactional.event.listeners"
-"""The setting that must end with the listener: what follows it can still fail the transaction."""
+"""The setting that must end with the listener: one after it could still fail the transaction."""
 AFTERWARDS: Final = "metastore.event.listeners"
 """The setting that must not name the listener: its events would be written twice."""
 RETENTION: Final = "metastore.event.db.listener.timetolive"

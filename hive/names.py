@@ -116,7 +116,7 @@ def is_storable(text: str) -> bool:
 
 
 def escape_path_part(part: str | None) -> str:
-    """One key or value as it is escaped in a partition's name."""
+    """A key or value, escaped as in a partition's name."""
     if not part:
         return DEFAULT_PARTITION
     return _UNSAFE.sub(lambda match: f"%{ord(match[0]):02X}", part)
@@ -139,14 +139,14 @@ def partition_name(keys: Sequence[str], values: Sequence[str | None]) -> str:
 
 
 def partition_names(keys: Sequence[str], many: Sequence[Sequence[str]]) -> list[str]:
-    """`partition_name` of each, far faster than one call each when nothing needs escaping."""
+    """The name of each partition, far faster than one call for each when nothing needs escaping."""
     if not {len(keys)}.issuperset(map(len, many)):
         return [partition_name(keys, values) for values in many]
     return partition_names_of(keys, list(chain.from_iterable(many))) if keys else [""] * len(many)
 
 
 def partition_names_of(keys: Sequence[str], values: Sequence[str]) -> list[str]:
-    """The same for flat values: those of each partition follow one another."""
+    """The names of partitions whose values are in one flat list, one partition after the other."""
     if not values:
         return []
     if "" in values or ",".join(values).encode().translate(None, _SAFE):

@@ -25,10 +25,10 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
 
 
 def stretches(expressions: Sequence[str]) -> str:
-    """A regular expression (DOTALL) of expressions that follow each other with anything between.
+    """A regular expression (DOTALL) that matches expressions in this order, with anything between.
 
-    Each middle one matches at the first place it can and never backtracks: if a later place leads
-    to a match, the first one does too. So no text is searched twice.
+    Each middle expression matches at the first place it can and never backtracks: if a later place
+    leads to a match, the first one does too. So no text is searched twice.
     """
     first, *others = expressions
     if not others:

@@ -10,8 +10,8 @@ from hive.patterns import compile_pattern
 
 
 class TableLists:
-    """Hive's patterns over `db.table`. A table is cached when a white pattern matches it, or there
-    is none, and no black pattern does."""
+    """Hive's patterns over `db.table`. A table is cached if a white pattern matches it or there are
+    no white patterns, and no black pattern matches it."""
 
     def __init__(self, whitelist: Sequence[str] = (), blacklist: Sequence[str] = ()) -> None:
         self._white = [compile_pattern(pattern) for pattern in whitelist]
@@ -28,7 +28,7 @@ class TableLists:
 
 @lru_cache(maxsize=16_384)
 def is_cached(whitelist: tuple[str, ...], blacklist: tuple[str, ...], table: TableName) -> bool:
-    """The same for lists that seldom change and tables that are asked for often."""
+    """Whether a table is cached; answers are remembered, because the lists seldom change."""
     return _lists(whitelist, blacklist).allow(table)
 
 

@@ -24,7 +24,7 @@ class Committed(Protocol):
 class Applier:
     """The one writer of a store.
 
-    1. Takes records in the order of their offsets and skips those that it has folded.
+    1. Takes records in the order of their offsets and skips those that it has already folded.
     2. `commit` makes the batch visible together with its position.
     3. An error discards the whole batch: the applier continues from the last commit.
     """

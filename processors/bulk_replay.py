@@ -14,7 +14,7 @@ from state.topic import Topic, TopicReader
 T = TypeVar("T")
 
 THREADS: Final = 2
-# A shard that is far behind yields to the others after so many records.
+# After this many records, a shard that is far behind yields to the others.
 STRETCH_RECORDS: Final = 50_000
 
 

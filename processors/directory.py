@@ -22,7 +22,6 @@ class WorkerDirectory:
         self.path = path
 
     def store(self, shard: int) -> Path:
-        """The path of a shard's store."""
         return self.path / "shards" / str(shard)
 
     def shards(self) -> list[int]:
@@ -54,7 +53,7 @@ class WorkerDirectory:
             os.close(handle)
 
     def new(self, shard: int) -> Path:
-        """A path beside the store to build another one; leftovers of a crash are deleted."""
+        """A path for building a new store beside the old one; leftovers of a crash are deleted."""
         path = self.store(shard).with_suffix(".new")
         shutil.rmtree(path, ignore_errors=True)
         return path

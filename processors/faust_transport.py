@@ -1,9 +1,9 @@
 """Faust's Kafka transport, with three changes.
 
-1. One of its messages is all that a fetch brought of a partition. What Faust does for a message,
-   in three turns of the event loop, costs several times as much as folding a record.
-2. A commit of offsets gives up soon. Without brokers it would hold up all else, even the end.
-3. It joins the group as the member that it was before, and says as which one it did.
+1. A message holds all records of a partition that a fetch brought. For each message Faust takes
+   three turns of the event loop, which cost several times as much as folding a record.
+2. A commit of offsets gives up soon. Without brokers it would hold up everything else, even a stop.
+3. A consumer rejoins the group under the member id that it had before, and tells that id.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ COMMIT_TIMEOUT_S: Final = 1.0
 
 class _Thread(aiokafka.AIOKafkaConsumerThread):
     async def on_start(self) -> None:
-        """Does nothing: Faust subscribes later, and thereby joins the group."""
+        """Sets the member id in time: Faust subscribes, and thereby joins the group, only later."""
         await super().on_start()
         transport: Any = self.transport
         self._coordinator.member_id = transport.member_id
@@ -65,7 +65,7 @@ class _Consumer(aiokafka.Consumer):
         return message
 
     async def _add_gap(self, where: TP, offset_from: int, offset_to: int) -> None:
-        """Does nothing: the other records of a fetch are no gap in the topic."""
+        """Does nothing: the records between the messages' offsets are no gap in the topic."""
 
     def _new_offset(self, where: TP) -> int | None:
         # One agent acknowledges messages in order, so the last one stands for all.

@@ -21,7 +21,7 @@ from state.topic import Topic
 from state.topic.settings import RECORD_BYTES_MAX
 
 FETCH_RECORDS_MAX: Final = 500
-# A heartbeat tells members that they must rejoin, and the group waits for the last of them.
+# Members learn from a heartbeat that they must rejoin, and the group waits for the last of them.
 HEARTBEAT_S: Final = 0.5
 BACK_OFF_FIRST_S: Final = 0.25
 BACK_OFF_MAX_S: Final = 10.0
@@ -44,7 +44,7 @@ class Membership(Struct, frozen=True):
 
 
 class _NoTables(TableManager):
-    """A stub: Faust waits a second for tables to be declared, and there are none."""
+    """A stub, since Faust waits a second for tables to be declared and there are none."""
 
     async def sleep(self, n: Seconds, **_: Any) -> None:
         await super().sleep(0)
@@ -53,11 +53,11 @@ class _NoTables(TableManager):
 class Group:
     """Keeps a Faust app running and passes on what it brings.
 
-    1. Offers all live records of the worker's shards, in the order of Faust.
-    2. Says which shards are this worker's, and when that may be changing.
-    3. Faust's committed offsets are for lag tools: shards say where to go on, by `follow`.
-    4. Where Faust crashes, as it does when a commit fails, another app takes its place.
-    5. One that was killed goes on as the member that it was: nobody waits for that one's session.
+    1. Offers all live records of the worker's shards, in the order in which Faust brings them.
+    2. Says which shards are this worker's, and when that may be about to change.
+    3. Faust's committed offsets only serve lag tools: shards say by `follow` where to go on.
+    4. If Faust crashes, as it does when a commit fails, another app takes its place.
+    5. A worker rejoins as the member that it was before a kill: nobody waits for the old session.
     """
 
     def __init__(

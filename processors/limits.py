@@ -42,7 +42,7 @@ class Limits:
         await self._room.wait()
 
     async def check(self) -> None:
-        """Measures once."""
+        """Measures disk and memory once."""
         await asyncio.to_thread(self._look)
         self.fault = self._over()
         if self.fault is None:

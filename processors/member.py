@@ -17,7 +17,7 @@ class Member:
 
     @property
     def id(self) -> str:
-        """The id; empty if there is none, or it is another worker's, as in a copied directory."""
+        """The id; empty if there is none, or if it is another worker's as in a copied directory."""
         try:
             member_id = self._path.read_text(errors="replace")
         except OSError:
@@ -26,7 +26,7 @@ class Member:
         return member_id if is_own else ""
 
     def keep(self, member_id: str) -> None:
-        # Without the file a start after a crash only takes longer.
+        # Without the file, a start after a crash takes longer, and that is all.
         with suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._path.write_text(member_id)

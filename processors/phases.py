@@ -9,7 +9,7 @@ class Phase(StrEnum):
 
     OPENING = "opening"
     RESTORING = "restoring"
-    """Its image is being fetched."""
+    """The shard's image is being fetched."""
     CATCHING_UP = "catching_up"
     LIVE = "live"
     OVER_LIMIT = "over_limit"

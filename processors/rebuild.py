@@ -29,7 +29,7 @@ class Rebuilt(NamedTuple):
 def rebuild_shards(
     topic: Topic, shards: Sequence[int], path: Path, memory_bytes: int, report: Report
 ) -> list[Rebuilt]:
-    """Rebuilds these shards in the directory of a worker, one process a core."""
+    """Rebuilds these shards in the directory of a worker, with one process per core."""
     directory = WorkerDirectory(path)
     with directory.owned():
         processes = min(len(shards), os.cpu_count() or 1)
@@ -55,7 +55,7 @@ def _in_processes(
     report: Report,
     processes: int,
 ) -> list[Rebuilt]:
-    # A forked child would share RocksDB's and librdkafka's threads, which don't survive that.
+    # A forked child would rely on threads of RocksDB and librdkafka, which don't survive a fork.
     context = multiprocessing.get_context("spawn")
     reports: Queue[Progress] = context.Queue()
     with ProcessPoolExecutor(processes, context, _set_up, (path, memory_bytes, reports)) as pool:

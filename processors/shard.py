@@ -70,7 +70,7 @@ class Shard:
 
     1. Catches up in bulk, then takes the live consumer's records from exactly there on.
     2. Refuses records that don't follow on the last one, and catches up again from the topic.
-    3. Folds in slices, so that others in the event loop don't wait.
+    3. Folds in slices, so that other tasks of the event loop needn't wait.
     4. After a fault it closes the store, waits, and starts over from what is stored.
     """
 
@@ -81,7 +81,7 @@ class Shard:
         self.end = 0
         """The end offset of the topic when it was last seen."""
         self.lag_s = 0.0
-        """How long it took until the oldest record of the last live batch was readable."""
+        """The seconds until the oldest record of the last live batch became readable."""
         self.image_made_s: float | None = None
         self._around = around
         self._store: Store | None = None
@@ -273,7 +273,7 @@ class Shard:
             await self._live(applier)
 
     async def _catch_up(self, store: Store, applier: Applier) -> None:
-        """Returns once the live consumer brings the next record."""
+        """Catches up until the live consumer brings the next record."""
         while True:
             self._arrived.clear()
             self._arrived_bytes = 0
@@ -307,7 +307,7 @@ class Shard:
             await self._around.follow(self.number, self.awaits)
 
     async def _live(self, applier: Applier) -> None:
-        """Returns when the shard can't follow the live consumer any more."""
+        """Folds live records until the shard can't follow the live consumer any more."""
         self.phase = Phase.LIVE
         limits = self._around.limits
         while self._tail is not None and limits.fault is None:

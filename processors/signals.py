@@ -1,4 +1,4 @@
-"""Asks the connectors for loads that the fold found missing, and for what operators order."""
+"""Sends the connectors requests for loads that the fold found missing, and operators' orders."""
 
 import asyncio
 import time
@@ -38,7 +38,7 @@ class _Waiting:
 
     ask: Ask
     unknown: Cold | None
-    """The reason to report when nothing is known of the scope; None if it is gone then."""
+    """Why the scope is cold if the shard knows nothing of it; None if it must then be gone."""
     due_s: float
     again_s: float = AGAIN_FIRST_S
 
@@ -117,7 +117,7 @@ class Signals:
             self._producer.poll(0)
 
     def close(self) -> None:
-        """Sends what can be sent at once; the rest is asked for again by whoever misses it."""
+        """Sends what can be sent at once; whoever misses the rest asks again."""
         self._producer.flush(1.0)
 
     def _take(self, shard: int, ask: Ask, unknown: Cold | None) -> None:
@@ -171,8 +171,8 @@ class Signals:
 
 
 def why_cold(reader: ShardReader, scope: Scope, unknown: Cold | None) -> Cold | None:
-    """Why the shard can't answer for a scope, None when it can; `unknown` when it holds nothing of
-    the scope."""
+    """Why the shard can't answer for a scope: None if it can, `unknown` if it knows nothing of
+    it."""
     name, head = scope.name, reader.head
     match scope.kind:
         case ScopeKind.TABLE:
@@ -193,7 +193,7 @@ def why_cold(reader: ShardReader, scope: Scope, unknown: Cold | None) -> Cold | 
 
 
 def _named(ask: Ask, reader: ShardReader) -> Ask:
-    """A request for objects of a table, with the objects that are in doubt now."""
+    """The request; if it is for objects of a table, with those that are in doubt now."""
     if ask.scope.kind is not ScopeKind.OBJECTS:
         return ask
     state = reader.state(ask.scope.name)

@@ -19,7 +19,7 @@ class ShardStatus(Struct, frozen=True):
     offset: int
     lag_records: int
     lag_ms: int
-    """How long it took until the last record was readable."""
+    """The milliseconds until the last record became readable."""
     image_age_s: float | None
 
 

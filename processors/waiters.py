@@ -25,7 +25,7 @@ class Waiters:
             return False
 
     def wake(self, position: Position) -> None:
-        """Wakes those for whom the shard is complete now."""
+        """Wakes the readers for whom the shard is complete now."""
         heap = self._heap
         while heap and (heap[0][3].done() or heap[0][:2] <= (position.epoch, position.applied)):
             epoch, _, _, future = heappop(heap)

@@ -57,7 +57,7 @@ class Worker:
     """Runs the shards of one member of the group.
 
     1. Opens assigned shards, closes lost ones, and keeps the rest open through a rebalance.
-    2. Flushes stores, and watches the limits and whether the topic's records arrive.
+    2. Flushes stores, watches the limits, and checks that the topic's records arrive.
     3. Serves its shards to readers. A shard that it no longer owns is a replica that falls behind.
     """
 
@@ -79,7 +79,7 @@ class Worker:
 
     @property
     def ready(self) -> bool:
-        """Whether it has its shards, and all of them follow the topic."""
+        """Whether the worker has its shards, and all of them follow the topic."""
         return self._shared_out and all(shard.live for shard in self.shards.values())
 
     @property
@@ -231,7 +231,7 @@ class Worker:
 
     async def _hold_shards(self) -> None:
         """Keeps shards open until it is cancelled; they close while the worker leaves the group,
-        which may take longer."""
+        which may take longer than closing."""
         try:
             await asyncio.Event().wait()
         finally:
@@ -267,7 +267,7 @@ class Worker:
                 await shard.flush()
 
     async def _keep_making_images(self) -> None:
-        """Makes images of the shards in turn: there is time, and each takes room on the disk."""
+        """Makes images one after the other: there is time, and each takes room on the disk."""
         while self.settings.images_url is not None:
             await asyncio.sleep(self.settings.images_every_s)
             for number, shard in dict(self.shards).items():
@@ -290,9 +290,9 @@ class Worker:
         return manifest
 
     async def _watch_arrival(self) -> None:
-        """Moves the live consumer to where it should be when it brings nothing for a while.
+        """Moves the live consumer to where it should be after it has brought nothing for a while.
 
-        It may lose what it had fetched when it is moved in the middle of a fetch.
+        The consumer may lose what it has fetched if it is moved in the middle of a fetch.
         """
         since: dict[int, tuple[int, float]] = {}
         while True:

@@ -2,9 +2,9 @@
 
 The exact digest is equal where the same records were folded. The content digest is equal for states
 that came about in different ways (live, replayed, loaded): it leaves out event ids, floors,
-tombstones, write-id maps and constraints, and is compared where both sides are warm. A constraint
-can disappear without an event when one of its name is dropped elsewhere: only a load can tell, so
-constraints are read under `any` alone.
+tombstones, write-id maps and constraints, and is compared only where both sides are warm. A
+constraint can disappear without an event when another of the same name is dropped elsewhere. Only a
+load shows that, so constraints are read under `any` alone.
 """
 
 from collections.abc import Iterable

@@ -13,10 +13,10 @@ class Mark(IntEnum):
 
     LIVE = 0
     TOMBSTONE = 1
-    """The object is gone; kept while an open load may still bring an older state of it."""
+    """The object is gone; the entry stays while an open load may still bring an older state."""
     ORDERED = 2
-    """The object is there, and its last writer held its row in the database: another writer that
-    locks the row before it reads has seen this state."""
+    """The object exists, and its last writer had locked its row in the database: another writer
+    that locks the row before it reads has seen this state."""
 
 
 _TOMBSTONE: Final = Mark.TOMBSTONE.value
@@ -30,7 +30,7 @@ class Entry(NamedTuple):
     write_id: int = 0
     """The write id of the write, or of the computation of statistics; 0 for none."""
     hash: int = 0
-    """Of a partition's columns."""
+    """A hash of a partition's columns."""
     mark: Mark = Mark.LIVE
 
 
@@ -42,7 +42,7 @@ def encode(
 
 
 def marked(value: bytes, mark: Mark) -> bytes:
-    """The same value with another mark."""
+    """A value with another mark."""
     return bytes((mark,)) + value[1:]
 
 
@@ -52,7 +52,6 @@ def tombstone(event: int) -> bytes:
 
 
 def decode(value: bytes) -> Entry:
-    """Decodes the value of an entry."""
     mark, event, write_id, columns_hash = _HEADER.unpack_from(value)
     return Entry(event, value[HEADER_SIZE:], write_id, columns_hash, Mark(mark))
 
@@ -71,7 +70,7 @@ def is_live(value: bytes) -> bool:
 
 
 def is_ordered(value: bytes) -> bool:
-    """Whether the last writer of an entry held its row."""
+    """Whether the last writer of an entry had locked its row."""
     return value[0] == Mark.ORDERED
 
 

@@ -1,4 +1,4 @@
-"""A shard as plain objects with the field names of Hive's IDL, and what of it is unknown."""
+"""Exports a shard as plain objects with the field names of Hive's IDL, and says what is unknown."""
 
 import json
 from base64 import b64encode

@@ -17,9 +17,9 @@
 | `k` | catalog, database, table, constraint name, kind | a constraint |
 | `A` | catalog, database, table, event id | an event that waits for the rows of an open load |
 
-A text is its UTF-8 bytes, each NUL followed by 0xFF, ended by NUL and 0x01: texts keep their
-order, and the keys below a prefix of texts are exactly those that begin with its bytes.
-Names end with two NULs where a list of unknown length ends (the dash).
+A text is encoded as its UTF-8 bytes, with 0xFF after each NUL, and ended by NUL and 0x01. So texts
+keep their order, and the keys below a prefix of texts are exactly those that begin with its bytes.
+The dash stands for two NULs, which end a list of unknown length.
 """
 
 from collections.abc import Iterator, Sequence
@@ -68,7 +68,7 @@ KINDS = (
 )
 
 BELOW_TABLE = (PARTITION, TABLE_STATISTICS, PARTITION_STATISTICS, CONSTRAINT)
-"""The kinds of what hangs on a table."""
+"""The kinds of entries that belong to a table."""
 OF_TABLE = (TABLE, *BELOW_TABLE)
 OF_NAMES = (NAME, FUNCTION)
 

@@ -21,7 +21,7 @@ class View(Protocol):
         ...
 
     def keys(self, start: bytes, end: bytes, most: int) -> list[bytes]:
-        """The first keys of that scan, in half the time."""
+        """The first keys that `scan` would return, `most` at most, in half the time."""
         ...
 
 

@@ -34,7 +34,7 @@ class Cold(StrEnum):
     NEVER_LOADED = "never_loaded"
     LOADING = "loading"
     AHEAD = "ahead"
-    """Its load is newer than the applied position: it will be warm once the events are folded."""
+    """The load is newer than the applied position: the scope is warm once the events are folded."""
     DOUBT = "doubt"
     BROKEN_CHAIN = "broken_chain"
     """The whole shard misses events."""
@@ -45,13 +45,13 @@ class OpenLoad(msgspec.Struct, array_like=True):
 
     id: str
     next: int = 0
-    """All chunks below this one came."""
+    """All chunks with lower numbers have come."""
     early: list[int] = []
-    """The chunks that came before a lower one, sorted."""
+    """The numbers of the chunks that came before one with a lower number, sorted."""
     write_ids: WriteIdsImage | None = None
     """Write ids, kept for the End, which says between which events they were read."""
     deferred: int = 0
-    """The number of events that wait for its rows, including those kept for an earlier load."""
+    """The number of events that wait for the load's rows, and of those kept for an earlier load."""
 
     def take(self, number: int) -> bool:
         """Notes a chunk; False when it has come before."""
@@ -76,10 +76,10 @@ class EndedLoad(msgspec.Struct, frozen=True, array_like=True):
 class Loads(msgspec.Struct, array_like=True):
     """The loads of one scope.
 
-    Invariants: 1. between a load's Begin and its End, deletions leave tombstones, and at no other
-    time are there any; 2. no entry of the scope is newer than max(applied, `newest_row`); 3. warm
-    means: the last begun load ended, nothing at or after its `lo` casts doubt, and all events up to
-    its `hi` are folded.
+    Invariants: 1. tombstones exist only between a load's Begin and its End, where deletions leave
+    them; 2. no entry of the scope is newer than max(applied, `newest_row`); 3. the scope is warm if
+    the last load that began has ended, nothing at or after its `lo` casts doubt, and all events up
+    to its `hi` are folded.
     """
 
     floor: int = 0
@@ -141,8 +141,8 @@ class Loads(msgspec.Struct, array_like=True):
         return True
 
     def tells_alone(self, event: int, shard_floor: int) -> bool:
-        """Whether an entry of this event can be served even from a cold scope: an event wrote all
-        of it, and none since has put it in doubt."""
+        """Whether an entry of this event can be served even from a cold scope: the event wrote all
+        of it, and no later one has put it in doubt."""
         certain = event > self.newest_row and event >= max(self.floor, shard_floor)
         return self.open is None and certain
 

@@ -12,7 +12,7 @@ class ShardHead(msgspec.Struct, array_like=True):
     floor: int = 0
     """The last event whose effects on the whole shard are unknown."""
     lists_floor: int = 0
-    """The event at which the lists last changed: a table that they let in is unknown up to it."""
+    """The event at which the lists last changed: tables that they let in are unknown up to it."""
     lists_version: int = 0
     whitelist: tuple[str, ...] = ()
     blacklist: tuple[str, ...] = ()

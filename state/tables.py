@@ -11,15 +11,15 @@ from state.loads import Cold, Doubt, Loads
 from state.records.objects import TableImage
 
 UNKNOWN_IDS: Final = 1 << 62
-"""Above every write id: a write was folded while the open ids were unknown."""
+"""A `pending_upto` above every write id: a write was folded while the open ids were unknown."""
 
 
 DOUBTFUL_MAX: Final = 256
-"""With more objects in doubt the whole table is loaded again."""
+"""The most objects in doubt; with more, the whole table is loaded again."""
 FORMER_NAMES_MAX: Final = 8
 
 TABLE_ROW: Final = ()
-"""The table itself among its doubtful objects, which are named by the values of partitions."""
+"""The name of the table itself among its doubtful objects; partitions are named by their values."""
 
 
 class Doubtful(msgspec.Struct, frozen=True, array_like=True):
@@ -27,7 +27,7 @@ class Doubtful(msgspec.Struct, frozen=True, array_like=True):
 
     event: int
     ordered: bool
-    """Whether that event's writer held the object's row."""
+    """Whether that event's writer had locked the object's row."""
 
 
 class FormerName(msgspec.Struct, frozen=True, array_like=True):
@@ -35,7 +35,7 @@ class FormerName(msgspec.Struct, frozen=True, array_like=True):
 
     name: TableName
     event: int
-    """The rename's."""
+    """The event of the rename."""
 
 
 class TableState(msgspec.Struct, array_like=True):
@@ -50,15 +50,15 @@ class TableState(msgspec.Struct, array_like=True):
     managed: bool = False
     partitioned: bool = True
     detailed: bool = False
-    """Whether it has ever had statistics or constraints."""
+    """Whether the table has ever had statistics or constraints."""
     statistics_floor: int = 0
     """The last event whose effects on statistics can't be known."""
     statistics_doubt: Doubt = Doubt.NONE
     pending: list[int] = []
     """The write ids of folded writes, sorted; a write is pending while its id is open."""
     pending_upto: int = 0
-    """The highest id when a write without one was folded: that write is pending while an id up to
-    this one is open."""
+    """The highest write id when a write without an id was folded, which is pending while any id up
+    to this one is open."""
     doubtful: dict[tuple[str, ...], Doubtful] = {}
     """The unknown objects of a known table: `TABLE_ROW`, or partitions by the values in their
     names. They have no entries. A reread brings them back."""
@@ -71,7 +71,7 @@ class TableState(msgspec.Struct, array_like=True):
         return Cold.DOUBT if cold is None and self.doubtful else cold
 
     def why_cold(self, applied: int, shard_floor: int) -> str | None:
-        """The same in a word or two."""
+        """Why the table is cold, in a word or two; None when it is warm."""
         cold = self.loads.cold(applied, shard_floor)
         if cold is not None:
             return self.loads.describe(cold)
@@ -92,7 +92,6 @@ class TableState(msgspec.Struct, array_like=True):
         self.partitioned = image.partitioned
 
     def note_former_name(self, former: FormerName) -> None:
-        """Notes a rename of the table."""
         names = [other for other in self.former_names if other.name != former.name]
         self.former_names = [*names, former][-FORMER_NAMES_MAX:]
 

@@ -1,1 +1,1 @@
-"""Loads: they read objects from the metastore's database and write them into the topic."""
+"""Loads read objects from the metastore's database and write them into the topic."""

@@ -1,7 +1,7 @@
 """Several loads in one snapshot: they share statements, but each scope is a load of its own.
 
-Every Begin is acknowledged before the snapshot is opened, so the fold keeps what is deleted between
-the two. The snapshot holds exactly the effects of the events up to its position.
+Every Begin is acknowledged before the snapshot is opened, so the fold keeps tombstones of what is
+deleted between the two. The snapshot holds exactly the effects of the events up to its position.
 """
 
 import uuid
@@ -50,7 +50,7 @@ def find_database(engine: Engine) -> Database:
 
 
 def unreadable(error: SQLAlchemyError) -> SourceError:
-    """The error of a driver as an error of ours, in one line."""
+    """The driver's error as a SourceError, in one line."""
     cause = str(getattr(error, "orig", None) or error).strip().splitlines()[0]
     return SourceError(f"the metastore's database can't be read: {cause}")
 

@@ -69,7 +69,7 @@ class Load:
         self._kept, self._kept_bytes = {}, 0
 
     def fill(self, chunks: int) -> None:
-        """Sends empty chunks up to the number of chunks of the place that has the most."""
+        """Sends empty chunks until this place has as many chunks as the place with the most."""
         assert self._position is not None
         for number in range(self.chunks, chunks):
             place = self._place + number * self._places
@@ -77,7 +77,7 @@ class Load:
         self.chunks = max(self.chunks, chunks)
 
     def end(self, hi: int | None = None) -> None:
-        """Sends the End. All was read as of one position, or of positions from there to `hi`."""
+        """Sends the End. All was read at one position, or at positions from that one to `hi`."""
         self.flush()
         assert self._position is not None
         at = self._position
@@ -90,7 +90,7 @@ class Load:
 
 
 def _size(image: Any) -> int:
-    """Estimates the size of an object: to encode it just for this would double the work."""
+    """Estimates the size of an object, since encoding it just for this would double the work."""
     data = getattr(image, "data", None)
     if data is not None:
         return ITEM_BYTES + len(data)

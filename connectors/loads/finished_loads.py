@@ -1,4 +1,4 @@
-"""The loads that a topic holds whole, so that an interrupted prewarm can continue."""
+"""Finds the loads that a topic holds completely, so that an interrupted prewarm can continue."""
 
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -16,7 +16,7 @@ def ended_scopes(topic: Topic, epoch: int, shards: Collection[int] | None = None
     """The scopes of these shards, or of all, whose last begun load has ended in this epoch.
 
     Doubts that arose after a load are left to the workers, which ask for new loads. The whole topic
-    is read, but only Begin and End are decoded.
+    is read, but only the Begin and the End of each load are decoded.
     """
     begun: dict[Scope, str] = {}
     ended: set[Scope] = set()

@@ -41,8 +41,8 @@ def partition_image(partition: StoredPartition) -> PartitionImage:
 def statistics_image(
     column: StoredStatistics, values: tuple[str, ...] | None, write_id: int
 ) -> ColumnStatisticsImage:
-    """The image of column statistics; they carry the write id of their table or partition, which
-    each update of them moves."""
+    """The image of column statistics, with the write id of their table or partition, which every
+    update of the statistics advances."""
     return ColumnStatisticsImage(
         values,
         column.engine,

@@ -65,8 +65,8 @@ class Progress:
 class Loader:
     """Loads on threads of this process.
 
-    A batch that fails is loaded again later under new ids: the loads of the failed attempt never
-    end, so none of their rows count.
+    A batch that fails is loaded again later under new load ids: the loads of the failed attempt
+    never end, so none of their rows count.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class Loader:
     def ask(self, ask: Ask) -> None:
         """Queues a requested scope before the planned ones.
 
-        The lists aren't checked here: shards know which tables the lists leave out, while a
+        The lists of tables aren't checked here: shards know which tables these leave out, while a
         connector may have missed the last order.
         """
         try:
@@ -239,7 +239,7 @@ class Loader:
     def _obey(self, order: Order, offset: int) -> None:
         obey(self._topic, self._epoch, order, offset, self._current)
         if isinstance(order, Choose):
-            # A table that is let in again was deleted meanwhile, whenever it was loaded.
+            # Tables that the lists let in again were deleted meanwhile: earlier loads don't count.
             self._queue.forget()
         elif isinstance(order, Forget):
             scope = Scope(ScopeKind.TABLE, order.table)

@@ -46,7 +46,7 @@ class LoadMetrics:
             buckets=_SECONDS,
             registry=registry,
         )
-        # All labels exist from the start: Prometheus sees no increase in a new series.
+        # All labels exist from the start, because Prometheus sees no increase in a new series.
         for counter, values in (
             (self.loads, ScopeKind),
             (self.faults, ("source", "publish")),

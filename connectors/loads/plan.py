@@ -1,4 +1,4 @@
-"""Plans the loads of a database, and says how much of it goes into one snapshot."""
+"""Plans the loads of a database, and says how much one snapshot loads."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -11,12 +11,12 @@ from state.records import Scope, ScopeKind
 ASKED_AT_ONCE = 20
 """How many requested scopes share a snapshot: few, because somebody waits for them."""
 ASKED_MAX = 100_000
-"""The most requests that are queued; whoever still misses a load asks again."""
+"""The most requests that are queued; whoever misses a load because of that asks again."""
 ANSWERS_S = 30.0
-"""A load older than this answers no request: whoever still asks has lost what it brought, or was
-told by an operator, through another connector, to forget it."""
+"""A load older than this answers no request: whoever still asks has lost what the load brought, or
+an operator's order, through another connector, made it forget that."""
 REMEMBERED_MAX = 200_000
-"""For how many scopes the last load is remembered."""
+"""The number of scopes whose last load is remembered."""
 
 
 class Queue:
@@ -38,7 +38,7 @@ class Queue:
             self._changed.notify_all()
 
     def ask(self, scope: Scope, floor: int) -> bool:
-        """Queues a scope that is missing as of an event; False when a later load has answered that.
+        """Queues a scope that is missing as of an event; False when a later load has brought it.
 
         A load that is running may have read before the event, so the request waits until it has
         ended.
@@ -72,7 +72,7 @@ class Queue:
                     self._due.setdefault(scope, 0)
                     continue
                 if scope.kind is ScopeKind.OBJECTS:
-                    # Each request names other objects, so an earlier reread doesn't answer it.
+                    # Each request names objects of its own, so an earlier reread doesn't answer it.
                     continue
                 self._loaded[scope] = position, self._clock()
                 self._loaded.move_to_end(scope)
@@ -93,7 +93,7 @@ class Queue:
             self._loaded.clear()
 
     def close(self) -> None:
-        """Wakes all threads that wait, and gives out nothing any more."""
+        """Wakes all threads that wait; from then on the queue gives out nothing."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()

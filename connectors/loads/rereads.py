@@ -23,7 +23,7 @@ Values = tuple[str, ...]
 
 TABLES_MAX: Final = 10_000
 OBJECTS_MAX: Final = 1_000
-"""How many tables, and how many objects of each, wait at most; who still misses one asks again."""
+"""The most tables, and the most objects of each, that wait; whoever misses one asks again."""
 
 
 class Wanted:

@@ -15,4 +15,4 @@ class Sink(Protocol):
         """Sends a record; the records of one shard keep their order."""
 
     def flush(self) -> None:
-        """Returns when all records are acknowledged; raises if that will never be."""
+        """Returns when all records are acknowledged; raises if they never will be."""

@@ -1,8 +1,8 @@
-"""The parameter COLUMN_STATS_ACCURATE, by which engines answer queries from statistics.
+"""The parameter COLUMN_STATS_ACCURATE, which lets engines answer queries from statistics.
 
-Its value is JSON: `{"BASIC_STATS":"true","COLUMN_STATS":{"a":"true"}}`. The metastore changes it by
-itself where statistics are written, and takes it away from transactional objects where its caller's
-snapshot doesn't hold the write that the statistics are of. The log doesn't tell that snapshot.
+Its value is JSON: `{"BASIC_STATS":"true","COLUMN_STATS":{"a":"true"}}`. The metastore itself
+changes it when statistics are written. It removes it from a transactional object if the caller's
+snapshot, which isn't in the log, lacks the write that the statistics describe.
 """
 
 from collections.abc import Collection, Mapping
@@ -29,8 +29,8 @@ def is_decided(parameters: Mapping[str, str]) -> bool:
 
 
 def is_of_many(parameters: Mapping[str, str] | None) -> bool:
-    """Whether an event is one of many about statistics that were written at once: its writer held
-    the rows of the partitions, and the event has only this parameter."""
+    """Whether an event is one of several about statistics of partitions that were written at once:
+    then the writer had locked their rows, and the event has only this parameter."""
     return parameters is not None and parameters.keys() == {NAME}
 
 
@@ -43,7 +43,7 @@ def after_statistics(
 ) -> dict[str, str] | None:
     """The parameters of a partition after statistics of some columns were written.
 
-    None when they can't follow from the parameters `before`, or when the event doesn't say what was
+    None when the event's parameters can't result from `before`, or when it doesn't say what was
     stored.
     """
     rest = {key: value for key, value in before.items() if key != NAME}
@@ -61,7 +61,7 @@ def after_statistics(
 
 
 def _extends(before: str | None, after: str, columns: Collection[str]) -> bool:
-    """Whether a flag follows from another by writing statistics of some columns."""
+    """Whether writing statistics of these columns turns the flag `before` into `after`."""
     try:
         old = None if before is None else _decoder.decode(before)
         new = _decoder.decode(after)

@@ -1,8 +1,8 @@
 """NOTIFICATION_LOG rows → typed events.
 
-A row that can't be read raises EventError, which names the event; the caller keeps it aside. Types
-that we don't know come out as OtherEvent with their whole message, unknown fields of a message in
-`other`, unknown fields of an object in its bytes.
+A row that can't be read raises EventError, which names the event, and the caller sets the row
+aside. An unknown type of event becomes an OtherEvent with the whole message. Unknown fields of a
+message go into `other`; those of an object stay in its bytes.
 """
 
 from collections.abc import Callable
@@ -69,7 +69,7 @@ HARMLESS = frozenset(
         *(f"{verb}_DATACONNECTOR" for verb in ("CREATE", "ALTER", "DROP")),
     ]
 )
-"""The types of Hive 4.0 to 4.2 that touch nothing that is cached."""
+"""The event types of Hive 4.0 to 4.2 that change nothing that is cached."""
 
 _FAILURES = (
     ThriftError,
@@ -114,7 +114,7 @@ def _known(row: NotificationRow, text: str | bytes, decoder: Decoder) -> Event:
     event = decoder(row, message, common)
     escape = b"\\ud" if isinstance(text, bytes) else "\\ud"
     if escape in text.lower():  # type: ignore[operator]
-        # Half of a surrogate pair is a text in JSON, and can't be written anywhere.
+        # JSON may hold half of a surrogate pair, which nothing can encode: this raises then.
         _encode(event)
     return event
 
@@ -122,7 +122,7 @@ def _known(row: NotificationRow, text: str | bytes, decoder: Decoder) -> Event:
 @cache
 def _names(type_: type[Message]) -> frozenset[str]:
     return frozenset(field.encode_name for field in msgspec.structs.fields(type_)) | {
-        # These fields derive from the objects, which are read themselves.
+        # These fields repeat what the message's objects say, which are read themselves.
         "tableType",
     }
 

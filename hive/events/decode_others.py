@@ -31,7 +31,6 @@ def _catalog(row: NotificationRow, of_object: str | None = None) -> str:
 def create_database(
     row: NotificationRow, message: m.DatabaseMessage, common: Common
 ) -> CreateDatabase:
-    """Decodes CREATE_DATABASE."""
     value = loads(message.db_json)
     return CreateDatabase(
         **common,
@@ -44,7 +43,6 @@ def create_database(
 def alter_database(
     row: NotificationRow, message: m.AlterDatabaseMessage, common: Common
 ) -> AlterDatabase:
-    """Decodes ALTER_DATABASE."""
     before, after = loads(message.db_obj_before_json), loads(message.db_obj_after_json)
     return AlterDatabase(
         **common,
@@ -56,17 +54,15 @@ def alter_database(
 
 
 def drop_database(row: NotificationRow, message: m.DatabaseMessage, common: Common) -> DropDatabase:
-    """Decodes DROP_DATABASE."""
     return DropDatabase(**common, catalog=_catalog(row), db=message.db.lower())
 
 
 def create_function(
     row: NotificationRow, message: m.CreateFunctionMessage, common: Common
 ) -> CreateFunction:
-    """Decodes CREATE_FUNCTION."""
     value = loads(message.function_obj_json)
     catalog = _catalog(row, objects.text_of(value, "9"))
-    # The object has none.
+    # Hive's event leaves the catalog out of the object.
     value.setdefault("9", {"str": catalog})
     return CreateFunction(
         **common,
@@ -80,7 +76,6 @@ def create_function(
 def drop_function(
     row: NotificationRow, message: m.DropFunctionMessage, common: Common
 ) -> DropFunction:
-    """Decodes DROP_FUNCTION."""
     name = message.function_name.strip().lower()
     return DropFunction(**common, catalog=_catalog(row), db=message.db.lower(), function=name)
 
@@ -135,7 +130,6 @@ def allocate_write_ids(
 def commit_compaction(
     row: NotificationRow, message: m.CommitCompactionMessage, common: Common
 ) -> CommitCompaction:
-    """Decodes COMMIT_COMPACTION_EVENT."""
     return CommitCompaction(
         **common,
         table=named(row, message.dbname, message.table_name),

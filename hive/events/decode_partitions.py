@@ -46,7 +46,6 @@ def _write_id(value: stored_objects.Value) -> int:
 def alter_partitions(
     row: NotificationRow, message: m.AlterPartitionsMessage, common: Common
 ) -> AlterPartitions:
-    """Decodes ALTER_PARTITIONS."""
     facts = objects.table_facts(message.table_obj_json)
     takes_ids = facts is None or facts.transactional
     return AlterPartitions(
@@ -69,7 +68,6 @@ def _altered(text: str, takes_ids: bool) -> PartitionImage:
 def alter_partition(
     row: NotificationRow, message: m.AlterPartitionMessage, common: Common
 ) -> AlterPartition:
-    """Decodes ALTER_PARTITION."""
     before = loads(message.partition_obj_before_json)
     after = loads(message.partition_obj_after_json)
     facts = objects.table_facts(message.table_obj_json)
@@ -95,7 +93,6 @@ def alter_partition(
 def drop_partitions(
     row: NotificationRow, message: m.DropPartitionMessage, common: Common
 ) -> DropPartitions:
-    """Decodes DROP_PARTITION."""
     facts = objects.table_facts(message.table_obj_json)
     return DropPartitions(
         **common,
@@ -114,7 +111,6 @@ def _ordered(facts: TableFacts | None, values: dict[str, str | None]) -> tuple[s
 
 
 def insert(row: NotificationRow, message: m.InsertMessage, common: Common) -> Insert:
-    """Decodes INSERT."""
     text = message.ptn_obj_json
     return Insert(
         **common,
@@ -126,7 +122,6 @@ def insert(row: NotificationRow, message: m.InsertMessage, common: Common) -> In
 
 
 def reload(row: NotificationRow, message: m.ReloadMessage, common: Common) -> Reload:
-    """Decodes RELOAD."""
     texts = list(message.partition_list_json or [])
     if message.ptn_obj_json is not None:
         texts.append(message.ptn_obj_json)

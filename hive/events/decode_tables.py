@@ -29,7 +29,7 @@ from hive.thrift.tjson import loads, transcode_value
 from hive.thrift.types import Struct
 
 Common = dict[str, Any]
-"""Event id, time, type and unknown fields, as every event takes them."""
+"""The fields that all events have: event id, time, type and unknown fields."""
 
 _CONSTRAINTS: dict[str, tuple[str, str, Struct, str]] = {
     "ADD_PRIMARYKEY": ("primaryKeys", "primary_key_list_json", PRIMARY_KEY, "5"),
@@ -72,7 +72,6 @@ def named(row: NotificationRow, db: str | None = None, table: str | None = None)
 def create_table(
     row: NotificationRow, message: m.CreateTableMessage, common: Common
 ) -> CreateTable:
-    """Decodes CREATE_TABLE."""
     value = loads(message.table_obj_json)
     return CreateTable(
         **common,
@@ -83,7 +82,6 @@ def create_table(
 
 
 def drop_table(row: NotificationRow, message: m.DropTableMessage, common: Common) -> DropTable:
-    """Decodes DROP_TABLE."""
     facts = objects.table_facts(message.table_obj_json)
     return DropTable(
         **common,
@@ -150,7 +148,7 @@ def delete_statistics(
 
 
 def add_constraints(row: NotificationRow, message: m.Message, common: Common) -> AddConstraints:
-    """Decodes ADD_PRIMARYKEY and the like; a foreign key belongs to the child, while the row names
+    """Decodes ADD_PRIMARYKEY and its like. A foreign key belongs to the child, though the row names
     the parent."""
     kind, field, struct, name_field = _CONSTRAINTS[row.event_type]
     values = [loads(text) for text in getattr(message, field)]
@@ -177,7 +175,6 @@ def _child(row: NotificationRow, foreign_keys: list[dict[str, Any]]) -> TableNam
 def drop_constraint(
     row: NotificationRow, message: m.DropConstraintMessage, common: Common
 ) -> DropConstraint:
-    """Decodes DROP_CONSTRAINT."""
     table = named(row, message.db_name, message.table_name)
     return DropConstraint(**common, table=table, constraint=message.constraint_name)
 

@@ -16,7 +16,7 @@ _GZIP_HEADER = 16 + zlib.MAX_WBITS
 def open_message(
     message: str, message_format: str | None, bytes_max: int = MESSAGE_BYTES_MAX
 ) -> str | bytes:
-    """The JSON text of a message; without a format it is plain, as in old rows."""
+    """The JSON text of a message. Old rows have no format: their messages are plain."""
     if message_format in (None, "", PLAIN):
         return message
     if message_format not in (GZIP, "gzip"):

@@ -1,8 +1,8 @@
 """Typed notification events, one struct for each type.
 
 Objects are canonical Thrift bytes, with the fields that the fold needs beside them. `write_id` is
-the event's, which decides when the write becomes visible, or -1; the id stored with the object is
-in its bytes.
+the event's write id, which decides when the write becomes visible, or -1 for none; the id stored
+with the object is in its bytes.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ class Event(msgspec.Struct, frozen=True, tag=True, kw_only=True):
 
 
 class TableImage(msgspec.Struct, frozen=True):
-    """A table's bytes, and its fields that are needed most."""
+    """A table's bytes, and the fields that are needed most."""
 
     data: bytes
     id: int
@@ -58,14 +58,12 @@ class TableEvent(Event, frozen=True, tag=True, kw_only=True):
 
 
 class CreateTable(TableEvent, frozen=True, tag=True, kw_only=True):
-    """The event CREATE_TABLE."""
-
     image: TableImage
     write_id: int
 
 
 class DropTable(TableEvent, frozen=True, tag=True, kw_only=True):
-    """The event DROP_TABLE; an id of 0 is unknown."""
+    """The event DROP_TABLE; an id of 0 means that it is unknown."""
 
     id: int
     transactional: bool
@@ -76,10 +74,10 @@ class AlterTable(TableEvent, frozen=True, tag=True, kw_only=True):
 
     `columns_changed` and `location_changed` mean that the metastore may have rewritten partitions
     and statistics without events. Unless the image is `known`, only the database knows which write
-    id and which accuracy of statistics are stored. `before_data` is what the writer had read. If it
-    differs from what the events before had left, another writer changed the table at the same time;
-    and as the metastore writes only what an alter changes, the image may lack the other's change.
-    (A truncate gives the image after it as the one before, too.)
+    id and which accuracy of statistics are stored. `before_data` is the table as the writer had
+    read it. If it isn't what earlier events left, another writer changed the table at the same
+    time, and the image may lack that change, because the metastore writes only what an alter
+    changes. (A truncate's event has the image after it in both places.)
     """
 
     before: TableName
@@ -92,7 +90,7 @@ class AlterTable(TableEvent, frozen=True, tag=True, kw_only=True):
     partition_keys_changed: bool
     listed_before: tuple[str | None, str | None, str | None]
     listed_changed: bool
-    """The type, the owner or the comment changed, which lists of tables show."""
+    """Whether a field that lists of tables show has changed: the type, the owner or the comment."""
     known: bool
 
     @property
@@ -108,8 +106,6 @@ class PartitionEvent(TableEvent, frozen=True, tag=True, kw_only=True):
 
 
 class AddPartitions(PartitionEvent, frozen=True, tag=True, kw_only=True):
-    """The event ADD_PARTITION."""
-
     partitions: tuple[PartitionImage, ...]
 
 
@@ -172,8 +168,8 @@ class UpdateTableStatistics(TableEvent, frozen=True, tag=True, kw_only=True):
 
 
 class UpdatePartitionStatistics(PartitionEvent, frozen=True, tag=True, kw_only=True):
-    """The event UPDATE_PART_COL_STAT_EVENT: some columns, and the partition's new parameters; where
-    many partitions were written at once, only the parameter for the accuracy of statistics."""
+    """The event UPDATE_PART_COL_STAT_EVENT: some columns, and the partition's new parameters; if
+    several partitions were written at once, only the parameter COLUMN_STATS_ACCURATE."""
 
     values: tuple[str, ...]
     engine: str
@@ -184,21 +180,19 @@ class UpdatePartitionStatistics(PartitionEvent, frozen=True, tag=True, kw_only=T
 
 
 class DeleteTableStatistics(TableEvent, frozen=True, tag=True, kw_only=True):
-    """The event DELETE_TBL_COL_STAT_EVENT: no column means all; the engine is not given."""
+    """The event DELETE_TBL_COL_STAT_EVENT, which lacks the engine; no column means all of them."""
 
     column: str | None
 
 
 class DeletePartitionStatistics(TableEvent, frozen=True, tag=True, kw_only=True):
-    """The event DELETE_PART_COL_STAT_EVENT."""
-
     values: tuple[str, ...]
     column: str | None
 
 
 class AddConstraints(TableEvent, frozen=True, tag=True, kw_only=True):
-    """ADD_PRIMARYKEY and the like: `kind` is the field of SQLAllTableConstraints; a foreign key is
-    an event of the child table."""
+    """The events ADD_PRIMARYKEY and its like: `kind` is the field of SQLAllTableConstraints; a
+    foreign key is an event of the child table."""
 
     kind: str
     constraints: tuple[tuple[str, bytes], ...]
@@ -218,8 +212,6 @@ class DatabaseEvent(Event, frozen=True, tag=True, kw_only=True):
 
 
 class CreateDatabase(DatabaseEvent, frozen=True, tag=True, kw_only=True):
-    """The event CREATE_DATABASE."""
-
     data: bytes
 
 
@@ -235,15 +227,11 @@ class DropDatabase(DatabaseEvent, frozen=True, tag=True, kw_only=True):
 
 
 class CreateFunction(DatabaseEvent, frozen=True, tag=True, kw_only=True):
-    """The event CREATE_FUNCTION."""
-
     function: str
     data: bytes
 
 
 class DropFunction(DatabaseEvent, frozen=True, tag=True, kw_only=True):
-    """The event DROP_FUNCTION."""
-
     function: str
 
 
@@ -275,23 +263,19 @@ class AllocateWriteIds(TableEvent, frozen=True, tag=True, kw_only=True):
 
 
 class CommitCompaction(TableEvent, frozen=True, tag=True, kw_only=True):
-    """The event COMMIT_COMPACTION_EVENT."""
-
     txn: int
     compaction_type: str | None
     partition: str | None
 
 
 class AcidWrite(TableEvent, frozen=True, tag=True, kw_only=True):
-    """The event ACID_WRITE_EVENT."""
-
     txn: int
     write_id: int
     partition: str | None
 
 
 class CatalogEvent(Event, frozen=True, tag=True, kw_only=True):
-    """The events CREATE_CATALOG, DROP_CATALOG and ALTER_CATALOG; the image is the one after."""
+    """The events CREATE_CATALOG, DROP_CATALOG, ALTER_CATALOG, with the catalog after them."""
 
     catalog: str
     data: bytes | None

@@ -9,7 +9,7 @@ from msgspec import Meta
 Long = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 """Java's long; a larger number wouldn't fit into a record or a store."""
 Id = Annotated[int, Meta(ge=0, lt=2**62)]
-"""The id of a transaction or a write; the fold makes keys of them."""
+"""A transaction id or a write id; the fold makes keys of them."""
 
 
 class Message(msgspec.Struct, kw_only=True, rename="camel"):
@@ -28,8 +28,6 @@ class DatabaseMessage(Message, kw_only=True):
 
 
 class AlterDatabaseMessage(Message, kw_only=True):
-    """The message of ALTER_DATABASE."""
-
     db: str
     db_obj_before_json: str
     db_obj_after_json: str
@@ -44,8 +42,6 @@ class TableMessage(Message, kw_only=True):
 
 
 class CreateTableMessage(TableMessage, kw_only=True):
-    """The message of CREATE_TABLE."""
-
     table_obj_json: str
     files: list[Any] | None = None
 
@@ -57,8 +53,6 @@ class DropTableMessage(TableMessage, kw_only=True):
 
 
 class AlterTableMessage(TableMessage, kw_only=True):
-    """The message of ALTER_TABLE."""
-
     table_obj_before_json: str
     table_obj_after_json: str
     is_truncate_op: str | None = "false"
@@ -66,8 +60,6 @@ class AlterTableMessage(TableMessage, kw_only=True):
 
 
 class AddPartitionMessage(TableMessage, kw_only=True):
-    """The message of ADD_PARTITION."""
-
     table_obj_json: str
     partitions: list[dict[str, str | None]] = []
     partition_list_json: list[str]
@@ -75,8 +67,6 @@ class AddPartitionMessage(TableMessage, kw_only=True):
 
 
 class AlterPartitionMessage(TableMessage, kw_only=True):
-    """The message of ALTER_PARTITION."""
-
     table_obj_json: str
     key_values: dict[str, str | None] = {}
     partition_obj_before_json: str
@@ -103,8 +93,6 @@ class DropPartitionMessage(TableMessage, kw_only=True):
 
 
 class InsertMessage(TableMessage, kw_only=True):
-    """The message of INSERT."""
-
     table_obj_json: str | None = None
     ptn_obj_json: str | None = None
     replace: str | None = "false"
@@ -112,7 +100,7 @@ class InsertMessage(TableMessage, kw_only=True):
 
 
 class ReloadMessage(TableMessage, kw_only=True):
-    """The message of RELOAD; the list is of 4.2."""
+    """The message of RELOAD; only 4.2 writes the list of partitions."""
 
     table_obj_json: str | None = None
     ptn_obj_json: str | None = None
@@ -121,58 +109,40 @@ class ReloadMessage(TableMessage, kw_only=True):
 
 
 class CreateFunctionMessage(Message, kw_only=True):
-    """The message of CREATE_FUNCTION."""
-
     db: str
     function_obj_json: str
 
 
 class DropFunctionMessage(Message, kw_only=True):
-    """The message of DROP_FUNCTION."""
-
     db: str
     function_name: str
 
 
 class PrimaryKeyMessage(Message, kw_only=True):
-    """The message of ADD_PRIMARYKEY."""
-
     primary_key_list_json: list[str]
 
 
 class ForeignKeyMessage(Message, kw_only=True):
-    """The message of ADD_FOREIGNKEY."""
-
     foreign_key_list_json: list[str]
 
 
 class UniqueConstraintMessage(Message, kw_only=True):
-    """The message of ADD_UNIQUECONSTRAINT."""
-
     unique_constraint_list_json: list[str]
 
 
 class NotNullConstraintMessage(Message, kw_only=True):
-    """The message of ADD_NOTNULLCONSTRAINT."""
-
     not_null_constraint_list_json: list[str]
 
 
 class DefaultConstraintMessage(Message, kw_only=True):
-    """The message of ADD_DEFAULTCONSTRAINT."""
-
     default_constraint_list_json: list[str]
 
 
 class CheckConstraintMessage(Message, kw_only=True):
-    """The message of ADD_CHECKCONSTRAINT."""
-
     check_constraint_list_json: list[str]
 
 
 class DropConstraintMessage(Message, kw_only=True):
-    """The message of DROP_CONSTRAINT."""
-
     db_name: str
     table_name: str
     constraint_name: str
@@ -208,8 +178,6 @@ class AbortTxnMessage(Message, kw_only=True):
 
 
 class AllocWriteIdMessage(Message, kw_only=True):
-    """The message of ALLOC_WRITE_ID_EVENT."""
-
     db_name: str
     table_name: str
     txn_id_list: list[Id]
@@ -217,8 +185,6 @@ class AllocWriteIdMessage(Message, kw_only=True):
 
 
 class AcidWriteMessage(Message, kw_only=True):
-    """The message of ACID_WRITE_EVENT."""
-
     txnid: Id
     write_id: Long | None = None
     database: str
@@ -230,8 +196,6 @@ class AcidWriteMessage(Message, kw_only=True):
 
 
 class UpdateTableStatsMessage(Message, kw_only=True):
-    """The message of UPDATE_TBL_COL_STAT_EVENT."""
-
     database: str
     col_stats_json: str
     parameters: dict[str, str] | None = None
@@ -240,8 +204,6 @@ class UpdateTableStatsMessage(Message, kw_only=True):
 
 
 class UpdatePartitionStatsMessage(UpdateTableStatsMessage, kw_only=True):
-    """The message of UPDATE_PART_COL_STAT_EVENT."""
-
     part_vals: list[str]
 
 
@@ -254,15 +216,11 @@ class DeleteTableStatsMessage(Message, kw_only=True):
 
 
 class DeletePartitionStatsMessage(DeleteTableStatsMessage, kw_only=True):
-    """The message of DELETE_PART_COL_STAT_EVENT."""
-
     part_name: str | None = None
     part_values: list[str]
 
 
 class CommitCompactionMessage(Message, kw_only=True):
-    """The message of COMMIT_COMPACTION_EVENT."""
-
     txnid: Long
     compaction_id: Long | None = None
     type: str | None = None
@@ -278,8 +236,6 @@ class CatalogMessage(Message, kw_only=True):
 
 
 class AlterCatalogMessage(Message, kw_only=True):
-    """The message of ALTER_CATALOG."""
-
     cat_obj_before_json: str
     cat_obj_after_json: str
 

@@ -29,7 +29,7 @@ def text_of(value: dict[str, Any], field: str) -> str | None:
 
 
 def name_of(table: dict[str, Any], catalog: str | None) -> TableName:
-    """The name in a table's object; the row's catalog if the object has none."""
+    """The name in a table's object, with the row's catalog if the object has none."""
     catalog_name = text_of(table, "17") or catalog
     return table_name(catalog_name, table["2"]["str"], table["1"]["str"])
 
@@ -63,7 +63,6 @@ def _type(table: dict[str, Any]) -> str:
 
 
 def partition_data(value: dict[str, Any]) -> bytes:
-    """The bytes of a partition."""
     data = transcode_value(PARTITION, stored_objects.listed_partition(value))
     return lacking_serde_details(data) if stored_objects.has_serde_details(value) else data
 
@@ -75,8 +74,8 @@ def partition_image(value: dict[str, Any], write_id: int) -> PartitionImage:
 
 
 def _columns(partition: dict[str, Any], data: bytes) -> bytes | None:
-    """The columns in a partition's bytes, remembered by their JSON: the partitions of a table
-    mostly have the same."""
+    """A partition's encoded columns, cached by their JSON: a table's partitions mostly share
+    them."""
     key = orjson.dumps(partition["6"]["rec"].get("1")) if "6" in partition else b""
     if key not in _remembered_columns:
         if len(_remembered_columns) >= _REMEMBERED_MAX:
@@ -86,13 +85,11 @@ def _columns(partition: dict[str, Any], data: bytes) -> bytes | None:
 
 
 def values_of(partition: dict[str, Any]) -> tuple[str, ...]:
-    """A partition's values."""
     return tuple(map(str, partition["1"]["lst"][2:]))
 
 
 def table_facts(text: str | None) -> TableFacts | None:
-    """The table in an event about partitions, remembered by its text: events of one table mostly
-    carry the same."""
+    """The table in an event about partitions, cached by its text, which most events repeat."""
     if text is None:
         return None
     return _facts(text) if len(text) > _CACHED_TEXT_MAX else _remembered_facts(text)
@@ -112,7 +109,7 @@ def _id(table: dict[str, Any]) -> int:
 
 
 def statistics(text: str) -> tuple[str, int, tuple[ColumnImage, ...]]:
-    """Engine, time and columns of a ColumnStatistics object."""
+    """The engine, time and columns of a ColumnStatistics object."""
     value = loads(text)
     columns = tuple(map(_column, value["2"]["lst"][2:]))
     analyzed = value["1"]["rec"].get("5", {"i64": 0})

@@ -1,26 +1,26 @@
-"""What the metastore stores where it differs from what an event's object says.
+"""Corrects the objects of events where the metastore stores something else.
 
-All work on parsed TJSON: `{"<field id>": {"<type>": value}}`. Found by comparing the images in the
-logs of a real Hive 4.2 with the next image that the metastore read, and in the source of 4.0.1:
+All functions take parsed TJSON: `{"<field id>": {"<type>": value}}`. The rules are from the source
+of 4.0.1, and from comparing images in the logs of a real Hive 4.2 with those read next:
 
 - A new table keeps a write id only if it is transactional; others have 0, whatever the client gave.
 - A new partition's write id is never stored: it reads as -1 until something alters the partition.
 - An altered table keeps its id and creation time. It takes a new write id only if it is
   transactional, the id is positive and the alter was given a write-id list. Hive's client gives a
-  list whenever it gives an id. But the metastore itself passes none on for a partitioned table that
-  is renamed or whose columns change, unless columns were only appended without CASCADE. The message
-  doesn't tell CASCADE, so after an append it stays unknown which id is stored.
-- An altered partition keeps the write id that it had unless given a positive one on a transactional
-  table. ALTER_PARTITIONS of a truncation tells the one that was given.
+  list whenever it gives an id. But the metastore itself drops the list when a partitioned table is
+  renamed or its columns change, unless columns were only appended without CASCADE. The message
+  doesn't show CASCADE, so after an append it stays unknown which id is stored.
+- An altered partition keeps its write id, unless the alter gives a positive one and the table is
+  transactional. ALTER_PARTITIONS of a truncation has the given one.
 - An altered table or partition keeps the serializer, the deserializer and the type of its serde.
-- An altered database takes parameters and owner; owner type, description and locations only if they
-  are given; everything else stays.
+- An altered database takes the new parameters and owner, and the owner type, description and
+  locations if they are given; everything else stays.
 - Column statistics change the parameters and, with a positive id, the write id of a transactional
   table.
-- COLUMN_STATS_ACCURATE of a transactional table or partition is taken away where the writer's
-  snapshot, which the log doesn't tell, lacks the write that the statistics are of, and always where
-  `hive.txn.stats.enabled` is off. ALTER_PARTITIONS tells what was stored; ALTER_TABLE,
-  ALTER_PARTITION and statistics of many partitions tell what was sent.
+- A transactional table or partition loses COLUMN_STATS_ACCURATE if the writer's snapshot, which
+  isn't in the log, lacks the write that the statistics describe, and always if
+  `hive.txn.stats.enabled` is off. ALTER_PARTITIONS has what was stored; ALTER_TABLE,
+  ALTER_PARTITION and statistics of several partitions have what was sent.
 """
 
 from typing import Any
@@ -44,7 +44,6 @@ _LONG_BITS = 63
 
 
 def parameters(table: Value) -> dict[str, str]:
-    """The parameters of a table."""
     stored: dict[str, str] = (
         table[_TABLE_PARAMETERS]["map"][3] if _TABLE_PARAMETERS in table else {}
     )
@@ -52,13 +51,14 @@ def parameters(table: Value) -> dict[str, str]:
 
 
 def columns(holder: Value, descriptor: str) -> list[tuple[str, str, str | None]]:
-    """Name, type and comment of the columns in the descriptor, which is field 7 or 6."""
+    """The name, type and comment of each column in a descriptor: field 7 of tables, 6 of
+    partitions."""
     fields = holder.get(descriptor, {}).get("rec", {})
     return _columns(fields.get("1"))
 
 
 def partition_keys(table: Value) -> list[tuple[str, str, str | None]]:
-    """Name, type and comment of the partition columns."""
+    """The name, type and comment of each partition column."""
     return _columns(table.get(_TABLE_KEYS))
 
 
@@ -86,23 +86,20 @@ def long_of(typed: Value) -> int:
 
 
 def write_id_of(table: Value) -> int:
-    """The write id of a table."""
     return long_of(table.get(_TABLE_WRITE_ID, _NO_WRITE_ID))
 
 
 def partition_parameters(partition: Value) -> dict[str, str]:
-    """The parameters of a partition."""
     typed = partition.get(_PARTITION_PARAMETERS)
     return {} if typed is None else typed["map"][3]
 
 
 def partition_write_id(partition: Value) -> int:
-    """The write id of a partition."""
     return long_of(partition.get(_PARTITION_WRITE_ID, _NO_WRITE_ID))
 
 
 def given_write_id(*candidates: int | None) -> int:
-    """The write id of a write: the first positive one, or -1."""
+    """The first positive write id among the candidates, or -1."""
     return next((each for each in candidates if each is not None and each > 0), -1)
 
 
@@ -148,13 +145,13 @@ def _with_serde_classes(after: Value, before: Value, descriptor: str) -> Value:
 
 
 def has_serde_details(partition: Value) -> bool:
-    """Whether the partition's serde has more than reads of several partitions return."""
+    """Whether the partition's serde has fields that a read of several partitions leaves out."""
     return not _SERDE_DETAILS.isdisjoint(_serde(partition, _PARTITION_STORAGE))
 
 
 def listed_partition(partition: Value) -> Value:
-    """A partition as reads of several return it: only the name, library and parameters of its
-    serde, and no skew without column names."""
+    """A partition as a read of several returns it: with only the name, library and parameters of
+    its serde, and no skew without column names."""
     storage: Value = partition.get(_PARTITION_STORAGE, {}).get("rec", {})
     if has_serde_details(partition):
         serde = _serde(partition, _PARTITION_STORAGE)
@@ -172,7 +169,7 @@ def added_partition(partition: Value) -> Value:
 
 
 def without_write_id(partition: Value) -> Value:
-    """A partition whose event doesn't tell the write id that is stored."""
+    """The partition with write id -1, because its event doesn't tell the stored one."""
     return {**partition, _PARTITION_WRITE_ID: _NO_WRITE_ID}
 
 

@@ -14,7 +14,7 @@ from hive.filters.semantics import KeyType, Meaning, PartitionKey, meaning
 from hive.names import DEFAULT_PARTITION
 
 MAX_SPANS: Final = 256
-"""With more ranges, seeking to each costs more than reading what lies between them."""
+"""The most ranges; with more, seeking to each costs more than reading what lies between them."""
 
 
 class Span(NamedTuple):
@@ -121,7 +121,7 @@ def _beginning(prefix: str) -> Interval:
     if not stem:
         return prefix, None
     last = ord(stem[-1]) + 1
-    # Texts hold no surrogates.
+    # Surrogates are skipped, because texts hold none.
     return prefix, stem[:-1] + chr(0xE000 if last == 0xD800 else last)
 
 

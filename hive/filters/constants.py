@@ -9,7 +9,7 @@ from hive.filters.tokens import TokenKind
 from hive.filters.values import day, moment
 
 MAX_STRING: Final = 512
-"""No value is longer in the metastore's database than 256."""
+"""The most characters of a string; the metastore's database holds values of at most 256."""
 _LONG: Final = range(-(1 << 63), 1 << 63)
 _MAX_DIGITS: Final = 19
 _DATED = {"DATE": day, "TIMESTAMP": moment}

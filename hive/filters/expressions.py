@@ -23,28 +23,28 @@ class Operator(Enum):
 ORDERS: Final = frozenset((Operator.LT, Operator.LE, Operator.GT, Operator.GE))
 
 Constant = str | int
-"""As in Hive's own tree, a date or a timestamp is its text."""
+"""The constant of a comparison; a date or a timestamp is a text, as in Hive's own tree."""
 
 
 class Comparison(msgspec.Struct, frozen=True):
     """A comparison of a key with a constant."""
 
     key: str
-    """In lower case."""
+    """The name of the key, in lower case."""
     operator: Operator
     constant: Constant
     place: int
-    """Its position in the filter."""
+    """The position of the comparison in the filter."""
 
 
 class And(msgspec.Struct, frozen=True):
-    """True if all terms are; without terms always true."""
+    """True if all terms are true, and if there are none."""
 
     terms: tuple["Expression", ...]
 
 
 class Or(msgspec.Struct, frozen=True):
-    """True if any term is; without terms never true."""
+    """True if any term is true."""
 
     terms: tuple["Expression", ...]
 
@@ -72,7 +72,7 @@ _MIRRORED = {
 
 
 def mirrored(operator: Operator) -> Operator | None:
-    """The operator with the key moved from the right to the left; LIKE has none."""
+    """The operator for the same relation with its sides swapped; None for LIKE."""
     return _MIRRORED.get(operator)
 
 
@@ -99,7 +99,7 @@ def any_of(terms: list[Expression]) -> Expression:
 def negated(expression: Expression, text: str) -> Expression:
     """The negation as the metastore forms it: it negates each comparison and swaps AND and OR.
 
-    So a key that can't be compared, because it has no value, passes neither.
+    So a partition without a value for a key passes neither a comparison with it nor the negation.
     """
     match expression:
         case And(terms):

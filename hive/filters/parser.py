@@ -25,7 +25,7 @@ from hive.filters.tokens import Token, TokenKind
 MAX_CHARACTERS: Final = 131_072
 MAX_NESTING: Final = 100
 MAX_COMPARISONS: Final = 10_000
-"""Comparisons that IS negates count again."""
+"""The most comparisons of a filter; those that IS negates count again."""
 
 _OPERATORS = {
     "=": Operator.EQ,
@@ -53,7 +53,7 @@ class _Group:
 
     def __init__(self, comparisons: int) -> None:
         self.comparisons = comparisons
-        """The number of comparisons made before it."""
+        """The number of comparisons made before this group."""
         self._alternatives: list[Expression] = []
         self._terms: list[Expression] = []
 
@@ -156,7 +156,7 @@ class _Parser:
         cursor.want("IN")
         rows = [[constant] for constant in read_constants(cursor)]
         if negative and cursor.words(2) == ["IS", "NOT"]:
-            # The metastore loses one of the two NOTs.
+            # The metastore ignores one of the two NOTs.
             raise cursor.error("NOT IN can't be followed by IS NOT")
         return self._in_rows([key], rows, negative=negative is self._is_true())
 
@@ -172,7 +172,7 @@ class _Parser:
         cursor.want(")")
         negative = cursor.skip("NOT")
         cursor.want("IN")
-        # The metastore's grammar takes exactly two.
+        # The metastore's grammar takes exactly two structs.
         cursor.want("(")
         rows = [self._struct(len(keys))]
         cursor.want(",")

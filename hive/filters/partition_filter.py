@@ -14,7 +14,7 @@ class PartitionFilter(NamedTuple):
     """A filter for a table with certain keys."""
 
     spans: list[Span]
-    """Every partition that passes lies in these, in the order of raw values."""
+    """The ranges, in the order of raw values, that contain every partition that passes."""
     matches: Predicate
     """Whether the raw values of a partition pass; raises when they can't be compared."""
 
@@ -22,9 +22,9 @@ class PartitionFilter(NamedTuple):
 def by_filter(
     text: str, keys: Sequence[PartitionKey], collation: Collation = BY_BYTES
 ) -> PartitionFilter:
-    """The filter that selects the partitions a metastore would, in a database with this
+    """A filter that selects the partitions that a metastore would in a database with this
     collation."""
     expression = parse_filter(text)
-    # First the part that checks the limits.
+    # The predicate comes first, because building it checks the limits.
     matches = predicate(expression, keys, collation)
     return PartitionFilter(bounds(expression, keys, collation), matches)

@@ -1,7 +1,7 @@
 """A filter as a function of a partition's values, built once for a table.
 
-The tree has no NOT, so SQL's third truth value isn't needed: AND and OR never turn the result for a
-key without a value into true, and at the top it counts as false.
+The tree has no NOT, so false stands for SQL's NULL, the result for a key without a value: AND and
+OR never turn NULL into true, and at the top it counts as false.
 """
 
 import operator
@@ -23,7 +23,7 @@ from hive.filters.like import like
 from hive.filters.semantics import CASTS, KeyType, Meaning, PartitionKey, Predicate, Values, meaning
 
 MAX_TESTS: Final = 512
-"""The most tests that a partition may have to pass; comparisons found by one text count once."""
+"""The most tests that one partition may take; comparisons that one lookup answers count once."""
 
 _ORDERS: dict[Operator, Callable[[Any, Any], bool]] = {
     Operator.LT: operator.lt,
@@ -68,8 +68,8 @@ class _Builder:
         return _every([_none_of(*item) for item in refused.items()] + tests)
 
     def _some(self, terms: Sequence[Expression], after: int = -1) -> Predicate:
-        """Builds OR. Terms that want one text of a later key are found by that text, however many
-        they are."""
+        """Builds OR. However many terms require one text of a key after `after`, a lookup of the
+        partition's text finds those that apply."""
         by_text: dict[int, dict[str, list[Expression]]] = {}
         tests = []
         for term in terms:
@@ -92,8 +92,8 @@ class _Builder:
         return test
 
     def _split(self, term: Expression, after: int) -> tuple[Meaning | None, Expression]:
-        """The first comparison of a term that passes one text only, of a key after `after`, and the
-        rest of the term."""
+        """The comparison of a term that passes only one text, of a key after `after`, and the rest
+        of the term; None and the whole term if it has none."""
         terms = term.terms if isinstance(term, And) else (term,)
         wanted = [
             (compared.position, number, compared)
@@ -176,7 +176,7 @@ def _of_text(position: int, test: Callable[[str], bool]) -> Predicate:
 
 
 def _equal(compared: Meaning) -> Predicate:
-    """Tests equality by meaning; the test of the name leaves few spellings."""
+    """Tests equality by meaning; because of the name test only few spellings pass."""
     position, text, constant, name_test = (
         compared.position,
         compared.text,

@@ -1,9 +1,9 @@
-"""What a comparison means to a table with certain keys, as the metastore's own SQL would have it.
+"""The meaning of a comparison for a table with certain keys, as in the metastore's own SQL.
 
-Beside `=` and `!=` that SQL sets a test of the partition's name: `name LIKE '%/key=constant/%'`,
-`%` and `_` unescaped. With `=`, it leaves of the values that a cast finds equal only those spelled
-like the constant. With `!=`, where `_` is in the constant, or `%` because the constant is escaped
-in names, it drops more than the constant. So it is done here too.
+To `=` and `!=` that SQL adds a test of the partition's name: `name LIKE '%/key=constant/%'`, with
+`%` and `_` unescaped. With `=`, a value passes only if it is also spelled like the constant, not
+merely equal after a cast. With `!=`, more than the constant fails if it contains `_`, or a
+character that names escape with `%`. So the test is made here too.
 """
 
 import re
@@ -61,7 +61,7 @@ class Meaning(NamedTuple):
     position: int
     operator: Operator
     kind: KeyType
-    """TEXT also for a key of another type against the name of the default partition."""
+    """How the values are compared: always as TEXT with the name of the default partition."""
     text: str
     """The constant as it is spelled in the filter."""
     constant: str | int
@@ -138,7 +138,7 @@ def _name_test(
     key = escape_path_part(keys[position].name.lower())
     value = escape_path_part(text)
     if len(keys) == 1 and not is_date:
-        # An empty value stands as the default partition's name.
+        # An empty value is stored as the default partition's name.
         empty_too = text == DEFAULT_PARTITION
         return (lambda values: (values[0] or DEFAULT_PARTITION) == text) if empty_too else None
     if not ("_" in value or "%" in value or _has_twin(names, position)):
@@ -147,7 +147,7 @@ def _name_test(
     before = "%/" if position else ""
     after = "/%" if position < len(keys) - 1 else ""
     matches = like(f"{before}{fragment}{after}")
-    # As `partition_name`, in a fifth of its time: this runs for each partition.
+    # Like `partition_name`, but in a fifth of the time, because this runs for each partition.
     name = "/".join(f"{escape_path_part(name.lower()).replace('%', '%%')}=%s" for name in names)
     return lambda values: matches(name % tuple(map(_escaped, values)))
 

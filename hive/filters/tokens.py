@@ -44,7 +44,7 @@ _KEYWORDS = frozenset(
     | {"STRUCT", "CONST", "DATE", "TIMESTAMP"}
 )
 
-# Strings and names can't be matched in two ways, and possessive quantifiers don't look for one.
+# A string or a name matches in one way only, so possessive quantifiers don't look for others.
 _TOKEN = re.compile(
     r"""
     (?P<TIMESTAMP> \d{4}-\d\d-\d\d\ \d\d:\d\d:\d\d )

@@ -14,7 +14,7 @@ from hive.errors import FilterNotSupportedError
 from hive.names import DEFAULT_PARTITION
 
 _CACHED: Final = 65_536
-"""The number of cached meanings: 100,000 partitions have few dates and read each often."""
+"""The number of cached meanings: 100,000 partitions hold few dates, so each is read often."""
 
 _NUMBER = re.compile(
     r"[ \t\n\r\v\f]*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,3})?)[ \t\n\r\v\f]*", re.ASCII

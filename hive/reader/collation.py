@@ -12,7 +12,7 @@ _PLAIN_LANGUAGES: Final = frozenset(("", "root", "und", "en", "de", "fr", "it", 
 _BY_BYTES: Final = frozenset(("C", "POSIX", "C.UTF-8", "C.UTF8", "C.utf8"))
 _UNICODE: Final = frozenset(("UTF8", "SQL_ASCII", "LATIN1"))
 """The encodings whose bytes sort as those of UTF-8."""
-# Whole rows, because their columns about languages differ by release.
+# Whole rows are read, because the columns about languages differ by release.
 _POSTGRESQL: Final = text(
     "SELECT (SELECT to_jsonb(d) FROM pg_database d WHERE d.datname = current_database()),"
     " to_jsonb(c), pg_encoding_to_char(d.encoding)"
@@ -40,7 +40,7 @@ def read_collation(connection: Connection) -> Collation:
 def of_postgresql(
     database: Mapping[str, Any], column: Mapping[str, Any], encoding: str
 ) -> Collation:
-    """The collation by rows of pg_database and pg_collation, and the database's encoding."""
+    """The collation in rows of pg_database and pg_collation, for a database of this encoding."""
     provider, name = column["collprovider"], column["collcollate"]
     locale = column.get("colllocale") or column.get("colliculocale")
     rules = column.get("collicurules")
@@ -49,7 +49,7 @@ def of_postgresql(
         locale = database.get("datlocale") or database.get("daticulocale")
         rules = database.get("daticurules")
     if provider == "i":
-        # Before 15, a collation of ICU's has its language where one of libc's has its name.
+        # Before PostgreSQL 15, ICU's collations have the language in the column of libc's names.
         return _of_language(locale or name, rules)
     if provider == "b" or name in _BY_BYTES:
         by_bytes = encoding in _UNICODE
@@ -58,7 +58,7 @@ def of_postgresql(
 
 
 def of_mysql(name: str | None) -> Collation:
-    """The collation of a column by its name."""
+    """The collation of this name in MySQL or MariaDB."""
     if name is None or name == "binary":
         return Collation("binary", by_bytes=True)
     charset, _, _ = name.partition("_")

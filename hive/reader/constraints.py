@@ -19,7 +19,7 @@ def read_constraints(snapshot: DatabaseSnapshot, tables: Collection[int]) -> lis
     """The constraints of tables with these ids; a foreign key belongs to its child.
 
     A foreign key whose parent has lost its primary key has no columns: the metastore shows none
-    until the parent has one again.
+    until the parent has a primary key again.
     """
     if not tables:
         return []
@@ -75,8 +75,7 @@ def _statement(version: Version) -> CompoundSelect[Any]:
 
 
 class _Column:
-    """The name of a column given by its position, in a descriptor or else among the partition
-    keys."""
+    """The name of a column at a position of a descriptor, or else of the partition keys."""
 
     def __init__(self, version: Version, descriptor: Any, place: Any, table: Any) -> None:
         tables = metadata(version).tables

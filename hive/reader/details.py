@@ -45,7 +45,7 @@ class Owner(Enum):
 
 
 class Source(NamedTuple):
-    """Where the details of one kind are: the columns of the owner, the place and the texts."""
+    """The columns that hold details of one kind: the owner's id, the place and the texts."""
 
     owner: Owner
     kind: DetailKind
@@ -232,8 +232,8 @@ def _write_array(element: _HasId, compiler: SQLCompiler, **options: Any) -> str:
     """Renders one array parameter: a list in the text takes longer to parse and plan than to
     execute.
 
-    The planner mustn't see the number of ids: without statistics of a column it would take each id
-    for a two-hundredth of the table, and read all of it for the sake of a page.
+    The planner mustn't see the number of ids: without column statistics it would expect each id to
+    match a two-hundredth of the table, and read the whole table for the sake of a page.
     """
     column, ids = element.clauses
     unseen = f"CAST((SELECT CAST({compiler.process(ids)} AS BIGINT[])) AS BIGINT[])"

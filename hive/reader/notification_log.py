@@ -1,8 +1,8 @@
-"""The questions that connectors and readers put to the notification log and its sequence of events,
-each as one statement. `metatide doctor`, which examines the log itself, has its own.
+"""The queries of connectors and readers to the notification log and its sequence of events, each in
+one statement. `metatide doctor`, which examines the log itself, has queries of its own.
 
-One statement sees one state. None reads the log whole: ids are dense, and each statement names a
-range of them, or has a limit in its text, so that the planner takes the index.
+Each statement sees one state. None reads the whole log: ids are dense, and each statement names a
+range of them or has a limit in its text, so that the planner uses the index.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from hive.events.row import NotificationRow
 from hive.listener import UNLOGGED_TRANSACTION_TYPES
 
 NEW, CHECKED, CURRENT = 0, 1, 2
-"""The first column of a poll's rows: new events, the event to check, the next event id."""
+"""The first column of a poll's rows: a new event, the event to check, or the next event id."""
 
 
 def poll(tables: sa.MetaData, hashed_chars_max: int) -> sa.CompoundSelect[Any]:
@@ -83,12 +83,11 @@ def tail(tables: sa.MetaData, rows_max: int, with_message: Sequence[str]) -> sa.
     """The next event id in a row of its own, and the newest events from `:first` on, one more than
     `rows_max` at most.
 
-    Messages come only of the types `with_message`, and only of events after
-    `:messages_after`.
+    Only events after `:messages_after` of the types `with_message` come with their messages.
     """
     log = _log(tables)
     first, messages_after = _big("first"), _big("messages_after")
-    # Not IN: SQLAlchemy would write such a statement anew for each read.
+    # Not IN: SQLAlchemy would render such a statement anew for each read.
     tells_names = sa.or_(*(log.EVENT_TYPE == event_type for event_type in with_message))
     columns = (
         *_thin(log),
@@ -121,7 +120,7 @@ def period(tables: sa.MetaData, events_max: int) -> sa.Select[Any]:
 
 
 def last_logged_begin(tables: sa.MetaData) -> sa.Select[Any]:
-    """When the last transaction began that a transactional listener logs."""
+    """The time at which the last transaction began that a transactional listener logs."""
     txns = tables.tables["TXNS"].c
     return sa.select(sa.func.max(txns.TXN_STARTED)).where(
         txns.TXN_TYPE.not_in(UNLOGGED_TRANSACTION_TYPES)
@@ -147,12 +146,12 @@ def row(
     message: str | None = None,
     form: str | None = None,
 ) -> NotificationRow:
-    """An event of these columns; without a message where none was read."""
+    """The event with these columns; it has no message if none was read."""
     return NotificationRow(event_id, time, event_type, catalog, db, table, message or "", form)
 
 
 def last_event(next_id: int | None) -> int:
-    """The last event, by the next event id."""
+    """The id of the last event, computed from the next event id."""
     if next_id is None:
         raise SourceError(
             "NOTIFICATION_SEQUENCE has no row, so no event can be numbered; "

@@ -19,7 +19,7 @@ from hive.reader.tables import Condition, storage_columns
 from hive.schema import Version, metadata
 
 PAGE = 2_000
-"""How many partitions, with all their details, are in memory at a time."""
+"""The number of partitions that are in memory at a time, with all their details."""
 
 _IDS = itemgetter(0, 1)
 
@@ -113,7 +113,7 @@ def partition_ids(
 
 
 def _details(snapshot: DatabaseSnapshot, rows: Sequence[Row], storages: Storages) -> Details:
-    """All details of a page of rows; lists of columns that were read before aren't read again."""
+    """All details of a page of rows, except lists of columns that were read before."""
     storage_ids, columns_ids, serde_ids = (
         {row[OWN_COLUMNS + place] for row in rows} - {None} for place in range(3)
     )

@@ -29,8 +29,8 @@ def _prepare(connection: Any, _: object) -> None:
 class KeptPlans:
     """The cached plans of a session, dropped when the log has grown or shrunk a lot.
 
-    A short log is best read whole, and if nobody gathers statistics the server would keep doing so
-    when the log is long.
+    The best plan for a short log reads all of it. If nobody gathers statistics, the server would
+    keep that plan when the log is long.
     """
 
     def __init__(self, connection: Connection) -> None:
@@ -38,7 +38,7 @@ class KeptPlans:
         self._made_at: int | None = None
 
     def use(self, event: int) -> None:
-        """Takes the last event seen, before statements about the next ones."""
+        """Notes the last event seen; to be called before statements about the events after it."""
         if self._made_at is None:
             self._made_at = event
         elif event >= self._made_at + _GROWN_EVENTS:

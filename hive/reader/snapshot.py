@@ -1,8 +1,8 @@
 """One moment of the metastore's database, and the event that it is complete up to.
 
 The metastore writes an object and the event about it in one database transaction. So a transaction
-that sees all of one moment, and reads the sequence of events with it, holds exactly the effects of
-the events up to there.
+that sees one moment of all tables, the sequence of events among them, holds exactly the effects of
+the events up to the last one in that sequence.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -70,7 +70,7 @@ def open_snapshot(
 ) -> Iterator[DatabaseSnapshot]:
     """A snapshot in a read-only transaction of its own.
 
-    With the name of an exported snapshot, it sees that one's moment.
+    If `exported` names a snapshot, the new one sees the same moment.
     """
     with engine.connect().execution_options(isolation_level="REPEATABLE READ") as connection:
         if exported is not None:

@@ -14,7 +14,7 @@ from hive.reader.tables import Condition
 from hive.schema import Version, metadata
 
 OF_TABLES, OF_PARTITIONS = "TAB_COL_STATS", "PART_COL_STATS"
-"""The tables that hold them, for conditions on engines and columns."""
+"""The tables that hold the statistics, for conditions on engines and columns."""
 
 _OWNERS = {OF_TABLES: "TBL_ID", OF_PARTITIONS: "PART_ID"}
 _FIGURES = (

@@ -57,7 +57,7 @@ def stream_names(snapshot: DatabaseSnapshot, *where: Condition) -> Iterator[list
 def stream_names_of(
     snapshot: DatabaseSnapshot, catalog: str, databases: Sequence[str]
 ) -> Iterator[list[tuple[str, StoredName]]]:
-    """The lines of several databases, each with its database's name, in one statement."""
+    """The lines of several databases' lists, each with its database's name, in one statement."""
     dbs = snapshot.tables["DBS"].c
     statement = _names_statement(snapshot.version).add_columns(dbs.NAME)
     chosen = statement.where(dbs.CTLG_NAME == catalog, dbs.NAME.in_(databases))

@@ -18,7 +18,7 @@ from hive.write_ids.snapshot import (
 )
 
 _OLD_MS = 1 << 62
-"""An age at which a hole among transactions no longer hides one that isn't visible yet."""
+"""An age of transactions so great that holes among their ids don't count as open."""
 
 
 class WriteIdRows(NamedTuple):

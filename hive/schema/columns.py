@@ -51,7 +51,8 @@ EXACT_TEXT = Text().with_variant(mysql.MEDIUMTEXT(charset="latin1", collation="l
 
 
 def exact(length: int) -> String:
-    """A case-sensitive string; MySQL must be told, and ignores trailing spaces even then."""
+    """A case-sensitive string: in MySQL one with a binary collation, which ignores trailing
+    spaces."""
     binary = mysql.VARCHAR(length, charset="latin1", collation="latin1_bin")
     return String(length).with_variant(binary, *MYSQL)
 

@@ -40,7 +40,7 @@ def detect(connection: Connection) -> Version | None:
 
 
 def detect_followed(connection: Connection) -> Version | None:
-    """The same, but InputError if its log doesn't tell of all changes."""
+    """The version as `detect` returns it; InputError if that version's log leaves out changes."""
     version = detect(connection)
     if version is not None and version < Version.V4_0:
         raise InputError(
@@ -56,7 +56,7 @@ def _first_rows(version: Version) -> list[tuple[str, dict[str, Any]]]:
     comment = f"Hive release version {version.release}"
     rows: list[tuple[str, dict[str, Any]]] = [
         ("VERSION", {"VER_ID": 1, "SCHEMA_VERSION": version.release, "VERSION_COMMENT": comment}),
-        # The metastore puts its warehouse in the place of TBD when it starts.
+        # When the metastore starts, it replaces TBD by its warehouse.
         (
             "CTLGS",
             {

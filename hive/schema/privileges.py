@@ -72,7 +72,7 @@ def _privileges(
         owner.append(Column("COLUMN_NAME", exact(767)))
         owner_name.append("COLUMN_NAME")
     unique = ["AUTHORIZER", *owner_name, *_GRANTEE, f"{kind}_PRIV", *_GRANTOR]
-    # Only the small tables hold each grant once; the scripts leave the others to the metastore.
+    # The scripts make grants unique only in the small tables; elsewhere the metastore sees to that.
     is_unique = kind in ("USER", "DB", "DC")
     table(
         metadata,

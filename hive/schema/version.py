@@ -7,7 +7,7 @@ from hive.errors import InputError
 
 
 class Version(IntEnum):
-    """A version of the schema, ordered by age. Later releases add nothing that is read here."""
+    """A version of the schema, ordered by age. Newer releases add nothing that is read here."""
 
     V3_1 = 301
     V4_0 = 400

@@ -33,7 +33,7 @@ def describe(metadata: MetaData, version: Version) -> None:
         Column(
             "DEFAULT_POOL_ID",
             BigInteger,
-            # Plans and pools name each other.
+            # Plans and pools refer to each other.
             ForeignKey("WM_POOL.POOL_ID", name="WM_RESOURCEPLAN_FK1", use_alter=True),
         ),
     )

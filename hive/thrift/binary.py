@@ -1,8 +1,8 @@
 """Mappings with the IDL's names ↔ canonical TBinaryProtocol bytes.
 
-A field that our description lacks comes out of `decode` as "#<id>" with its bytes as they are,
-and `encode` puts it back. A value given to `encode` as bytes where a struct is expected must be
-that struct's encoding: it is copied, so an answer around a stored object costs no decoding.
+A field that our description lacks comes out of `decode` as "#<id>" with its bytes as they are, and
+`encode` puts it back. Where `encode` expects a struct it also takes bytes, which must be that
+struct's encoding, and copies them: so an answer around a stored object costs no decoding.
 """
 
 from collections.abc import Mapping
@@ -51,7 +51,7 @@ def replaced(struct: Struct, data: bytes, **changes: Any) -> bytes:
 def extended(struct: Struct, data: bytes, **fields: Any) -> bytes:
     """An encoded object with fields that the canonical form leaves out, for one caller's answer.
 
-    They go to the end, where readers accept them.
+    The fields go to the end, where readers accept them.
     """
     types = {field.name: field for field in struct.fields}
     parts = [data[:-1]]

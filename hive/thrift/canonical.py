@@ -2,8 +2,9 @@
 
 Events carry objects as the writer gave them; answers and the database hold them as the metastore
 stored and reads them. Every encoder of this package applies the rules below, so that all sources
-give the same bytes; applied to canonical bytes they change nothing. Fields go by ascending id,
-maps and sets by the bytes of their keys. Seen in the logs of a real Hive 4.2 and read in 4.0.1:
+give the same bytes; applied to canonical bytes they change nothing. Fields are in order of their
+ids, maps and sets in order of the bytes of their keys. The rules were seen in the logs of a real
+Hive 4.2 and read in the source of 4.0.1:
 
 ======================================  =========================================================
 Rule                                    Why
@@ -16,7 +17,7 @@ Table.rewriteEnabled: false when        reads fill it in; CREATE_TABLE has none
 missing
 Table.temporary: always false           never stored
 Table.tableType agrees with EXTERNAL,   stored so: EXTERNAL=TRUE makes a managed table external;
-and is told where it is missing         reads tell a missing one by this and by a view's text
+and is filled in if it is missing       reads derive a missing one from this and a view's text
 texts of a view only in views           reads leave them out for other types
 full ACID tables: no parameters of the  reads leave them out for such tables, though the database
 serde and descriptor, no sort columns,  and CREATE_TABLE have them. Partitions keep theirs: calls
@@ -36,9 +37,8 @@ fileMetadata, dictionary                stored object
 Table.txnId                             of CREATE_TABLE's request; not stored
 ======================================  =========================================================
 
-What an event says and the metastore doesn't store is corrected before, by
-`hive.events.stored_objects`.
-Unlike reads *with* a write-id list, the canonical form keeps COLUMN_STATS_ACCURATE of an
+Where an event says what the metastore doesn't store, `hive.events.stored_objects` corrects it
+first. Unlike reads *with* a write-id list, the canonical form keeps COLUMN_STATS_ACCURATE of an
 unpartitioned transactional table: whether it is shown depends on that list.
 """
 
@@ -192,7 +192,7 @@ _ACID_SERDE = _variant(SERDE_INFO)
 _ACID_DESCRIPTOR = _variant(STORAGE_DESCRIPTOR, serdeInfo=_ACID_SERDE)
 _ACID_TABLE = _variant(TABLE, sd=_ACID_DESCRIPTOR)
 ACID_PARTITION = _variant(PARTITION, sd=_ACID_DESCRIPTOR)
-"""A partition of a full ACID table as reads by filter, by a part of its values or alone give it."""
+"""A partition of a full ACID table as all reads except those by names return it."""
 
 _RULES: dict[Struct, dict[str, Rule]] = {
     FIELD_SCHEMA: {"name": _NAME},
@@ -300,7 +300,7 @@ def is_transactional(parameters: Mapping[str, str]) -> bool:
 
 def is_full_acid(parameters: Mapping[str, str]) -> bool:
     """Whether a table with these parameters takes updates and deletes, as the metastore reports it.
-    A table that doesn't give its kind counts as not: such are created in catalogs other than
-    `hive`, where no listener adds what is missing."""
+    A transactional table without the property that says which kind it is doesn't count: catalogs
+    other than `hive` have such tables, since no listener adds the property there."""
     kind = parameters.get("transactional_properties", "")
     return is_transactional(parameters) and kind.lower() == "default"

@@ -113,7 +113,7 @@ def _map_writer(type_: MapOf) -> Write:
 
 
 def _write_texts(value: list[Any], append: Append) -> None:
-    """Writes a map of texts, such as properties: these are so many that calls count."""
+    """Writes a map of texts, such as properties; there are so many that each call matters."""
     items = _pairs(value, ("str", "str"))
     append(PACK_PAIRS.pack(STRING, STRING, len(items)))
     if not items:
@@ -134,7 +134,7 @@ def _pairs(value: list[Any], kinds: tuple[str, str]) -> Any:
 
 
 def _elements(key: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The sort key of a list that is a map's key in TJSON: without its type and length."""
+    """The sort key of a list that is a map's key in TJSON: the list without its type and length."""
     return key[2:]
 
 
@@ -198,8 +198,8 @@ def _table_writer() -> Write:
 
 
 def _descriptor_writer(struct: Struct) -> Write:
-    """Writes descriptors, and remembers by their JSON what goes before and after the location: the
-    partitions of one table share everything else, and comparing JSON takes a tenth of the time of
+    """Writes descriptors, caching the bytes before and after the location by the JSON of all but
+    the location: a table's partitions share these, and a lookup takes a tenth of the time of
     writing."""
     write_all = _struct_writer(struct)
     remembered: dict[bytes, tuple[bytes, bytes]] = {}
@@ -210,7 +210,7 @@ def _descriptor_writer(struct: Struct) -> Write:
         try:
             key = orjson.dumps(rest)
         except orjson.JSONEncodeError:
-            # Keys that are lists: the locations of skewed values.
+            # The locations of skewed values have lists as keys.
             write_all(value, append)
             return
         if location is None or len(key) > _REMEMBERED_BYTES_MAX:

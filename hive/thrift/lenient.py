@@ -1,7 +1,7 @@
-"""JSON as Hive writes it where it is not JSON.
+"""Reads Hive's JSON, including what isn't JSON.
 
-Its mapper lets control characters stand unescaped in texts, and Thrift's TJSONProtocol writes a
-map whose keys are lists (the locations of skewed values) as `{["str",1,"a"]:"file:/x"}`.
+Hive's mapper leaves control characters in texts unescaped, and Thrift's TJSONProtocol writes a map
+whose keys are lists (the locations of skewed values) as `{["str",1,"a"]:"file:/x"}`.
 """
 
 import re

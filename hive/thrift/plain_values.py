@@ -39,7 +39,8 @@ def parse(data: bytes) -> Value:
 
 
 def differences(ours: Value, theirs: Value, path: str = "") -> Iterator[tuple[str, Value, Value]]:
-    """The differences between two values: paths of field ids, keys and indices, and both parts."""
+    """The differences between two values: paths of field ids, keys and indices, each with both
+    parts."""
     if isinstance(ours, dict) and isinstance(theirs, dict):
         for key in sorted({*ours, *theirs}, key=repr):
             yield from differences(ours.get(key), theirs.get(key), f"{path}/{_key(key)}")

@@ -97,8 +97,7 @@ def _same(expected: int, actual: int, at: int) -> None:
 
 
 def struct_reader(struct: Struct, **instead: Read) -> Read:
-    """A reader of a struct as a mapping; the functions replace the readers of the fields that they
-    are named for."""
+    """A reader of a struct as a mapping; each function in `instead` reads the field of its name."""
     # Filled at the first use, since structs may hold each other.
     plan: dict[tuple[int, int], tuple[str, Read]] = {}
 

@@ -76,12 +76,12 @@ def without_columns(partition: bytes) -> bytes:
 
 
 def lacking_serde_details(partition: bytes) -> bytes:
-    """A partition marked as having a serde with more than reads of several partitions return."""
+    """A partition, marked as lacking fields of its serde that only a read of it alone returns."""
     return partition if lacks_serde_details(partition) else partition[:-1] + _MARK
 
 
 def without_mark(partition: bytes) -> bytes:
-    """A partition as reads of several tell it, marked or not."""
+    """A partition without the mark of `lacking_serde_details`, if it has it."""
     if not lacks_serde_details(partition):
         return partition
     return partition[: -len(_MARK)] + b"\0"
@@ -94,7 +94,7 @@ def lacks_serde_details(partition: bytes) -> bool:
 
 @lru_cache(maxsize=4096)
 def acid_partition(data: bytes) -> bytes:
-    """A partition of a full ACID table as all reads but those by names return it."""
+    """A partition of a full ACID table as all reads except those by names return it."""
     descriptor = _field(data, 0, _DESCRIPTOR_OF[PARTITION], STRUCT)
     if descriptor is None:
         return encode(ACID_PARTITION, decode(PARTITION, data))

@@ -1,10 +1,10 @@
 """TJSONProtocol texts → canonical TBinaryProtocol bytes, and mappings → TJSON.
 
-TJSON names field ids and types, so a text alone is enough for its bytes, but for two things:
-binary fields look like texts, in base64 (in column statistics: bit vectors, histograms, decimals),
-and the rules of the canonical form go by field. So `transcode` takes the struct's description;
-fields that it lacks are carried over by what the text says of them, and without any description
-(`None`) the whole object is.
+TJSON has field ids and types, so a text is almost enough to write its bytes. But binary fields (bit
+vectors, histograms and decimals of column statistics) are base64, which looks like text, and the
+rules of the canonical form depend on the field. So `transcode` takes the struct's description.
+Fields that the description lacks are written by the types in the text, as is the whole object
+without a description (`None`).
 """
 
 import math

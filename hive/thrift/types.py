@@ -59,8 +59,6 @@ class MapOf(Type):
 
 
 class Field:
-    """A field of a struct."""
-
     __slots__ = ("id", "name", "type")
 
     def __init__(self, id_: int, name: str, type_: Type) -> None:

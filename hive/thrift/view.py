@@ -160,7 +160,6 @@ class TableView(View):
 
     @property
     def owner(self) -> str | None:
-        """The owner's name."""
         return self.text(3)
 
     @property

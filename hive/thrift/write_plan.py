@@ -1,4 +1,4 @@
-"""The preparation of a struct that both writers need, from mappings and from TJSON."""
+"""Prepares a struct's fields for both writers, that of mappings and that of TJSON."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

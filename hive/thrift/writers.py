@@ -68,18 +68,15 @@ def writer(type_: Type) -> Write:
 
 
 def write_string(value: str, append: Append) -> None:
-    """Appends a text."""
     data = value.encode()
     append(PACK_I32.pack(len(data)) + data)
 
 
 def write_binary(value: bytes, append: Append) -> None:
-    """Appends bytes."""
     append(PACK_I32.pack(len(value)) + value)
 
 
 def write_boolean(value: bool, append: Append) -> None:
-    """Appends a boolean."""
     append(b"\x01" if value else b"\x00")
 
 

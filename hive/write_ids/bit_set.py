@@ -1,4 +1,4 @@
-"""Java's BitSet as bytes: the form in which lists of Thrift mark the ids that are aborted."""
+"""Java's BitSet as bytes, by which Thrift's write-id lists mark the aborted ids."""
 
 
 def print_bit_set(places: list[int]) -> bytes:

@@ -13,10 +13,10 @@ DIFFERENCES_MAX = 64
 
 @final
 class Ids(Sequence[int]):
-    """An immutable ascending sequence of 64-bit ids. What Hive repeats, it repeats.
+    """An immutable ascending sequence of 64-bit ids; an id may be repeated, as in Hive's lists.
 
-    `bits` has the bit `id - base` set for each id, or is None where ids lie far apart. `distinct`:
-    none is repeated.
+    `bits` has the bit `id - base` set for each id, or is None if ids lie far apart. `distinct` says
+    that no id is repeated.
     """
 
     __slots__ = ("base", "bits", "distinct", "values")
@@ -77,7 +77,8 @@ class Ids(Sequence[int]):
         return self.values[start : bisect_right(self.values, last)]
 
     def count(self, first: int, last: int | None = None) -> int:
-        """How many ids lie from `first` to `last`, inclusive; or how often `first` occurs."""
+        """How many ids lie from `first` to `last`, inclusive; without `last`, how often `first`
+        occurs."""
         last = first if last is None else last
         return bisect_right(self.values, last) - bisect_left(self.values, first)
 

@@ -28,7 +28,7 @@ class WriteIdList:
     exceptions: Ids = field(init=False, repr=False, compare=False)
     """Open and aborted ids together."""
     unfinished: Ids = field(init=False, repr=False, compare=False)
-    """Open ids that aren't known as aborted too."""
+    """Open ids that aren't listed as aborted too."""
 
     def __post_init__(self) -> None:
         both = set(self.open) & set(self.aborted) if self.open and self.aborted else set()
@@ -39,8 +39,8 @@ class WriteIdList:
 
     @property
     def is_snapshot(self) -> bool:
-        """Whether the list restricts anything: Hive writes the greatest long outside of
-        transactions."""
+        """Whether the list restricts anything: outside of transactions, Hive writes the greatest
+        long as `hwm`."""
         return self.hwm != LONG_MAX
 
     def is_valid(self, write_id: int) -> bool:

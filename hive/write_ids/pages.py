@@ -1,4 +1,4 @@
-"""How an evolving list is stored: small pages under keys of its own, so that an event touches few.
+"""How a changing list is stored: in small pages under their own keys, so that an event touches few.
 
 | key | value |
 |---|---|

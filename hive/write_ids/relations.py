@@ -1,8 +1,8 @@
-"""How the list of a request and the list of a cached object stand to each other.
+"""The relation between the write-id list of a request and that of a cached object.
 
 Ids that either list knows as aborted are left out of both: they brought no data, and Hive forgets
 them at some time, after which they look committed. A list that is no snapshot stands in no
-relation. Names of tables are for the caller to compare.
+relation. The names of the tables are left to the caller.
 """
 
 from enum import Enum
@@ -31,7 +31,7 @@ def equal(requested: WriteIdList, cached: WriteIdList) -> bool:
     more, fewer = requested, cached
     if len(more.unfinished) < len(fewer.unfinished):
         more, fewer = fewer, more
-    # Counting shows whether one is missing.
+    # The list with more unfinished ids goes first: counting may show that the other lacks one.
     return contains(more, fewer) and contains(fewer, more)
 
 

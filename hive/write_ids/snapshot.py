@@ -64,7 +64,8 @@ def open_txns(
 
 
 def valid_txns(txns: WriteIdList, reader: int) -> WriteIdList:
-    """The transactions that `reader` sees: those committed before it began, and itself."""
+    """What the transaction `reader` sees: the transactions committed before it began, and
+    itself."""
     return write_id_list(
         min(reader, txns.hwm),
         txns.open.between(1, reader - 1),

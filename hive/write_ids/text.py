@@ -7,9 +7,9 @@
 | `ValidTxnWriteIdList` | `12$sales.orders:12:7:7,12:8$…` (a transaction, a list for each table) |
 | short | `[12:7,8,12]` (hwm, exceptions; for people) |
 
-Java's `split` drops empty fields and members at the end, so they may be left out; what comes after
-the aborted ids is ignored; and a number may have a sign and any script's digits, but those that
-Java spells with two characters.
+Java's `split` drops empty fields and members at the end, so these may be left out. What follows the
+aborted ids is ignored. A number may have a sign, and digits of any script unless Java needs two
+`char`s for each.
 """
 
 import re
@@ -47,7 +47,7 @@ def parse(text: str) -> WriteIdList | TxnWriteIdLists:
 
 
 def parse_write_id_list(text: str) -> WriteIdList:
-    """Parses a `ValidReaderWriteIdList`. In the list of an empty text everything is valid."""
+    """Parses a `ValidReaderWriteIdList`; an empty text is a list in which everything is valid."""
     return _parse_write_id_list(text, 0, len(text))
 
 

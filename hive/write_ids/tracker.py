@@ -1,4 +1,4 @@
-"""The write ids of a table as the fold keeps them: from loads and events to a list or a doubt."""
+"""The write ids of a table as the fold keeps them: a list from loads and events, or a doubt."""
 
 from collections.abc import Callable, Container, Iterable, Sequence
 
@@ -31,29 +31,30 @@ from hive.write_ids.view import WriteIdView
 
 OPEN_MAX = 1_000_000
 ABORTED_MAX = 100_000
-"""Above it the lowest aborted ids are forgotten and look committed, as when Hive purges them."""
+"""The most aborted ids kept; lower ones are forgotten and look committed, as if Hive purged
+them."""
 JOURNAL_MAX = 10_000
-"""A load that this many facts have overtaken is given up."""
+"""A load is given up when more facts than this have come since it began."""
 _NUMBER_MAX = 1 << 62
 
 
 class WriteIdTracker(WriteIdView):
-    """The list of one table. Every method writes through to its pages; none costs O(open ids) but
-    `merge`, `expect_open` and a restart.
+    """The list of one table. Every method writes through to its pages. Only `merge`, `expect_open`
+    and a restart cost O(open ids).
 
-    1. Facts come in event order. One at or below `position` was folded before, or is part of the
-       load that the list grew from, and changes nothing.
+    1. Facts (what events say of write ids) come in event order. A fact at or below `position` was
+       folded before, or is part of the load that the list began with, and changes nothing.
     2. Every id from 1 to `hwm` is in one of three states: open, aborted, or (in no page) committed.
        Open goes to aborted or committed, never back.
     3. The pages of open ids and of transactions are inverse to each other: a transaction has at
        most one open id. A further one replaces it, and the earlier one never commits.
-    4. A cold list has no ids; only facts that come during a load are kept. A merge ends coldness,
-       or an allocation that starts at 1, from which on all is known.
-    5. Between `begin_load` and `merge` every fact about the table is journaled, so that a load
-       which counts as of `lo` is followed by all that happened after `lo`. Whatever order a load
-       and the events around it come in, and how often, the bytes of the pages are the same.
-    6. Events up to `hi` may be in the load already. Until then an allocation may name ids that are
-       not above `hwm`; an aborted one stays so, and any other is open until its end comes.
+    4. A cold list has no ids; only facts that come during a load are kept. Coldness ends with a
+       merge, or with an allocation that starts at 1, since all ids are known from then on.
+    5. Between `begin_load` and `merge` every fact about the table is journaled, so that all that
+       happened after `lo` can be applied to a load that counts as of `lo`. The bytes of the pages
+       don't depend on the order in which a load and the events around it come, nor on how often.
+    6. The load may reflect events up to `hi` already. So an allocation up to `hi` may name ids that
+       are not above `hwm`; an aborted id stays aborted, and any other is open until its end comes.
     7. A committed id without a page, and an aborted one that was forgotten, look the same. This
        costs hits at most: an aborted id brought no data.
     """
@@ -75,7 +76,8 @@ class WriteIdTracker(WriteIdView):
         self._save()
 
     def commit(self, event: int, txn: int, write_ids: Container[int] | None) -> None:
-        """Notes a commit; its event names these ids in the table's database, or none."""
+        """Notes a commit; `write_ids` are those of its event in the table's database, None if it
+        has none."""
         id_ = None if event <= self._head.position else self.id_of(txn)
         if id_ is None:
             return
@@ -115,7 +117,7 @@ class WriteIdTracker(WriteIdView):
         self._save()
 
     def expect_open(self, event: int, open_txns: Container[int]) -> None:
-        """Compares with all transactions that were open right after a folded event.
+        """Compares the list with all transactions that were open right after a folded event.
 
         A transaction that is open here but not in the metastore was aborted without an event.
         During a load this proves nothing; the next comparison will.

@@ -24,7 +24,7 @@ from hive.write_ids.pages import (
 )
 
 _COLD: Final = {reason.value: reason for reason in Cold}
-"""The fold asks for it at every write; calling an enum takes several times as long."""
+"""The fold needs the reason at every write, and calling the enum takes several times as long."""
 
 
 class WriteIdView:
@@ -42,7 +42,7 @@ class WriteIdView:
 
     @property
     def cold_since(self) -> int:
-        """The event from which on a load ends the coldness."""
+        """The earliest event as of which a load ends the coldness."""
         return self._head.cold_since
 
     @property

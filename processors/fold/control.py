@@ -18,8 +18,7 @@ def pause(work: WorkingSet, record: Pause) -> None:
 
 
 def set_lists(work: WorkingSet, record: SetLists) -> None:
-    """Deletes the tables that the lists leave out, and makes those that they let in unknown up to
-    here."""
+    """Deletes the tables that the lists leave out; those that they let in become unknown."""
     head = work.head
     if record.version <= head.lists_version:
         return

@@ -1,4 +1,4 @@
-"""Events that change part of an object while a load is open.
+"""Keeps events that change part of an object while a load is open.
 
 The load may still bring the object as it was before the event. So these events wait for the end of
 the load and are folded then, in their order; until then the table is cold.

@@ -3,12 +3,12 @@
 A row of a load has the load's `lo` as its event, and reflects that event: an event changes only
 what is older than itself.
 
-Events come in the order of commits. What a writer had read may be older than the event before its
-own, and the metastore stores only what the writer changed of that. So an image in an event is what
-is stored now if its writer had read the very state that we hold; `replace` asks for proof of that,
-for every kind of event that carries an image. There are three kinds of proof: the event tells what
-its writer had read; both this writer and the last one before it took the lock of the object's row
-before they read; or the image is what we hold already.
+Events come in the order of commits. But a writer may have read an object before the last commit,
+and the metastore stores only what the writer changed. So an event's image is certainly what is
+stored now only if its writer had read the very state that we hold. `replace` asks for proof of
+that, for every kind of event that carries an image. There are three kinds of proof: the event shows
+what its writer had read; this writer and the one before it both locked the object's row before they
+read it; or the image is what we hold already.
 """
 
 from enum import Enum
@@ -30,7 +30,7 @@ def put(
     columns_hash: int = 0,
     mark: Mark = Mark.LIVE,
 ) -> bool:
-    """Writes an object as of an event; False when the entry there reflects the event already."""
+    """Writes an object as of an event; False when the present entry reflects the event already."""
     if loads.knows(event) or (loads.may_include(event) and reflects(work, key, event)):
         note_order(work, key, mark)
         return False
@@ -39,7 +39,7 @@ def put(
 
 
 def note_order(work: WorkingSet, key: bytes, mark: Mark) -> None:
-    """Marks whether the last writer of an entry newer than its event held the object's row."""
+    """Marks an entry that already reflects an event with whether its writer had locked the row."""
     value = work.txn.get(key)
     if value is not None and entries.is_live(value) and value[0] != mark:
         work.txn.put(key, entries.marked(value, mark))
@@ -50,7 +50,7 @@ class Replaced(Enum):
 
     WRITTEN = "written"
     INCLUDED = "included"
-    """A load read it after the event."""
+    """A load has read the object after the event."""
     ABSENT = "absent"
     CONFLICT = "conflict"
     """Nothing proves that the writer had read the state held here, so its event may lack a part of
@@ -89,14 +89,14 @@ def _follows(entry: Entry, value: bytes, before: int | None) -> bool:
 
 
 def build_on(work: WorkingSet, loads: Loads, old: int, event: int) -> None:
-    """Changes part of an entry; the entry becomes no more certain than it was."""
+    """Notes that an event changed part of an entry, which becomes no more certain than it was."""
     head = work.head
     if loads.cold(head.applied, head.floor) and not loads.tells_alone(old, head.floor):
         loads.newest_row = max(loads.newest_row, event)
 
 
 def delete(work: WorkingSet, loads: Loads, key: bytes, event: int) -> None:
-    """Deletes an object as of an event, unless the entry there reflects the event already."""
+    """Deletes an object as of an event, unless the present entry reflects the event already."""
     if loads.knows(event) or (loads.may_include(event) and reflects(work, key, event)):
         return
     if loads.open is None:
@@ -126,8 +126,8 @@ def delete_below(work: WorkingSet, loads: Loads, prefix: bytes, event: int) -> b
 def clear(work: WorkingSet, loads: Loads, prefix: bytes, event: int) -> None:
     """Deletes everything below a prefix that is older than an event which raises the floor.
 
-    The floor keeps older rows out, so no tombstones are needed; and where no load reads beyond the
-    event, one range deletion does it.
+    The floor keeps older rows out, so no tombstones are needed. If no load reads beyond the event,
+    one range deletion is enough.
     """
     if loads.knows(event):
         return
@@ -151,7 +151,7 @@ def put_row(
 ) -> bool:
     """Writes a row of a load as of `lo`; False when an event has made it obsolete.
 
-    From `floor` on, every effect on its object is known or still to be folded.
+    From the event `floor` on, every effect on the row's object is known or yet to be folded.
     """
     if guard is not None and reflects(work, guard, lo + 1):
         return False

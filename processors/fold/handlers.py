@@ -66,7 +66,7 @@ SAME_EPOCH: Final[dict[type, Callable[[WorkingSet, Any], None]]] = {
 
 
 OF_NAMES_TOO: Final = frozenset([actions.RenameTable, actions.Undecodable, actions.Misnamed])
-"""Actions that name a table but don't depend on whether it is cached: lists of names have all
+"""Actions that name a table and are folded even if it isn't cached: lists of names have all
 tables."""
 
 

@@ -1,4 +1,4 @@
-"""Folds loads: rows of the metastore's database that come as records among the events.
+"""Folds loads: rows of the metastore's database, in records between those of events.
 
 A scope is cold from its load's Begin to its End. Rows count as of `lo` and give way to newer
 events; the End deletes what the load should have brought but didn't.

@@ -54,8 +54,8 @@ def _add_partitions(work: WorkingSet, event: int, action: PutPartitions) -> None
 
 
 def change_partitions(work: WorkingSet, event: int, action: PutPartitions) -> None:
-    """Folds ALTER_PARTITIONS: the event doesn't say what its writer had read, but the writer held
-    the rows of the partitions."""
+    """Folds ALTER_PARTITIONS: the event doesn't say what its writer had read, but the writer had
+    locked the rows of the partitions."""
     name = action.table
     state = work.touch_table(name)
     for partition in action.partitions:
@@ -148,8 +148,8 @@ def _rename_partition(work: WorkingSet, event: int, action: AlterPartition) -> N
 
 
 def _with_what_stays(work: WorkingSet, key: bytes, entry: Entry) -> Entry:
-    """A changed entry with what its event doesn't tell and doesn't change: the write id, unless it
-    has one, and the mark of lacking serde details."""
+    """A changed entry that keeps what its event neither tells nor changes: the write id, if the
+    event has none, and the mark of lacking serde details."""
     old = work.txn.get(key)
     if old is None:
         return entry

@@ -36,7 +36,6 @@ class Fold:
         return self._work.head.applied
 
     def apply(self, record: AnyRecord) -> None:
-        """Folds one record."""
         kind = type(record)
         work = self._work
         if isinstance(record, Change):

@@ -73,8 +73,8 @@ def change_table(work: WorkingSet, event: int, action: PutTableStatistics) -> No
 
 
 def _table_with_statistics(stored: Entry, event: int, action: PutTableStatistics) -> Entry | None:
-    """A table after its statistics were written; None where the event doesn't tell that, or tells
-    another table than the one held comes to. Its image is of after the write."""
+    """A table after its statistics were written; None where the event doesn't show that, or where
+    its image, taken after the write, isn't what the stored table becomes by the write."""
     image = action.image
     if image is None:
         return None
@@ -113,7 +113,7 @@ def change_partition(work: WorkingSet, event: int, action: PutPartitionStatistic
 def _partition_with_statistics(
     stored: Entry, event: int, action: PutPartitionStatistics
 ) -> Entry | None:
-    """A partition after its statistics were written; None when the event doesn't tell that."""
+    """A partition after its statistics were written; None when the event doesn't show that."""
     parameters, transactional = action.parameters, action.transactional
     if parameters is None or transactional is None:
         return None
@@ -199,7 +199,7 @@ def _is_whole(
     before = entries.hash_of(value)
     if before & ~image.fields or before & INCOMPLETE_FIELDS:
         return False
-    # The first update of a column says which type its figures are of.
+    # The first update of a column decides the type of its figures.
     return not before or _type_of(entries.data_of(value)) == _type_of(statistics_data(image))
 
 

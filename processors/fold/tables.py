@@ -49,7 +49,7 @@ def change(work: WorkingSet, event: int, action: AlterTable) -> None:
     if replaced is Replaced.CONFLICT or TABLE_ROW in state.doubtful:
         work.doubt_object(name, state, event, TABLE_ROW)
     if image.managed and not state.managed:
-        # Its write ids begin far above those of the transactions that convert the table.
+        # A converted table's write ids begin far above those of the transactions that convert it.
         forget(work, name, event, Cold.CONVERTED)
         work.signal(Scope(ScopeKind.WRITE_IDS, name), event)
     if not state.loads.may_include(event):

@@ -1,4 +1,4 @@
-"""Folds write ids: which transactions hold them, how these end, and which writes wait for that."""
+"""Folds write ids: which transactions hold them, how these end, and which writes await the end."""
 
 import msgspec
 
@@ -12,10 +12,10 @@ from state.records.objects import WriteIdsImage
 from state.tables import UNKNOWN_IDS, TableState
 
 ENDED_MAX = 100_000
-"""How many ends of transactions are kept for open loads. A load that needs more leaves ids open
-that have ended, which costs hits until the next load."""
+"""How many ends of transactions are kept for open loads. If a load needs more, some ids stay open
+though their transactions have ended, which costs hits until the next load."""
 PENDING_MAX = 10_000
-"""With more pending writes a table waits for all of its open ids."""
+"""The most pending writes of a table; with more, it waits for all of its open ids."""
 
 
 Pairs = tuple[tuple[str, int], ...]

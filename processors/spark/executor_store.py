@@ -33,7 +33,7 @@ class ExecutorStore(NamedTuple):
 
 @contextmanager
 def kept_store(topic: Topic, shard: int, place: Place) -> Iterator[ExecutorStore]:
-    """The store on this disk if it is as new as the newest image; else that image; else an empty
+    """The store on this disk if it is as new as the newest image; else that image, or an empty
     store."""
     identity = shard_identity(topic, shard)
     budget, images = _memory(place)
@@ -45,7 +45,7 @@ def kept_store(topic: Topic, shard: int, place: Place) -> Iterator[ExecutorStore
         store.close()
         store = None
     if store is None:
-        # An interrupted fetch never ends up under the store's name.
+        # An interrupted download never stands under the store's name.
         new = path.with_suffix(".new")
         for stale in (path, new):
             shutil.rmtree(stale, ignore_errors=True)

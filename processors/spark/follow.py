@@ -59,7 +59,7 @@ class Follower:
                 .options(**source_options(self._topic))
                 .option("startingOffsets", self._starts(bounds))
                 .option("maxOffsetsPerTrigger", BATCH_RECORDS_MAX)
-                # The fold notices what the topic has lost by the intervals of records.
+                # By the intervals of records, the fold notices what the topic has lost.
                 .option("failOnDataLoss", "false")
                 .load()
                 .select("partition", "offset", "value")

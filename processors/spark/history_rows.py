@@ -33,7 +33,7 @@ from state.store.families import SHARD_FAMILIES, shard_identity
 from state.topic import Bounds, Topic
 
 SLICE_RECORDS: Final = 200
-"""How many records lie between two looks at cold tables: shorter cold times may not show."""
+"""The number of records between two looks at cold tables; shorter cold times may not show."""
 SCHEMA: Final = (
     "kind string, shard int, epoch int, event long, type string, catalog string, db string, "
     "table string, begin_ms long, end_ms long, txn long, reason string, bytes long"

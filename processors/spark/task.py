@@ -1,4 +1,4 @@
-"""The errors of tasks."""
+"""Errors of tasks, with the shard that they are about."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

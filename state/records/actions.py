@@ -40,9 +40,9 @@ class AlterTable(Action, frozen=True, tag="at"):
 
     table: TableImage
     before: int | None
-    """The fingerprint of the table that the writer had read: if it isn't what the events before
-    had left, somebody else wrote at the same time, and the image may lack what the other did.
-    None where the image doesn't tell all that was stored."""
+    """The fingerprint of the table that the writer had read. If earlier events left another table,
+    someone else wrote at the same time, and the image may lack that change. None where the image
+    doesn't show all that was stored."""
     rewrites: bool
     """Columns, database or location changed: the metastore may have rewritten partitions and
     statistics without an event."""
@@ -84,7 +84,7 @@ class PutPartitions(Action, frozen=True, tag="pp"):
 
 
 class AlterPartition(Action, frozen=True, tag="ap"):
-    """ALTER_PARTITION; if the values differ it is a rename."""
+    """ALTER_PARTITION, which is a rename if the values differ."""
 
     table: TableName
     write_id: Long
@@ -112,17 +112,17 @@ class PutTableStatistics(Action, frozen=True, tag="ts"):
 
 
 class PutPartitionStatistics(Action, frozen=True, tag="ps"):
-    """UPDATE_PART_COL_STAT_EVENT: some columns, and the partition's new parameters; where many
-    partitions were written at once, only the parameter for the accuracy of statistics."""
+    """UPDATE_PART_COL_STAT_EVENT: some columns, and the partition's new parameters; if several
+    partitions were written at once, only the parameter COLUMN_STATS_ACCURATE."""
 
     table: TableName
     write_id: Long
     values: tuple[str, ...]
     columns: tuple[ColumnStatisticsImage, ...]
     parameters: dict[str, str] | None
-    """None when the event lacks them."""
+    """The partition's new parameters; None when the event lacks them."""
     transactional: bool | None = None
-    """Whether the table is, as the writer had read it; None where the event doesn't tell that."""
+    """Whether the table was transactional when the writer read it; None if that isn't known."""
 
 
 class DropStatistics(Action, frozen=True, tag="ds"):
@@ -131,7 +131,7 @@ class DropStatistics(Action, frozen=True, tag="ds"):
     table: TableName
     values: tuple[str, ...] | None
     column: str | None
-    """None for all columns."""
+    """The column; None for all columns."""
 
 
 class PutConstraints(Action, frozen=True, tag="pc"):
@@ -149,7 +149,7 @@ class DropConstraint(Action, frozen=True, tag="dc"):
 
 
 class AllocateWriteIds(Action, frozen=True, tag="aw"):
-    """ALLOC_WRITE_ID_EVENT: parallel lists."""
+    """ALLOC_WRITE_ID_EVENT, in parallel lists."""
 
     table: TableName
     txns: tuple[Long, ...]
@@ -165,7 +165,7 @@ class CommitTxn(Action, frozen=True, tag="tc"):
 
     txn: Long
     pairs: tuple[tuple[str, Long], ...] | None
-    """(database, write id) of all its tables, from 4.1 on; the log names no tables."""
+    """The (database, write id) of each table it wrote, from 4.1 on; the log names no tables."""
 
 
 class AbortTxn(Action, frozen=True, tag="ta"):
@@ -202,8 +202,8 @@ class PutName(Action, frozen=True, tag="pn"):
     name: NameImage
     altered: bool = False
     before: NameImage | None = None
-    """The line that the writer of an alter had read, under the name that the table had; None where
-    that was in another database."""
+    """The line that the writer of an alter had read, with the table's name then; None if the table
+    was in another database."""
 
 
 class DropName(Action, frozen=True, tag="dn"):
@@ -235,17 +235,17 @@ class Undecodable(Action, frozen=True, tag="xx"):
 
 
 MISNAMED_EVENTS_MAX: Final = 5_000
-"""No transaction of a metastore goes on while so many others commit: from a rename on, so many
-events may name the table as it was called before."""
+"""How many events after a rename may still use the table's old name: no transaction of a metastore
+stays open while more events than this are written."""
 
 
 class Misnamed(Action, frozen=True, tag="mn"):
-    """An event that calls a table by its name before a rename: its writer had read the table before
-    that, so its effects are unknown."""
+    """An event that uses a table's name from before a rename: its writer had read the table before
+    the rename, so the effects are unknown."""
 
     table: TableName
     hanging: bool = False
-    """Only what hangs on the table can have changed, constraints or statistics."""
+    """Only constraints or statistics of the table can have changed."""
 
 
 AnyAction = (

@@ -26,9 +26,10 @@ class Record(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Change(Record, frozen=True, tag="c"):
-    """The effect of one event on one shard. Without actions it means: complete up to `upto`.
+    """The effect of one event on one shard. Without actions, it only says that the shard is
+    complete up to `upto`.
 
-    For this shard nothing else exists in `(after, upto]`. A large event comes in parts that share
+    No other event in `(after, upto]` concerns this shard. A large event comes in parts that share
     the interval; only the last one, `part == parts - 1`, moves the position.
     """
 
@@ -72,7 +73,7 @@ def databases_scope(catalog: str) -> Scope:
 
 
 class LoadBegin(Record, frozen=True, tag="lb"):
-    """Begins a load: from here on deletions leave tombstones. Acknowledged before `lo` is read."""
+    """Begins a load: deletions now leave tombstones. It is acknowledged before `lo` is read."""
 
     load: str
     scope: Scope

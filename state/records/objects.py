@@ -1,6 +1,6 @@
 """Objects in records: their canonical Thrift bytes, and beside them what the fold needs.
 
-The fold never decodes the bytes of an event, so everything that it decides by is a field here.
+The fold never decodes the bytes of an event, so all that its decisions depend on is a field here.
 """
 
 from enum import IntEnum
@@ -18,7 +18,7 @@ from state.records.numbers import Long, Word
 _KIND_BITS = 16
 _UNTOLD = 1 << 30
 INCOMPLETE_FIELDS = 1 << 31
-"""The bit of statistics without a figure that the metastore requires to return any of them."""
+"""The bit for statistics that lack a required figure: the metastore returns none of them."""
 
 
 def fingerprint(data: bytes) -> int:
@@ -50,7 +50,7 @@ class TableImage(msgspec.Struct, frozen=True, array_like=True, gc=False):
     write_id: Long
     """The write id that the object carries; 0 or less for none."""
     managed: bool
-    """Transactional: its reads may be checked by write ids."""
+    """Whether the table is transactional, so that readers may check it by write ids."""
     partitioned: bool
     data: bytes
 

@@ -1,4 +1,4 @@
-"""The shards that hold something, by Kafka's own Java partitioner over its name."""
+"""Finds the shard of a table or database by its name, with Kafka's own Java partitioner."""
 
 from collections.abc import Sequence
 from functools import lru_cache

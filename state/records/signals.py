@@ -11,7 +11,7 @@ _PREFIX = bytes((FORMAT_VERSION,))
 
 
 class Ask(Record, frozen=True, tag="a"):
-    """A request for a load; one that begins to read at or after event `floor` answers it."""
+    """A request for a load; a load that begins to read at or after event `floor` answers it."""
 
     scope: Scope
     floor: int

@@ -64,7 +64,7 @@ class Columns:
         return Cursor(iterator, self.faults, options)
 
     def error(self, error: Exception) -> Exception:
-        """The error to raise for one of rocksdict, or of the lists that `close` has emptied."""
+        """The error to raise for one from rocksdict, or from the lists that `close` has emptied."""
         return self.faults.typed(error) if self.columns else self.faults.closed()
 
     def close(self) -> None:
@@ -73,7 +73,7 @@ class Columns:
         self.columns.clear()
         self.handles.clear()
         if database is not None:
-            # The store is flushed or cold, so an error of closing was reported before.
+            # The store is flushed or cold, so whatever makes closing fail was reported before.
             with suppress(Exception):
                 database.close()
 

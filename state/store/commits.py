@@ -19,7 +19,7 @@ _TEXTS: Final = {
     **dict.fromkeys(map(ord, (keys.CATALOG_LOADS, keys.DATABASE)), 1),
     **dict.fromkeys(map(ord, (keys.HEAD, keys.PART, keys.TXN, keys.ENDED_TXN)), 0),
 }
-"""How many texts after the kind name the group of a key. A key without any has no group: it is the
+"""How many texts after the kind make up the group of a key. With 0, the key has no group: it is the
 head, or only the fold reads it."""
 
 
@@ -54,7 +54,7 @@ class Commits:
 
     def untouched(self, groups: Iterable[bytes], since: int) -> bool:
         """Whether no commit after this one touched any of these groups."""
-        # In this order: a group must count for everything before it is forgotten.
+        # Groups first: `begin` raises `_everything` before it forgets them.
         return (
             all(self._last.get(group, 0) <= since for group in groups) and self._everything <= since
         )

@@ -11,7 +11,7 @@ from state.store.options import KIB, Family
 from state.topic import Topic
 
 STORE_FORMAT: Final = 3
-"""`Identity.format_version` of the stores of shards."""
+"""The `Identity.format_version` of shards' stores."""
 
 SHARD_FAMILIES: Final = (
     Family(

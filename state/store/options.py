@@ -39,7 +39,7 @@ class Family:
     """A column family: the kinds of entries (first bytes of keys) that it holds, and its options.
 
     Entries that share most of their bytes with others in other blocks, as partitions do, profit
-    from a dictionary, which holds the shared bytes once a file.
+    from a dictionary, which holds the shared bytes once per file.
     """
 
     name: str
@@ -95,7 +95,7 @@ def family_options(family: Family, budget: MemoryBudget) -> Options:
     options.set_memtable_prefix_bloom_ratio(_WRITE_BUFFER_BLOOM_RATIO)
     # Many small shards mustn't cost a megabyte a family.
     options.set_arena_block_size(_ARENA_BLOCK_BYTES)
-    # Most bytes are at the bottom level, where size counts; above it speed does.
+    # Most bytes are at the bottom level, where size counts; above it, speed counts.
     options.set_compression_type(DBCompressionType.lz4())
     options.set_bottommost_compression_type(DBCompressionType.zstd())
     options.set_bottommost_compression_options(

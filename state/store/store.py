@@ -25,9 +25,9 @@ class Store(ReadOnlyStore):
     1. Makes the store, or opens it if it is the one that `identity` names.
     2. Commits a transaction together with its position in one write.
     3. Gives snapshots to readers, and checkpoints to images.
-    4. Refuses everything from the first sign of damage on.
+    4. Refuses everything after the first sign of damage.
 
-    One transaction at a time, from one thread; snapshots from any thread.
+    It takes one transaction at a time, from one thread, and gives snapshots to any thread.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Store(ReadOnlyStore):
         transaction.clear()
 
     def _write(self, batch: WriteBatch, position: Position | None = None) -> None:
-        """Writes under the lock, so that whatever is read of the store at one moment has one
+        """Writes under the lock, so that everything read of the store at one moment has one
         position."""
         with self._lock:
             database = self._columns.database
@@ -132,9 +132,9 @@ class Store(ReadOnlyStore):
         """Makes the last commit durable, and returns its position.
 
         The driver calls it every so often: after a crash, folding begins again from there.
-        rocksdict's `flush` writes out one family alone and would separate the position from the
-        data. A compaction begins with an atomic flush of all families, so this compacts the
-        position's key, which takes next to no time otherwise.
+        rocksdict's `flush` writes out one family alone, which would separate the position from the
+        data. But a compaction begins with an atomic flush of all families. So this compacts the
+        range of the position's key, which itself takes next to no time.
         """
         self._faults.check()
         position = self._position

@@ -1,4 +1,4 @@
-"""Asks the brokers which topic it is, and which offsets it holds."""
+"""Asks the brokers about a topic: its id, its partitions and their offsets."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple

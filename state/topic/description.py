@@ -14,11 +14,10 @@ class Topic(Struct, frozen=True):
     servers: str
     name: str
     shards: int
-    """Its number of partitions; the configured one, of a topic that may not exist yet."""
+    """The number of partitions, which is the configured one while the topic may not exist yet."""
     security: Security = {}
     id: str | None = None
-    """Tells it from a topic that was created anew under the same name; None before the brokers were
-    asked."""
+    """The brokers' id of the topic, new if it is created anew; None before they were asked."""
 
     @property
     def dead_letter(self) -> str:

@@ -12,7 +12,7 @@ from state.topic.settings import QUIET, RECORD_BYTES_MAX
 from state.topic.silence import Silence
 
 _AT_ONCE: Final = 1_000
-# It is waited out at the end of a partition: that isn't a full batch.
+# At the end of a partition the batch isn't full, so all of this time is waited out.
 _WAIT_S: Final = 0.02
 _END: Final = KafkaError._PARTITION_EOF  # noqa: SLF001
 
@@ -71,12 +71,12 @@ class PartitionsReader:
         self._consumer.unassign()
 
     def begin(self, starts: Mapping[int, int]) -> None:
-        """Goes to these offsets, for `arrived`."""
+        """Moves to these offsets, from which `arrived` reads on."""
         places = [TopicPartition(self._name, shard, at) for shard, at in sorted(starts.items())]
         self._consumer.assign(places)
 
     def arrived(self, wait_s: float = 0) -> Iterator[Any]:
-        """The messages that have come since, if any come within `wait_s`."""
+        """The messages that have come since the last call, or that come within `wait_s`."""
         count = _AT_ONCE
         while count == _AT_ONCE:
             messages = self._consumer.consume(_AT_ONCE, wait_s)
@@ -98,7 +98,7 @@ class PartitionsReader:
         self.close()
 
     def _is_record(self, message: Message) -> bool:
-        """Whether it isn't the end of a partition; raises if it is a fault."""
+        """Whether a message is a record, not the end of a partition; raises if it is a fault."""
         error = message.error()
         if error is None:
             return True

@@ -86,7 +86,7 @@ class TopicReader:
     def _take(
         self, messages: list[Message], expected: int
     ) -> tuple[list[StoredRecord], KafkaError | int | None]:
-        """The messages that come next, and what keeps the others from following."""
+        """The messages that continue from `expected`, and the fault that cuts off the others."""
         batch: list[StoredRecord] = []
         for message in messages:
             if (error := message.error()) is not None:

@@ -8,12 +8,12 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 REQUEST_TIMEOUT_S: Final = 10.0
-"""How long a request may take: a busy machine keeps a broker from answering for several seconds."""
+"""How long a request may take: on a busy machine a broker may not answer for several seconds."""
 
 RECORD_BYTES_MAX: Final = 16 * 1024 * 1024
-"""What the topic takes as one record, and the most that a producer sends at once."""
+"""The largest record that the topic takes, and the most that a producer sends at once."""
 
-# librdkafka writes connection errors to stderr otherwise; requests that fail say why.
+# Otherwise librdkafka writes connection errors to stderr, though failed requests say why.
 QUIET: Final = logging.getLogger(__name__)
 QUIET.addHandler(logging.NullHandler())
 QUIET.propagate = False

@@ -1,4 +1,4 @@
-"""How long brokers that answer nothing are waited for."""
+"""Limits the wait for brokers that don't answer."""
 
 import time
 from typing import Final
@@ -7,14 +7,14 @@ SILENCE_S_MAX: Final = 30.0
 
 
 class Silence:
-    """The time for which nothing has come, or gone."""
+    """The time since anything came or went."""
 
     def __init__(self) -> None:
         self.max_s = SILENCE_S_MAX
         self._since = time.monotonic()
 
     def end(self) -> None:
-        """Something came."""
+        """Notes that something came or went."""
         self._since = time.monotonic()
 
     @property

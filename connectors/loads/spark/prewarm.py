@@ -34,7 +34,7 @@ from state.records import Scope
 from state.topic import Topic
 
 ROUNDS_MAX = 3
-"""How often loads are tried in all; each attempt has new ids."""
+"""How often loads are tried in all; each attempt has new load ids."""
 _BEGINS_A_TASK = 2_000
 
 log = structlog.get_logger(__name__)
@@ -61,7 +61,7 @@ class Progress:
 
 
 def ended_on_spark(context: SparkContext, topic: Topic, epoch: int) -> set[Scope]:
-    """The scopes that the topic holds whole; one task reads each shard."""
+    """The scopes whose loads the topic holds completely; one task reads each shard."""
     context.setJobDescription(f"Metatide: find what {topic.name} holds")
     shards = context.parallelize(range(topic.shards), topic.shards)
     ended = shards.flatMap(partial(tasks.find_ended, topic, epoch)).collect()

@@ -1,4 +1,4 @@
-"""What the driver of a prewarm and its tasks tell each other."""
+"""The messages between the driver of a prewarm and its tasks."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple

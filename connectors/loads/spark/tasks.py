@@ -31,11 +31,11 @@ from state.records import Scope
 from state.topic import Topic
 
 _COLLECT_AFTER = 100_000
-"""Rows come and go by the thousand and form no cycles; searching for cycles costs a fifth."""
+"""Rows come and go by the thousand and form no cycles; a search for these costs a fifth more."""
 
 
 def find_ended(topic: Topic, epoch: int, shard: int) -> set[Scope]:
-    """The scopes that one shard holds whole."""
+    """The scopes whose loads one shard holds completely."""
     return ended_scopes(topic, epoch, [shard])
 
 

@@ -30,8 +30,8 @@ _ENABLE, _VALIDATE, _RELY = 4, 2, 1
 class ConstraintRow(NamedTuple):
     """A row of KEY_CONSTRAINTS with names in place of ids.
 
-    `table` has the constraint (for a foreign key, the child); `parent_…` is what a foreign key
-    points to, and null for other kinds.
+    `table` is the table that has the constraint (for a foreign key, the child). The fields
+    `parent_…` say what a foreign key points to, and are null for other kinds.
     """
 
     table: int

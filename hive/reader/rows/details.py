@@ -15,7 +15,7 @@ _KIND_AND_OWNER = itemgetter(0, 1)
 
 
 class DetailKind(IntEnum):
-    """The kind of a row; the texts that it has are in brackets."""
+    """The kind of a row; below each kind, in brackets, is what its texts mean."""
 
     DATABASE_PARAMETER = 0
     """[key, value]"""
@@ -57,7 +57,6 @@ class Details:
         self.add(rows)
 
     def add(self, rows: Iterable[DetailRow]) -> None:
-        """Adds rows."""
         for (kind, owner), of_owner in groupby(rows, key=_KIND_AND_OWNER):
             self._rows[kind][owner].extend(of_owner)
 
@@ -78,7 +77,7 @@ class Details:
         return tuple([row[2:] for row in rows]) if rows else ()
 
     def names(self, kind: DetailKind, owner: int | None) -> list[str]:
-        """The first texts of one owner, in order."""
+        """The first text of each of one owner's rows, in order."""
         return [row[3] or "" for row in self.of(kind, owner)]
 
     def parameters(self, kind: DetailKind, owner: int | None) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Storage descriptors.
 
-Most partitions of a table have the same descriptor except for the location, though each has its own
-ids in every table. So equal descriptors are encoded once, and the location is inserted.
+The descriptors of a table's partitions mostly differ only in the location, though each has its own
+ids in the database. So equal descriptors are encoded once, and the location is inserted.
 """
 
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ CACHED_MAX = 10_000
 _OF_STORAGE = (DetailKind.STORAGE_PARAMETER, DetailKind.BUCKET_COLUMN, DetailKind.SORT_COLUMN)
 _LOCATION = FIELD.pack(STRING, 2)
 _UNLISTED = dict.fromkeys(("serde_description", "serializer", "deserializer", "serde_type"))
-"""The fields of a serde that reads of several partitions leave out."""
+"""The fields of a serde that a read of several partitions leaves out."""
 
 
 class StorageRow(NamedTuple):
@@ -44,8 +44,8 @@ class StorageRow(NamedTuple):
 
 
 def has_serde_details(row: tuple[Any, ...]) -> bool:
-    """Whether a row with the fields of `StorageRow` has more than reads of several partitions
-    return."""
+    """Whether a row with the fields of `StorageRow` has some that a read of several partitions
+    leaves out."""
     return any(value is not None and value != 0 for value in row[-len(_UNLISTED) :])
 
 
@@ -128,7 +128,7 @@ def _skew(id_: int, details: Details) -> dict[str, Any]:
 def _lists(
     details: Details, kind: DetailKind, owner: int
 ) -> dict[int, tuple[list[str], str | None]]:
-    """The lists of values by their keys, with the text that all rows of a list share."""
+    """The lists of values by their ids, each with the text that all its rows share."""
     lists: dict[int, tuple[list[str], str | None]] = {}
     for _, _, place, value, list_, text in details.of(kind, owner):
         assert list_ is not None
@@ -146,7 +146,7 @@ class Storages:
         self._encoded: dict[tuple[Any, ...], Encoded] = {}
 
     def unknown_columns(self, ids: set[int | None]) -> list[int]:
-        """The lists of columns that details must still bring."""
+        """The ids of those lists of columns that haven't been read yet."""
         if len(self._columns) > CACHED_MAX:
             self._columns.clear()
         return sorted(id_ for id_ in ids if id_ is not None and id_ not in self._columns)

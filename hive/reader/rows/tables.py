@@ -1,4 +1,4 @@
-"""Tables, and the lines that lists of tables show of them."""
+"""Tables, and their lines in lists of tables."""
 
 from typing import Any, NamedTuple
 
@@ -89,12 +89,12 @@ def stored_table(row: tuple[Any, ...], details: Details) -> StoredTable:
 
 
 def stored_name(name: str, type_: str | None, owner: str | None, comment: str | None) -> StoredName:
-    """The line of a row of a database's tables."""
+    """The line of a table in a list of tables, from columns of its row."""
     return StoredName(name.lower(), type_ or "", owner or "", comment)
 
 
 def _guessed_type(row: TableRow, parameters: dict[str, str]) -> str:
-    """The type of a table without one: very old metastores stored none."""
+    """The type of a table whose row has none: very old metastores stored none."""
     if row.view_text is not None:
         return "VIRTUAL_VIEW"
     return "EXTERNAL_TABLE" if parameters.get("EXTERNAL", "").lower() == "true" else "MANAGED_TABLE"
