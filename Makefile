@@ -24,7 +24,7 @@ test: setup ## The tests that need nothing from the system's package manager
 
 .PHONY: test-more
 test-more: setup ## What test-all adds: Hive's jars, PostgreSQL's and MariaDB's packages, Chromium, Spark, promtool
-	@$(PYTEST) -m "not torture and ($(MORE))"
+	@$(PYTEST) $(AT_ONCE) -m "not torture and ($(MORE))"
 
 .PHONY: test-all
 test-all: test test-more ## All tests but the long runs
