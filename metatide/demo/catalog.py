@@ -22,7 +22,7 @@ PASSING_NAMES = 1_000
 
 
 class Catalog:
-    """Databases, and tables in a fixed number of places, which are chosen by Zipf's law."""
+    """Databases and tables. A table has one of a fixed number of places, chosen by Zipf's law."""
 
     def __init__(self, prefix: str, places: int, skew: float) -> None:
         self.databases: list[Database] = []
