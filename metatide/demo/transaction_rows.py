@@ -100,8 +100,7 @@ def abort(actor: Actor, txn: Transaction) -> None:
 
 
 def abort_by_conflict(actor: Actor, txn: Transaction) -> None:
-    """Aborts the transaction because of a write conflict at its commit, of which there is no event.
-    """
+    """Aborts the transaction for a write conflict at its commit; the log has no event of this."""
     with actor.catalog.hold_again(txn.tables):
         actor.write([_state(txn, "a")])
 
