@@ -34,7 +34,7 @@ class Facts(msgspec.Struct, frozen=True):
 
 
 class Current(msgspec.Struct, frozen=True):
-    """What a read of the database showed of the events after a snapshot."""
+    """What a read of the database showed about the events after a snapshot."""
 
     event: int
     """The event id at the time of the read."""

@@ -39,11 +39,11 @@ class State(IntEnum):
     STARTING = 3
     """A call is being begun, and may end in the same step."""
     IN_CALL = 4
-    """A call is under way; what arrives waits for its end."""
+    """A call is under way; bytes that arrive wait for its end."""
     YIELDING = 5
-    """What has arrived waits while other clients have their turn."""
+    """Bytes that have arrived wait while other clients have their turn."""
     HOLDING = 6
-    """What arrives waits until the client has taken replies."""
+    """Bytes that arrive wait until the client has taken replies."""
     ENDING = 7
     """No call begins any more."""
 
