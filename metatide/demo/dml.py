@@ -44,7 +44,7 @@ def write(actor: Actor, statement: Statement) -> Script:
 
 
 def _step(actor: Actor, txn: Transaction, table: Table, statement: Statement) -> Script:
-    """One write, unless the table was dropped or renamed in the meantime."""
+    """Performs one write, unless the table was dropped or renamed in the meantime."""
     with actor.catalog.hold_again([table]):
         write_id = table.write_ids.get(txn.id)
         if not table.dropped and write_id is not None:

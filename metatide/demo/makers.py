@@ -69,7 +69,7 @@ COLUMNS_MAX = 1000
 
 
 def column_layouts(rng: Random, count: int) -> list[tuple[Field, ...]]:
-    """As many different lists of columns as requested."""
+    """So many different lists of columns."""
     return [_layout(rng, number) for number in range(count)]
 
 

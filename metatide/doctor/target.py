@@ -36,7 +36,9 @@ class Target:
 
 
 def find_target(config: Config) -> Target:
-    """Addresses from the configuration; for the rest, from the stack on its data directory."""
+    """Finds addresses in the configuration; missing ones are those of a stack on its data
+    directory.
+    """
     running = _running(config.data_dir)
     upstream = config.upstream.url
     if upstream is None and "metastore" in running:
