@@ -228,7 +228,7 @@ async def run_server(
     upstream: str,
     beside: Callable[[], asyncio.Protocol] = Prototype,
 ) -> None:
-    """One port further, what it is compared with."""
+    """Runs the server, and what it is compared with on the next port."""
     primary = Primary(url) if url else None
     backend = Backend(OneShard(store), primary or NoDatabase())
     consistency = Consistency.LATEST if url else Consistency.ANY
@@ -273,7 +273,7 @@ def free_pair() -> int:
 def server(
     url: str = "", upstream: str = "", module: str = "benchmarks.thrift"
 ) -> Iterator[Server]:
-    """One port further, what it is compared with."""
+    """Starts the process of a server, and of what it is compared with on the next port."""
     port = free_pair()
     command = [sys.executable, "-m", module, "serve", str(port), url, upstream]
     process = subprocess.Popen(command)
