@@ -13,8 +13,8 @@ import org.apache.thrift.protocol.TBinaryProtocol;
 import org.apache.thrift.transport.TSocket;
 
 /**
- * Clients of a metastore, each over a connection of its own, that ask again when they are answered.
- * Janino compiles this: no type arguments, no lambdas.
+ * Clients of a metastore in closed loops, each over a connection of its own.
+ * Janino compiles this, so there are no type arguments and no lambdas.
  */
 public class Clients {
     public static class Client extends Thread {
@@ -156,8 +156,8 @@ public class Clients {
     }
 
     /**
-     * How many calls a second, after how many microseconds half and 99% were answered, and how many
-     * there were with those to warm up.
+     * Returns calls per second, the median and 99th percentile of latencies in microseconds, and
+     * the number of calls including the warm-up.
      */
     public String run(
             int port, String call, String db, String prefix, int tables, String ids, int variants,

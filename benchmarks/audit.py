@@ -1,4 +1,4 @@
-"""An audit of a catalog in RocksDB against its database, beside a bare driver that reads its rows.
+"""Audits a catalog in RocksDB against its database; the baseline only reads the rows by the driver.
 
 python -m benchmarks.audit [--tables N] [--partitions N]
 """
@@ -28,7 +28,7 @@ from tests.support.processes import open_folder
 
 TABLES, PARTITIONS, SHARDS = 200, 20_000, 4
 AT_ONCE = 20
-"""As many scopes as the command asks for at a time."""
+"""The number of scopes per request, the same as in the command."""
 
 
 def main() -> None:
@@ -66,7 +66,7 @@ def main() -> None:
 
 
 def stores(folder: Path, stack: ExitStack) -> list[Store]:
-    """One a shard, closed at the end."""
+    """One store per shard; the exit stack closes them."""
     budget = MemoryBudget(256 << 20)
     made = []
     for number in range(SHARDS):
@@ -94,13 +94,13 @@ async def audited(url: str, views: Views, scopes: Sequence[Scope]) -> list[Audit
 
 
 def cpu_s() -> float:
-    """This process's, the database's not."""
+    """The processor time of this process, without the database's."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
 
 
 def report(name: str, began: float, cpu: float, **counts: float) -> None:
-    """The counts, also by the second."""
+    """Prints the counts, and their rates per second."""
     seconds = time.perf_counter() - began
     rates = {f"{what}/s": round(count / seconds) for what, count in counts.items() if count > 100}
     times = {"seconds": round(seconds, 2), "cpu_seconds": round(cpu_s() - cpu, 2)}

@@ -1,9 +1,8 @@
-"""The connector: events a second from a filled log to the topic, and how long a commit takes.
+"""The connector: events per second from a filled log to the topic, and the delay of a commit.
 
-It runs as a process of its own on one core, which it has alone; database, broker and this program
-share what is left.
-The baselines: the same rows only read by the driver, the same records only produced, and what an
-empty record takes from the producer to a waiting consumer.
+It runs as a process of its own with one core to itself; database, broker and this program share the
+other cores. The baselines only read the same rows by the driver, only produce such records, and
+measure how long an empty record takes from the producer to a waiting consumer.
 """
 
 import json
@@ -40,7 +39,8 @@ from tests.support.processes import open_folder, running
 
 EVENTS: Final = 10_000
 TIMES: Final = 3
-"""As often the mix is written: the workload itself takes longer than to read its log."""
+"""The mix is copied to be this many times as long, because the workload writes more slowly than the
+connector reads."""
 TRANSACTION_EVENTS: Final = 90_000
 RECORDS: Final = 100_000
 SHARDS: Final = 16
@@ -48,7 +48,7 @@ REPEATS: Final = 3
 PACED_EVENTS: Final = 2_000
 PACED_PER_S: Final = 200
 SETTLED_S: Final = 3.0
-"""A new broker makes the topics of the first consumer group meanwhile, and answers nobody else."""
+"""The time in which a new broker creates the topics for consumer groups, and answers nobody."""
 CORE: Final = 0
 
 
@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def report(name: str, url: URL, kafka: Kafka, folder: Path) -> None:
-    """Throughput over a filled log, the middle of some runs."""
+    """Prints the throughput over a filled log: the median of several runs."""
     rates, core_rates = [], []
     for number in range(REPEATS):
         rate, core_rate = throughput(url, Topic(kafka.address, f"{name}_{number}", SHARDS), folder)
@@ -85,7 +85,7 @@ def report(name: str, url: URL, kafka: Kafka, folder: Path) -> None:
 
 
 def throughput(url: URL, topic: Topic, folder: Path) -> tuple[float, float]:
-    """Events a second from the first record to the last, and for each second of a processor."""
+    """Events per second from the first record to the last, and per second of processor time."""
     events.create(topic)
     last = last_event(url)
     with connector(url, topic, folder) as process:
@@ -103,7 +103,7 @@ def lowest(topic: Topic) -> int:
 
 
 def latency(url: URL, kafka: Kafka, folder: Path) -> None:
-    """From the return of a commit to a consumer that waits for the record, at an even pace."""
+    """Prints the time from the return of a commit until a waiting consumer has the record."""
     store = Store(url.render_as_string(hide_password=False))
     del store
     topic = Topic(kafka.address, "latency", SHARDS)
@@ -120,7 +120,7 @@ def latency(url: URL, kafka: Kafka, folder: Path) -> None:
 
 
 def paced(url: URL, topic: Topic) -> tuple[dict[int, float], dict[int, float]]:
-    """Commits at an even pace; when each returned, and when its event was seen."""
+    """Commits at an even pace; returns when each commit returned, and when its event was seen."""
     committed: dict[int, float] = {}
     seen: dict[int, float] = {}
     ended = threading.Event()
@@ -184,7 +184,7 @@ def raw_latency_ms(kafka: Kafka) -> list[float]:
 
 
 def read_rows(url: URL) -> float:
-    """Rows a second that the driver brings, whole messages, in batches as the connector's."""
+    """Rows per second that the driver alone reads, with messages, in the connector's batches."""
     last, at = last_event(url), 0
     with connect(url) as connection:
         cursor = connection.cursor()
@@ -200,7 +200,9 @@ def read_rows(url: URL) -> float:
 
 
 def produce_records(kafka: Kafka) -> float:
-    """Records a second of a hundred bytes with headers as ours, to all shards in turn."""
+    """Records per second that a producer alone writes to all shards in turn: 100 bytes, with
+    headers.
+    """
     topic = Topic(kafka.address, "raw_produce", SHARDS)
     events.create(topic)
     producer = make_producer(topic)
@@ -239,7 +241,7 @@ def connector(url: URL, topic: Topic, folder: Path) -> Iterator[subprocess.Popen
 
 
 def processor_s(pid: int) -> float:
-    """What a process used of all processors so far."""
+    """The processor time that a process has used so far."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -251,7 +253,7 @@ def database(postgres: Postgres, name: str) -> URL:
 
 
 def fill_mix(url: URL) -> None:
-    """A log of the demo's mix, without the rows that it tells of."""
+    """Writes a log of the demo's mix, without the rows that the events describe."""
     store = Store(url.render_as_string(hide_password=False))
     size = Size(tables=200, partitions=4_000)
     workload = Workload(store.ids, store.log_only, store.schema, size, Style())
@@ -264,7 +266,9 @@ def fill_mix(url: URL) -> None:
 
 
 def repeat(url: URL, after: int) -> None:
-    """Tells what follows an event again: a connector keeps no state, so it does the same work."""
+    """Appends copies of all events after this one. For a connector they are as much work as new
+    ones, because it keeps no state.
+    """
     columns = ("EVENT_TIME", "EVENT_TYPE", "CAT_NAME", "DB_NAME", "TBL_NAME", "MESSAGE")
     names = ", ".join(f'"{name}"' for name in (*columns, "MESSAGE_FORMAT"))
     last = last_event(url)
@@ -283,7 +287,7 @@ def repeat(url: URL, after: int) -> None:
 
 
 def fill_transactions(url: URL) -> None:
-    """OPEN_TXN, ALLOC_WRITE_ID_EVENT, COMMIT_TXN, again and again."""
+    """Writes a log of OPEN_TXN, ALLOC_WRITE_ID_EVENT and COMMIT_TXN, again and again."""
     Store(url.render_as_string(hide_password=False))
     columns = '"NL_ID", "EVENT_ID", "EVENT_TIME", "EVENT_TYPE", "DB_NAME", "TBL_NAME", "MESSAGE"'
     with connect(url) as connection:

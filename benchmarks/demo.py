@@ -1,7 +1,8 @@
-"""The demo: events a second that four writers bring into a durable PostgreSQL, rows and all.
+"""The demo: events per second that four writers bring into a durable PostgreSQL, with their rows.
 
-The baseline is the least that a metastore could do: transactions of the same number of writers
-that lock the sequence, insert one row of the log with a message as long, move on, and commit.
+The baseline is the least that a metastore could do: as many writers, whose transactions lock the
+sequence, insert one row of the log with a message of the same length, advance the sequence, and
+commit.
 """
 
 import json

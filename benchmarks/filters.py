@@ -1,6 +1,6 @@
 """Filters of partitions: reading them, and testing 100,000 partitions.
 
-Beside each figure the raw baseline: the least work in Python that could find the like.
+Beside each figure is the raw baseline: the least work in Python that could find such partitions.
 """
 
 import json
@@ -72,13 +72,13 @@ def test_partitions() -> None:
 
 
 def find_within_bounds() -> None:
-    """1,000 of 100,000, where the order of the keys helps."""
+    """Finds 1,000 of 100,000 partitions by a filter that bounds the range of keys."""
     text = "(ds) in ('2024-03-05', '2024-03-06', '2024-03-07', '2024-03-08') and hour > 0"
 
     def find() -> int:
         spans, matches = by_filter(text, KEYS)
         first_values = {span.prefix[0] for span in spans}
-        # The store seeks; here a dictionary stands for it.
+        # The dictionary stands in for the store, which would seek.
         return sum(matches(values) for day in first_values for values in by_day[day])
 
     by_day: dict[str, list[tuple[str, ...]]] = {}

@@ -1,4 +1,4 @@
-"""The fold: how many records a second go from their bytes into RocksDB, on one core.
+"""The fold: how many records per second go from their bytes into RocksDB, on one core.
 
 The mix is 70% additions and alterations of partitions, 10% alterations of tables and 20%
 transaction events. The baseline decodes the same records and puts their bytes into RocksDB.
@@ -44,7 +44,7 @@ MANAGED_TABLES: Final = 50
 
 
 class Workload:
-    """Event after event of a metastore with some tables, the first of them managed."""
+    """Generates the events of a metastore with some tables, the first of which are managed."""
 
     def __init__(self, seed: int) -> None:
         self._random = Random(seed)

@@ -1,12 +1,12 @@
-"""HTTP: a table from the cache, a 304, lists of partitions, `latest`; beside each an empty handler.
+"""HTTP: a table from the cache, a 304, lists of partitions, `latest`, beside an empty handler.
 
 One server process serves keep-alive clients, which a process of their own drives. The baseline is
 an ASGI handler that answers with the same number of bytes and does nothing else, on the same
-server, in the same run. `cpu_s` is what 10,000 requests cost the server and the client: unlike
-requests a second it doesn't depend on what else the machine does.
+server, in the same run. `cpu_s` is the processor time of 10,000 requests, for the server and for
+the client. Unlike requests per second, it doesn't depend on what else the machine does.
 
-`latest` asks a PostgreSQL, in which meanwhile nothing happens or 200 events a second on other
-tables. The shard folds up to the current event every 50 ms.
+`latest` asks a PostgreSQL, to which either nobody writes, or somebody writes 200 events per second
+of other tables. The shard folds up to the current event every 50 ms.
 """
 
 import asyncio
@@ -74,7 +74,7 @@ FILTERED: Final = f"/v1/databases/sales/tables/events/partitions?{ANY}&filter=ds
 
 
 class OneShard:
-    """A shard in a real store."""
+    """The only shard, in a real store."""
 
     count = 1
 
@@ -106,7 +106,7 @@ class OneShard:
 
 
 class NoDatabase:
-    """Nothing that is measured asks it."""
+    """Stands in for the database, which nothing that is measured asks."""
 
     history = LogHistory()
 
@@ -170,7 +170,7 @@ def fill(store: Store) -> None:
 
 
 def fold_up_to(store: Store, event: int) -> None:
-    """Nothing that concerns this shard happened up to there."""
+    """Moves the shard on to this event, as if none of the events concerned it."""
     before = store.position
     if event > before.applied:
         txn = store.transaction()
@@ -181,7 +181,9 @@ def fold_up_to(store: Store, event: int) -> None:
 
 
 def with_empty(app: ASGIApp, size: int, primary: Primary | None) -> ASGIApp:
-    """The application, an empty handler at /empty, and at /reads how often the database was."""
+    """Adds to the application an empty handler at /empty, and the number of database reads at
+    /reads.
+    """
     body = b"x" * size
 
     async def dispatch(scope: Scope, receive: Receive, send: Send) -> None:
@@ -199,7 +201,7 @@ def with_empty(app: ASGIApp, size: int, primary: Primary | None) -> ASGIApp:
 
 
 async def follow(store: Store, engine: sa.Engine) -> None:
-    """As a worker would: what happened is folded a little later."""
+    """Folds up to the current event periodically, as a worker would."""
     sequence = metadata(Version.V4_1).tables["NOTIFICATION_SEQUENCE"].c.NEXT_EVENT_ID
 
     def current() -> int:
@@ -263,7 +265,7 @@ def measured(
 
 
 def get(port: int, path: str) -> tuple[bytes, bytes]:
-    """Head and body."""
+    """GETs a path; returns head and body."""
     with connect(port) as connected:
         connected.sendall(Load(port, path, 1, 0).request)
         head, _, body = receive(connected).partition(b"\r\n\r\n")
@@ -302,7 +304,7 @@ def measure_any() -> None:
 
 
 def show_once(server: psutil.Process, port: int, name: str, path: str) -> None:
-    """Requests each of which is the first of its kind, beside as many to the empty handler."""
+    """Measures requests each of which is new, beside as many requests to the empty handler."""
     rates = {}
     for kind, target in ((name, path), ("empty_handler", "/empty")):
         took, before = [], cpu_s(server)
@@ -320,7 +322,7 @@ def show_once(server: psutil.Process, port: int, name: str, path: str) -> None:
 
 
 def write_events(url: str, stop: threading.Event | ProcessEvent) -> None:
-    """Events on other tables, each in a transaction of its own, as a metastore writes them."""
+    """Writes events on other tables, each in a transaction of its own, as a metastore does."""
     engine = bounded_engine(url, connections=1, statement_timeout_ms=1000)
     tables = metadata(Version.V4_1).tables
     sequence, log = tables["NOTIFICATION_SEQUENCE"], tables["NOTIFICATION_LOG"]
@@ -340,7 +342,7 @@ def write_events(url: str, stop: threading.Event | ProcessEvent) -> None:
 
 @contextmanager
 def writer(url: str) -> Iterator[None]:
-    """A process that writes them."""
+    """Runs `write_events` in another process."""
     context = multiprocessing.get_context("spawn")
     stop = context.Event()
     process = context.Process(target=write_events, args=(url, stop))
@@ -358,7 +360,7 @@ def measure_latest() -> None:
         url = database.new_database()
         engine = bounded_engine(url, connections=1, statement_timeout_ms=1000)
         create(engine, Version.V4_1)
-        # The benchmark's own tables were events before.
+        # The events of the benchmark's own tables count as past.
         sequence = metadata(Version.V4_1).tables["NOTIFICATION_SEQUENCE"]
         with engine.begin() as connection:
             connection.execute(sa.update(sequence).values(NEXT_EVENT_ID=1_000))

@@ -1,11 +1,12 @@
-"""How soon a commit shows over HTTP, on the whole way: database, connector, topic, worker.
+"""How soon a commit shows over HTTP, all the way from database to connector, topic and worker.
 
-A process of its own writes 200 events a second of the demo's mix; beside it one table is changed
-again and again. `served`: from the return of the commit to the first answer of the cache under
-`any` that shows it. `latest`: how long a request took that was sent as soon as the commit had
-returned; it must show the change. Beside it what the metastore's database took for the same read at
-such a moment, in the rounds between, for the change keeps all processes of the machine busy. The
-worker has a core; broker, database, connector, and those who write and ask share the others.
+Another process writes 200 events per second of the demo's mix, while one table is changed again and
+again. `served` is the time from the return of a commit to the first answer of the cache under `any`
+that shows it. `latest` is the time that a request takes if it is sent as soon as the commit has
+returned; its answer must show the change. Beside it is the time of the same read by the metastore's
+database. It is measured in other rounds, but also right after a change, which keeps all processes
+busy. The worker has a core to itself; broker, database, connector, writers and clients share the
+others.
 """
 
 import json
@@ -43,7 +44,7 @@ from tests.support.topics import new_topic
 from tests.support.workers import WorkerProcess
 
 CORE: Final = 0
-"""The worker's."""
+"""The core of the worker."""
 SHARDS: Final = 4
 EVENTS_PER_S: Final = 200
 ROUNDS: Final = 300
@@ -54,7 +55,7 @@ POLL_S: Final = 0.001
 
 
 class Changing:
-    """A table that changes, asked over HTTP and of the database."""
+    """A table that is changed, and read over HTTP and from the database."""
 
     def __init__(self, actor: Actor, table: Table, client: httpx.Client, primary: Primary) -> None:
         self._actor = actor
@@ -72,14 +73,14 @@ class Changing:
         return self._client.get(path, params={"consistency": consistency})
 
     def change(self) -> float:
-        """When it was committed."""
+        """Changes the table; returns when the commit had returned."""
         before = self._table.parameters
         while self._table.parameters == before:
             tables.set_parameter(self._actor, self._table, None)
         return time.perf_counter()
 
     def latest(self) -> httpx.Response:
-        """It shows what was committed."""
+        """Reads the table under `latest`; exits if the answer doesn't show the last change."""
         latest = self.get("latest").raise_for_status()
         etag = latest.headers["etag"]
         if etag == self._known:
@@ -88,23 +89,23 @@ class Changing:
         return latest
 
     def await_cache(self) -> None:
-        """Until it shows what `latest` did."""
+        """Waits until the cache shows what `latest` did."""
         deadline = time.perf_counter() + PATIENCE_S
-        # Of a table that was just made the cache knows at first that there is none.
+        # At first, the cache may still answer that a new table doesn't exist.
         while self.get("any").headers.get("etag") != self._known:
             if time.perf_counter() > deadline:
                 raise SystemExit("the cache never showed what was committed")
             time.sleep(POLL_S)
 
     def read(self) -> None:
-        """The database's own answer."""
+        """Reads the table from the database."""
         with self._primary.snapshot() as snapshot:
             GetTable(self.name).answer(DatabaseObjects(snapshot, self._primary.dialect))
 
 
 @contextmanager
 def others(url: str) -> Iterator[None]:
-    """A process that writes events on other tables, from when its own catalog is there."""
+    """A process that writes events on other tables, as soon as it has created them."""
     command = [sys.executable, "-m", "metatide", "demo", "run", "--tables", "50"]
     command += ["--partitions", "500", "--writers", "2", "--events-per-s", str(EVENTS_PER_S)]
     environment = {**os.environ, "METATIDE_DATABASE_URL": url}
@@ -166,7 +167,7 @@ def main() -> None:
 def measure(store: Store, port: int, url: str) -> None:
     with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE_S) as client:
         changing = Changing(*changing_table(store), client, Primary(url))
-        # The collector would stop this process for longer than most of what it measures takes.
+        # A garbage collection would take longer than most of the measured requests.
         collect_seldom()
         latest_s, served_s, read_s = [], [], []
         sources: Counter[str] = Counter()

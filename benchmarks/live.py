@@ -1,7 +1,8 @@
-"""The live path: records a second through Faust into RocksDB, and how soon a commit is readable.
+"""The live path: records per second through Faust into RocksDB, and how soon a commit is readable.
 
-What fills the topic is a process of its own, as are the broker, the database and the connector.
-The baselines: a Faust agent that counts the same records, a bare consumer, and a bare commit.
+The topic is filled by another process; broker, database and connector are processes of their own,
+too. The baselines are a Faust agent that counts the same records, a bare consumer, and a bare
+commit.
 """
 
 import asyncio
@@ -47,7 +48,7 @@ TABLES: Final = 50
 
 
 class Rate(NamedTuple):
-    """How fast records went through, by the clock and by the processor."""
+    """The throughput of records, by the clock and by processor time."""
 
     records_per_s: float
     cpu_s_per_10000: float
@@ -66,7 +67,7 @@ def report(name: str, value: float, unit: str, **more: object) -> None:
 
 
 async def until(what: Callable[[], bool]) -> float:
-    """How late the event loop was at most, in ms."""
+    """Waits until a condition holds; returns the greatest delay of the event loop, in ms."""
     late = 0.0
     while not what():
         began = time.perf_counter()
@@ -76,7 +77,7 @@ async def until(what: Callable[[], bool]) -> float:
 
 
 def fill(topic: Topic, ready: Event, begin: Event) -> None:
-    """The same to each shard: what is measured doesn't look at tables' shards."""
+    """Writes the same records to each shard: nothing measured cares which tables a shard has."""
     writer = TopicWriter(topic)
     values = list(Workload(seed=1).records(RECORDS // SHARDS))
     ready.set()
@@ -108,7 +109,7 @@ async def measured(begin: Event, done: Callable[[], int]) -> Rate:
 
 
 async def live(servers: str, folder: Path) -> Rate:
-    """What a worker does with records that come in as fast as it takes them."""
+    """The throughput of a worker to which records come as fast as it takes them."""
     topic = new_topic(servers, SHARDS)
     worker = Worker(WorkerSettings(servers=servers, topic=topic.name, path=folder))
     task = asyncio.create_task(worker.run())
@@ -126,7 +127,7 @@ async def live(servers: str, folder: Path) -> Rate:
 
 
 async def counted(servers: str, folder: Path) -> Rate:
-    """What Faust alone does with them."""
+    """The throughput of Faust alone, with an agent that counts records."""
     topic = new_topic(servers, SHARDS)
     app = faust.App(
         f"count-{topic.name}",
@@ -156,7 +157,7 @@ async def counted(servers: str, folder: Path) -> Rate:
 
 
 async def produced_ms(servers: str, folder: Path) -> list[float]:
-    """From handing a record to the producer to its being readable in the worker."""
+    """The times from handing a record to the producer until it is readable in the worker."""
     topic = new_topic(servers, 1)
     worker = Worker(WorkerSettings(servers=servers, topic=topic.name, path=folder))
     task = asyncio.create_task(worker.run())
@@ -184,7 +185,7 @@ async def produced_ms(servers: str, folder: Path) -> list[float]:
 
 
 def consumed_ms(servers: str) -> list[float]:
-    """The same way to a bare consumer."""
+    """The times from handing a record to the producer until a bare consumer has it."""
     topic = new_topic(servers, 1)
     consumer = Consumer({"bootstrap.servers": servers, "group.id": "bare"}, logger=QUIET)
     consumer.assign([TopicPartition(topic.name, 0, 0)])
@@ -208,7 +209,7 @@ class Commits:
         self.durations_ms: list[float] = []
 
     def run(self, committed: Callable[[int, TableName, float], None]) -> None:
-        """Commits at an even pace, and tells of each when it has returned."""
+        """Commits at an even pace, and calls `committed` after each commit."""
         with connect(self._url) as connection:
             connection.autocommit = False
             cursor = connection.cursor()
@@ -243,7 +244,9 @@ def insert(cursor: psycopg.Cursor[Any], event: int, table: TableName) -> None:
 
 
 async def committed_ms(servers: str, url: URL, folder: Path) -> tuple[list[float], list[float]]:
-    """From the return of a commit to its being readable in the worker; and the commits alone."""
+    """The times from the return of a commit until it is readable in the worker, and those of the
+    commits alone.
+    """
     topic = new_topic(servers, SHARDS)
     worker = Worker(WorkerSettings(servers=servers, topic=topic.name, path=folder / "worker"))
     task = asyncio.create_task(worker.run())

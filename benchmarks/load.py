@@ -1,6 +1,7 @@
 """A closed loop of keep-alive HTTP connections, in a process of its own.
 
-It costs little beside what it measures: of answers as long as the first it only counts the bytes.
+It costs little compared to the server: it only counts the bytes of answers that are as long as the
+first.
 """
 
 import json
@@ -19,7 +20,7 @@ _PATIENCE_S: Final = 30
 
 
 class Load(NamedTuple):
-    """What is asked, by so many at a time, for so long."""
+    """A request, the number of clients that repeat it, and for how long they do so."""
 
     port: int
     path: str
@@ -33,7 +34,7 @@ class Load(NamedTuple):
 
 
 def measure(load: Load, server: psutil.Process) -> dict[str, Any]:
-    """Answers a second, how long each took, and what 10,000 cost the server and the clients."""
+    """Answers per second, their latencies, and the processor time that 10,000 take on each side."""
     command = [sys.executable, "-m", "benchmarks.load", *map(str, load)]
     before = cpu_s(server)
     output = subprocess.check_output(command, timeout=load.seconds + _PATIENCE_S)
@@ -47,7 +48,7 @@ def measure(load: Load, server: psutil.Process) -> dict[str, Any]:
 
 
 def cpu_s(process: psutil.Process) -> float:
-    """The processor time that it has taken."""
+    """The processor time that the process has used."""
     times = process.cpu_times()
     return float(times.user + times.system)
 
@@ -59,7 +60,7 @@ def connect(port: int) -> socket.socket:
 
 
 def receive(connected: socket.socket) -> bytes:
-    """One whole answer, whose head tells its length if it has a body."""
+    """Receives one whole answer; the length of a body is in the head."""
     data = b""
     while not data or len(data) < length(data):
         more = connected.recv(_RECEIVED_MAX)
@@ -69,7 +70,7 @@ def receive(connected: socket.socket) -> bytes:
 
 
 def length(data: bytes) -> int:
-    """Of an answer that begins so, its head within."""
+    """The length of the answer that begins with these bytes, which must contain its whole head."""
     head, ended, _ = data.partition(b"\r\n\r\n")
     assert ended, "a head in parts"
     _, found, rest = head.lower().partition(b"\r\ncontent-length: ")
@@ -120,7 +121,7 @@ def ask(load: Load) -> dict[str, Any]:
 def main() -> None:
     port, path, clients, seconds, headers = sys.argv[1:]
     print(json.dumps(ask(Load(int(port), path, int(clients), float(seconds), headers))))
-    # Without waiting for the server to close its side.
+    # This doesn't wait for the server to close the connections.
     sys.stdout.flush()
     os._exit(0)
 

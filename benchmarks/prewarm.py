@@ -1,5 +1,5 @@
-"""Loading the design document's catalog into a topic, beside two others that read the same rows:
-the bare driver, and the prewarm of Hive's own CachedStore, whose figure is the one that it logs.
+"""Loads the design document's catalog into a topic. Two baselines read the same rows: the bare
+driver, and the prewarm of Hive's own CachedStore, which logs its time.
 
 python -m benchmarks.prewarm [--tables N] [--partitions N] [--threads N]
 """
@@ -55,7 +55,7 @@ def main() -> None:
         broker = stack.enter_context(kafka.broker())
         url = server.new_database()
         size = Size(arguments.tables, arguments.partitions, LAYOUTS)
-        # In a process of its own: what it needs is no part of the memory that is measured.
+        # Another process fills the database, so that its memory isn't measured.
         filling = multiprocessing.get_context("spawn").Process(target=filled, args=(url, size))
         filling.start()
         filling.join()
@@ -84,7 +84,7 @@ def filled(url: str, size: Size) -> None:
 
 
 def bare(url: str) -> int:
-    """What the driver and the database need alone: a statement a table, nothing made of it."""
+    """Reads the rows by one statement per table and ignores them; returns their number."""
     rows = 0
     engine = make_engine(url)
     with engine.connect() as connection:
@@ -97,7 +97,9 @@ def bare(url: str) -> int:
 
 
 def prewarm(url: str, broker: str, threads: int) -> Loader:
-    """From the first look at the database until the broker has acknowledged everything."""
+    """Loads everything: from the first look at the database until the broker has acknowledged it
+    all.
+    """
     events = Topic(broker, f"prewarm-{uuid.uuid4().hex[:8]}", 16)
     topic_admin.create(events)
     loader = Loader(make_engine(url), events, workers=threads)
@@ -126,7 +128,7 @@ class Telling(Metastore):
 
 
 def cached_store_s(url: str) -> float:
-    """What CachedStore says that its prewarm took, without the start of its Java."""
+    """The time that CachedStore logs for its prewarm, which excludes the start of Java."""
     with open_folder() as folder:
         settings = Settings(sa.make_url(url), folder / "warehouse", cached_store=True)
         log = folder / "log"
@@ -140,7 +142,7 @@ def cached_store_s(url: str) -> float:
 
 @contextmanager
 def measured(what: str) -> Iterator[dict[str, float]]:
-    """Prints the figures with the time that passed, that of the processor, and the memory."""
+    """Prints the figures along with elapsed time, processor time and memory."""
     figures: dict[str, float] = {}
     began, used = time.perf_counter(), time.process_time()
     yield figures

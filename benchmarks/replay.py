@@ -1,4 +1,4 @@
-"""Bulk replay: how many records a second a core folds from a broker, and how soon a store is there.
+"""Bulk replay: records per second that one core folds from a broker, and the time for a store.
 
 The records are those of `benchmarks.fold`. The baseline consumes and counts them.
 """
@@ -45,7 +45,7 @@ def fill(servers: str, values: Iterator[bytes]) -> Topic:
 
 
 def partitions(count: int) -> Iterator[bytes]:
-    """One table and an event for each of its partitions."""
+    """The records of one table, and of an event for each of its partitions."""
     random, name = Random(1), table_name(0)
     data = encode_thrift(TABLE, {"tableName": name.table, "dbName": name.db})
     yield encode(Change(0, 0, 1, (CreateTable(TableImage(name, 1, 0, False, True, data)),)))
@@ -66,14 +66,14 @@ def consume_seconds(topic: Topic) -> float:
 
 
 def replay_seconds(topic: Topic, folder: Path) -> tuple[float, float]:
-    """Of processor time, and of the clock."""
+    """The processor time and the elapsed time of a replay."""
     cpu, clock = time.process_time(), time.perf_counter()
     rebuild(topic, 0, folder / "shard", BUDGET)
     return time.process_time() - cpu, time.perf_counter() - clock
 
 
 def process_seconds(topic: Topic, folder: Path) -> float:
-    """A new process builds the store of the only shard."""
+    """The time in which a new process builds the store of the only shard."""
     command = [sys.executable, "-m", "metatide", "rebuild", "--engine", "replay"]
     environment = {
         "METATIDE_KAFKA_BOOTSTRAP_SERVERS": topic.servers,

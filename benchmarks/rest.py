@@ -1,8 +1,9 @@
-"""What a packaged PostgreSQL with its own settings, JIT among them, has to do for us.
+"""The load on an idle PostgreSQL with the settings of its package, including JIT.
 
-How long the read of the current event takes, of which every `latest` request waits, and a bare
-SELECT of the sequence in turn. How much of a core a connector and a worker together cost the server
-while nothing happens; beside it a bare connection that asks for the sequence as often.
+Measures how long the read of the current event takes, for which every `latest` request waits, by
+turns with a bare SELECT of the sequence. Also measures how much of a core a connector and a worker
+together cost the server while nothing happens, beside a bare connection that reads the sequence as
+often.
 """
 
 import asyncio
@@ -49,7 +50,7 @@ def show(name: str, **more: Any) -> None:
 
 
 def write(url: str) -> int:
-    """A history of the demo's mix; its last event."""
+    """Writes a history of the demo's mix; returns its last event."""
     store = Store(url)
     workload = Workload(store.ids, store.session, store.schema, Size(50, 1_000, 16), Style())
     pace = Pace(Limits(events=EVENTS))
@@ -63,12 +64,14 @@ def write(url: str) -> int:
 
 
 async def read(url: str, current: int) -> tuple[list[float], list[float]]:
-    """The read for `latest`, from an event on that most shards have, and a bare one; in turn."""
+    """The times of reads for `latest`, from an event on that most shards have, by turns with bare
+    ones.
+    """
     primary, latest_s, bare_s = Primary(url), [], []
     try:
         with connect(make_url(url)) as connection:
             for number in range(READS + WARM_UP):
-                # Each as a request that comes by itself.
+                # The pause makes each read that of a lone request.
                 await asyncio.sleep(PAUSE_S)
                 began = time.perf_counter()
                 log = await primary.after_now(Position(0, current - 2))
@@ -88,7 +91,7 @@ async def read(url: str, current: int) -> tuple[list[float], list[float]]:
 
 
 def share(url: URL, seconds: float, go_on: Callable[[float], None]) -> tuple[float, int]:
-    """How much of a core the sessions of a database use meanwhile, and how many they are."""
+    """The share of a core that a database's sessions use while `go_on` runs, and their number."""
     with connect(url) as connection:
         pids = connection.execute(
             "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "

@@ -1,8 +1,8 @@
-"""How soon a worker follows the topic again: with the stores that it kept, and without any.
+"""How soon a worker follows the topic again, with the stores that it kept and without any.
 
-All times are from the start of its process; it reads a database, too. The baselines: a process that
-imports Faust, and one whose Faust app, with nothing to fold, is given the same partitions. Bytecode
-is kept, as it is where Metatide is installed: the first start, which isn't measured, writes it.
+All times are from the start of its process; it has a database to read from, too. The baselines are
+a process that imports Faust, and one whose Faust app gets the same partitions but folds nothing.
+Bytecode is kept, as in an installed Metatide: the first start, which isn't measured, writes it.
 """
 
 import json
@@ -69,7 +69,7 @@ class Start(NamedTuple):
 
     seconds: float
     cpu_s: float
-    """Of this process alone."""
+    """The processor time of the started process alone."""
 
 
 def report(name: str, starts: Sequence[Start], **more: object) -> None:
@@ -86,7 +86,9 @@ def report(name: str, starts: Sequence[Start], **more: object) -> None:
 
 
 def fill(servers: str, shards: int) -> Topic:
-    """The partitions of a table; it is in the first shard, whatever its name would say."""
+    """Makes a topic with the partitions of a table, all in the first shard, whatever the table's
+    name.
+    """
     topic = new_topic(servers, shards)
     writer = TopicWriter(topic)
     writer.write(0, partitions(PARTITIONS))
@@ -128,7 +130,7 @@ def rebuilt(worker: WorkerProcess) -> list[Start]:
 
 
 def bare(command: Sequence[str]) -> Start:
-    """Until it says something, or ends."""
+    """Starts a process, and waits until it prints something or ends."""
     began = time.perf_counter()
     process = subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE)
     assert process.stdout is not None
@@ -153,7 +155,8 @@ def main() -> None:
         stack.enter_context(workers(worker))
         worker.until_ready(SHARDS)
         imports = bare(["-c", "from faust import App; print(flush=True)"])
-        # A group of its own for each: nobody waits for the one before.
+        # Each app has a consumer group of its own, so that it needn't wait for the previous one's
+        # end.
         script = ["-c", _BARE, servers, topic.name]
         faust = [bare([*script, uuid.uuid4().hex, str(folder)]) for _ in range(3)]
         baseline: dict[str, object] = {

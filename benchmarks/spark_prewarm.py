@@ -1,4 +1,4 @@
-"""Prewarm on Spark until a worker serves everything, beside the local engine on the same rows.
+"""Prewarm on Spark, until a worker serves everything, beside the local engine on the same rows.
 
 python -m benchmarks.spark_prewarm [--tables N] [--partitions N] [--one-table] [--cores N]
 """
@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def one_table(url: str, partitions: int) -> None:
-    """One table with plain partitions, made by the database itself."""
+    """Creates one table with simple partitions, whose rows the database itself generates."""
     import sqlalchemy as sa
 
     engine = make_engine(url)
@@ -107,7 +107,9 @@ def spark_prewarm(url: str, broker: str, folder: Path, cores: int) -> None:
 
 @contextmanager
 def measured(what: str) -> Iterator[dict[str, float]]:
-    """The time that passed, and what all our processes took of processors and memory."""
+    """Prints the figures along with elapsed time, and the processor time and memory of all measured
+    processes.
+    """
     figures: dict[str, float] = {}
     ended, most = threading.Event(), [0]
 
@@ -129,7 +131,7 @@ def measured(what: str) -> Iterator[dict[str, float]]:
 
 
 def alive() -> list[tuple[Any, Any]]:
-    """Processor times and memory of us and what we started, but for the database and the broker."""
+    """Processor times and memory of this process and its children, but not database and broker."""
     own = psutil.Process()
     measured: list[tuple[Any, Any]] = []
     for process in (own, *own.children(recursive=True)):

@@ -1,4 +1,4 @@
-"""Building images on Spark from a topic, with one core and with two, beside consuming it alone.
+"""Builds images from a topic on Spark, with one core and with two; the baseline only consumes it.
 
 python -m benchmarks.spark_rebuild [--records N]
 """
@@ -48,7 +48,7 @@ def consume_seconds(topic: Topic) -> float:
 
 
 def rebuild(topic: Topic, folder: Path, cores: int) -> float:
-    """Seconds from when the session is there until all images are."""
+    """The seconds in which a running session builds all images."""
     config = Config(data_dir=folder, spark=Spark(master=f"local[{cores},4]"))
     bounds = TopicClient(topic.servers, topic.name).bounds(range(SHARDS))
     ends = [(shard, one.end) for shard, one in bounds.items()]

@@ -1,7 +1,7 @@
 """The store: a million partitions on disk and in memory, and how fast they are read.
 
-Each figure has a raw baseline beside it: the same work by plain calls of rocksdict, on the same
-entries in the same run, or the size of the entries as they are.
+Beside each figure is a raw baseline: the same work by plain calls of rocksdict, on the same entries
+in the same run, or the size of the plain entries.
 """
 
 import json
@@ -54,7 +54,9 @@ def values_of(number: int) -> tuple[str, str]:
 
 
 def partition(random: Random, table: TableName, number: int) -> dict[str, Any]:
-    """As Hive writes one: the table's columns and formats again, its own place and numbers."""
+    """A partition as Hive writes it: it repeats the table's columns and formats, and has a location
+    and numbers of its own.
+    """
     day, hour = values_of(number)
     created = 1_760_000_000 + random.randrange(30_000_000)
     return {
@@ -112,7 +114,9 @@ def sorted_bytes(path: Path) -> int:
 
 
 def load(store: Store) -> tuple[int, int, float]:
-    """Loads all partitions; says how many bytes went in, most memory, and seconds in the store."""
+    """Loads all partitions; returns their bytes, the maximum of memory, and the seconds in the
+    store.
+    """
     process = psutil.Process()
     raw_bytes, rss_bytes_max, seconds = 0, 0, 0.0
     transaction = store.transaction()
@@ -140,9 +144,9 @@ def load_tables(store: Store) -> list[bytes]:
 
 
 def a_second(count: int, work: Callable[[], object]) -> float:
-    """How many of the `count` things that `work` does, it does in a second; the median.
+    """The median rate per second at which `work`, which does `count` things, does them.
 
-    Seconds of this thread's processor, so that what else the machine does counts less.
+    These are seconds of this thread's processor time, so that other processes matter less.
     """
     rates = []
     for _ in range(REPEATS):
@@ -153,7 +157,7 @@ def a_second(count: int, work: Callable[[], object]) -> float:
 
 
 def raw_database(path: Path, copied: Iterable[tuple[bytes, bytes]]) -> Rdict:
-    """The same entries where RocksDB reads them fastest: in its write buffer."""
+    """A database with the same entries in the write buffer, where RocksDB reads them fastest."""
     database = Rdict(str(path), Options(raw_mode=True))
     batch = WriteBatch(raw_mode=True)
     for key, value in copied:
@@ -206,7 +210,7 @@ def scan_partitions(store: Store, raw: Rdict) -> None:
 
 
 def write_raw(path: Path, copied: list[tuple[bytes, bytes]]) -> float:
-    """Puts a second by WriteBatches of the same size."""
+    """Puts per second, in write batches of the same size."""
     database = Rdict(str(path), Options(raw_mode=True))
     start = thread_time()
     for chunk in batches(copied):

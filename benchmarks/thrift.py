@@ -1,12 +1,12 @@
 """The Thrift server: the metastore's calls, beside an empty prototype and a real metastore.
 
-Closed loops, one connection a client, all calls of a row to the same tables by turns. The server
-holds 1,001 external tables of 20 columns and 110,000 partitions in a RocksDB store. The prototype
-skips through a call and answers with as many bytes, on the same event loop. With `--metastore`, a
-Hive 4.2 metastore (ObjectStore on PostgreSQL) is asked the same; it has 50 of those tables, and the
-one of 10,000 partitions. `cpu_us` is what a call costs the process that answers: unlike calls a
-second it doesn't depend on what else the machine does. `first_cpu_us` is the same of calls that
-were not made before, of which no answer is kept.
+Clients run closed loops, each over its own connection. All calls of a row go to the same tables by
+turns. The server holds 1,001 external tables of 20 columns and 110,000 partitions in a RocksDB
+store. The prototype skips through a call and answers with the same number of bytes, on the same
+event loop. With `--metastore`, a Hive 4.2 metastore (ObjectStore on PostgreSQL) gets the same
+calls; it has 50 of those tables, and the one of 10,000 partitions. `cpu_us` is the processor time
+of a call in the process that answers. Unlike calls per second, it doesn't depend on what else the
+machine does. `first_cpu_us` is that of calls that weren't made before, so that no answer is kept.
 """
 
 import asyncio
@@ -67,7 +67,7 @@ METASTORES_TABLES: Final = 50
 CLIENTS: Final = (1, 8)
 LATEST_CLIENTS: Final = 32
 EVENT: Final = 5_000
-"""Up to which the server's shard is complete."""
+"""The event up to which the server's shard is complete."""
 PROTOTYPE: Final = "get_nothing"
 MIB: Final = 1 << 20
 
@@ -76,7 +76,7 @@ COLUMNS: Final[Types] = {f"column_{number}": "decimal(18,2)" for number in range
 
 
 class Row(NamedTuple):
-    """One call of the table, with its variants."""
+    """One row of the results: a call of a method in many variants."""
 
     name: str
     method: str
@@ -96,7 +96,7 @@ def values_of(name: str) -> Iterator[tuple[str, ...]]:
 
 
 def rows(tables: int) -> Iterator[Row]:
-    """The calls that are measured, over so many tables."""
+    """The calls to measure, spread over so many tables."""
     random = Random(1)
     names = [f"t{number}" for number in range(tables)]
     pick = [random.choice(names) for _ in range(2_000)]
@@ -135,7 +135,7 @@ def rows(tables: int) -> Iterator[Row]:
 
 RELAYED: Final = "get_valid_write_ids"
 RELAYED_BYTES: Final = 200
-"""Of a reply of an empty metastore."""
+"""The length of a reply of an empty metastore."""
 
 
 # The server process.
@@ -179,7 +179,7 @@ def actions(name: str, id_: int) -> Iterator[AnyAction]:
 
 
 def fill(store: Store, event: int = 0) -> None:
-    """After this event."""
+    """Fills the store by events after this one."""
     for id_, name in enumerate([*(f"t{number}" for number in range(TABLES)), WIDE], 1):
         for action in actions(name, id_):
             event += 1
@@ -197,7 +197,7 @@ def fold(store: Store, change: Change, event: int) -> None:
 
 
 class Prototype(asyncio.Protocol):
-    """Skips through each call, and answers with as many bytes as its first field says."""
+    """Skips through each call, and answers with as many bytes as its argument says."""
 
     def __init__(self) -> None:
         self._scanner = Scanner(100 * MIB)
@@ -228,7 +228,7 @@ async def run_server(
     upstream: str,
     beside: Callable[[], asyncio.Protocol] = Prototype,
 ) -> None:
-    """One port further, what it is compared with."""
+    """Runs the server, and what it is compared with on the next port."""
     primary = Primary(url) if url else None
     backend = Backend(OneShard(store), primary or NoDatabase())
     consistency = Consistency.LATEST if url else Consistency.ANY
@@ -261,8 +261,9 @@ def serve(port: int, url: str, upstream: str) -> None:
 
 
 def free_pair() -> int:
-    """A free port, of which the next one is free, too, and stays so: who waits for a port that
-    outgoing connections have connects to itself."""
+    """A free port whose successor is free, too. Both lie outside the range of outgoing connections:
+    a client that waits for a port within it may connect to itself.
+    """
     return next(
         port for port in sample(RANGE[:-1], len(RANGE) - 1) if is_free(port) and is_free(port + 1)
     )
@@ -272,7 +273,7 @@ def free_pair() -> int:
 def server(
     url: str = "", upstream: str = "", module: str = "benchmarks.thrift"
 ) -> Iterator[Server]:
-    """One port further, what it is compared with."""
+    """Starts the process of a server, and of what it is compared with on the next port."""
     port = free_pair()
     command = [sys.executable, "-m", module, "serve", str(port), url, upstream]
     process = subprocess.Popen(command)
@@ -294,7 +295,7 @@ def server(
 
 @contextmanager
 def metastore() -> Iterator[Server]:
-    """A real one, with some of the tables."""
+    """A real metastore with some of the tables."""
     with ExitStack() as stack:
         database = stack.enter_context(postgres.server())
         folder = stack.enter_context(open_folder())
@@ -315,12 +316,12 @@ def metastore() -> Iterator[Server]:
 
 
 def nothing(size: int) -> bytes:
-    """A call that the prototype answers with so many bytes."""
+    """The arguments of a call that the prototype answers with so many bytes."""
     return b"\x08\0\1" + size.to_bytes(4, "big") + b"\0"
 
 
 def prototype(where: Server, clients: int, size: int) -> dict[str, Any]:
-    """The same number of bytes, from a server that does nothing for them."""
+    """Measures the prototype with answers of this size."""
     beside = where._replace(port=where.port + 1)
     return measure(beside, PROTOTYPE, [nothing(size)], clients)
 
@@ -384,7 +385,9 @@ def measure_latest() -> None:
 
 
 def measure_relayed() -> None:
-    """What the way over the server takes longer, where the metastore takes no time for itself."""
+    """Measures how much longer a relayed call takes if the metastore behind the server takes no
+    time.
+    """
     with (
         server() as behind,
         server(upstream=f"thrift://127.0.0.1:{behind.port + 1}") as here,

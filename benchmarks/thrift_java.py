@@ -1,21 +1,22 @@
 """The Thrift server beside real metastores, asked by Hive's own Java client.
 
-Closed loops, one connection a client, in one process of Java. Both sides have 1,001 external tables
-of 20 columns with 110,000 partitions. A metastore's rows are copies of one table that it made.
-Columns: the server under `any` and `latest`; under `write_ids` transactional tables, with the list
-and the table's id in each call, beside the same calls without them; a Hive 4.2 metastore on
-PostgreSQL with ObjectStore, and with CachedStore in event mode. `bare` is the baseline: on the same
-event loop, the bytes that the server gave the first time, and nothing else. `cpu_us` is what a call
-costs the server and the clients: where those take most of it, their reading is what is measured.
+Clients run closed loops in one process of Java, each over its own connection. Both sides have 1,001
+external tables of 20 columns with 110,000 partitions. Those of a metastore are copies of the rows
+of one table that it created. The columns are: the server under `any` and `latest`; under
+`write_ids` on transactional tables, where each call has the list and the table's id, beside the
+same calls without them; a Hive 4.2 metastore on PostgreSQL with ObjectStore, and with CachedStore
+in event mode. `bare` is the baseline: on the same event loop, it repeats the bytes that the server
+answered the first time. `cpu_us` is the processor time of a call in the server and in the clients:
+where the clients take most of it, it is their reading that is measured.
 
 python -m benchmarks.thrift_java
     [bare] [any] [latest] [write_ids] [ObjectStore] [CachedStore] [relayed]
     [--seconds 2] [--clients 1 8] [--variants 2000] [--calls get_partition …] [--one-core]
 
-What is named is measured; without a name, everything. A column of the server takes a minute, one
-of a metastore another one to fill its database.
-Each call is one of so many different ones, by chance. `--one-core` keeps clients and server on one
-core: alone on two, each waits for the other to be woken, which takes longer than a call.
+Measures the named columns, or all of them. A column of the server takes a minute, one of a
+metastore another minute to fill its database. Each call is chosen at random from `--variants`
+different ones. `--one-core` keeps clients and server on one core: on two idle ones, each waits for
+the other to wake up, which takes longer than a call.
 """
 
 import argparse
@@ -73,7 +74,7 @@ WITH_IDS: Final = (
     *("get_table_req", "get_partition_req", "get_partitions_req", "get_partitions_by_names_req"),
     "fetch_partition_names_req",
 )
-"""The forms of those calls that can carry a list."""
+"""The calls that can carry a write-id list."""
 JAVA_OPTIONS: Final = (
     *("-Xmx1g", "-Xmn600m", "-XX:+UseParallelGC", "-Dlog4j2.level=OFF"),
     *OPENED,
@@ -83,9 +84,9 @@ TRANSACTIONAL: Final = 50
 FIRST_ID: Final = 10_001
 IDS: Final = f":1:{2**63 - 1}::"
 WARM_UP_S: Final = 2.0
-"""Java compiles what it does often; until then it is far slower than what it asks."""
+"""Java compiles code that runs often; until then, the clients are far slower than the servers."""
 COPY_STEP: Final = 1_000_000
-"""Between the ids of a copied row and those of the next copy."""
+"""The distance between the ids of a row and those of its next copy."""
 COPIED: Final = (
     *("SERDES", "SERDE_PARAMS", "CDS", "COLUMNS_V2", "SDS", "SD_PARAMS", "TBLS", "TABLE_PARAMS"),
     *("PARTITION_KEYS", "PARTITIONS", "PARTITION_PARAMS", "PARTITION_KEY_VALS"),
@@ -97,7 +98,7 @@ IDS_OF_ROWS: Final = ("SERDE_ID", "CD_ID", "SD_ID", "TBL_ID", "PART_ID")
 
 
 def transactional(number: int) -> Iterator[AnyAction]:
-    """One write of the table is committed."""
+    """The actions that create a transactional table with one committed write."""
     table, id_, txn = table_name(None, DB, f"w{number}"), FIRST_ID + number, number + 1
     yield AllocateWriteIds(table, (txn,), (1,))
     creates, *puts = thrift.actions(table.table, id_)
@@ -119,10 +120,12 @@ def fill(store: Store) -> None:
 
 
 class Bare(asyncio.Protocol):
-    """Answers each call as the server did the first time."""
+    """Repeats the server's first answer to each call."""
 
     def __init__(self, server_port: int, replies: dict[bytes, tuple[bytes, bytes]]) -> None:
-        """`replies`: what comes before and after the sequence number, by call without its own."""
+        """`replies` has the bytes before and after the sequence number, by call without that
+        number.
+        """
         self._server_port = server_port
         self._replies = replies
         self._transport: asyncio.Transport | None = None
@@ -187,7 +190,7 @@ def metastore(url: str, name: str) -> Iterator[Server]:
 
 
 def fill_database(url: str) -> None:
-    """With one metastore's rows for one table, and copies of them."""
+    """Has a metastore write its rows for two tables, and copies the rows of the first one."""
     with ExitStack() as stack:
         service = stack.enter_context(metastore(url, "ObjectStore"))
         client = stack.enter_context(hms_client.connect(f"thrift://{LOOPBACK}:{service.port}"))
@@ -207,7 +210,8 @@ def copy(url: str, copies: int) -> None:
     series = sa.func.generate_series(1, copies).table_valued("number").render_derived()
     engine = make_engine(url)
     with engine.begin() as connection:
-        # Foreign keys hold, for they held before: to check them takes longer than to copy.
+        # Foreign keys aren't checked: they hold in copies, too, and checks take longer than
+        # copying.
         connection.exec_driver_sql("SET LOCAL session_replication_role = replica")
         for name in COPIED:
             table = metadata(Version.V4_1).tables[name]
@@ -229,7 +233,7 @@ def copied(column: sa.Column[Any], number: Any) -> Any:
 
 
 class Clients:
-    """Hive's generated client in loops, compiled by Janino."""
+    """Loops of Hive's generated client, in Clients.java, which Janino compiles."""
 
     def __init__(self, java: JavaGateway, seconds: float, variants: int) -> None:
         compiler = java.jvm.org.codehaus.janino.SimpleCompiler()
@@ -262,7 +266,7 @@ def show(name: str, **figures: Any) -> None:
 
 
 def sequence_only(url: str) -> str:
-    """A database that only says which event is current."""
+    """Creates the schema in a database; the sequence is all that is filled. Returns the URL."""
     engine = make_engine(url)
     create(engine, Version.V4_1)
     sequence = metadata(Version.V4_1).tables["NOTIFICATION_SEQUENCE"]
@@ -273,7 +277,7 @@ def sequence_only(url: str) -> str:
 
 
 class Figures:
-    """Calls a second, by call, number of clients and column."""
+    """Calls per second, by call, number of clients and column."""
 
     def __init__(self, calls: Sequence[str], clients: Sequence[int]) -> None:
         self.calls = calls

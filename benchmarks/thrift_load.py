@@ -15,11 +15,11 @@ from query_api.thrift.wire import MessageType, header
 
 SECONDS: Final = 3.0
 WARM_UP_S: Final = 15.0
-"""At most so long each call is made once before."""
+"""The time limit for making each call once before the measurement."""
 
 
 class Server(NamedTuple):
-    """Where calls are sent, and whose processor time they take."""
+    """The port of a server, and the process whose processor time is measured."""
 
     port: int
     process: psutil.Process
@@ -31,7 +31,7 @@ class Client:
     def __init__(
         self, port: int, method: str, calls: Sequence[bytes], start: int, sizes: dict[int, int]
     ) -> None:
-        """`sizes`: of the replies, once they are known to one client."""
+        """`sizes` has the sizes of replies, as soon as one client has seen them."""
         self.socket = socket.create_connection(("127.0.0.1", port))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         head = header(MessageType.CALL, method, b"\0\0\0\1")
@@ -52,7 +52,9 @@ class Client:
         self.socket.sendall(self._calls[self._at])
 
     def receive(self) -> float | None:
-        """The time that the reply took, when all of it is there: it is scanned the first time."""
+        """Receives bytes; returns the time of the reply once it is complete. Only its first
+        instance is scanned for its end.
+        """
         data = self.socket.recv(1 << 20)
         if not data:
             raise SystemExit("the server hung up")
@@ -69,7 +71,7 @@ class Client:
 
     @property
     def size(self) -> int:
-        """Of a typical reply."""
+        """The median size of the replies."""
         return sorted(self._sizes.values())[len(self._sizes) // 2]
 
 
@@ -99,7 +101,7 @@ def measure(where: Server, method: str, calls: Sequence[bytes], clients: int) ->
 
 
 def _drive(selector: selectors.BaseSelector, for_s: float, count: int | None = None) -> list[float]:
-    """How long the calls took that were answered in this time, or so many of them."""
+    """The latencies of the calls that are answered within this time, up to `count` of them."""
     latencies: list[float] = []
     end = perf_counter() + for_s
     while perf_counter() < end and (count is None or len(latencies) < count):

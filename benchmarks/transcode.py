@@ -1,4 +1,4 @@
-"""Rows of NOTIFICATION_LOG → events with canonical Thrift bytes, a second of one core's time.
+"""Decodes rows of NOTIFICATION_LOG to events with canonical Thrift bytes, per second of one core.
 
 The baseline of each figure parses the same message with orjson and does nothing else. The
 partitions are about as large as those of a real fleet: 591 bytes of Thrift.
@@ -46,7 +46,6 @@ _DESCRIPTOR = {
 
 
 def table(number: int) -> dict[str, Any]:
-    """One of some tables."""
     return {
         "tableName": f"events_{number}",
         "dbName": "lake",
@@ -66,7 +65,7 @@ def table(number: int) -> dict[str, Any]:
 
 
 def partition(owner: dict[str, Any], number: int) -> dict[str, Any]:
-    """A partition with numbers of its own, as a loader writes it."""
+    """A partition as a loader writes it; it differs from others in its numbers."""
     day, hour = f"2024-{number // 24 % 365:03d}", str(number % 24)
     return {
         "values": [day, hour],
@@ -82,7 +81,6 @@ def partition(owner: dict[str, Any], number: int) -> dict[str, Any]:
 
 
 def row(event_id: int, event_type: str, message: str, message_format: str) -> NotificationRow:
-    """A row of the log."""
     return NotificationRow(
         event_id, 1_700_000_000, event_type, "hive", "lake", "events", message, message_format
     )
@@ -111,12 +109,12 @@ def alters(messages: int) -> list[NotificationRow]:
 
 
 def parse_only(each: NotificationRow) -> object:
-    """The baseline: the message's JSON alone."""
+    """The baseline: only parses the message's JSON."""
     return orjson.loads(open_message(each.message, each.message_format))
 
 
 def seconds_min(work: Callable[[NotificationRow], object], rows: list[NotificationRow]) -> float:
-    """The processor time of the best of some rounds."""
+    """The processor time of the best of several rounds."""
     best = float("inf")
     for _ in range(ROUNDS):
         begin = time.process_time()
@@ -127,7 +125,7 @@ def seconds_min(work: Callable[[NotificationRow], object], rows: list[Notificati
 
 
 def report(name: str, unit: str, rows: list[NotificationRow], count: int) -> None:
-    """Measure and print one figure beside its baseline."""
+    """Measures and prints one figure beside its baseline."""
     figure = {
         "benchmark": f"transcode/{name}",
         "unit": unit,
@@ -138,7 +136,7 @@ def report(name: str, unit: str, rows: list[NotificationRow], count: int) -> Non
 
 
 def main() -> None:
-    """Print one JSON object a figure."""
+    """Prints one JSON object per figure."""
     sample = partition(table(1), 12_345)
     size = {"benchmark": "transcode/partition", "thrift_bytes": len(encode(PARTITION, sample))}
     print(orjson.dumps(size).decode())

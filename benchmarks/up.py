@@ -1,7 +1,7 @@
 """Seconds from `metatide up` to /readyz 200, on a new data folder and on one that was used before.
 
-The raw baseline is what the slowest part needs by itself: the broker, formatted or not, until a
-client gets an answer from it.
+The raw baseline is the slowest part by itself: the broker, with its storage formatted or not, until
+it answers a client.
 """
 
 import json
@@ -28,13 +28,13 @@ _POLL_S = 0.02
 @contextmanager
 def new_folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="metatide-bench-") as name:
-        # PostgreSQL runs as another user where we are root.
+        # If root runs this, PostgreSQL runs as another user, who must be able to enter the folder.
         Path(name).chmod(0o711)
         yield Path(name)
 
 
 def up_s(folder: Path) -> float:
-    """Starts a stack and ends it again."""
+    """Starts a stack and ends it again; returns the seconds until it was ready."""
     command = [sys.executable, "-m", "metatide", "up", "--data-dir", str(folder)]
     began = time.perf_counter()
     with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
@@ -59,7 +59,7 @@ def is_ready(folder: Path) -> bool:
 
 
 def broker_s(folder: Path) -> float:
-    """Starts a broker alone and ends it again."""
+    """Starts a broker alone and ends it again; returns the seconds until it answered."""
     began = time.perf_counter()
     kafka = Kafka(folder, Ports(folder / "ports.json"))
     with subprocess.Popen(

@@ -1,6 +1,6 @@
 """Write-id lists: how long it takes to read, compare and fold them.
 
-Each figure has a raw baseline beside it: the least work in Python that could do the like.
+Beside each figure is a raw baseline: the least work in Python that could do something similar.
 """
 
 import json
@@ -42,7 +42,7 @@ class DictPages:
 
 
 def microseconds(work: Callable[[], object], repeats: int = REPEATS) -> float:
-    """The median of single runs."""
+    """The median duration of single runs."""
     times = []
     for _ in range(repeats):
         start = perf_counter()
@@ -57,7 +57,7 @@ def report(name: str, value: float, unit: str, baseline: str, baseline_value: fl
 
 
 def reread(ids: WriteIdList) -> WriteIdList:
-    """The same list with numbers of its own, as two processes would have it."""
+    """An equal list that shares no objects with the original, like one in another process."""
     return parse_write_id_list(print_write_id_list(ids))
 
 

@@ -4,14 +4,14 @@ import gc
 from typing import Final
 
 ROWS_AT_A_TIME: Final = 100_000
-"""For processes through which rows and records come and go by the thousand."""
+"""The threshold for processes that handle thousands of rows or records at a time."""
 
 
 def collect_seldom(after: int = ROWS_AT_A_TIME) -> None:
     """Exempts existing objects from garbage collection, and makes collections rare.
 
-    There are no circular references here. Looking for them costs a tenth of the time, and pauses
-    the process for as long as a hundred commits take.
+    Metatide leaves no circular garbage. Looking for it costs a tenth of the time, and pauses the
+    process for as long as a hundred commits take.
     """
     gc.collect()
     gc.freeze()

@@ -7,7 +7,7 @@ import structlog
 
 
 def configure() -> None:
-    """Configures the log without tracebacks' variables, which structlog shows by default: they
+    """Configures the log. Unlike structlog's default, its tracebacks don't show variables, which
     may contain passwords.
     """
     structlog.configure(

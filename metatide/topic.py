@@ -7,7 +7,7 @@ from state.topic import Topic, TopicClient
 
 
 def events_topic(config: Config) -> Topic:
-    """Where records go to and come from."""
+    """The events topic as configured, on the configured brokers or those of a running stack."""
     servers = find_target(config).kafka
     if servers is None:
         raise InputError("no Kafka: start `metatide up`, or give one with --kafka HOST:PORT")
@@ -16,6 +16,6 @@ def events_topic(config: Config) -> Topic:
 
 
 def find_topic(config: Config) -> Topic:
-    """Asks the brokers for the topic, as workers use it."""
+    """The events topic as the brokers describe it, which is how workers use it."""
     where = events_topic(config)
     return TopicClient(where.servers, where.name, where.security).describe()

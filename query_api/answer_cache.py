@@ -1,8 +1,8 @@
 """Answers that are kept for as long as nothing that they depend on changes.
 
 As long as no commit of the shard touches what was read, the same question has the same answer, byte
-for byte. So it suffices to check whether a commit did. For `latest` the database is also asked,
-each time, whether a newer event touched what was read.
+for byte. So it suffices to check the commits. For `latest`, the database is also asked each time
+whether a newer event touched what was read.
 """
 
 from collections import OrderedDict
@@ -22,17 +22,18 @@ class CachedAnswer(msgspec.Struct, eq=False):
 
     moment: Moment
     latest_of: tuple[Target, ...]
-    """The targets that the database is asked about each time; empty unless for `latest`."""
+    """The targets that the database is asked about each time; only answers for `latest` have any.
+    """
     body: bytes
     size: int
-    """The bytes that it takes, with its key."""
+    """Its size in bytes, including the key."""
 
     @property
     def reached(self) -> Position:
         return self.moment.reached
 
     def is_latest(self, latest: LatestLog) -> bool:
-        """Whether no event up to the current one of this read touched it."""
+        """Whether no newer event of the database touched what was read."""
         return latest.leaves(self.latest_of, self.reached)
 
 
@@ -41,7 +42,7 @@ A = TypeVar("A", bound=CachedAnswer)
 
 
 class AnswerCache(Generic[K, A]):
-    """Answers up to a number of bytes; the least recently used are dropped first."""
+    """Keeps answers up to a total size; the least recently used are dropped first."""
 
     def __init__(
         self,
@@ -51,7 +52,7 @@ class AnswerCache(Generic[K, A]):
         bytes_max: int,
         body_bytes_max: int,
     ) -> None:
-        """`is_rewound` tells of an epoch whether nothing of it may be served any more."""
+        """`is_rewound` tells whether answers of an epoch may no longer be served."""
         self._views = views
         self._is_rewound = is_rewound
         self._bytes_max = bytes_max
@@ -60,7 +61,7 @@ class AnswerCache(Generic[K, A]):
         self._bytes = 0
 
     def get(self, key: K) -> A | None:
-        """The kept answer that still holds, apart from what the database may know."""
+        """The kept answer, unless a commit may have changed it; doesn't ask the database."""
         answer = self._answers.get(key)
         if answer is None:
             return None

@@ -1,4 +1,4 @@
-"""What the servers of one process answer from: the shards, the database, and the choice of one."""
+"""The parts with which the servers of one process answer: shards, database, and resolver."""
 
 from query_api.resolver.database import Database
 from query_api.resolver.resolver import Resolver
@@ -7,7 +7,7 @@ from query_api.shards import ShardSource, Views
 
 
 class Backend:
-    """One of each part for all servers of an event loop, so that they share snapshots, threads, and
+    """All servers of an event loop use the same backend, so that they share snapshots, threads, and
     reads of the current event.
 
     Only the thread of the event loop may use it.

@@ -23,11 +23,11 @@ from state.shard_reader import ColumnStatistics, NameLine, ShardReader
 _AT_ONCE: Final = 4096
 _DEFAULT: Final = DEFAULT_PARTITION.encode()
 ReaderOf = Callable[[Target], ShardReader]
-"""The snapshot in which a target was judged."""
+"""Gives the snapshot in which a target was judged."""
 
 
 class CachedObjects:
-    """Objects of the cache. They may be used only for targets that were decided to be served."""
+    """Objects of the cache. Callers may use only objects of targets that were judged servable."""
 
     def __init__(self, reader_of: ReaderOf) -> None:
         self._reader_of = reader_of
@@ -66,8 +66,8 @@ class CachedObjects:
                 yield from many
 
     def _raw(self, table: TableName, values: Values) -> Values:
-        """The values as filters compare them: in keys, an empty value and the name of the default
-        partition differ.
+        """The values as filters compare them. In keys, an empty value differs from the name of the
+        default partition.
         """
         data = self.partition(table, values) if DEFAULT_PARTITION in values else None
         return values if data is None else PartitionView(data).values
@@ -89,7 +89,7 @@ class CachedObjects:
     def _keys(
         self, table: TableName, prefix: Values, spans: Sequence[Span] | None
     ) -> Iterator[list[bytes]]:
-        """The values of partitions as they are in keys, in batches."""
+        """The encoded values of partitions, as their keys contain them, in batches."""
         reader, start_of_values = self._of(table), len(keys.of_table(keys.PARTITION, table))
         state = reader.state(table)
         # Deleted partitions leave tombstones only as long as a load is open.
@@ -106,7 +106,7 @@ class CachedObjects:
         return None if entry is None else entry.data
 
     def partitions(self, table: TableName, values: Sequence[Values]) -> Iterator[bytes]:
-        """Partitions that are adjacent in the store are read in sequence, without seeking each."""
+        """Reads partitions that are adjacent in the store in sequence, without seeking each."""
         view, end = self._of(table).view, after(keys.of_table(keys.PARTITION, table))
         following: Iterator[tuple[bytes, bytes]] = iter(())
         for key_values in values:

@@ -1,4 +1,4 @@
-"""What a shard knows of a target at one moment, as far as it decides whether to serve it."""
+"""The facts about a target that decide whether to serve it, as a shard knows them at one moment."""
 
 import msgspec
 
@@ -20,13 +20,13 @@ class Facts(msgspec.Struct, frozen=True):
     floor: int = 0
     """The event that a load must reflect to make the target warm."""
     silent: bool = False
-    """The log doesn't record all its changes."""
+    """Whether the log doesn't record all of its changes."""
     managed: bool = False
-    """Its writes have write ids."""
+    """Whether its writes have write ids."""
     table_id: int = 0
     """0 if it isn't known."""
     pending: bool = False
-    """It contains a write that may be aborted."""
+    """Whether it contains a write that may still be aborted."""
     write_ids: WriteIdList | None = None
     """None if they aren't known or weren't requested."""
     former_names: tuple[TableName, ...] = ()
@@ -34,9 +34,9 @@ class Facts(msgspec.Struct, frozen=True):
 
 
 class Current(msgspec.Struct, frozen=True):
-    """What a read of the database showed of the events after a snapshot."""
+    """What a read of the database showed about the events after a snapshot."""
 
     event: int
     """The event id at the time of the read."""
     blocked: Reason | None = None
-    """Why a target that isn't complete up to there by itself can't be taken for it."""
+    """Why a target that lags behind this event can't be taken for complete up to it."""

@@ -36,9 +36,7 @@ class ConstraintColumns(NamedTuple):
 
 
 class Objects(Protocol):
-    """Objects by name, as canonical Thrift bytes. None, or absence from a list, means that there is
-    none.
-    """
+    """Objects by name, as canonical Thrift bytes. A missing object is None, or not in the list."""
 
     def table(self, name: TableName) -> bytes | None: ...
 

@@ -33,7 +33,7 @@ class Reason(StrEnum):
     SILENT_LOG = "silent_log"
     """The log doesn't record all changes of this object."""
     GAP = "gap"
-    """The events since can't be examined one by one: too many, or some are missing."""
+    """The newer events can't be examined one by one: they are too many, or some are missing."""
     REWOUND = "rewound"
     """The database is older than the cache, or has another history."""
     UNREAD = "unread"

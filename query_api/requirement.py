@@ -37,9 +37,10 @@ class Requirement(msgspec.Struct, frozen=True):
 
     consistency: Consistency = Consistency.LATEST
     latest: bool = True
-    """May be set for other consistencies as well, by the deployment's floor."""
+    """Whether the answer must be the latest. The deployment's floor can demand it of any
+    consistency."""
     write_ids: WriteIdList | None = None
-    """None where no list is checked, or where `write_ids` was asked for without one."""
+    """None if no list is checked, or if consistency `write_ids` was requested without a list."""
     table_id: int = 0
     accept_newer: bool = False
     min_position: Position | None = None
@@ -51,7 +52,8 @@ class Defaults(msgspec.Struct, frozen=True):
 
     consistency: Consistency = Consistency.LATEST
     tables: tuple[tuple[str, Consistency], ...] = ()
-    """Consistencies by Hive's patterns over `db.table`; the first match counts."""
+    """Consistencies for tables that match Hive's patterns over `db.table`; the first match counts.
+    """
     floor: Consistency = Consistency.ANY
     """The least consistency of every answer: `any` or `latest`."""
     no_latest: str | None = None
@@ -77,7 +79,7 @@ class Defaults(msgspec.Struct, frozen=True):
             )
 
     def of(self, table: TableName | None) -> Consistency:
-        """The consistency of a request that names none and sends no write-id list."""
+        """The consistency for a request that names none and sends no write-id list."""
         consistency = None
         if table is not None and self.tables:
             consistency = _by_pattern(self.tables, table.in_catalog)
@@ -109,9 +111,7 @@ PARAMETERS: Final = (
 def parse_requirement(
     conditions: Mapping[str, str], table: TableName | None, defaults: Defaults
 ) -> Requirement:
-    """Parses the requirement of a request; `table` is the table that it reads, if it reads just
-    one.
-    """
+    """Parses the requirement of a request; `table` is the one that it reads, if only one."""
     ids, table_id = _ids(conditions, table)
     position = conditions.get("min_position")
     consistency = _consistency(conditions, has_list=ids is not None) or defaults.of(table)
@@ -147,7 +147,7 @@ def _consistency(conditions: Mapping[str, str], *, has_list: bool) -> Consistenc
 
 
 def _ids(conditions: Mapping[str, str], table: TableName | None) -> tuple[WriteIdList | None, int]:
-    """The write-id list and the table id, if both are meaningful: outside of queries Hive sends
+    """The write-id list and the table id, if both are meaningful: outside of queries, Hive sends
     placeholders.
     """
     table_id = _number(conditions, "table_id", -_TABLE_ID_MAX - 1, _TABLE_ID_MAX)

@@ -27,13 +27,11 @@ class Shard(Protocol):
         ...
 
     def snapshot(self) -> View | None:
-        """A snapshot of this position or a later one; None while nothing can be read."""
+        """A snapshot at this position or a later one; None while nothing can be read."""
         ...
 
     async def complete_up_to(self, epoch: int, event: int, timeout_s: float) -> bool:
-        """Waits until the shard has applied all events up to this one; returns False when the time
-        is over.
-        """
+        """Waits until the shard has applied all events up to this one; False means a timeout."""
         ...
 
 
@@ -52,12 +50,12 @@ class ShardSource(Protocol):
         ...
 
     def ask_for_load(self, scope: Scope, floor: int) -> None:
-        """Requests a load of what is cold. Doesn't wait."""
+        """Requests a load of a cold scope, without waiting for it."""
         ...
 
 
 class Moment(NamedTuple):
-    """The state that something was read from: targets in one shard, at one commit."""
+    """The state that an answer was read from: targets in one shard, at one commit."""
 
     shard: int
     targets: tuple[Target, ...]
@@ -75,8 +73,7 @@ class _Seen(NamedTuple):
 
 
 class Views:
-    """One shared reader per shard, renewed when the shard has moved on: requests between two
-    commits share it.
+    """A reader for each shard, which all requests between two commits share.
 
     Only the thread of the event loop may use it.
     """
@@ -86,8 +83,8 @@ class Views:
         self._seen: dict[int, _Seen] = {}
 
     def shard_of(self, target: Target) -> int:
-        """The shard that knows of a scope. Databases are in every shard, so any that is here will
-        do.
+        """The shard that knows the target. Every shard knows the databases, so any one held here
+        will do.
         """
         shards = shards_of(scope_of(target), self.source.count)
         if len(shards) == 1:
@@ -116,7 +113,7 @@ class Views:
     def moment(
         self, number: int, reader: ShardReader, targets: tuple[Target, ...]
     ) -> Moment | None:
-        """The moment that a reader shows; None if the shard has moved on since it was made."""
+        """The moment that a reader shows; None if the shard has had commits since."""
         if self.reader(number) is not reader:
             return None
         seen = self._seen[number]
@@ -124,11 +121,11 @@ class Views:
         return Moment(number, targets, reached, seen.commits, seen.commit)
 
     def renewed(self, moment: Moment) -> Moment | None:
-        """The same moment as of now; None if any of it may have changed since."""
+        """The moment brought up to date; None if any of its targets may have changed."""
         shard = self.source.shard(moment.shard)
         if shard is None or shard.commits is not moment.commits:
             return None
-        # What is counted and reached by now, was noted before: it is checked after.
+        # Whatever is counted and reached here was noted before, so the check below includes it.
         commit, position = moment.commits.count, shard.position
         if commit == moment.commit:
             return moment
@@ -155,7 +152,7 @@ class Views:
 
 
 def _group_of(target: Target) -> bytes:
-    """The keys that a target consists of."""
+    """The group of keys that a target belongs to."""
     if target.is_of_table:
         return keys.table_suffix(target.name)
     if target.kind in (TargetKind.NAMES, TargetKind.FUNCTIONS):

@@ -9,7 +9,7 @@ from state.records.objects import ConstraintKind
 
 
 class TargetKind(StrEnum):
-    """Which objects of a table, a database or a catalog."""
+    """The objects of a table, a database or a catalog that a target stands for."""
 
     TABLE = "table"
     PARTITION = "partition"
@@ -17,7 +17,7 @@ class TargetKind(StrEnum):
     STATISTICS = "statistics"
     CONSTRAINTS = "constraints"
     NAMES = "names"
-    """The names of a database's tables; also tells that a name isn't among them."""
+    """The names of a database's tables; it also tells that a table doesn't exist."""
     FUNCTIONS = "functions"
     DATABASE = "database"
     DATABASES = "databases"
@@ -37,7 +37,7 @@ OF_TABLE = frozenset(
 
 
 class Target(msgspec.Struct, frozen=True):
-    """Objects that a shard knows, or doesn't, as a unit. Unused parts of the name are empty."""
+    """Objects that a shard knows either all or not at all. Unused parts of the name are empty."""
 
     kind: TargetKind
     name: TableName

@@ -6,13 +6,13 @@ import sqlalchemy as sa
 
 
 def set_timeout(connection: sa.Connection, limit_ms: int) -> None:
-    """Sets another limit than the engine's for this connection."""
+    """Sets a limit for this connection that differs from the engine's."""
     driver = connection.connection.dbapi_connection
     connection.exec_driver_sql(timeout_statement(connection.dialect.name, driver, limit_ms))
 
 
 def timeout_statement(kind: str, connection: Any, limit_ms: int) -> str:
-    """The statement that sets the limit. `connection` is the driver's own: only it tells MariaDB
+    """The statement that sets the limit. `connection` is the driver's: only that can tell MariaDB
     from MySQL.
     """
     if kind == "postgresql":

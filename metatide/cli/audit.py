@@ -92,7 +92,7 @@ def _drawn(
 def _audited(
     client: httpx.Client, urls: Sequence[str], scopes: Sequence[Scope]
 ) -> Iterator[Audited]:
-    """Audits the scopes; each worker is asked for those that no worker before it owns."""
+    """Audits the scopes. Each worker is asked for those that no previous worker owns."""
     for start in range(0, len(scopes), AT_ONCE):
         waiting = list(scopes[start : start + AT_ONCE])
         for number, url in enumerate(urls, 1):

@@ -34,7 +34,7 @@ def command(log: Path, until: int | None) -> None:
     fold = Fold(txn)
     renames = Renames()
     for row in _rows(log, until):
-        # One shard holds what otherwise all shards hold.
+        # The fold is that of a single shard, which gets the actions of all shards.
         actions = route(_addressed(row, renames), 1).get(0, ())
         fold.apply(Change(0, row.event_id - 1, row.event_id, actions))
     fold.flush()

@@ -231,7 +231,7 @@ def _check_database(client: Client, db: str, answer: Answer[list[Object]], need:
 
 
 def _fields(value: Object, within: str = "") -> Iterator[tuple[str, ...]]:
-    """The fields of a struct, nested ones included; columns as in their declaration."""
+    """The fields of a struct and of structs within it; columns look as in their declaration."""
     for name, item in value.items():
         if isinstance(item, dict) and item:
             yield from _fields(item, f"{within}{name}.")

@@ -120,7 +120,7 @@ class Show:
             for heading in headings:
                 table.add_column(heading, overflow="fold")
             for row in rows(answer.value):
-                # Names and comments may have what looks like markup.
+                # Names and comments may contain text that looks like markup.
                 table.add_row(*map(Text, row))
             Console().print(table)
         if answer.next is not None:

@@ -31,7 +31,7 @@ from state.topic import Topic
 
 _LOOK_S = 0.05
 SPARK_PARTITIONS_MIN = 250_000
-"""With less, Spark would take longer to start than it saves."""
+"""With fewer partitions, Spark would take longer to start than it saves."""
 
 
 @click.command()

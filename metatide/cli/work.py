@@ -23,9 +23,9 @@ from query_api.http import ReadServer
 
 MIB = 1 << 20
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-# How often threads are switched: folding in bulk must not hold up the event loop.
+# Threads are switched at this short interval, so that bulk folding doesn't hold up the event loop.
 _SWITCH_S = 0.001
-# Requests leave no circular garbage, and the collector would cause the longest pauses.
+# Requests leave no circular garbage, and collecting it would cause the longest pauses.
 _COLLECT_AFTER = 10_000
 
 

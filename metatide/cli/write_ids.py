@@ -50,7 +50,7 @@ def _show(what: str, ids: list[int]) -> None:
 def _pair(
     requested: WriteIdList | TxnWriteIdLists, cached: WriteIdList | TxnWriteIdLists
 ) -> tuple[WriteIdList, WriteIdList]:
-    """The two lists, of the same table."""
+    """The two lists; raises InputError unless they are of the same table."""
     requested_list = _pick(requested, cached)
     cached_list = _pick(cached, requested_list)
     if (
@@ -67,7 +67,7 @@ def _pair(
 def _pick(
     lists: WriteIdList | TxnWriteIdLists, partner: WriteIdList | TxnWriteIdLists
 ) -> WriteIdList:
-    """Picks a transaction's only list, or the one of the table that the other argument names."""
+    """Picks the list of the partner's table from a transaction's lists, or their only one."""
     if isinstance(lists, WriteIdList):
         return lists
     if isinstance(partner, WriteIdList):

@@ -54,7 +54,7 @@ class AsyncClient(Bound):
         return await self._run(calls.of_table(table), table, need)
 
     async def tables(self, tables: Sequence[str], need: Need | None = None) -> Answer[list[Object]]:
-        """Those of several tables that exist."""
+        """Several tables; missing ones are left out."""
         return await self._run(calls.of_tables(tables), None, need)
 
     async def table_names(
@@ -147,7 +147,7 @@ class AsyncClient(Bound):
         engine: str = "",
         need: Need | None = None,
     ) -> Answer[dict[str, list[Object]]]:
-        """The statistics of columns of partitions."""
+        """The column statistics of partitions."""
         return await self._run(
             calls.of_partition_statistics(table, names, columns, engine), table, need
         )

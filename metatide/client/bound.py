@@ -1,4 +1,4 @@
-"""The state that binds a client: a session's position, a snapshot's lists."""
+"""What a client is bound to: the position of a session, or the lists of a snapshot."""
 
 import ssl
 from copy import copy
@@ -19,9 +19,9 @@ class Settings:
     timeout_s: float = 60.0
     connections: int = 100
     verify: bool | str = True
-    """False, or the path of certificates to trust, for servers with their own."""
+    """False, or the path of CA certificates to trust, for servers with their own certificates."""
     transport: Any = None
-    """Another transport of httpx, as one with retries."""
+    """A transport of httpx in place of its default, such as one with retries."""
 
 
 DEFAULTS = Settings()

@@ -19,7 +19,7 @@ Parameters = dict[str, str | int | Sequence[str]]
 
 @dataclass(frozen=True)
 class Call(Generic[T]):
-    """A request, and the field of the response's body that holds the value; None for the whole
+    """A request. `key` is the field of the response that holds the value; None means the whole
     body.
     """
 
@@ -154,9 +154,7 @@ def of_partition(table: str, name: str) -> Call[Object]:
 
 @dataclass(frozen=True)
 class Which:
-    """Which partitions: those that match a filter, begin with given values, or have given
-    names; else all.
-    """
+    """A selection of partitions by filter, by first values, or by name; by default, all of them."""
 
     filter: str = ""
     prefix: Sequence[str] = ()

@@ -62,7 +62,7 @@ class Answer(Generic[T]):
     """`cache` or `database`."""
     reason: str
     position: Position
-    """All changes up to here are in it."""
+    """The value reflects all changes up to this position."""
     detail: str = ""
     next: str | None = None
     """The last name of this page; None if it is the last page."""

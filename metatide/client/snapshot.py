@@ -11,14 +11,14 @@ _NONE_OPEN = 9223372036854775807
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Lists and ids by `catalog.db.table`, and the list of transactions that they belong to."""
+    """Write-id lists and table ids by `catalog.db.table`, and the ValidTxnList behind them."""
 
     txns: str
     lists: Mapping[str, str]
     ids: Mapping[str, int]
 
     def need(self, table: str) -> Need:
-        """The need of a read of this table; empty for a table outside of the snapshot."""
+        """The need of a read of this table; it demands nothing if the snapshot lacks the table."""
         name = full_name(table)
         return Need(write_ids=self.lists.get(name), table_id=self.ids.get(name))
 

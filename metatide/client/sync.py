@@ -54,7 +54,7 @@ class Client(Bound):
         return self._run(calls.of_table(table), table, need)
 
     def tables(self, tables: Sequence[str], need: Need | None = None) -> Answer[list[Object]]:
-        """Those of several tables that exist."""
+        """Several tables; missing ones are left out."""
         return self._run(calls.of_tables(tables), None, need)
 
     def table_names(
@@ -141,7 +141,7 @@ class Client(Bound):
         engine: str = "",
         need: Need | None = None,
     ) -> Answer[dict[str, list[Object]]]:
-        """The statistics of columns of partitions."""
+        """The column statistics of partitions."""
         return self._run(calls.of_partition_statistics(table, names, columns, engine), table, need)
 
     def aggregate_statistics(

@@ -43,10 +43,10 @@ class Key:
         return self.plain_type is Secret
 
     def convert(self, value: object, base: Path, *, text: bool) -> object:
-        """The value in its type, with relative paths resolved against `base`; ValueError says what
-        is wrong.
+        """Converts a value to the key's type, with relative paths resolved against `base`.
+        ValueError says what is wrong.
 
-        A value from a `text`, such as an environment variable, may stand for a number.
+        If the value comes from a `text`, such as an environment variable, it may spell a number.
         """
 
         def custom(kind: Any, given: object) -> object:

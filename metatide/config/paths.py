@@ -7,13 +7,13 @@ import platformdirs
 
 
 def default_cache_dir() -> Path:
-    """The folder for what can be fetched again."""
+    """The folder for files that can be fetched again."""
     return platformdirs.user_cache_path("metatide")
 
 
 def default_data_dir() -> Path:
-    """The folder for what must be kept."""
-    # PostgreSQL runs as another user then, who may not enter root's home.
+    """The folder for files that must be kept."""
+    # For root, PostgreSQL runs as another user, who may not enter root's home.
     if os.geteuid() == 0:
         return platformdirs.site_state_path("metatide")
     return platformdirs.user_data_path("metatide")

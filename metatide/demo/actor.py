@@ -31,7 +31,7 @@ class Actor:
     schema: Version
     zipped_share: float
     events: int = 0
-    """How many it wrote."""
+    """The number of events that it has written."""
 
     def now(self) -> int:
         """The time in whole seconds, as messages and rows have it."""

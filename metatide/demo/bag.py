@@ -37,9 +37,9 @@ class Bag(Generic[Item]):
             self._places[last] = place
 
     def choice(self, rng: Random) -> Item:
-        """One of the items."""
+        """A random item."""
         return self._items[rng.randrange(len(self._items))]
 
     def sample(self, rng: Random, count: int) -> list[Item]:
-        """As many different items as requested, or all if there are fewer."""
+        """So many different items at random, or all if there are fewer."""
         return rng.sample(self._items, min(count, len(self._items)))

@@ -69,8 +69,8 @@ def _batches(actor: Actor, workload: Workload, tables: Sequence[Table]) -> Itera
 
 
 def merge(changes: Sequence[Change]) -> list[Change]:
-    """The same insertions, merged into one per table; each list has parents first, and so has
-    the result.
+    """Merges insertions into one per table. The given ones have parents first, and so has the
+    result.
     """
     rows: dict[str, list[Row]] = {}
     for change in changes:

@@ -15,14 +15,14 @@ from metatide.demo.objects import Database, Table
 from metatide.demo.transactions import Transaction
 
 TRIES = 12
-"""How many tables are looked at to find one that is free and fits."""
+"""The number of attempts to find a table that is free and suitable."""
 
 PASSING_NAMES = 1_000
 """How many databases may come and go at the same time; each name is used again and again."""
 
 
 class Catalog:
-    """Databases, and tables in a fixed number of places, which are chosen by Zipf's law."""
+    """Databases and tables. A table has one of a fixed number of places, chosen by Zipf's law."""
 
     def __init__(self, prefix: str, places: int, skew: float) -> None:
         self.databases: list[Database] = []

@@ -55,7 +55,7 @@ class Delete:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Updates the rows that hold certain values, possibly in the columns that identify them."""
+    """Updates the rows with the old values; even the columns that identify them may change."""
 
     table: str
     old: Row
@@ -82,8 +82,8 @@ class Compiler:
     def compile(self, change: Change) -> tuple[str, Sequence[Row]]:
         """The statement, and the parameters of each execution.
 
-        With PostgreSQL one statement takes many rows as a JSON array, so that the driver quotes one
-        value.
+        With PostgreSQL, one statement takes many rows as a JSON array: a single value for the
+        driver to quote.
         """
         rows = change.rows
         columns = tuple(rows[0])
@@ -136,7 +136,7 @@ class Compiler:
 
 
 def _unlimited(type_: TypeEngine[Any]) -> TypeEngine[Any]:
-    """The type without its length: a cast to a limited length would truncate silently what the
-    table refuses.
+    """The type without its length: a cast to a limited length would silently truncate values that
+    the table refuses.
     """
     return Text() if isinstance(type_, String) else type_

@@ -10,7 +10,7 @@ from metatide.demo.records import Notification
 from metatide.demo.structs import CATALOG, Struct
 
 CONSTRAINTS_MAX = 8
-"""A table that has this many gets no more."""
+"""A table that has this many constraints gets no more."""
 
 
 class Form(NamedTuple):
@@ -30,7 +30,7 @@ DEFAULT = Form(4, "dc", "dc_name", {"default_value": "'x'"}, "'x'")
 CHECK = Form(5, "cc", "dc_name", {"check_expression": "id > 0"}, "id > 0")
 FOREIGN_TYPE = 1
 FORMS = (PRIMARY, UNIQUE, NOT_NULL, NOT_NULL, DEFAULT, CHECK)
-"""What `add` chooses from."""
+"""The forms that `add` chooses from; NOT NULL is twice as likely."""
 
 RELY = 1
 
@@ -43,9 +43,7 @@ def add(actor: Actor, table: Table) -> None:
 
 
 def adding(actor: Actor, table: Table) -> tuple[list[Change], Notification | None]:
-    """A new constraint on one column of the table, which has at most one of each kind but NOT
-    NULL.
-    """
+    """A new constraint on one column. A table has at most one of each kind, except NOT NULL."""
     form = actor.rng.choice(FORMS)
     place = 1 if form is DEFAULT else 0
     name = f"{form.prefix}_{table.id}"

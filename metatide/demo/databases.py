@@ -11,7 +11,7 @@ from metatide.demo.structs import CATALOG, OWNER, USER, Struct, database_struct
 from metatide.demo.tables import dropping
 
 FUNCTIONS_MAX = 20
-"""A database has no more."""
+"""The maximum number of functions of a database."""
 
 JAVA = 1
 """FunctionType.JAVA; also ResourceType.JAR."""

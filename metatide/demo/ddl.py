@@ -14,13 +14,13 @@ from metatide.demo.dml import Script, Statement, bulk
 from metatide.demo.objects import Table, TableKind
 
 STAGED_MAX = 6
-"""How many partitions a staging table has."""
+"""The maximum number of partitions of a staging table."""
 
 CREATED_MAX = 3
-"""How many tables a database has that is dropped with all of them."""
+"""The maximum number of tables in a database that is dropped along with them."""
 
 PARTITIONS_PER_TABLE_MAX = 5_000
-"""A table with more loses partitions instead of gaining them."""
+"""A table with more partitions loses some instead of gaining more."""
 
 
 def external(table: Table) -> bool:

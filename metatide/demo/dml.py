@@ -8,19 +8,19 @@ from metatide.demo.objects import Table
 from metatide.demo.transactions import Transaction
 
 Script = Iterator[None]
-"""Steps; between two, other scripts go on."""
+"""The steps of a client; between two of them, other scripts run."""
 
 Statement = Callable[[Actor, Table, int | None], None]
 """What a statement does to a table, with its write id if it has one."""
 
 ABORTED, CONFLICTING, ABANDONED = 0.08, 0.01, 0.02
-"""How often a transaction doesn't commit."""
+"""The shares of transactions that are aborted, conflict with another, or are left open."""
 
 ABANDONED_MAX = 8
-"""How many transactions are left open before the oldest of them time out."""
+"""The number of transactions that are left open before the oldest one times out."""
 
 BULK_MAX = 20
-"""How many partitions an insert adds at most."""
+"""The maximum number of partitions that an insert adds."""
 
 
 def managed(table: Table) -> bool:
@@ -44,7 +44,7 @@ def write(actor: Actor, statement: Statement) -> Script:
 
 
 def _step(actor: Actor, txn: Transaction, table: Table, statement: Statement) -> Script:
-    """One write, unless the table was dropped or renamed in the meantime."""
+    """Performs one write, unless the table was dropped or renamed in the meantime."""
     with actor.catalog.hold_again([table]):
         write_id = table.write_ids.get(txn.id)
         if not table.dropped and write_id is not None:

@@ -13,7 +13,7 @@ from hive.errors import DeadlockError
 from metatide.demo.changes import Row
 
 Statement = tuple[str, Sequence[Row]]
-"""A text, and its parameters for each time that it is executed."""
+"""The text of a statement, and the parameters of each execution."""
 
 NONE: Sequence[Row] = ({},)
 BEGIN: Statement = ("BEGIN", NONE)
@@ -47,7 +47,6 @@ class Postgres:
         self._cursor = psycopg.ClientCursor(connection)
 
     def run(self, statements: Sequence[Statement]) -> list[int]:
-        """Executes statements in order; returns the first column of all rows."""
         cursor = self._cursor
         texts = (cursor.mogrify(text, row) for text, rows in statements for row in rows)
         try:
@@ -64,7 +63,6 @@ class Postgres:
         return first_values
 
     def close(self) -> None:
-        """Closes the connection; what was not committed is rolled back."""
         self._connection.close()
 
 
@@ -76,11 +74,10 @@ class MySql:
     def __init__(self, connection: Any) -> None:
         self._connection = connection
         self._cursor = connection.cursor()
-        # As the metastore does; PostgreSQL's default is the same.
+        # The metastore uses this level, too; it is PostgreSQL's default.
         self._cursor.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
 
     def run(self, statements: Sequence[Statement]) -> list[int]:
-        """Executes statements in order; returns the first column of all rows."""
         first_values: list[int] = []
         for text, rows in statements:
             try:
@@ -94,7 +91,6 @@ class MySql:
         return first_values
 
     def close(self) -> None:
-        """Closes the connection; what was not committed is rolled back."""
         self._connection.close()
 
 

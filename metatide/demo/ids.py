@@ -4,7 +4,7 @@ from collections.abc import Callable
 from threading import Lock
 
 BLOCK = 1000
-"""How many ids one visit to the database brings."""
+"""The number of ids that are reserved in the database at a time."""
 
 SEQUENCES = {
     "CDS": "MColumnDescriptor",
@@ -18,7 +18,7 @@ SEQUENCES = {
     "TAB_COL_STATS": "MTableColumnStatistics",
     "TBLS": "MTable",
 }
-"""Whose ids are counted, and the class that the metastore's persistence layer counts them for."""
+"""The tables whose ids are counted, and the class under which the metastore counts them."""
 
 
 def sequence_name(table: str) -> str:
@@ -27,7 +27,7 @@ def sequence_name(table: str) -> str:
 
 
 class Ids:
-    """Issues ids; `reserve(table, count)` gives the first of that many new ones."""
+    """Issues ids; `reserve(table, count)` reserves that many and returns the first."""
 
     def __init__(self, reserve: Callable[[str, int], int]) -> None:
         self._reserve = reserve
@@ -39,7 +39,7 @@ class Ids:
         return self.take_many(table, 1)[0]
 
     def take_many(self, table: str, count: int) -> range:
-        """The next ids, consecutive."""
+        """Consecutive new ids."""
         with self._lock:
             first, end = self._blocks.get(table, (0, 0))
             if end - first < count:

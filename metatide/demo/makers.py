@@ -69,7 +69,7 @@ COLUMNS_MAX = 1000
 
 
 def column_layouts(rng: Random, count: int) -> list[tuple[Field, ...]]:
-    """As many different lists of columns as requested."""
+    """So many different lists of columns."""
     return [_layout(rng, number) for number in range(count)]
 
 
@@ -202,7 +202,7 @@ class Maker:
         ]
 
     def _values(self, table: Table) -> tuple[str, ...]:
-        """Values of a partition; the time advances a step with each."""
+        """The values of a new partition, one step of time after the previous one."""
         step = table.steps
         table.steps += 1
         match [key.name for key in table.keys]:
@@ -258,5 +258,5 @@ def _partition_storage(table: Table, name: str, id_: int, serde_id: int) -> Stor
 
 
 def _day(step: int) -> datetime.date:
-    # 9,999-12-31 is the last day that dates know; a table never has as many partitions.
+    # Dates end at 9999-12-31; no table ever has so many partitions.
     return FIRST_DAY + datetime.timedelta(days=step % 2_000_000)

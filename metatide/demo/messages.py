@@ -89,12 +89,11 @@ def seal(message: Message, timestamp: int, message_format: str = GZIP) -> str:
 
 
 def database(db: Object) -> DatabaseMessage:
-    """CREATE_DATABASE or DROP_DATABASE."""
+    """The message of CREATE_DATABASE or DROP_DATABASE."""
     return DatabaseMessage(db=db["name"], db_json=dumps(DATABASE, db))
 
 
 def alter_database(before: Object, after: Object) -> AlterDatabaseMessage:
-    """The message of ALTER_DATABASE."""
     return AlterDatabaseMessage(
         db=before["name"],
         db_obj_before_json=dumps(DATABASE, before),
@@ -103,12 +102,10 @@ def alter_database(before: Object, after: Object) -> AlterDatabaseMessage:
 
 
 def create_table(table: Object) -> CreateTableMessage:
-    """The message of CREATE_TABLE."""
     return CreateTableMessage(**_about(table), table_obj_json=dumps(TABLE, table), files=[])
 
 
 def drop_table(table: Object) -> DropTableMessage:
-    """The message of DROP_TABLE."""
     return DropTableMessage(**_about(table), table_obj_json=dumps(TABLE, table))
 
 
@@ -126,7 +123,6 @@ def alter_table(
 
 
 def add_partition(table: Object, partitions: Sequence[Object]) -> AddPartitionMessage:
-    """The message of ADD_PARTITION."""
     return AddPartitionMessage(
         **_about(table),
         table_obj_json=dumps(TABLE, table),
@@ -139,7 +135,6 @@ def add_partition(table: Object, partitions: Sequence[Object]) -> AddPartitionMe
 def alter_partition(
     table: Object, before: Object, after: Object, *, truncate: bool = False
 ) -> AlterPartitionMessage:
-    """The message of ALTER_PARTITION."""
     return AlterPartitionMessage(
         **_about(table),
         table_obj_json=dumps(TABLE, table),
@@ -154,7 +149,6 @@ def alter_partition(
 def alter_partitions(
     table: Object, after: Sequence[Object], *, truncate: bool = False
 ) -> AlterPartitionsMessage:
-    """The message of ALTER_PARTITIONS."""
     return AlterPartitionsMessage(
         **_about(table),
         table_obj_json=dumps(TABLE, table),
@@ -166,7 +160,6 @@ def alter_partitions(
 
 
 def drop_partition(table: Object, values: Sequence[Sequence[str]]) -> DropPartitionMessage:
-    """The message of DROP_PARTITION."""
     return DropPartitionMessage(
         **_about(table),
         table_obj_json=dumps(TABLE, table),
@@ -175,7 +168,6 @@ def drop_partition(table: Object, values: Sequence[Sequence[str]]) -> DropPartit
 
 
 def insert(table: Object, partition: Object | None, files: Sequence[str] = ()) -> InsertMessage:
-    """The message of INSERT."""
     return InsertMessage(
         **_about(table),
         table_obj_json=dumps(TABLE, table),
@@ -185,7 +177,6 @@ def insert(table: Object, partition: Object | None, files: Sequence[str] = ()) -
 
 
 def reload(table: Object, partition: Object | None, *, refresh: bool) -> ReloadMessage:
-    """The message of RELOAD."""
     return ReloadMessage(
         **_about(table),
         table_obj_json=dumps(TABLE, table),
@@ -195,12 +186,10 @@ def reload(table: Object, partition: Object | None, *, refresh: bool) -> ReloadM
 
 
 def create_function(function: Object) -> CreateFunctionMessage:
-    """The message of CREATE_FUNCTION."""
     return CreateFunctionMessage(db=function["dbName"], function_obj_json=dumps(FUNCTION, function))
 
 
 def drop_function(db: str, function: str) -> DropFunctionMessage:
-    """The message of DROP_FUNCTION."""
     return DropFunctionMessage(db=db, function_name=function)
 
 
@@ -216,7 +205,6 @@ def add_constraints(event_type: str, constraints: Sequence[Object]) -> Message:
 
 
 def drop_constraint(db: str, table: str, constraint: str) -> DropConstraintMessage:
-    """The message of DROP_CONSTRAINT."""
     return DropConstraintMessage(db_name=db, table_name=table, constraint_name=constraint)
 
 
@@ -280,14 +268,12 @@ def update_partition_stats(
 
 
 def delete_table_stats(db: str, column: str | None) -> DeleteTableStatsMessage:
-    """The message of DELETE_TBL_COL_STAT_EVENT."""
     return DeleteTableStatsMessage(database=db, col_name=column)
 
 
 def delete_partition_stats(
     db: str, partition: str, values: Sequence[str], column: str | None
 ) -> DeletePartitionStatsMessage:
-    """The message of DELETE_PART_COL_STAT_EVENT."""
     return DeletePartitionStatsMessage(
         database=db, col_name=column, part_name=partition, part_values=list(values)
     )
@@ -296,7 +282,6 @@ def delete_partition_stats(
 def commit_compaction(
     txn: int, compaction: int, kind: str, db: str, table: str, partition: str | None
 ) -> CommitCompactionMessage:
-    """The message of COMMIT_COMPACTION_EVENT."""
     return CommitCompactionMessage(
         txnid=txn,
         compaction_id=compaction,

@@ -1,4 +1,4 @@
-"""Events with their messages, with objects as Hive serializes them."""
+"""Events and their messages, which contain objects as Hive serializes them."""
 
 from collections.abc import Sequence
 
@@ -28,7 +28,7 @@ CONSTRAINT_EVENTS = {
     4: "ADD_DEFAULTCONSTRAINT",
     5: "ADD_CHECKCONSTRAINT",
 }
-"""By CONSTRAINT_TYPE."""
+"""The type of event for each CONSTRAINT_TYPE."""
 
 
 def _of_table(type_: str, table: Table, message: Message) -> Notification:
@@ -44,7 +44,6 @@ def _of_transaction(type_: str, message: Message) -> Notification:
 
 
 def create_database(database: Database) -> Notification:
-    """CREATE_DATABASE."""
     message = messages.database(database_struct(database, created=True))
     return _of_database("CREATE_DATABASE", database, message)
 
@@ -56,22 +55,18 @@ def alter_database(before: Struct, database: Database) -> Notification:
 
 
 def drop_database(database: Database) -> Notification:
-    """DROP_DATABASE."""
     return _of_database("DROP_DATABASE", database, messages.database(database_struct(database)))
 
 
 def create_function(function: Struct, database: Database) -> Notification:
-    """CREATE_FUNCTION."""
     return _of_database("CREATE_FUNCTION", database, messages.create_function(function))
 
 
 def drop_function(database: Database, name: str) -> Notification:
-    """DROP_FUNCTION."""
     return _of_database("DROP_FUNCTION", database, messages.drop_function(database.name, name))
 
 
 def create_table(table: Table, txn_id: int | None) -> Notification:
-    """CREATE_TABLE."""
     return _of_table("CREATE_TABLE", table, messages.create_table(created_table(table, txn_id)))
 
 
@@ -87,7 +82,6 @@ def truncate_table(before: Struct, table: Table, write_id: int | None) -> Notifi
 
 
 def drop_table(table: Table) -> Notification:
-    """DROP_TABLE."""
     return _of_table("DROP_TABLE", table, messages.drop_table(stored_table(table)))
 
 
@@ -120,7 +114,6 @@ def alter_partitions(table: Table, partitions: Sequence[Partition]) -> Notificat
 
 
 def drop_partitions(table: Table, partitions: Sequence[Partition]) -> Notification:
-    """DROP_PARTITION."""
     values = [partition.values for partition in partitions]
     return _of_table("DROP_PARTITION", table, messages.drop_partition(stored_table(table), values))
 
@@ -146,7 +139,6 @@ def add_constraint(row_of: Table, type_: int, constraint: Struct) -> Notificatio
 
 
 def drop_constraint(table: Table, name: str) -> Notification:
-    """DROP_CONSTRAINT."""
     message = messages.drop_constraint(table.database.name, table.name, name)
     return _of_table("DROP_CONSTRAINT", table, message)
 
@@ -171,7 +163,6 @@ def update_partition_statistics(
 
 
 def delete_table_statistics(table: Table, column: str | None) -> Notification:
-    """DELETE_TBL_COL_STAT_EVENT."""
     message = messages.delete_table_stats(table.database.name, column)
     return _of_table("DELETE_TBL_COL_STAT_EVENT", table, message)
 
@@ -179,7 +170,6 @@ def delete_table_statistics(table: Table, column: str | None) -> Notification:
 def delete_partition_statistics(
     table: Table, partition: Partition, column: str | None
 ) -> Notification:
-    """DELETE_PART_COL_STAT_EVENT."""
     message = messages.delete_partition_stats(
         table.database.name, partition.name, partition.values, column
     )
@@ -187,24 +177,24 @@ def delete_partition_statistics(
 
 
 def open_txn(first: int, last: int) -> Notification:
-    """OPEN_TXN of a range."""
+    """OPEN_TXN of an inclusive range."""
     return _of_transaction("OPEN_TXN", messages.open_txn(first, last))
 
 
 def alloc_write_ids(table: Table, pairs: Sequence[tuple[int, int]]) -> Notification:
-    """ALLOC_WRITE_ID_EVENT of (transaction, write id)."""
+    """ALLOC_WRITE_ID_EVENT of (transaction, write id) pairs."""
     message = messages.alloc_write_ids(table.database.name, table.name, pairs)
     return _of_table("ALLOC_WRITE_ID_EVENT", table, message)
 
 
 def commit_txn(txn_id: int, writes: Sequence[tuple[str, int]], release: Release) -> Notification:
-    """COMMIT_TXN; has (database, write id) from 4.1 on."""
+    """COMMIT_TXN; contains (database, write id) pairs from 4.1 on."""
     named = None if release is Release.HIVE_4_0 else writes
     return _of_transaction("COMMIT_TXN", messages.commit_txn(txn_id, named))
 
 
 def abort_txn(txn_id: int, writes: Sequence[tuple[str, int]], release: Release) -> Notification:
-    """ABORT_TXN; has write ids from 4.1 on."""
+    """ABORT_TXN; contains write ids from 4.1 on."""
     databases = sorted({database for database, _ in writes})
     ids = None if release is Release.HIVE_4_0 else [write_id for _, write_id in writes]
     return _of_transaction("ABORT_TXN", messages.abort_txn(txn_id, databases, ids))
@@ -213,7 +203,6 @@ def abort_txn(txn_id: int, writes: Sequence[tuple[str, int]], release: Release) 
 def commit_compaction(
     table: Table, partition: str, txn_id: int, compaction_id: int
 ) -> Notification:
-    """COMMIT_COMPACTION_EVENT."""
     message = messages.commit_compaction(
         txn_id, compaction_id, "MAJOR", table.database.name, table.name, partition
     )

@@ -111,7 +111,7 @@ class Database:
 
 @dataclass(eq=False)
 class Table:
-    """A table with everything that belongs to it. Whoever reads or changes it holds its lock."""
+    """A table with everything that belongs to it. To read or change it, hold its lock."""
 
     id: int
     database: Database
@@ -129,9 +129,9 @@ class Table:
     constraints: dict[str, Constraint] = field(default_factory=dict)
     next_write_id: int = 1
     write_ids: dict[int, int] = field(default_factory=dict)
-    """Transaction → write id: its rows of TXN_TO_WRITE_ID."""
+    """The table's rows of TXN_TO_WRITE_ID: the write id of each transaction."""
     steps: int = 0
-    """How many partitions were ever made: where time stands in this table."""
+    """The number of partitions ever made; it determines the time of the next one."""
 
     columns_made: int = 0
     dropped: bool = False

@@ -21,7 +21,7 @@ class Size:
     partitions: int = 2_000
     storage_descriptors: int = 40
     skew: float = 1.0
-    """Zipf's exponent: of how partitions are spread over tables, and changes over both."""
+    """The exponent of Zipf's law, which spreads partitions and changes over tables."""
 
     def __post_init__(self) -> None:
         _check("tables", self.tables, 1, 1_000_000)

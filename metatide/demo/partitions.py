@@ -55,7 +55,7 @@ def rename(actor: Actor, table: Table, write_id: int | None) -> None:
         return
     partition = table.partitions[table.partition_names.choice(actor.rng)]
     before = stored_partition(table, partition)
-    # While it is there still, so that the new name is another one.
+    # The table still has the partition now, so the new name differs from the old one.
     (target,) = actor.make.partitions(table, 1)
     table.remove_partition(partition)
     partition.values, partition.name = target.values, target.name

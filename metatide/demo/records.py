@@ -39,7 +39,7 @@ def encode(
     rng: Random,
     zipped_share: float,
 ) -> list[Record]:
-    """The rows of these events; a part is compressed, as while servers are being reconfigured."""
+    """The rows of these events. Some are compressed and some not, as during a reconfiguration."""
     formats = [GZIP if rng.random() < zipped_share else PLAIN for _ in notifications]
     return [
         Record(log_id, now, type_, catalog, database, table, seal(message, now, format_), format_)

@@ -14,7 +14,7 @@ from rich.live import Live
 INTERVAL_S = 1.0
 
 Counts = Mapping[str, Callable[[], int]]
-"""What else is told, by name."""
+"""Further figures to report, by name."""
 
 
 class Report:

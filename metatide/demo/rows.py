@@ -37,7 +37,6 @@ def some(*changes: Change) -> list[Change]:
 
 
 def insert_database(database: Database) -> list[Change]:
-    """Inserts a database."""
     row = {
         "DB_ID": database.id,
         "DESC": database.description,

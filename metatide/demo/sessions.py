@@ -20,7 +20,7 @@ from metatide.demo.drivers import BEGIN, COMMIT, NONE, Statement, connect
 from metatide.demo.ids import sequence_name
 from metatide.demo.records import Record
 
-# As often as the metastore's TxnHandler begins anew what the database ended for a deadlock.
+# The metastore's TxnHandler retries a transaction this often after deadlocks.
 _TRIES: Final = 10
 
 
@@ -67,8 +67,8 @@ class WriterSession:
             metadata.tables["NOTIFICATION_SEQUENCE"],
         )
         next_id = sequence.c.NEXT_EVENT_ID
-        # The ids are counted in the database: an answer that had to come here and back would keep
-        # the lock, which all writers wait for, several times as long.
+        # The statements compute the event ids in the database: fetching the last id first would
+        # hold the lock, for which all writers wait, several times as long.
         fields: dict[str, BindParameter[object]] = {
             name: bindparam(name) for name in Record._fields
         }
@@ -121,7 +121,8 @@ class WriterSession:
             except DeadlockError:
                 if not left:
                     raise
-                # The ids are told already: the rows come back under the same ones.
+                # The caller already has these transactions' ids, so their rows are inserted again
+                # as they were.
                 again = [self._compiler.compile(Insert("TXNS", opened))] if opened else []
                 begin = [BEGIN, *again]
 

@@ -13,12 +13,12 @@ Struct = dict[str, Any]
 
 
 def field_struct(column: Field) -> Struct:
-    """FieldSchema."""
+    """A FieldSchema."""
     return {"name": column.name, "type": column.type, "comment": column.comment}
 
 
 def database_struct(database: Database, *, created: bool = False) -> Struct:
-    """Database; the message of its creation lacks the owner's type, because clients omit it."""
+    """A Database; the message of its creation lacks the owner's type, because clients omit it."""
     struct: Struct = {
         "name": database.name,
         "description": database.description,
@@ -36,7 +36,7 @@ def database_struct(database: Database, *, created: bool = False) -> Struct:
 
 
 def storage_struct(storage: Storage) -> Struct:
-    """StorageDescriptor."""
+    """A StorageDescriptor."""
     struct: Struct = {
         "cols": [field_struct(column) for column in storage.columns.fields],
         "inputFormat": storage.format.input,
@@ -64,7 +64,7 @@ def storage_struct(storage: Storage) -> Struct:
 
 
 def stored_table(table: Table) -> Struct:
-    """Table as the metastore reads it from its database."""
+    """A Table as the metastore reads it from its database."""
     struct: Struct = {
         "tableName": table.name,
         "dbName": table.database.name,
@@ -88,7 +88,7 @@ def stored_table(table: Table) -> Struct:
 
 
 def created_table(table: Table, txn_id: int | None) -> Struct:
-    """Table as the client that creates it sends it, with its assigned id."""
+    """A Table as the client that creates it sends it, with its assigned id."""
     struct = stored_table(table)
     del struct["rewriteEnabled"]
     struct["temporary"] = False
@@ -100,12 +100,12 @@ def created_table(table: Table, txn_id: int | None) -> Struct:
 
 
 def altered_table(table: Table) -> Struct:
-    """Table as a client sends it back after changing it."""
+    """A Table as a client sends it back after changing it."""
     return stored_table(table) | {"temporary": False, "accessType": 8}
 
 
 def partition_struct(table: Table, partition: Partition, write_id: int) -> Struct:
-    """Partition, with the write id that is in the message."""
+    """A Partition, with the write id that is in the message."""
     return {
         "values": list(partition.values),
         "dbName": table.database.name,
@@ -120,5 +120,5 @@ def partition_struct(table: Table, partition: Partition, write_id: int) -> Struc
 
 
 def stored_partition(table: Table, partition: Partition) -> Struct:
-    """Partition as the metastore reads it from its database."""
+    """A Partition as the metastore reads it from its database."""
     return partition_struct(table, partition, partition.write_id or -1)

@@ -20,7 +20,7 @@ from metatide.demo.structs import stored_partition, stored_table
 from metatide.demo.transaction_rows import forget_write_ids, rename_write_ids
 
 RENAMED_PARTITIONS_MAX = 5_000
-"""A table with more partitions isn't renamed, which would hold others up for long."""
+"""A table with more partitions isn't renamed: that would hold up other writers for long."""
 
 
 def create(

@@ -70,7 +70,7 @@ def allocate(actor: Actor, transactions: Sequence[Transaction], table: Table) ->
 
 
 def commit(actor: Actor, txn: Transaction, *more: Notification) -> None:
-    """Commits the transaction; `events` may follow in the same write."""
+    """Commits the transaction; `more` events may follow in the same write."""
     with actor.catalog.hold_again(txn.tables):
         writes = txn.write_ids()
         completed = [
@@ -100,9 +100,7 @@ def abort(actor: Actor, txn: Transaction) -> None:
 
 
 def abort_by_conflict(actor: Actor, txn: Transaction) -> None:
-    """Aborts the transaction because of a write conflict at its commit, which the log doesn't
-    mention.
-    """
+    """Aborts the transaction for a write conflict at its commit; the log has no event of this."""
     with actor.catalog.hold_again(txn.tables):
         actor.write([_state(txn, "a")])
 

@@ -15,6 +15,6 @@ class Transaction:
     tables: list[Table] = field(default_factory=list)
 
     def write_ids(self) -> list[tuple[int, Table]]:
-        """Its write ids in ascending order, with their tables, which are held."""
+        """Its write ids in ascending order, with their tables, which the caller must hold."""
         pairs = [(t.write_ids[self.id], t) for t in self.tables if self.id in t.write_ids]
         return sorted(pairs, key=lambda pair: pair[0])

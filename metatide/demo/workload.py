@@ -19,10 +19,10 @@ from metatide.demo.pace import Pace
 from metatide.demo.sessions import Sink
 
 DATABASES = 4
-"""How many databases the tables are in."""
+"""The number of databases over which the tables are spread."""
 
 BULK = 500
-"""How many partitions one event adds while the catalog is made."""
+"""The number of partitions that one event adds while the initial catalog is written."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Workload:
     ) -> None:
         self.size = size
         self.prefix = f"demo{ids.take('DBS')}"
-        # Some places stay free, so that tables can come before others go.
+        # Some places stay free, so that tables can be created before others are dropped.
         places = size.tables + max(4, size.tables // 8)
         self.catalog = Catalog(self.prefix, places, size.skew)
         self._ids = ids
@@ -110,7 +110,7 @@ class Workload:
         return made
 
     def new_table(self, actor: Actor) -> Table:
-        """A table of one of the databases, which isn't written yet."""
+        """A new table in one of the databases; it isn't written yet."""
         database = actor.rng.choice(self.catalog.databases)
         name = self.catalog.take_name(actor.rng, database)
         return actor.make.table(database, name, actor.make.kind())
@@ -125,7 +125,7 @@ class Workload:
         return [end - start for start, end in zip([0, *ends], ends, strict=False)]
 
     def run(self, writers: int, pace: Pace) -> None:
-        """Runs all writers until the pace ends; the first failure ends all and is raised."""
+        """Runs all writers until the pace ends; the first failure ends them all, and is raised."""
         failures: list[BaseException] = []
 
         def write(actor: Actor) -> None:

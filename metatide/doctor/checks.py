@@ -63,7 +63,7 @@ def examine(target: Target, checks: Sequence[Check] = CHECKS) -> Iterator[Result
 
 
 def _run(check: Check, target: Target) -> Finding:
-    """The finding of a check; a service that stops answering or a missing permission is one too."""
+    """The finding of a check. An error, such as a missing permission, becomes one, too."""
     try:
         return check.run(target)
     except (KafkaException, SQLAlchemyError, MetatideError) as error:

@@ -15,7 +15,7 @@ from state.topic.settings import admin_client, reason
 
 TIMEOUT_S = 5.0
 RECORD_BYTES_MIN = 1_000_000
-"""What a record may need: the default of Kafka, 1,048,588 bytes, is enough."""
+"""The size that a record may have; Kafka's default limit, 1,048,588 bytes, suffices."""
 _FOREVER = "-1"
 
 

@@ -95,7 +95,7 @@ def stripping(target: Target) -> Finding:
 def retention(target: Target) -> Finding:
     text = _setting(target, RETENTION)
     match = re.fullmatch(r"(\d+)\s*([dhms])[a-z]*", text.strip())
-    # Without a unit it is seconds, and milliseconds are as good as nothing.
+    # A number without a unit counts as seconds; a time in milliseconds is too short to count.
     seconds = int(match[1]) * _SECONDS[match[2]] if match and "ms" not in text else 0
     if text.strip().isdigit():
         seconds = int(text)

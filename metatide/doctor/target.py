@@ -16,7 +16,7 @@ from metatide.stack.state import StateFile
 
 @dataclass(frozen=True)
 class Target:
-    """Addresses as clients use them; None for what is neither configured nor running."""
+    """Addresses of services, as clients use them; None if neither configured nor running."""
 
     kafka: str | None
     topic: str
@@ -24,19 +24,21 @@ class Target:
     database_url: str | None
     upstream: tuple[str, int] | None
     default_catalog: str = DEFAULT_CATALOG
-    """Of names that have none, as it is configured."""
+    """The configured catalog of names without a catalog."""
     needs_java: bool = True
     relays_reads: bool = False
     """Whether the Thrift server leaves reads to the metastore."""
     hive_classpath: str | None = None
-    """Of the Java process that reads expressions for the Thrift server."""
+    """The class path of the Java process that reads expressions for the Thrift server."""
     hive_java: Path | None = None
     security: Mapping[str, str] = field(default_factory=dict)
-    """How brokers of yours are talked to, in librdkafka's words."""
+    """The settings of TLS and SASL for configured brokers, in librdkafka's terms."""
 
 
 def find_target(config: Config) -> Target:
-    """Addresses from the configuration; for the rest, from the stack on its data directory."""
+    """Finds addresses in the configuration; missing ones are those of a stack on its data
+    directory.
+    """
     running = _running(config.data_dir)
     upstream = config.upstream.url
     if upstream is None and "metastore" in running:

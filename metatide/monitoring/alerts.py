@@ -15,7 +15,8 @@ class Alert(NamedTuple):
     lasts: str
     """How long the condition must hold."""
     severity: Literal["critical", "warning", "info"]
-    """Readers get no answers or wrong ones; slower ones, or soon; somebody forgot something."""
+    """`critical`: readers get no answers or wrong ones. `warning`: answers are slower, or will soon
+    be critical. `info`: somebody forgot something."""
     summary: str
 
 

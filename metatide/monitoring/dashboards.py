@@ -52,7 +52,7 @@ def _of(family: Family, remedy: str) -> Panel:
 
 
 _MOMENTS: Final = frozenset(("metatide_connect_looked_seconds", "metatide_image_made_seconds"))
-"""Gauges of which the value is a moment."""
+"""Gauges whose value is a point in time."""
 
 
 def sentence(text: str) -> str:

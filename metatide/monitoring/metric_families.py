@@ -25,7 +25,7 @@ class Family(NamedTuple):
     """A metric with all its series."""
 
     name: str
-    """As it stands in the page, without the endings of counters and histograms."""
+    """The name in the page of metrics, without the endings of counters and histograms."""
     kind: str
     """`counter`, `gauge` or `histogram`."""
     labels: tuple[str, ...]
@@ -55,7 +55,9 @@ def _of_connector() -> Iterable[Collector]:
 
 
 def _of_worker() -> Iterator[Collector]:
-    """The metrics of a worker. A family with labels is empty until something is counted."""
+    """The metrics of a worker. Something is counted in each, because families with labels are empty
+    until then.
+    """
     http = HttpMetrics()
     http.answered(Source.CACHE, Reason.FRESH, "table", 0.0)
     http.refused(503)

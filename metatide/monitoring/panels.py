@@ -10,7 +10,7 @@ INTERVAL: Final = "$__rate_interval"
 
 
 class Query(NamedTuple):
-    """A line of a graph, or a line for each value of some labels."""
+    """A query, drawn as one line or as a line for each combination of labels."""
 
     expr: str
     legend: str = ""
@@ -26,7 +26,7 @@ class Panel(NamedTuple):
     kind: str = "timeseries"
     width: int = 8
     steps: Sequence[tuple[str, float]] = ()
-    """From which value on a number has which colour; below it is green."""
+    """The values from which on a number has another colour; below the first it is green."""
 
 
 class Row(NamedTuple):

@@ -8,7 +8,7 @@ class Section(NamedTuple):
 
     title: str
     remedies: dict[str, str]
-    """By the name of a metric."""
+    """How to react to each metric, by its name."""
 
 
 SECTIONS: Final = (

@@ -74,9 +74,9 @@ def _own(
     master = config.spark.master
     is_local = master.startswith("local")
     if is_local:
-        # It talks to nobody else; executors elsewhere need the driver's real name.
+        # A local driver talks to no other machine; executors elsewhere need its real name.
         os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
-        # Spark's own number is for clusters: here most of them would be empty.
+        # Spark's default number is for clusters; on one machine most partitions would be empty.
         more = {"spark.sql.shuffle.partitions": _SHUFFLE_PARTITIONS, **more}
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     settings = {
@@ -108,7 +108,7 @@ def _own(
 def _launch(conf: SparkConf, out: Any, log: LogFile) -> Any:
     """Starts Java with its output in the log: Spark prints much before its log level can be set.
 
-    Java ends with this process, because it reads from a pipe of it.
+    Java ends with this process, because it reads from a pipe that closes then.
     """
     try:
         return launch_gateway(  # type: ignore[no-untyped-call]
@@ -124,7 +124,7 @@ def _stop(gateway: Any) -> None:
         if active is not None:
             active.stop()
         gateway.shutdown()
-    # Another session of this process starts a Java of its own.
+    # The next session of this process must start a Java of its own.
     SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
     process = getattr(gateway, "proc", None)
     if process is not None:

@@ -68,7 +68,7 @@ def retrieve_exactly(artifacts: Iterable[Coordinates], into: Path, cache: Path, 
 def resolve(
     with_dependencies: Iterable[Coordinates], alone: Iterable[Coordinates], cache: Path, text: str
 ) -> dict[Coordinates, Path]:
-    """Fetches artifacts, with the runtime dependencies of the first list."""
+    """Fetches artifacts, those of the first list with their runtime dependencies."""
     into = cache / "resolved"
     dependencies = [
         _dependency(artifact, transitive=True, named=False) for artifact in with_dependencies
@@ -80,7 +80,7 @@ def resolve(
     for path in into.rglob("file.*"):
         group, name, version, *classifier = path.relative_to(into).parts[:-1]
         extension = path.name.removeprefix("file.")
-        # Ivy leaves the token as it stands where an artifact has no classifier.
+        # If an artifact has no classifier, Ivy leaves the token in the path.
         wanted = "".join(classifier).replace("[classifier]", "")
         paths[Coordinates(group, name, version, wanted, extension)] = path
     return paths
@@ -138,7 +138,7 @@ def _fetched(cache: Path) -> str:
 
 
 def _reason(text: str, log: str) -> str:
-    """The decisive line of the hundreds that Ivy prints when it fails."""
+    """The decisive one of the hundreds of lines that Ivy prints when it fails."""
     if "No space left on device" in log:
         return f"{text}: no space left on the disk; free some and run this again"
     if _UNREACHABLE.search(log):

@@ -112,7 +112,7 @@ def install(jars: JarSet, cache: Path) -> Path:
 
 def _fill(jars: JarSet, folder: Path) -> None:
     require_room(folder.parent, 2 * sum(jar.size for jar in jars.jars) + 16 * MIB)
-    # What an interrupted run has fetched is found again here by the next one.
+    # Here the next run finds what an interrupted one has fetched.
     fetched = folder.parent / f".{jars.name}.ivy"
     partial = Path(tempfile.mkdtemp(prefix=f".{jars.name}.", dir=folder.parent))
     text = f"fetching {len(jars.jars)} jars of {jars.name} once into {folder.parent}"

@@ -22,8 +22,8 @@ from state.topic.settings import QUIET, Security, client_settings, reason
 MESSAGE_BYTES_MAX = 16 * MIB
 PROBE_TIMEOUT_S = 3.0
 _HEAP = ("-Xms128m", "-Xmx512m")
-# Without the optimizing compiler a broker starts with 2.5 s of processor time instead of 4.3 s, and
-# needs less for each of its first million messages, too.
+# Without the optimizing compiler, a broker takes 2.5 s of processor time to start instead of 4.3 s,
+# and less for each of its first million messages, too.
 _COMPILER = "-XX:TieredStopAtLevel=1"
 
 _LOGGING = """\
@@ -97,7 +97,7 @@ class Kafka(Service):
         )
 
     def answers(self) -> bool:
-        # An open port comes first: a client that meets a closed one waits before it tries again.
+        # The port is tried first, because a Kafka client that finds it closed waits before a retry.
         with socket.socket() as probe:
             probe.settimeout(1.0)
             if probe.connect_ex((LOOPBACK, self._port)) != 0:
@@ -133,7 +133,7 @@ class Kafka(Service):
             "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
             "log.dirs": data,
             "auto.create.topics.enable": "false",
-            # A topic is all that a cache is rebuilt from: nothing goes away by itself.
+            # The cache is rebuilt from the topic alone, so its records must never expire.
             "log.retention.ms": -1,
             "message.max.bytes": MESSAGE_BYTES_MAX,
             "replica.fetch.max.bytes": MESSAGE_BYTES_MAX,
@@ -145,7 +145,7 @@ class Kafka(Service):
             "share.coordinator.state.topic.replication.factor": 1,
             "share.coordinator.state.topic.min.isr": 1,
             "group.initial.rebalance.delay.ms": 0,
-            # After a crash the broker has to wait until its former self has timed out.
+            # After a crash, the broker must wait until its previous session has timed out.
             "broker.session.timeout.ms": 2000,
             "broker.heartbeat.interval.ms": 500,
             "num.recovery.threads.per.data.dir": os.cpu_count() or 1,

@@ -28,7 +28,7 @@ _ENCODERS: Mapping[MessageFormat, str] = {
     "gzip": f"{_MESSAGING}.gzip.GzipJSONMessageEncoder",
 }
 _STORE = "org.apache.hadoop.hive.metastore"
-# Hive's own list ends in a chore of Iceberg, without whose jar none of the others would start.
+# Hive's default list ends with a chore of Iceberg. Without Iceberg's jar, no chore would start.
 _CHORES = (
     f"{_STORE}.txn.service.AcidHouseKeeperService",
     f"{_STORE}.txn.service.CompactionHouseKeeperService",
@@ -39,7 +39,7 @@ _CHORES = (
 )
 _PROBE_TIMEOUT_S = 1.0
 _HEAP = ("-Xms128m", "-Xmx768m")
-# CachedStore estimates the size of what it holds by looking into the JDK's own classes.
+# CachedStore looks into classes of the JDK to estimate the size of the objects that it holds.
 _OPENED = (
     *("java.io", "java.lang", "java.lang.invoke", "java.lang.module", "java.lang.ref"),
     *("java.lang.reflect", "java.math", "java.net", "java.nio", "java.nio.charset", "java.text"),
@@ -180,9 +180,9 @@ class Metastore(Service):
             listener.TRANSACTIONAL: listener.LISTENER,
             "metastore.event.message.factory": _ENCODERS[self._settings.message_format],
             listener.RETENTION: "7d",
-            # Without it only proxy users of Hadoop may read events.
+            # Otherwise only proxy users of Hadoop may read events.
             "metastore.event.db.notification.api.auth": "false",
-            # Time-outs of transactions are one of these.
+            # One of these threads times out transactions.
             "metastore.housekeeping.threads.on": "true",
             "metastore.task.threads.remote": ",".join(_CHORES),
             "metastore.compactor.initiator.on": "false",

@@ -42,7 +42,7 @@ def _lock(path: Path) -> int | None:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # Its last owner may have removed it between our two calls.
+            # The last owner may have removed the file between the calls above.
             if path.stat().st_ino == os.fstat(handle).st_ino:
                 return handle
         except BlockingIOError:
@@ -87,7 +87,7 @@ def _wait(process: psutil.Process, timeout_s: float) -> bool:
 
 
 def _find(entry: ProcessState, folder: Path) -> psutil.Process | None:
-    """The process that `entry` describes, if it still runs and certainly is the same."""
+    """The process that `entry` describes, if it still runs and is certainly the same."""
     if entry.pid is None or entry.created is None:
         return None
     try:

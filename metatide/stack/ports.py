@@ -9,7 +9,7 @@ import msgspec
 from metatide.stack.machine import is_free
 
 RANGE = range(20_000, 32_000)
-"""Below the range from which systems take the ports of outgoing connections."""
+"""The ports to choose from; systems use higher ones for outgoing connections."""
 _TRIES_MAX = 1_000
 
 
@@ -19,7 +19,7 @@ class Ports:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._ports: dict[str, int] = {}
-        # A file that a crash of the machine emptied costs us the numbers, no more.
+        # If a crash of the machine emptied the file, only the previous numbers are lost.
         with suppress(FileNotFoundError, msgspec.DecodeError):
             self._ports = msgspec.json.decode(path.read_bytes(), type=dict[str, int])
 

@@ -27,7 +27,7 @@ USER = "metatide"
 PROBE_TIMEOUT_S = 3
 _PROGRAMS = Path("pginstall18", "bin")
 _ROOM_BYTES = 256 * MIB
-# PostgreSQL refuses to run as root.
+# PostgreSQL refuses to run as root; one of these users stands in.
 _STAND_INS = ("postgres", "nobody")
 
 
@@ -121,7 +121,7 @@ class Postgres(Service):
         require_room(self._folder, _ROOM_BYTES)
         aside = folder_aside(self._data)
         aside.mkdir(mode=0o700)
-        # A copy that its user may read, gone again when initdb has seen it.
+        # A copy of the password that PostgreSQL's user may read; it is deleted after initdb.
         handed_over = self._folder / "password.initdb"
         handed_over.unlink(missing_ok=True)
         handed_over.touch(mode=0o600)
@@ -147,8 +147,8 @@ class Postgres(Service):
         aside.rename(self._data)
 
     def _drop_stale_pid_file(self) -> None:
-        """Removes the PID file after a crash, because the number in it may be another process's
-        by now.
+        """Removes the PID file that a crash left, because its number may by now be another
+        process's.
         """
         path = self._data / "postmaster.pid"
         if not path.exists():
@@ -166,7 +166,7 @@ def copy_programs(package: Path, target: Path) -> Path:
     """Copies PostgreSQL out of the installed package once; returns the folder of its programs."""
     if not target.exists():
         aside = folder_aside(target)
-        # Its libraries are looked for in this place, seen from the programs.
+        # The programs look for their libraries at this place relative to their own.
         libraries = package.with_name(f"{package.name}.libs")
         programs = package / _PROGRAMS.parent
         shutil.copytree(programs, aside / package.name / programs.name, symlinks=True)

@@ -15,8 +15,8 @@ from metatide.stack.ports import Ports
 from metatide.stack.postgres import Postgres
 from metatide.stack.service import Launch, Service
 
-# Made once, without certificates: that takes longer than all else about a probe. A proxy that the
-# environment names could not reach us.
+# Created once and without certificates, because loading them takes longer than the rest of a probe.
+# Proxies are ignored: one that the environment names couldn't reach this machine's ports.
 _PROBE = httpx.Client(timeout=2.0, trust_env=False, verify=False)
 
 
@@ -51,7 +51,7 @@ class Ours(Service):
         return self._launch
 
     def answers(self) -> bool:
-        """Whether it responds at all: a process may wait for a long time for others."""
+        """Whether it responds at all; it needn't be ready, as it may have to wait for others."""
         try:
             _PROBE.get(f"{self.address}/healthz")
         except httpx.TransportError:
@@ -115,7 +115,8 @@ def services(effective: Effective, ports: Ports) -> list[Service]:
         own = {"METATIDE_WORKER_NAME": name, "METATIDE_WORKER_PORT": str(worker_port)}
         thrift = None
         if speaks_thrift:
-            # The first one has the port that was asked for: each of them answers for all.
+            # The configured port goes to the first worker. That suffices: each worker answers for
+            # all.
             configured_port = config.thrift.port if number == 1 else None
             thrift_port = configured_port or ports.take(f"{name}-thrift")
             own["METATIDE_THRIFT_PORT"] = str(thrift_port)

@@ -23,24 +23,24 @@ class Service(ABC):
     """A long-running process of the stack."""
 
     name: str
-    # Those of them that run here start before it and end after it.
+    # The names of services that start before this one and end after it, if the stack runs them.
     needs: tuple[str, ...] = ()
     jar_sets: tuple[str, ...] = ()
     stop_signal: signal.Signals = signal.SIGTERM
     stop_timeout_s = 15.0
-    # A broker takes 3 s alone, and was seen to take 42 s among forty others.
+    # A broker takes 3 s alone, but can take 42 s among forty others.
     start_timeout_s = 180.0
 
     @abstractmethod
     def prepare(self) -> Launch:
-        """Prepares its files, also after a crash. Called before every start."""
+        """Prepares the files of the process, also after a crash. Called before every start."""
 
     @abstractmethod
     def answers(self) -> bool:
         """Whether it answers clients now."""
 
     def settle(self) -> None:  # noqa: B027
-        """Finishes the setup through the running process. Called after every start."""
+        """Finishes the setup by talking to the running process. Called after every start."""
 
     @property
     @abstractmethod

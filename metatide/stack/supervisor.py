@@ -24,7 +24,7 @@ POLL_S = 0.1
 PROBE_S = 0.05
 BACK_OFF_FIRST_S = 0.25
 BACK_OFF_MAX_S = 30.0
-# After this long a process is healthy: its next end starts the back-off anew.
+# A process that has run this long counts as healthy: when it ends, the back-off begins anew.
 PROVEN_S = 60.0
 STARTS_MAX = 3
 
@@ -40,7 +40,7 @@ class Supervisor:
         changed: Callable[[list[ProcessState]], None],
     ) -> None:
         self._changed = changed
-        # Probes block: each service may have one going without holding up another's.
+        # Probes block, so there is a thread for each service: none holds up another's probe.
         self.threads = ThreadPoolExecutor(len(services), "stack")
         self._keepers = {
             service.name: _Keeper(service, LogFile(folder / f"{service.name}.log"), say, self)
@@ -140,7 +140,7 @@ class _Keeper:
             if process.poll() is None:
                 self._say(f"{self.service.name} does not end; killing it")
                 self._kill(process)
-        # Where a full disk refuses the note, the rest has to end all the same.
+        # Even if a full disk prevents writing the state, the other processes must be ended.
         with contextlib.suppress(MachineError):
             self._enter("stopped")
 
@@ -166,7 +166,7 @@ class _Keeper:
 
     async def _start(self) -> subprocess.Popen[bytes]:
         launch = await self._in_thread(self.service.prepare)
-        # No await from here until the state is written: a process is never out of sight.
+        # There is no await until the state is written, so that no process can go unrecorded.
         with self.log.open() as out:
             process = subprocess.Popen(
                 launch.argv,

@@ -43,7 +43,8 @@ def worker_page(config: Config) -> Callable[[Request], str | None]:
         for process in [] if state is None else state.processes:
             if process.name.startswith("worker-") and process.phase == "running":
                 url = httpx.URL(process.address).copy_with(path="/")
-                # Where workers listen on all addresses, it is the one that was used to get here.
+                # If workers listen on all addresses, the host is the one to which the request was
+                # sent.
                 everywhere = config.worker.host == ANY
                 return str(url.copy_with(host=request.url.hostname) if everywhere else url)
         return None

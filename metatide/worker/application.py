@@ -31,10 +31,11 @@ from query_api.http.routes import routes_of
 async def worker_application(
     config: Config, worker: Worker, scheme: str, parts: AsyncExitStack
 ) -> Starlette:
-    """The application; it answers reads if there is a database for what the cache can't answer.
+    """The application. It answers reads only if there is a database for what the cache can't
+    answer.
 
-    `scheme` is that of the workers' addresses. `parts` closes what is begun here, the Thrift server
-    among it, and must do so after the application has ended.
+    `scheme` is that of the workers' addresses. Everything started here, including the Thrift
+    server, is added to `parts`, which the caller closes after the application has ended.
     """
     primary = open_primary(config)
     if primary is None:

@@ -36,7 +36,7 @@ class ImagedShard:
 
     @property
     def commits(self) -> Commits:
-        """The commits of the store. An image gets none."""
+        """The commits of the store; an image never gets any."""
         return self._store.commits
 
     def snapshot(self) -> StoreSnapshot | None:
@@ -70,7 +70,7 @@ class ImagedShard:
 
 
 class ImagedShards:
-    """All shards of a topic, from images at one place, copied to a folder of their own."""
+    """All shards of a topic, from images at one place that are copied to a local folder."""
 
     def __init__(self, topic: Topic, images: Images, folder: Path, budget: MemoryBudget) -> None:
         self.shards: dict[int, ImagedShard] = {}

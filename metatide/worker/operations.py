@@ -157,4 +157,4 @@ THRIFT: Final[tuple[Operation[Endpoint, Any, Any], ...]] = (
 )
 
 OPERATIONS: Final[tuple[AnyOperation, ...]] = (*WORKER, *THRIFT, *ORDERS, *AUDITS)
-"""All of them: of a worker that has a database and a Thrift server."""
+"""All operations; a worker has them if it has a database and a Thrift server."""

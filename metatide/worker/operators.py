@@ -27,7 +27,7 @@ class Operators:
         self.metrics_page = self._rounds.metrics.page
 
     def start(self) -> None:
-        """Begins the audits in the background, if there shall be any."""
+        """Begins the background audits, if any are configured."""
         if self._audits.every_s:
             self._background.start(self._rounds.run())
 

@@ -91,8 +91,8 @@ def _trusted(config: Config) -> ssl.SSLContext | None:
 
 
 def _refuse_release(primary: Primary) -> None:
-    """Raises InputError if the metastore's release is too old for the cache; its database may
-    be down at the start.
+    """Raises InputError if the metastore's release is too old for the cache. The release isn't
+    known while the database is down.
     """
     try:
         primary.require_release()
@@ -126,9 +126,7 @@ class WorkerShards:
 
     @property
     def count(self) -> int:
-        """The number of shards; 1 while the topic doesn't exist, when there are no shards here
-        anyway.
-        """
+        """The number of shards; 1 while there is no topic, and therefore no shard here either."""
         topic = self._worker.topic
         return 1 if topic is None else topic.shards
 
@@ -136,8 +134,8 @@ class WorkerShards:
         return self._worker.shards.get(number)
 
     def owner_url(self, number: int) -> str | None:
-        """The address of the other worker with this shard; never this one's, so that no request
-        comes back.
+        """The URL of the other worker that holds this shard. It is never this worker's own, so that
+        no request comes back.
         """
         address = self._worker.owners().get(number)
         if address is None or address == self._worker.settings.address:

@@ -30,7 +30,7 @@ from query_api.thrift.upstream import Address, UpstreamSettings
 
 PORT_PATH: Final = "/v1/thrift"
 KNOWN_S: Final = 10.0
-"""How long another worker's port is taken to be the same."""
+"""How long another worker's port is remembered."""
 TIMEOUT_S: Final = 2.0
 ASK_AGAIN_S: Final = 5.0
 
@@ -38,7 +38,7 @@ log = structlog.get_logger(__name__)
 
 
 class Endpoint:
-    """The Thrift server of a worker, and what only it needs."""
+    """The Thrift server of a worker, and the parts that only this server needs."""
 
     def __init__(
         self,
@@ -99,8 +99,8 @@ class Endpoint:
             await self._ask_metastores()
 
     async def _ask_metastores(self) -> None:
-        """Asks whether the metastores' names mean the same as here, and where their warehouse
-        is.
+        """Asks the metastores for their default catalog, which gives names their meaning, and for
+        their warehouse.
         """
         untold = self._untold
         answers = await asyncio.gather(
@@ -178,7 +178,7 @@ class _Known(msgspec.Struct, frozen=True):
 
 
 class _Owners:
-    """The Thrift addresses of other workers, which they tell over HTTP."""
+    """The Thrift addresses of other workers, which are asked for them over HTTP."""
 
     def __init__(self, shards: WorkerShards, trusted: ssl.SSLContext | None) -> None:
         self._shards = shards

@@ -3,7 +3,7 @@
 1. The shards' snapshots are taken first. Then one REPEATABLE READ transaction begins in the
    database and reads the sequence and the latest thin rows, so it is never older than the
    snapshots.
-2. What no row has touched since the snapshot must be identical in both. What was touched is
+2. Objects that no row has touched since the snapshot must be identical in both. The others are
    compared again a little later.
 3. Only what the cache would serve is compared.
 """
@@ -189,7 +189,9 @@ class _Moment:
     def _compare_write_ids(
         self, scope: Scope, reader: ShardReader, left_out: dict[str, str]
     ) -> Iterator[ObjectDifference | None]:
-        """Both sides' committed write ids, as a check compares them; None if they are equal."""
+        """Compares which write ids are committed, as a check of a reader's list does. Yields None
+        if they agree, and nothing if they can't be compared.
+        """
         name, applied = scope.name, reader.head.applied
         state = reader.state(name)
         if state is None or not state.managed:
@@ -213,14 +215,15 @@ class _Moment:
 
 
 def _difference(pair: Pair, *, silent: bool) -> ObjectDifference | None:
-    """What differs; None if only the table's own write id does."""
+    """What differs between the two objects; None if it is only a table's own write id."""
     ours, theirs = (
         None if parts is None else pair.read(parts) for parts in (pair.cache, pair.database)
     )
     fields = differing(ours, theirs)
     only_in = "database" if ours is None else "cache" if theirs is None else None
     if only_in is None and pair.label == "table":
-        # An event may carry another one than the metastore stores; lists of ids are compared apart.
+        # An event may carry another write id than the metastore stores. Lists of ids are compared
+        # apart.
         fields = [field for field in fields if field.field != "writeId"]
         if not fields:
             return None

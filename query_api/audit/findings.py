@@ -13,7 +13,7 @@ from state.records import Scope
 RULE_OF_THREE: Final = 3
 """If none of n random samples is wrong, less than 3/n of all are, with 95 % confidence."""
 DIFFERENCES_MAX: Final = 100
-"""The differences reported of one scope; further ones are only counted."""
+"""The number of differences reported for one scope; further ones are only counted."""
 
 
 class Field(msgspec.Struct, frozen=True):
@@ -45,7 +45,7 @@ class Audited(msgspec.Struct, frozen=True):
     objects: int = 0
     """The number of objects compared."""
     wrong: int = 0
-    """The number of objects that differ, without changes that the log doesn't record."""
+    """The number of objects that differ, not counting changes that the log doesn't record."""
     differences: list[ObjectDifference] = []
     left_out: dict[str, str] = {}
     """What couldn't be compared, and why. The cache doesn't answer it either."""
@@ -57,7 +57,7 @@ class Bound(msgspec.Struct, frozen=True):
     seen: int
     wrong: int
     wrong_at_most: float | None
-    """The greatest plausible share of wrong ones; null if any was wrong."""
+    """The greatest plausible share that is wrong; null if any of the sample was."""
     nines: float | None
     """The same as a number of nines: 3 for 99.9 %."""
 
@@ -66,10 +66,10 @@ class Totals(msgspec.Struct, frozen=True):
     """The totals of an audit."""
 
     scopes: Bound
-    """Tables and lists of names. This bound is cautious: objects of one may be wrong together."""
+    """The bound for tables and lists of names. It is cautious: errors may cluster in a scope."""
     objects: Bound
     left_out: dict[str, int]
-    """The number for each reason."""
+    """How many were left out for each reason."""
 
 
 def totals(audited: Iterable[Audited]) -> Totals:
@@ -90,7 +90,7 @@ def bound(seen: int, wrong: int) -> Bound:
     if wrong or not seen:
         return Bound(seen, wrong, None, None)
     share = min(1.0, RULE_OF_THREE / seen)
-    # Not below 0, nor 0 with a sign.
+    # The logarithm may give -0.0.
     return Bound(seen, wrong, share, max(0.0, round(-log10(share), 2)))
 
 
@@ -105,7 +105,7 @@ def differing(cache: Mapping[str, Any] | None, database: Mapping[str, Any] | Non
 
 
 def _flat(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every leaf with its path, as `sd.cols.0.type`."""
+    """Every leaf with its path, such as `sd.cols.0.type`."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             yield from _flat(item, f"{path}.{key}" if path else str(key))

@@ -32,7 +32,7 @@ class Pair(NamedTuple):
     cache: Parts | None
     database: Parts | None
     read: Read
-    """What the parts say."""
+    """Decodes the parts of either side."""
     silent: bool | None = None
     """Whether the log doesn't record the difference; None if that holds for the whole target."""
 
@@ -106,7 +106,8 @@ def _constraints(cache: Objects, database: Objects, target: Target) -> Iterator[
     )
     for key in dict.fromkeys((*ours, *theirs)):
         kind, struct = CONSTRAINTS[key[0]]
-        # Constraints go unsaid, and don't come or change; foreign keys show what others have.
+        # Without an event, constraints only disappear. A foreign key also shows columns of its
+        # parent.
         silent = (key in ours and key not in theirs) or key[0] is ConstraintKind.FOREIGN_KEY
         label = f"{kind} {key[1]}"
         yield Pair(label, ours.get(key), theirs.get(key), _of_list(struct), silent)

@@ -21,7 +21,7 @@ TARGETS: Final = {
     ScopeKind.NAMES: (TargetKind.NAMES, TargetKind.FUNCTIONS),
     ScopeKind.DATABASES: (TargetKind.DATABASES,),
 }
-"""What is compared of a scope. Write ids are compared with their table."""
+"""The targets compared for each kind of scope. Write ids are compared along with their table."""
 
 
 def targets_of(scope: Scope) -> tuple[Target, ...]:
@@ -53,7 +53,7 @@ def _of_shard(source: ShardSource, number: int, reader: ShardReader) -> Iterator
 
 def draw(scopes: Iterable[Scope], count: int, seed: int) -> list[Scope]:
     """Draws `count` scopes at random, or all. A seed gives the same order however scopes are spread
-    over workers: the first ones of the merged draws are the draw from all scopes.
+    over workers, so the draw from all scopes is the beginning of the workers' merged draws.
     """
     return heapq.nsmallest(count, scopes, key=lambda scope: ticket(scope, seed))
 

@@ -22,15 +22,15 @@ class Breaker:
         self._open_until = 0.0
 
     def retry_after_s(self) -> float:
-        """How long to wait until the next attempt; 0 if one may be made now. The caller reports its
-        outcome.
+        """How long to wait until the next attempt. 0 permits one now, whose outcome the caller must
+        report.
         """
         if self._failures < FAILURES_MAX:
             return 0.0
         now = self._clock()
         if now < self._open_until:
             return self._open_until - now
-        # One attempt; the other callers wait until it must have ended.
+        # Only this caller may try now; the others wait until its attempt must have ended.
         self._open_until = now + self._pause_s
         return 0.0
 

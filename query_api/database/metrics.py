@@ -12,13 +12,13 @@ class Result(StrEnum):
     DOWN = "down"
     """The database can't be reached, or isn't a metastore's."""
     LEFT_ALONE = "left_alone"
-    """It wasn't asked, because it was down a moment ago."""
+    """The database wasn't asked, because it was down a moment ago."""
     BUSY = "busy"
-    """Too many reads wait for it already."""
+    """Too many reads wait for the database already."""
     LATE = "late"
-    """It took longer than the limit."""
+    """The read took longer than the limit."""
     REFUSED = "refused"
-    """It rejected the statement: a permission or a table is missing."""
+    """The database rejected the statement: a permission or a table is missing."""
 
 
 class Metrics:

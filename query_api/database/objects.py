@@ -81,7 +81,7 @@ class DatabaseObjects:
     ) -> Iterator[Values]:
         stored = self._table(table)
         if stored is not None:
-            # The one prefix that all spans share saves reading the others.
+            # With a single span, its prefix saves listing all partitions.
             if spans is not None and len(spans) == 1 and not any(prefix):
                 prefix = spans[0].prefix
             yield from map(partition_values, self._partition_names(stored, prefix))

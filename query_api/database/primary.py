@@ -37,7 +37,7 @@ class Primary:
         connections: int = CONNECTIONS,
         statement_timeout_ms: int = STATEMENT_TIMEOUT_MS,
     ) -> None:
-        # Two more: for the sequence, and for audits.
+        # One more connection each for the sequence and for audits.
         self._engine = bounded_engine(
             url, connections=connections + 2, statement_timeout_ms=statement_timeout_ms
         )

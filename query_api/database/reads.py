@@ -24,7 +24,7 @@ class DatabaseRead(Read[A], Generic[A], frozen=True):
 
 
 class Snapshots(NamedTuple):
-    """What a reader must pass on with its reads, all as of one moment."""
+    """The write-id lists and table ids that a reader passes on with its reads, as of one moment."""
 
     txns: WriteIdList
     tables: Sequence["TableSnapshot"]

@@ -35,7 +35,7 @@ _PROMETHEUS: Final = "text/plain; version=0.0.4; charset=utf-8"
 def create_status_app(
     checks: Sequence[Check], page_at: Callable[[Request], str | None] = lambda _: None
 ) -> Starlette:
-    """An application that only tells whether all is well; `checks` decide whether it is ready.
+    """An application that only reports health; it is ready if all `checks` pass.
 
     `page_at` gives the address of a fuller page. Without it, the application's own page shows the
     `checks`.
@@ -60,10 +60,9 @@ def create_app(
 ) -> Starlette:
     """The application of a worker, which answers from a backend.
 
-    `more_metrics` is a page of metrics that is appended to the server's own. `more_routes` take
-    the place of its own routes of health. `more_operations` are served beside its own, and
-    described in the OpenAPI document. `around` is what the page at `/` shows beside what the server
-    knows.
+    `more_metrics` gives a page of metrics that is appended to the server's own. `more_routes`
+    replace its health routes. `more_operations` are served beside its own, and described in the
+    OpenAPI document. `around` gives what the page at `/` shows of the process around the server.
 
     The caller closes the backend.
     """
@@ -110,7 +109,9 @@ def create_app(
 
 
 class _Answering:
-    """An endpoint without Starlette's wrapping of functions, which costs more than the answer."""
+    """An endpoint that isn't a function: Starlette's wrapper of functions costs more than the
+    answer.
+    """
 
     def __init__(self, endpoint: Endpoint, service: Service) -> None:
         self._endpoint = endpoint

@@ -15,7 +15,7 @@ _ASKS_OTHERWISE: Final = b"metatide-"
 
 
 class CacheMiddleware:
-    """Answers from kept answers if the request's headers state no requirement but a consistency."""
+    """Serves kept answers to requests whose headers require nothing but a consistency."""
 
     def __init__(
         self, app: ASGIApp, kept: ResponseCache, tokens: Tokens, after_now: AfterNow

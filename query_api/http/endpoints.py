@@ -44,7 +44,7 @@ _FIGURES: Final = (*_CATALOG, "column", "engine")
 
 
 class Named(NamedTuple):
-    """What the names in a query or a body refer to, in the plural and the singular."""
+    """What a name in a query or a body refers to."""
 
     what: str
     example: str
@@ -65,11 +65,11 @@ class Endpoint:
     encode: Callable[[Any], bytes]
     parameters: tuple[str, ...] = ()
     answer: str = ""
-    """The schema of the answer, or the field of the list with its items' schema."""
+    """The name of the answer's schema; `field:schema` means a list of items in a field."""
     lines: Callable[[Any], Iterator[bytes]] | None = None
-    """The items of the answer where it can be streamed line by line."""
+    """Writes the items of an answer line by line; None if it can't be streamed."""
     has_body: bool = False
-    """POST takes what may be too long for a URL."""
+    """Whether POST takes a body with parameters that may be too long for a URL."""
     required: tuple[str, ...] = ()
     """Required parameters; names may be in the body instead."""
     named: Named = PARTITION

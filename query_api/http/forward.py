@@ -74,7 +74,7 @@ class Forwarder:
     @property
     def _to_owners(self) -> httpx.AsyncClient:
         if self._client is None:
-            # Encodings that the caller doesn't accept must not be accepted for him.
+            # By itself, httpx would accept encodings that the caller may not accept.
             self._client = httpx.AsyncClient(
                 headers={"Accept-Encoding": "identity"},
                 timeout=TIMEOUT,

@@ -1,4 +1,4 @@
-"""Health checks of all that answering depends on."""
+"""Health checks of everything that answers depend on."""
 
 import asyncio
 import time
@@ -29,14 +29,14 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """The results of all checks; ready if each is good."""
+    """The results of all checks; ready if all pass."""
 
     ready: bool
     checks: list[Finding]
 
 
 class Health:
-    """Runs all checks concurrently, once for all callers that arrive in the meantime."""
+    """Runs all checks concurrently, and shares the results among callers that arrive meanwhile."""
 
     def __init__(self, checks: Sequence[Check]) -> None:
         self._checks = checks

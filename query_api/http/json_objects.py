@@ -8,8 +8,8 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 def as_json(value: Any) -> bytes:
-    """A mapping for JSON: binary fields become base64, and list keys, as of skewed columns, JSON
-    texts.
+    """A mapping as JSON. Binary fields become base64; keys that are lists, as in skewed columns,
+    become JSON texts.
     """
     try:
         return _encode(value)

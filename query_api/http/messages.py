@@ -1,4 +1,4 @@
-"""Responses: answers with their headers, problems after RFC 9457, compression and ETags."""
+"""Responses: answers with their headers, problems as in RFC 9457, compression and ETags."""
 
 import gzip
 from collections.abc import Iterable
@@ -52,7 +52,7 @@ def grounds(answer: ReadAnswer[Any]) -> Headers:
 
 
 def etag_of(body: bytes) -> bytes:
-    """A weak ETag, because the same object may be sent compressed or not."""
+    """A weak ETag: the same object may be sent compressed or uncompressed."""
     return b'W/"%s"' % blake2b(body, digest_size=12).hexdigest().encode()
 
 
@@ -64,7 +64,7 @@ def is_etag_in(if_none_match: bytes, etag: bytes) -> bool:
 
 
 async def send_body(scope: Scope, send: Send, body: bytes, headers: Headers) -> None:
-    """Sends an answer of JSON: compressed if accepted and worthwhile, or 304 if it is known."""
+    """Sends a JSON body, compressed if accepted and worthwhile; or 304 if the caller has it."""
     etag = etag_of(body)
     headers = [*headers, (b"etag", etag)]
     if_none_match = header(scope, b"if-none-match")
@@ -77,7 +77,7 @@ async def send_body(scope: Scope, send: Send, body: bytes, headers: Headers) -> 
 
 
 async def send_lines(send: Send, lines: Iterable[bytes], headers: Headers) -> None:
-    """Sends an answer of JSON lines in batches, at the pace at which the caller reads."""
+    """Sends JSON lines in batches, at the pace at which the caller reads."""
     await send(
         {
             "type": "http.response.start",

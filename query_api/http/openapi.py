@@ -169,7 +169,7 @@ def _answer(endpoint: Endpoint) -> dict[str, Any]:
 
 
 def _schemas() -> dict[str, Any]:
-    """These structs and all that they consist of."""
+    """The schemas of the answers' structs, and of all structs within them."""
     schemas: dict[str, Any] = {}
     waiting = list(_ROOTS)
     while waiting:
@@ -212,7 +212,7 @@ _PROBLEMS: Final = {
     "500": "The server can't do it now; the detail says what is missing",
     "503": "Neither cache nor database can answer now",
 }
-# What a body of names says, or what excludes it.
+# The parameters that a body of names replaces or excludes.
 _IN_BODY: Final = frozenset(("name", "table", "filter", "prefix"))
 _FAILURES: Final = ("400", "401", "404", "413", "503")
 _PROBLEM: Final = {

@@ -1,4 +1,4 @@
-"""An operation beside the reads: its path, what answers it, and its description."""
+"""An operation that isn't a read: its path, its handler, and its description."""
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -18,14 +18,14 @@ T = TypeVar("T")
 
 SECURITY: Final[Mapping[Access, list[dict[str, list[str]]]]] = {
     Access.EVERYBODY: [],
-    # Without configured tokens nothing is required.
+    # `{}` means no token: it suffices if none are configured.
     Access.READERS: [{}, {"token": []}],
     Access.ADMINISTRATORS: [{}, {"adminToken": []}],
 }
 
 
 class OperationRequest(NamedTuple, Generic[B]):
-    """A request whose caller may ask so, and whose body is valid."""
+    """A request with a valid body, from a caller who is allowed to make it."""
 
     http: Request
     body: B
@@ -49,11 +49,11 @@ class Operation(Generic[T, B, A]):
     body: type[B] | None = None
     body_example: B | None = None
     query: tuple[tuple[str, str, int], ...] = ()
-    """Parameters, all of them whole numbers: name, what it is, example."""
+    """The parameters in the query, all whole numbers: name, description, example."""
     in_path: tuple[tuple[str, str, int], ...] = ()
     """The parameters in the path, in the same form."""
     fails: tuple[str, ...] = ()
-    """Further statuses, beside those of access and of invalid requests."""
+    """Further error statuses, beside those for missing access and invalid requests."""
 
     @property
     def route_path(self) -> str:
@@ -65,7 +65,7 @@ AnyOperation = Operation[Any, Any, Any]
 
 
 class OperationGroup(NamedTuple, Generic[T]):
-    """Operations of one owner, with which their handlers answer."""
+    """Operations, and the owner whose methods handle them."""
 
     operations: tuple[Operation[T, Any, Any], ...]
     owner: T
@@ -117,7 +117,7 @@ def schemas(operations: Iterable[AnyOperation]) -> dict[str, Any]:
 
 def _content(kind: Any, example: Any) -> dict[str, Any]:
     [schema], _ = msgspec.json.schema_components([kind], ref_template=_REF)
-    # As JSON has it, which knows no tuples.
+    # In JSON, tuples become lists.
     value = msgspec.json.decode(msgspec.json.encode(example))
     return {"application/json": {"schema": schema, "example": value}}
 

@@ -64,7 +64,7 @@ _PATH: Final = {"db": "sales", "table": "orders", "name": "ds=2026-01-01", "func
 
 
 def in_query(name: str, named: Named = TABLE, *, required: bool = False) -> dict[str, Any]:
-    """The parameters in the query; `named` is what names refer to in this read."""
+    """A parameter in the query; `named` describes what a name refers to in this read."""
     names = f"{named.what}; may be repeated.", TEXT, named.example
     description, schema, example = _PARAMETERS.get(name, names)
     repeated = name in _REPEATED

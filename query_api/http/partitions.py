@@ -1,7 +1,8 @@
-"""Writes the partitions of a table as JSON, in a fraction of the time that decoding each takes.
+"""Writes the partitions of a table as JSON, without decoding each of them.
 
-They share all but a few fields, and an encoded value tells where it ends. Where the bytes between
-two of those fields are the same as in the partition before, so are the values and their JSON.
+Partitions of a table differ only in a few fields, and an encoded value tells where it ends. If the
+bytes between two such fields equal those of the previous partition, so do the values and their
+JSON.
 """
 
 from typing import Any, Final, NamedTuple
@@ -18,9 +19,9 @@ from hive.thrift.wire import packing_error
 from query_api.http.json_objects import as_json
 
 _OWN: Final = frozenset(("values", "createTime", "location", "parameters"))
-"""Fields that differ between most partitions, and `sd`, which contains such fields."""
+"""Fields in which most partitions differ, and `sd`, which contains some of them."""
 _HERE: Final = b"\0"
-"""A placeholder that occurs in no JSON, for a field that differs."""
+"""A placeholder for a field that differs; JSON contains no such byte."""
 
 
 class _Own(NamedTuple):
@@ -40,7 +41,7 @@ class _Form(NamedTuple):
 
 
 class PartitionWriter:
-    """Writes partitions one after the other; one that resembles the last costs less."""
+    """Writes partitions one after the other; one with the layout of the last costs less."""
 
     def __init__(self) -> None:
         self._form: _Form | None = None

@@ -23,9 +23,9 @@ _DECIDE_FRAMING: Final = frozenset(
     (b"content-length", b"transfer-encoding", b"expect", b"upgrade", b"connection")
 )
 CONSISTENCY: Final = b"metatide-consistency"
-"""The only header with a requirement and so few values that it can be part of the key."""
+"""The header that is part of the key: of all that state a requirement, it alone has few values."""
 Key = tuple[str, bytes, bytes]
-"""Path, query, and that header."""
+"""Path, query, and consistency header."""
 Response = tuple[int, Headers, bytes]
 
 
@@ -47,7 +47,7 @@ class CachedResponse(CachedAnswer):
         headers: Headers,
         count: Callable[[], None],
     ) -> "CachedResponse":
-        """The answer with this body; `count` counts that it was given again."""
+        """The answer with this body; `count` is called whenever it is served again."""
         etag = etag_of(body)
         headers = [*headers, (b"etag", etag)]
         size = len(body) + _OVERHEAD_BYTES
@@ -69,13 +69,13 @@ class CachedResponse(CachedAnswer):
 
 
 class RawResponse(NamedTuple):
-    """The response to requests with exactly the same bytes, as it is sent."""
+    """The bytes of a response, for requests with exactly the same bytes."""
 
     key: Key
     kept: CachedResponse
     status: int
     before: bytes
-    """Headers up to the value of the position, which may be another one each time."""
+    """The headers up to the value of the position, which may change each time."""
     after: bytes
 
     @property
@@ -85,7 +85,7 @@ class RawResponse(NamedTuple):
 
 
 class ResponseCache(AnswerCache[Key, CachedResponse]):
-    """Finds responses by the bytes of a request as well."""
+    """Finds responses by path and query, or by the bytes of a whole request."""
 
     def __init__(self, views: Views, is_rewound: Callable[[int], bool]) -> None:
         super().__init__(views, is_rewound, bytes_max=BYTES_MAX, body_bytes_max=BODY_BYTES_MAX)
@@ -102,7 +102,7 @@ class ResponseCache(AnswerCache[Key, CachedResponse]):
         if head is None or len(kept.heads) >= HEADS_MAX:
             return
         if head in kept.heads:
-            # Several asked before the first was answered.
+            # Equal requests came before the first was answered.
             return
         if len(head) > HEAD_BYTES_MAX or scope["http_version"] != "1.1":
             return

@@ -1,4 +1,4 @@
-"""Reads whose objects are spread over several workers: a part is requested of each, and merged.
+"""Reads whose objects are spread over several workers: each gives a part, and the parts are merged.
 
 The answer is as complete as the least complete part.
 """
@@ -103,7 +103,7 @@ class Parts:
         return _together(read, whole)
 
     def _owner(self, target: Target) -> str | None:
-        """The other worker that owns the shard; None if this one does, or nobody."""
+        """The other worker that owns the shard; None if this worker does, or if none does."""
         source, number = self._views.source, self._views.shard_of(target)
         return None if source.shard(number) is not None else source.owner_url(number)
 

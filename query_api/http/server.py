@@ -1,8 +1,8 @@
 """The HTTP server: uvicorn's, with limits for each connection and a short way for kept answers.
 
 The short way serves a request whose bytes are exactly those of an earlier one, without parsing it
-or starting a task. The parser decided at the first request whether its chunk holds exactly one
-request; everything else takes the long way.
+or starting a task. The parser has seen that those bytes were exactly one request; everything else
+takes the long way.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ CONNECTIONS_MAX: Final = 10_000
 HEAD_BYTES_MAX: Final = 64 * 1024
 KEEP_ALIVE_S: Final = 60
 REQUEST_S_MAX: Final = 20
-"""The time for a whole request after its first byte, and for that byte after the connection."""
+"""The time limit for a request after its first byte, and for that byte after connecting."""
 STUCK_S_MAX: Final = 30
 """A response is given up if the client takes none of it for this long."""
 SWEEP_S: Final = 1
@@ -82,8 +82,8 @@ class ReadProtocol(HttpToolsProtocol):
             self._receive(data)
 
     def _receive(self, data: bytes, **state: LatestLog | None) -> None:
-        """Handles bytes from the client. `state` has what the database said for this request, if it
-        was asked.
+        """Has the parser handle bytes from the client. `state` contains what the database said for
+        this request, if it was asked.
         """
         begun = self._begun
         is_between = begun == self._completed
@@ -126,14 +126,14 @@ class ReadProtocol(HttpToolsProtocol):
             super().timeout_keep_alive_handler()
 
     def sweep(self) -> None:
-        """Ends what takes too long; called periodically."""
+        """Ends connections whose client is too slow; called periodically."""
         unsent = self.transport.get_write_buffer_size()
         self._stuck_s = self._stuck_s + SWEEP_S if unsent and unsent == self._unsent else 0
         self._unsent = unsent
         is_late = not self._begun or self._begun != self._completed
         self._late_s = self._late_s + SWEEP_S if is_late else 0
         if self._stuck_s >= STUCK_S_MAX:
-            # Otherwise the system would keep sending what it has buffered.
+            # Without this, the system would go on sending what it has buffered.
             connected = self.transport.get_extra_info("socket")
             connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGERING)
             self.transport.abort()
@@ -148,7 +148,7 @@ class ReadProtocol(HttpToolsProtocol):
         short = self._kept.by_head(data)
         if short is None:
             return False
-        # A whole request arrived, although nothing has parsed it.
+        # This counts as a whole request, although nothing has parsed it.
         self._begun = self._completed = max(1, self._begun)
         if not short.needs_latest:
             self._write(short, short.kept.reached)
@@ -164,7 +164,7 @@ class ReadProtocol(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         assert self._kept is not None
-        # The read may have shown that the database has another history now.
+        # The read may have shown another history of the database, which drops the answer.
         is_kept = self._kept.by_head(data) is short
         if latest is not None and is_kept and short.kept.is_latest(latest):
             position = max(short.kept.reached, Position(latest.epoch, latest.current))

@@ -137,7 +137,7 @@ class Service:
             await send_lines(send, endpoint.lines(answer.value), headers)
         else:
             by_consistency = in_headers.keys() <= {_HEADERS[CONSISTENCY]}
-            # Kept answers are checked against the database, not against a position in the query.
+            # An answer for a minimum position isn't kept: positions aren't checked again.
             keeps = by_consistency and requirement.min_position is None
             if answer.moment is not None and scope["method"] == "GET" and keeps:
                 count = partial(self.metrics.served_kept, answer.reason, type(read).__name__)
@@ -163,7 +163,7 @@ class Service:
     async def _fail(self, began: "_Began", status: int, detail: str, headers: Headers) -> None:
         self.metrics.refused(status)
         if began.has_begun:
-            # The status is sent: only closing the connection early tells that something is wrong.
+            # The status is already sent, so only closing the connection early signals the failure.
             raise ConnectionAbortedError(detail)
         await send_problem(began.send, status, detail, headers)
 

@@ -1,4 +1,4 @@
-"""Tells what has happened in the database since, with one read of the sequence for all who wait."""
+"""Tells which events the shards haven't seen yet, with one database read for all who wait."""
 
 from query_api.latest.latest_index import LatestIndex
 from query_api.latest.latest_log import LatestLog, ThinRow

@@ -1,4 +1,4 @@
-"""One read of the sequence for all requests that came before it began, as Raft's ReadIndex."""
+"""One read of the sequence for all requests that came before it began, like Raft's ReadIndex."""
 
 import asyncio
 from collections.abc import Callable
@@ -19,8 +19,8 @@ from query_api.positions import Position
 INTERVAL_S_MIN: Final = 0.001
 """The shortest interval between reads; callers in between share the next one."""
 INTERVAL_S_MAX: Final = 0.004
-"""Half of the time up to this the database rests, so that reads which take longer come less often.
-One that takes all of it is followed by the next at once."""
+"""The longest interval. Below it, the interval is twice a read's duration, so that the database
+rests half of the time; a read that takes longer is followed by the next at once."""
 
 log = structlog.get_logger(__name__)
 
@@ -29,13 +29,13 @@ class LatestIndex:
     """Answers "what is current now?" for many callers at once.
 
     1. A request gets a read that began after it arrived.
-    2. All that wait share one read.
+    2. All waiting requests share one read.
     3. Reads run one at a time and not more often than the interval, which is twice the duration of
        the last read, within two bounds.
     """
 
     def __init__(self, read: Callable[[int, int], Tail], history: LogHistory) -> None:
-        """`read` blocks; it returns the log from an event on, with messages only after another
+        """`read` blocks. It returns the log from one event on, with messages only after a second
         event.
         """
         self._read = read
@@ -74,7 +74,7 @@ class LatestIndex:
                         future.set_result(log)
                 rest_s = began + interval - perf_counter()
                 if rest_s > 0:
-                    # The event loop's own clock and timers go by milliseconds.
+                    # The timers of the event loop are only exact to the millisecond.
                     await loop.run_in_executor(self._thread, sleep, rest_s)
         finally:
             for _, future in self._waiting:

@@ -13,12 +13,12 @@ from query_api.reasons import Reason
 from query_api.targets import Target
 
 ThinRow = NotificationRow
-"""A row; the message is empty if it isn't needed."""
+"""A row whose message is empty if it isn't needed."""
 ROWS_MAX: Final = 1000
 
 
 class LatestLog:
-    """The events up to the one that was current at the time of a read."""
+    """The events that a read has shown, up to the one that was current."""
 
     def __init__(
         self,
@@ -27,8 +27,8 @@ class LatestLog:
         rows: Sequence[tuple[int, RowEffects]],
         former_names: Mapping[TableName, Sequence[TableName]] = MappingProxyType({}),
     ) -> None:
-        """`rows` are ascending event ids with their effects. A row that touches a former name of a
-        table touches the table.
+        """`rows` are event ids in ascending order, with their effects. An effect on a former name
+        of a table counts for the table.
         """
         self.epoch = epoch
         self._former_names = former_names
@@ -53,14 +53,14 @@ class LatestLog:
         return Current(self.current, Reason.BEHIND if last > applied else None)
 
     def _last_of(self, target: Target) -> int:
-        """The last event that touched a target under one of its names; 0 for none."""
+        """The last event that touched a target, under any of its names; 0 if none did."""
         if not target.is_of_table:
             return self._others.get(target, 0)
         names = (target.name, *self._former_names.get(target.name, ()))
         return max(self._tables.get(name, 0) for name in names)
 
     def leaves(self, targets: Iterable[Target], reached: Position) -> bool:
-        """Whether all that is complete up to `reached` is complete up to the current event."""
+        """Whether no event after `reached` can have touched targets; False in another epoch."""
         return self.epoch == reached.epoch and all(
             self.about(target, reached.event).blocked is None for target in targets
         )

@@ -1,4 +1,4 @@
-"""The part of the log that this process has seen, to notice when the database's history changes."""
+"""The part of the log that this process has seen; it reveals a change of the database's history."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -13,11 +13,11 @@ _Mark = tuple[int, str, str | None, str | None]
 
 
 class LogHistory:
-    """The thin rows seen in the highest epoch, and whether they still hold.
+    """The thin rows seen in the highest epoch, and whether the database still has that history.
 
-    1. A row is decoded once.
-    2. Once the database turned out to be older than an epoch's shards, or another one, the epoch is
-       rewound for good: only a higher one is served again.
+    1. Each row is decoded once.
+    2. When the database turns out to be older than an epoch's shards, or to have another history,
+       the epoch is rewound for good: only a higher epoch is served again.
     """
 
     def __init__(self) -> None:
@@ -25,14 +25,16 @@ class LogHistory:
         self._rewound = -1
         self._rows: dict[int, tuple[_Mark, RowEffects]] = {}
         self.former_names: dict[TableName, tuple[TableName, ...]] = {}
-        """What renamed tables were called before: rows may still name them so."""
+        """Former names of renamed tables, which rows may still use."""
         self._oldest = self._newest = 0
 
     def is_rewound(self, epoch: int) -> bool:
         return epoch <= self._rewound
 
     def known_up_to(self, first: int) -> int:
-        """The event up to which messages aren't needed again, among the rows from `first` on."""
+        """The event up to which rows from `first` on are known, so that their messages aren't
+        needed again.
+        """
         return self._newest if first >= self._oldest else first - 1
 
     def check_position(self, epoch: int, applied: int, current: int) -> None:
@@ -43,7 +45,7 @@ class LogHistory:
             self._rewound = max(self._rewound, epoch)
 
     def note(self, epoch: int, rows: Sequence[ThinRow]) -> list[tuple[int, RowEffects]]:
-        """The effects of these rows. A row that differs from the one seen before means another
+        """The effects of these rows. One that differs from what was seen before proves another
         history.
         """
         if epoch > self._epoch:

@@ -12,7 +12,7 @@ from hive.names import TableName, default_catalog, table_name
 from query_api.targets import Target, TargetKind
 
 WITH_MESSAGE: Final = ("ALTER_TABLE", "ADD_FOREIGNKEY")
-"""The row of a rename has only the new name, that of a foreign key only the parent's."""
+"""Types whose rows name only one table: of a rename the new name, of a foreign key the parent."""
 
 _NOTHING: Final = HARMLESS | {"OPEN_TXN", "COMMIT_TXN", "ABORT_TXN", "ALLOC_WRITE_ID_EVENT"}
 _NAMES: Final = frozenset(("CREATE_TABLE", "DROP_TABLE"))
@@ -55,7 +55,7 @@ EVERYTHING: Final = RowEffects(everything=True)
 
 
 def effects_of(row: NotificationRow) -> RowEffects:
-    """What a row touches; everything, if in doubt."""
+    """The targets that a row touches; all of them, if in doubt."""
     kind = row.event_type
     if kind in _NOTHING:
         return NOTHING

@@ -22,7 +22,7 @@ class Tail(NamedTuple):
 
     current: int
     rows: list[ThinRow]
-    """Ascending, from the requested event on; the newest ones if there are too many."""
+    """Rows from the requested event on, ascending; the newest ones if there are too many."""
 
 
 class SequenceReader:
@@ -41,7 +41,7 @@ class SequenceReader:
             if self._connection is None:
                 self._connection = self._connect()
                 statement = _statement(metadata(self._version()))
-                # Binding it anew would take as long as the database takes to run it.
+                # Compiling it for each read would take as long as the database takes to run it.
                 self._compiled = statement.compile(dialect=self._engine.dialect)
                 self._plans = KeptPlans(self._connection)
             self._plans.use(first)

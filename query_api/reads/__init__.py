@@ -1,4 +1,4 @@
-"""All reads: the targets they depend on, and how their answers are made of objects."""
+"""All reads: the targets that they depend on, and how they make answers from objects."""
 
 from query_api.reads.databases import GetDatabase, GetFunction, ListDatabases, ListFunctions
 from query_api.reads.partitions import (

@@ -14,7 +14,7 @@ _name = itemgetter(0)
 
 
 def details_of(objects: Objects, db: DatabaseName) -> tuple[Target, ...]:
-    """The targets of a database's details, for reads that need them; otherwise none."""
+    """The target of a database's details, if the database exists; otherwise none."""
     there = objects.database(db) is not None
     return (of_database(TargetKind.DATABASE_DETAILS, db),) if there else ()
 
@@ -45,7 +45,7 @@ class ListDatabases(Read[Slice[Named]], frozen=True):
     pattern: str = "*"
     page: Page = Page()
     names_only: bool = False
-    """The other fields aren't used."""
+    """Whether only the names are used."""
 
     @property
     def targets(self) -> tuple[Target, ...]:

@@ -24,12 +24,12 @@ A = TypeVar("A")
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """Which partitions of a table; all, if nothing is set."""
+    """A selection of a table's partitions; all of them if nothing is set."""
 
     names: tuple[Values, ...] | None = None
-    """The values of each."""
+    """The values of each selected partition."""
     prefix: Values = ()
-    """Their first values; an empty text matches any."""
+    """The first values of the selected partitions; an empty text matches any value."""
     filter: str | None = None
     collation: Collation = BY_BYTES
     """The order by which the filter compares texts."""
@@ -162,7 +162,7 @@ def _fit(keys: Values, values: Values) -> Values:
 
 
 def _found_by_condition(table: bytes, partitions: Iterable[bytes]) -> Iterable[bytes]:
-    """A partition as the metastore returns those found by values or a filter: of a full ACID table,
-    without the parameters of its serde.
+    """Partitions as the metastore returns them for values or a filter: those of a full ACID table
+    lack the parameters of the serde.
     """
     return map(acid_partition, partitions) if _about(table).full_acid else partitions

@@ -15,7 +15,7 @@ from query_api.targets import Target
 A = TypeVar("A")
 T = TypeVar("T")
 SHORT_MAX = 100
-"""Reads of more objects than this run in a thread, so that others needn't wait."""
+"""Reads of more objects than this run in a thread, so that other reads needn't wait."""
 
 
 class Read(msgspec.Struct, Generic[A], frozen=True):
@@ -27,7 +27,7 @@ class Read(msgspec.Struct, Generic[A], frozen=True):
         """The targets that the answer depends on; all must be servable."""
 
     def further(self, objects: Objects) -> tuple[Target, ...]:
-        """Targets that become known only from the others; they must be servable, too."""
+        """Targets that only the objects of the others reveal; they must be servable, too."""
         return ()
 
     @abstractmethod
@@ -56,7 +56,7 @@ class TableRead(Read[A], Generic[A], frozen=True):
 
 
 class Rendered(Read[bytes], Generic[A], frozen=True):
-    """A read whose answer is already encoded where it is made."""
+    """A read whose answer is encoded at once, in the thread that makes it."""
 
     read: Read[A]
     write: Callable[[A], bytes]

@@ -38,7 +38,7 @@ class GetTableStatistics(TableRead[list[ColumnFigures]], frozen=True):
 
 
 class GetPartitionStatistics(TableRead[list[PartitionFigures]], frozen=True):
-    """The statistics of columns of those partitions that have any."""
+    """The column statistics of partitions; those without any are left out."""
 
     partitions: tuple[Values, ...]
     columns: tuple[str, ...] = ()

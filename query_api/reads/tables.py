@@ -22,7 +22,7 @@ class GetTable(TableRead[bytes], frozen=True):
 
 
 class GetTables(Read[list[bytes]], frozen=True):
-    """Those of the tables that exist, in the order of the names."""
+    """Several tables, in the order of their names; missing ones are left out."""
 
     names: tuple[TableName, ...]
 
@@ -81,7 +81,7 @@ class ListTablesOfAll(Read[Slice[TableLine]], frozen=True):
     pattern: str = "*"
     types: tuple[str, ...] = ()
     only: tuple[str, ...] | None = None
-    """The names of databases, if not all that match are meant."""
+    """Limits the answer to these databases, if set."""
     page: Page = Page()
 
     @property
@@ -96,7 +96,7 @@ class ListTablesOfAll(Read[Slice[TableLine]], frozen=True):
         return tuple(of_database(TargetKind.NAMES, db) for db in self.chosen(objects))
 
     def chosen(self, objects: Objects) -> list[DatabaseName]:
-        """Those of the requested databases that exist."""
+        """The requested databases that exist."""
         matches = compile_pattern(self.databases).fullmatch
         return [
             DatabaseName(self.catalog, name)

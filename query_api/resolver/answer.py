@@ -20,7 +20,7 @@ log = structlog.get_logger(__name__)
 
 
 class ReadAnswer(NamedTuple, Generic[A]):
-    """A value, and on what grounds it was given."""
+    """A value, and the grounds on which it was given."""
 
     value: A | NoSuchObjectError
     source: Source
@@ -28,8 +28,8 @@ class ReadAnswer(NamedTuple, Generic[A]):
     position: Position
     detail: str = ""
     moment: Moment | None = None
-    """What it was made of, if it depends on nothing else: the same question has the same answer
-    as long as none of it changes. `latest` depends on the database, too."""
+    """The state that the answer was made from, if it depends on nothing else: while that state
+    lasts, the same question has the same answer. For `latest`, it depends on the database, too."""
 
 
 class Miss(NamedTuple):
@@ -37,7 +37,7 @@ class Miss(NamedTuple):
 
     reason: Reason
     judgement: Judgement | None = None
-    """About the target that can't be served; None if a read needs nothing that is cached."""
+    """The judgement of the target that can't be served; None if the read needs nothing cached."""
 
     @property
     def detail(self) -> str:
@@ -82,7 +82,7 @@ def moment_of(
     judged: Sequence[Judgement],
     served: Sequence[Judgement],
 ) -> Moment | None:
-    """The moment of an answer, if `served` was seen in the same state of the shard as `judged`."""
+    """The moment of an answer; None unless all targets were seen in one state of one shard."""
     reader, number = judged[0].reader, views.shard_of(judged[0].target)
     if reader is None or any(judgement.reader is not reader for judgement in judged):
         return None

@@ -1,4 +1,4 @@
-"""What is seen of the cache at one moment: the targets of a read, judged in snapshots."""
+"""A look at the cache at one moment: the targets of a read, judged in snapshots."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -45,7 +45,7 @@ class Inspection:
         self._readers: dict[int, ShardReader | None] = {}
 
     def judge(self, read: Read[Any]) -> list[Judgement]:
-        """Judges all targets of a read, those of one shard in one snapshot."""
+        """Judges all targets of a read, using one snapshot per shard."""
         judged = [self._judge(target) for target in read.targets]
         if judged and all(map(may_serve, judged)):
             further = read.further(CachedObjects(reader_of(judged)))
@@ -53,8 +53,8 @@ class Inspection:
         return judged
 
     def _judge(self, target: Target) -> Judgement:
-        """Judges one target. A table of which nothing is known doesn't exist if the list of names
-        is known and lacks it.
+        """Judges one target. A table that the shard knows nothing of doesn't exist if its
+        database's list of names is known and lacks it.
         """
         judgement = self._judge_alone(target)
         if judgement.verdict.reason is not Reason.COLD or not target.is_of_table:

@@ -19,7 +19,7 @@ class Judgement(NamedTuple):
     verdict: Verdict
     reader: ShardReader | None
     by_list: Target | None = None
-    """The target of the list of names, if it shows that the table doesn't exist."""
+    """The list of names, if it is what shows that the table doesn't exist."""
 
 
 def store_error(target: Target, why: str) -> Judgement:
@@ -30,12 +30,12 @@ def store_error(target: Target, why: str) -> Judgement:
 
 
 def may_serve(judgement: Judgement) -> bool:
-    """Whether the target may be served as far as that is known without the database."""
+    """Whether the target may be served, as far as can be told without the database."""
     return judgement.verdict.serves or judgement.verdict.reason is Reason.UNREAD
 
 
 def first_miss(judged: Sequence[Judgement]) -> Judgement | None:
-    """The first reason that holds by itself, rather than one that the database might remove."""
+    """The first miss that asking the database can't remove; if there is none, the first miss."""
     misses = [judgement for judgement in judged if not judgement.verdict.serves]
     return next(
         (judgement for judgement in misses if not may_serve(judgement)), next(iter(misses), None)
@@ -54,7 +54,7 @@ def lowest(judged: Sequence[Judgement]) -> Position:
 
 
 def reader_of(judged: Sequence[Judgement]) -> Callable[[Target], ShardReader]:
-    """Tells in which snapshot a target was judged."""
+    """Gives the snapshot in which a target was judged."""
     readers = {judgement.target: judgement.reader for judgement in judged}
     of_tables = {
         judgement.target.name: judgement.reader

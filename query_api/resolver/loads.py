@@ -1,4 +1,4 @@
-"""Requests loads of what was read but is cold."""
+"""Requests loads of cold objects that somebody reads."""
 
 from collections import OrderedDict
 from collections.abc import Callable

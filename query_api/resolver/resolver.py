@@ -1,4 +1,4 @@
-"""Answers reads: from the cache where it may answer, else from the database."""
+"""Answers reads from the cache where it may answer, otherwise from the database."""
 
 import asyncio
 from collections.abc import Sequence
@@ -28,8 +28,8 @@ from query_api.shards import Views
 
 A = TypeVar("A")
 LATEST_WAIT_S: Final = 0.005
-"""How long `latest` waits for a shard. Meanwhile the database is asked, unless the caller said how
-long to wait: it answers sooner than many an event comes, and those that come later cost most."""
+"""How long `latest` waits for a shard. Meanwhile the database is asked, unless the caller set a
+wait: it often answers before a late event arrives, and those events cost most."""
 POSITION_WAIT_S: Final = 0.25
 RETRY_AFTER_S: Final = 1.0
 LONG_READS: Final = 4
@@ -40,7 +40,7 @@ class Resolver:
     """Decides for each read who answers it.
 
     1. The decision about a target and the read of it use the same snapshot.
-    2. Any failure of a store is a miss.
+    2. A store that fails means a miss.
     3. Long reads don't hold up the others.
     """
 
@@ -56,7 +56,7 @@ class Resolver:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def is_rewound(self, epoch: int) -> bool:
-        """Whether this epoch is rewound, so that nothing of it may be served."""
+        """Whether this epoch is rewound, so that its answers may not be served."""
         return self._history.is_rewound(epoch)
 
     async def answer(
@@ -86,10 +86,10 @@ class Resolver:
         latest_read: LatestLog | None = None,
         rival: Rival[Any] | None = None,
     ) -> ReadAnswer[A] | Miss:
-        """The cache's answer, after waiting for it as long as that is worthwhile.
+        """The cache's answer; waits for lagging shards while that is worthwhile.
 
-        `latest_read` is a read of the log for this request, if one was made already. `rival` may
-        begin while this waits, and ends the wait when it has the answer.
+        `latest_read` is a read of the log that was already made for this request. `rival` may begin
+        during the wait, and ends it when the database has answered.
         """
         try:
             judged, latest = await self._judge(read, requirement, latest_read, rival)
@@ -114,7 +114,7 @@ class Resolver:
             return unreadable(read, error)
 
     def want(self, miss: Miss) -> None:
-        """Requests a load of what was missed, if it is cold."""
+        """Requests a load of the missed target, if it is cold."""
         if miss.judgement is not None and miss.reason is Reason.COLD:
             self._loads.ask(miss.judgement.target, miss.judgement.facts)
 
@@ -165,7 +165,7 @@ class Resolver:
         latest_read: LatestLog | None,
         rival: Rival[Any] | None,
     ) -> tuple[list[Judgement], LatestLog | None]:
-        """Judges the targets, with what the database says if it must be asked."""
+        """Judges the targets; asks the database for newer events if that is needed."""
         judged = self._look(read, requirement, None)
         if requirement.latest:
             if not all(map(may_serve, judged)):
@@ -177,7 +177,7 @@ class Resolver:
         judged = await self._wait(read, requirement, judged, wait_s, None)
         if not worth_waiting(judged):
             return judged, None
-        # What no event has touched since is complete up to now, however far the shard is.
+        # A target that no newer event touches is complete, however far the shard lags.
         latest = await self._database.after_now(lowest(judged))
         return self._look(read, requirement, latest), latest
 

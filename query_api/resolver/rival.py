@@ -8,14 +8,14 @@ A = TypeVar("A")
 
 
 class Rival(Generic[A]):
-    """A database read that begins when a read waits for the cache."""
+    """A database read that begins when the same read waits for the cache."""
 
     def __init__(self, ask: Callable[[], Coroutine[Any, Any, A]]) -> None:
         self._ask = ask
         self._asked: asyncio.Task[A] | None = None
 
     async def race(self, cache: Awaitable[Any]) -> None:
-        """Runs until the cache is ready or the database has answered; a failure is no answer."""
+        """Waits until the cache is ready or the database has answered; a failure is no answer."""
         self._asked = asyncio.create_task(self._ask())
         waits = asyncio.ensure_future(cache)
         try:
@@ -26,12 +26,12 @@ class Rival(Generic[A]):
             waits.cancel()
 
     async def answer(self) -> A:
-        """The database's answer, requested now if it wasn't before."""
+        """The database's answer; it is requested now if it wasn't before."""
         task, self._asked = self._asked, None
         return await (self._ask() if task is None else task)
 
     def leave(self) -> None:
-        """Drops the database's answer, because the cache has answered."""
+        """Drops the database's answer, which nobody needs any more."""
         if self._asked is not None and not self._failed:
             self._asked.cancel()
 

@@ -44,7 +44,7 @@ def _look_at_table(
         floor = max(state.loads.floor, state.statistics_floor, reader.head.floor)
         return Facts(reached, Reason.COLD, detail, floor)
     ids = reader.write_ids(target.name) if with_ids else None
-    # Ids that were loaded ahead of the events may include writes that the objects don't reflect.
+    # Write ids that reflect later events than the objects may include writes that the objects lack.
     is_known = ids is not None and ids.reflects <= reader.head.applied
     return Facts(
         reached,
@@ -79,7 +79,7 @@ def _why_cold(
 
 
 def _is_doubtful(state: TableState, target: Target) -> bool:
-    """Whether a warm table has uncertain objects that the target consists of."""
+    """Whether any object of the target is uncertain, although the table is warm."""
     if TABLE_ROW in state.doubtful:
         return True
     match target.kind:

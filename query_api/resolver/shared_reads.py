@@ -11,7 +11,7 @@ Taker = Callable[[LatestLog | None], None]
 
 
 class LatestReads:
-    """Asks the database once for many; each gets a read that began after its request."""
+    """Asks the database once for many requests; each gets a read that began after it arrived."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

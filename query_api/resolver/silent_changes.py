@@ -4,11 +4,11 @@
 |---|---|
 | function | alter_function writes nothing |
 | database | alter_database writes nothing unless it changes the owner or parameters |
-| materialized view | what it was made from, and when |
-| what replication writes | the ids that it keeps in parameters |
-| what commit_txn writes | key-values in parameters of a table |
-| constraint | it goes with one of the same name on another table, or with that table |
-| foreign key | it also goes with the primary key of its parent, and comes back with it |
+| materialized view | its sources, and when it was made from them |
+| whatever replication writes | the ids that replication keeps in parameters |
+| table | key-values that commit_txn writes into its parameters |
+| constraint | it is dropped with one of the same name on another table, or with that table |
+| foreign key | it also disappears with the primary key of its parent, and comes back with it |
 """
 
 import re
@@ -18,7 +18,7 @@ from hive.thrift.structs import TABLE
 from hive.thrift.view import TableView, View
 
 _REPLICATION_ID = "repl.last.id"
-# commit_txn sets only keys with this prefix; the length precedes a text.
+# commit_txn sets only keys that begin with `_meta`; a text is preceded by its length.
 _COMMITTED = re.compile(rb"\0\0.._meta", re.DOTALL)
 _DATABASE_PARAMETERS = 4
 _TABLE_PARAMETERS = next(field.id for field in TABLE.fields if field.name == "parameters")

@@ -4,7 +4,7 @@ from collections import deque
 
 
 class Budget:
-    """The number of bytes in calls of all clients that haven't begun."""
+    """Counts the bytes of all clients' calls that haven't begun."""
 
     def __init__(self, bytes_max: int) -> None:
         self.bytes_max = bytes_max
@@ -23,7 +23,7 @@ class Backlog:
         self.partial: list[bytes] = []
         """The beginning of a call whose end hasn't arrived."""
         self.waiting: deque[bytes] = deque()
-        """What arrived while it couldn't be begun."""
+        """Bytes that arrived while no call could begin."""
         self._budget = budget
 
     def put(self, data: bytes) -> None:
@@ -31,12 +31,12 @@ class Backlog:
         self._count(len(data))
 
     def put_back(self, data: bytes) -> None:
-        """Puts back bytes that came before all that wait."""
+        """Puts back bytes that arrived before all that wait."""
         self.waiting.appendleft(data)
         self._count(len(data))
 
     def take(self) -> bytes:
-        """The first bytes that wait."""
+        """Removes and returns the first bytes that wait."""
         data = self.waiting.popleft()
         self._count(-len(data))
         return data

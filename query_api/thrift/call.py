@@ -29,7 +29,7 @@ class Call(msgspec.Struct, eq=False):
     arguments: bytes
     client: Client
     min_position: Position | None = None
-    """The position up to which any answer from the cache must be complete."""
+    """The position up to which an answer from the cache must be complete."""
 
 
 class Unable(StrEnum):
@@ -72,11 +72,12 @@ class CallAnswer(msgspec.Struct, eq=False):
     reason: Reason
     position: Position
     moment: Moment | None = None
-    """What it was made of, if it depends on nothing else: while that doesn't change, the same
-    method with the same arguments has the same result. Only for results that are bytes."""
+    """The state that the result was made from, if it depends on nothing else: while that lasts, the
+    same method with the same arguments has the same result. Only set if the result is bytes."""
     latest_of: tuple[Target, ...] = ()
-    """With a moment: targets that nothing may have touched since, as the database must say each
-    time. That is so wherever `latest` was required; without it, no moment may be given then."""
+    """If `latest` was required, the targets of the moment: each time the result is reused, the
+    database must confirm that no event has touched them. Without them, such a result must not have
+    a moment."""
 
 
 class Substitute(msgspec.Struct, eq=False):
@@ -87,11 +88,11 @@ class Substitute(msgspec.Struct, eq=False):
     method: str
     arguments: bytes
     translated: Callable[[bytes], bytes]
-    """Turns its result struct into the one that the client expects."""
+    """Turns the metastore's result struct into the one that the client expects."""
 
 
 class Relay(msgspec.Struct, eq=False):
-    """The outcome that a metastore must answer."""
+    """The outcome of a call that a metastore must answer."""
 
     reason: Why
     shard: int | None = None
@@ -107,11 +108,11 @@ class Methods(Protocol):
         ...
 
     def answer_now(self, call: Call, /) -> CallAnswer | Relay | None:
-        """Answers without waiting; None if only `answer` can tell."""
+        """Answers if that needs no waiting; otherwise returns None: `answer` must be awaited."""
         ...
 
     async def answer(self, call: Call, /) -> CallAnswer | Relay: ...
 
     def instead(self, call: Call, /) -> Substitute | None:
-        """The call to relay in place of this one, if the metastore may have dropped its method."""
+        """The call to relay in place of this one, if the metastore may lack its method."""
         ...

@@ -30,12 +30,12 @@ class ClientIdentity:
 
     @property
     def opening(self) -> Sequence[bytes]:
-        """The calls as whole messages, in their order."""
+        """These calls as whole messages, in order."""
         return [*([] if self._ugi is None else [self._ugi]), *self._settings.values()]
 
     def introduce(self, message: Message) -> bytes | None:
-        """Takes note of a `set_ugi`; returns the reply that the metastore would give, if it is
-        known.
+        """Takes note of a `set_ugi`; returns the reply that the metastore would give, or None if
+        the call can't be read.
         """
         try:
             arguments = decode(_UGI, message.body)

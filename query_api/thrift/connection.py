@@ -28,19 +28,19 @@ from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.wire import Fault, Message, refusal
 
 CALLS_IN_A_ROW: Final = 32
-"""The number of calls of a client after which others get a turn."""
+"""After this many calls of one client, others get a turn."""
 PUT_OFF_BYTES_MAX: Final = 64 * 1024
 
 log = structlog.get_logger(__name__)
 
 
 class Calls(Protocol):
-    """Handles the calls of one client. Each call ends with `Connection.done`; only then the next
-    begins.
+    """Handles the calls of one client. Each call ends with `Connection.done`; only then does the
+    next one begin.
     """
 
     def answered_at_once(self, data: bytes, /) -> bool:
-        """Answers these bytes without scanning them, if they are exactly one known call; returns
+        """If these bytes are exactly one known call, answers it without scanning them; returns
         whether it did.
         """
         ...
@@ -48,7 +48,7 @@ class Calls(Protocol):
     def begin(self, message: Message, /) -> None: ...
 
     def writable(self, writable: bool, /) -> None:
-        """Tells whether the client takes what it is sent."""
+        """Called when the client stops or resumes taking what it is sent."""
 
     def close(self) -> None:
         """Ends all calls, because the client is gone."""
@@ -57,18 +57,18 @@ class Calls(Protocol):
 class Connection(asyncio.Protocol):
     """The bytes of one client.
 
-    1. A call begins when the one before has ended, and when the client has taken its reply.
-    2. Until then little more is read.
-    3. What can't be parsed ends the connection, with an error if one can be sent.
+    1. A call begins once the previous one has ended and the client has taken its reply.
+    2. Until then, reading stops after a limited number of bytes.
+    3. Bytes that can't be parsed end the connection, with an error if one can be sent.
 
-    `State` has the table of what may follow what; anything else is an AssertionError.
+    `State` lists the permitted changes of state; any other is an AssertionError.
     """
 
     def __init__(self, settings: ThriftSettings, budget: Budget) -> None:
         self.calls: Calls | None = None
         self.client_address = ""
         self.ended: str | None = None
-        """Why, in a word, if it was ended from here."""
+        """The reason in a word, if this side ended the connection."""
         self.flow = FlowControl()
         self._settings = settings
         self._budget = budget
@@ -79,14 +79,14 @@ class Connection(asyncio.Protocol):
         self._state = NEW
         self._task: asyncio.Task[None] | None = None
 
-    # What its calls use.
+    # For the handler of calls.
 
     def write(self, data: bytes) -> None:
         if self._transport is not None:
             self._transport.write(data if self._unframer is None else framed(data))
 
     def hold(self) -> None:
-        """Begins a call that is answered at once, but only after the database was asked."""
+        """Begins a call that has a kept answer, but must wait for the database."""
         self._enter(IN_CALL)
 
     def run(self, work: Coroutine[None, None, None]) -> None:
@@ -105,7 +105,7 @@ class Connection(asyncio.Protocol):
             self._go_on()
 
     def again(self, data: bytes) -> None:
-        """Restarts a call that was to be answered at once."""
+        """Restarts a held call, whose kept answer can't be used."""
         if self._transport is None:
             return
         self._backlog.put_back(data)
@@ -113,7 +113,7 @@ class Connection(asyncio.Protocol):
         self.done()
 
     def end(self, kind: str, why: str, *, reply: bytes = b"") -> None:
-        """Closes the connection, after a last message if there is one."""
+        """Closes the connection, after a last message if `reply` isn't empty."""
         if self._state is ENDING:
             return
         assert self._transport is not None
@@ -136,10 +136,10 @@ class Connection(asyncio.Protocol):
         elif self._transport is not None:
             self._transport.abort()
 
-    # What the event loop calls.
+    # Called by the event loop.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # uvloop's transports are of no common class.
+        # uvloop's transports aren't subclasses of asyncio's.
         self._transport = self.flow.transport = cast(asyncio.Transport, transport)
         peer = transport.get_extra_info("peername")
         self.client_address = f"{peer[0]}:{peer[1]}" if peer else ""
@@ -188,7 +188,7 @@ class Connection(asyncio.Protocol):
         if self.calls is not None:
             self.calls.close()
 
-    # From one state to the next.
+    # Changes of state.
 
     def _enter(self, state: State) -> None:
         assert state in NEXT[self._state], f"{self._state.name} can't become {state.name}"
@@ -208,7 +208,7 @@ class Connection(asyncio.Protocol):
             self.flow.pause_reading()
 
     def _go_on(self) -> None:
-        """Begins what was put off, unless the client must take replies first."""
+        """Begins calls that were put off, unless the client must take replies first."""
         if self.flow.is_blocked:
             self._enter(HOLDING)
         elif self._backlog.waiting:
@@ -239,7 +239,7 @@ class Connection(asyncio.Protocol):
             self._pause()
 
     def _begin_calls(self, data: bytes) -> int:
-        """Begins calls until one goes on; returns where in `data` the next one begins."""
+        """Begins calls until one doesn't end at once; returns where in `data` the next begins."""
         assert self.calls is not None
         scanner, at, begun = self._scanner, 0, 0
         while at < len(data) and begun < CALLS_IN_A_ROW and not self.flow.is_blocked:
@@ -259,7 +259,7 @@ class Connection(asyncio.Protocol):
         return at
 
     def _pause(self) -> None:
-        """Ends a scan after which no call goes on."""
+        """Ends a scan that has left no call under way."""
         if self.flow.is_blocked:
             self._enter(HOLDING)
         elif self._backlog.waiting:
@@ -282,7 +282,7 @@ class Connection(asyncio.Protocol):
         self._backlog.put_partial(data)
         self._check_budget()
 
-    # What ends the connection.
+    # Ends of the connection.
 
     def _check_budget(self) -> None:
         if self._budget.is_exceeded:
@@ -305,8 +305,8 @@ class Connection(asyncio.Protocol):
             self._fail(error)
 
     def _fail(self, error: BaseException) -> None:
-        """Ends the connection after a failure: part of a reply may be out, so closing it early is
-        the only signal.
+        """Ends the connection after a failure. Part of a reply may have been sent, so closing early
+        is the only signal.
         """
         log.error("a call failed", client=self.client_address, exc_info=error)
         self.end("failed", f"an unexpected fault: {error}")

@@ -1,4 +1,4 @@
-"""The states of a client's connection, and how each may follow another."""
+"""The states of a client's connection, and which may follow which."""
 
 from enum import IntEnum
 from typing import Final
@@ -33,22 +33,22 @@ class State(IntEnum):
     NEW = 0
     """Nothing has arrived."""
     IDLE = 1
-    """No call is under way, and nothing waits but the beginning of one."""
+    """No call is under way, and nothing waits except perhaps the beginning of one."""
     SCANNING = 2
-    """The calls in some bytes are being begun, one after the other."""
+    """The calls in the bytes that have arrived are begun, one after the other."""
     STARTING = 3
-    """A call is being begun, and may end before this returns."""
+    """A call is being begun, and may end in the same step."""
     IN_CALL = 4
-    """A call is under way; what arrives waits for its end."""
+    """A call is under way; bytes that arrive wait for its end."""
     YIELDING = 5
-    """What has arrived waits while other clients have their turn."""
+    """Bytes that have arrived wait while other clients have their turn."""
     HOLDING = 6
-    """What arrives waits until the client has taken replies."""
+    """Bytes that arrive wait until the client has taken replies."""
     ENDING = 7
     """No call begins any more."""
 
 
-# Looking a member up in its class costs as much as all else that is done for one.
+# Looking up a member in its class would cost as much as all the rest of a change of state.
 NEW, IDLE, SCANNING, STARTING, IN_CALL, YIELDING, HOLDING, ENDING = State
 
 NEXT: Final[tuple[tuple[State, ...], ...]] = (
@@ -69,4 +69,4 @@ NEXT: Final[tuple[tuple[State, ...], ...]] = (
     # ENDING
     (),
 )
-"""By state, those that may follow it, as in the table of `State`."""
+"""The states that may follow each state, as in the table of `State`."""

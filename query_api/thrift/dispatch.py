@@ -29,7 +29,7 @@ class Dispatch:
     """Answers the calls of one connection, or relays them.
 
     1. The cache's answers reflect all that this client wrote through this connection.
-    2. What the cache doesn't answer, a metastore does, and its reply is passed on byte for byte.
+    2. A metastore answers the other calls, and its reply is passed on byte for byte.
     """
 
     def __init__(self, hub: Hub, connection: Connection) -> None:
@@ -121,7 +121,7 @@ class Dispatch:
             self._relay.send(message, outcome.reason, call)
 
     def _relay_known(self, message: Message) -> None:
-        """Relays a call that the cache could answer, but must not."""
+        """Relays a call that the cache could answer, but isn't allowed to."""
         call = Call(message.method, message.body, self._client, self._client.min_position)
         shadow = self._hub.settings.shadow
         why = Unable.SHADOW if shadow else Unable.RELAY_READS

@@ -35,17 +35,17 @@ log = structlog.get_logger(__name__)
 
 
 class JavaSettings(msgspec.Struct, frozen=True):
-    """How the Java process is run."""
+    """How to run the Java process."""
 
     program: Path
     classpath: str
-    """Hive's jars, with hive-exec and what it needs."""
+    """The classpath of hive-exec and the jars that it needs."""
 
 
 class Expressions:
     """Reads expressions in a Java process that is started for the first of them.
 
-    1. Nothing waits for a start: until the process is up, the metastore answers.
+    1. No call waits for a start: until the process is up, the metastore answers.
     2. A process that fails is ended and restarted, after a growing delay.
     3. Results are remembered, failures included.
     """

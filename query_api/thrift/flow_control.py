@@ -1,4 +1,4 @@
-"""The pace of a client: what it takes, what is read from it, and how long it is waited for."""
+"""The pace of a connection: when to read, when to write, and how long to wait for the client."""
 
 import asyncio
 from time import monotonic
@@ -7,8 +7,8 @@ from time import monotonic
 class FlowControl:
     """Flow control of one connection, in both directions.
 
-    A clock runs while something is expected of the client: the rest of a call, or that it takes a
-    reply. Taking some of a reply restarts it.
+    A clock runs while the client is expected to send the rest of a call or to take a reply. It
+    restarts whenever the client takes some of a reply.
     """
 
     def __init__(self) -> None:
@@ -22,7 +22,7 @@ class FlowControl:
         self._expected_since: float | None = None
 
     def block(self) -> None:
-        """Takes note that the client doesn't take what it is sent."""
+        """Takes note that the client has stopped taking what it is sent."""
         self.is_blocked = True
         self.start_clock()
 
@@ -57,7 +57,7 @@ class FlowControl:
         self._expected_since = None
 
     def is_stuck(self, now: float, patience_s: float) -> bool:
-        """Whether the client has done nothing for so long of what is expected of it."""
+        """Whether the client has kept the server waiting for so long without any progress."""
         if self._expected_since is None:
             return False
         if self.is_blocked and self._took_some():

@@ -1,4 +1,4 @@
-"""Asks the worker that holds a shard, by a method that only workers call."""
+"""Forwards a call to the worker that holds a shard, by a method that only workers call."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -84,7 +84,7 @@ class Peers:
     def __init__(
         self, owner_of: Callable[[int], Awaitable[Address | None]], settings: UpstreamSettings
     ) -> None:
-        """`settings` tell how to talk to all of them; it has no addresses."""
+        """`settings` tells how to talk to all of them; it names no addresses."""
         self._owner_of = owner_of
         self._settings = settings
         self._peers: dict[Address, _Peer] = {}

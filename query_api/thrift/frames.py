@@ -14,7 +14,7 @@ def framed(data: bytes) -> bytes:
 
 
 class Unframer:
-    """Removes the frame lengths from incoming bytes; frame boundaries mean nothing."""
+    """Removes the frame lengths from incoming bytes; frames needn't coincide with messages."""
 
     def __init__(self) -> None:
         self._left = 0

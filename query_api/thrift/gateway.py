@@ -19,7 +19,7 @@ START_TIMEOUT_S: Final = 30.0
 CALL_TIMEOUT_S: Final = 5.0
 ANSWER_BYTES_MAX: Final = 1 << 20
 _LOOPBACK: Final = "127.0.0.1"
-# Hive and Hadoop access classes of the JDK by reflection.
+# Hive and Hadoop use classes of the JDK by reflection.
 OPENED: Final = tuple(
     f"--add-opens=java.base/{name}=ALL-UNNAMED"
     for name in (
@@ -30,7 +30,7 @@ OPENED: Final = tuple(
 )
 OPTIONS: Final = (
     *("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+ExitOnOutOfMemoryError"),
-    # The first lines of what it prints are the port and the token.
+    # The first lines on its standard output must be the port and the token.
     "-XX:+DisplayVMOutputToStderr",
     *("-Dfile.encoding=UTF-8", "-Dlog4j2.level=OFF"),
     *OPENED,
@@ -38,7 +38,7 @@ OPTIONS: Final = (
 
 
 class Gateway:
-    """A running Java process. It ends with this one, however this one ends."""
+    """A running Java process. It ends with the Python process, however that one ends."""
 
     def __init__(self, process: Process) -> None:
         self._process = process
@@ -97,8 +97,8 @@ class Gateway:
     async def call(self, object_: str, method: str, *arguments: bytes | str | bool) -> str | None:
         """The text that a method returns; None if it raises an exception.
 
-        Raises JavaError if the process is gone or doesn't answer in time; it can't be used any more
-        then.
+        Raises JavaError if the process is gone or doesn't answer in time; after that it is
+        unusable.
         """
         parts = "".join(map(protocol.get_command_part, arguments))
         kind, value = await self._ask(
@@ -132,8 +132,8 @@ class Gateway:
             raise JavaError(f"no answer: {str(error) or 'not in time'}") from error
 
     async def _exchange(self, command: str) -> tuple[str, str]:
-        """Sends a command; returns the type of the result, preceded by the error mark if it is one,
-        and the result.
+        """Sends a command; returns the type of the result and the result. The type of an error
+        begins with the error mark.
         """
         assert self._writer is not None
         self._writer.write(command.encode())

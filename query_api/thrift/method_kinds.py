@@ -1,4 +1,4 @@
-"""Which methods of the interface only read, by their names."""
+"""Tells by its name whether a method only reads."""
 
 from typing import Final
 
@@ -9,12 +9,12 @@ _OTHER_READS: Final = frozenset(
         *("fetch_partition_names_req", "find_columns_with_stats", "isPartitionMarkedForEvent"),
     )
 )
-# Their names are like those of reads, but they create something.
+# These have names like reads, but create something.
 _WRITES: Final = frozenset(("get_delegation_token", "get_lock_materialization_rebuild"))
 
 
 def is_read(method: str) -> bool:
-    """Whether a method may be called twice without harm and changes nothing that the cache holds.
+    """Whether a method changes nothing that the cache holds, and may be called twice without harm.
 
     An unknown method counts as a write, unless its name is like those of reads.
     """

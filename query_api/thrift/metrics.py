@@ -18,10 +18,10 @@ from query_api.thrift.call import Why
 
 BOUNDS_S: Final = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1.0, 5.0)
 METHODS_MAX: Final = 400
-"""How many methods are counted separately: more than the interface has."""
+"""The number of methods that are counted separately; the interface has fewer."""
 OTHERS: Final = "others"
 METASTORE: Final = "metastore"
-"""The source of answers from neither the cache nor the database."""
+"""The source of answers that come from neither the cache nor the database."""
 
 
 class MethodFigures:
@@ -57,7 +57,7 @@ class _Times:
         self.total_s += seconds
 
     def buckets(self) -> list[tuple[str, float]]:
-        """The buckets as Prometheus wants them: each includes the ones below."""
+        """The buckets as Prometheus wants them: each includes the lower ones."""
         cumulative, sum_ = [], 0
         for bound, count in zip((*map(str, BOUNDS_S), "+Inf"), self.counts, strict=True):
             sum_ += count

@@ -8,7 +8,9 @@ from query_api.thrift.hub import Hub
 
 
 class OwnWrites:
-    """Keeps the client's `min_position` at its last write, as soon as its position is read."""
+    """Raises the client's `min_position` to its last write, as soon as that write's position is
+    read.
+    """
 
     def __init__(self, hub: Hub, client: Client) -> None:
         self._hub = hub
@@ -17,14 +19,14 @@ class OwnWrites:
 
     @property
     def are_dated(self) -> bool:
-        """Whether it is already known how far this client's writes reach."""
+        """Whether the position of this client's last write is already known."""
         reading = self._reading
         if reading is not None and reading.done() and not reading.cancelled() and reading.result():
             self._reading = None
         return self._reading is None
 
     def are_in(self, position: Position) -> bool:
-        """Whether what is complete up to this position surely reflects them."""
+        """Whether an answer that is complete up to this position surely reflects them."""
         least = self._client.min_position
         return self.are_dated and (least is None or position >= least)
 
@@ -34,7 +36,7 @@ class OwnWrites:
             self._reading = asyncio.get_running_loop().create_task(self._date())
 
     async def date(self) -> bool:
-        """Finds out how far this client's writes reach; returns whether that is known now."""
+        """Waits for the position of this client's last write; returns whether it is known now."""
         reading = self._reading
         # The position may be readable now, even if it wasn't at the write.
         if reading is None or await reading or await self._date():

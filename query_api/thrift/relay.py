@@ -33,7 +33,9 @@ class ClientRelay:
         self._link: Link | None = None
 
     def introduce(self, message: Message) -> bool:
-        """Whether the session was introduced here, without connecting to a metastore."""
+        """Answers a `set_ugi` without connecting to a metastore, if possible; returns whether it
+        did.
+        """
         reply = self._identity.introduce(message)
         if reply is None or self._link is not None:
             return False
@@ -80,7 +82,7 @@ class ClientRelay:
         if self._link is not None:
             self._link.close()
 
-    # What a relayed call reports.
+    # Called by a relayed call.
 
     def pass_on(self, data: bytes) -> None:
         self._connection.write(data)

@@ -26,9 +26,7 @@ class Client(Protocol):
 
 
 class RelayedCall:
-    """Passes on the bytes of a reply as they arrive, and copies them only if somebody needs the
-    copy.
-    """
+    """Passes on the bytes of a reply as they arrive; copies them only if a copy is needed."""
 
     def __init__(
         self,
@@ -51,9 +49,7 @@ class RelayedCall:
 
     @property
     def may_try_again(self) -> bool:
-        """Whether the call may be sent again without the client noticing that a connection was
-        lost.
-        """
+        """Whether the call may be sent again, which hides a lost connection from the client."""
         return not self._begun and is_read(self.message.method)
 
     @property

@@ -30,13 +30,13 @@ class Replies:
 
     def __init__(self, hub: Hub, connection: Connection, client: Client) -> None:
         self.call_began = 0.0
-        """When the client's present call began."""
+        """The time when the client's current call began."""
         self._hub = hub
         self._connection = connection
         self._client = client
 
     def send(self, message: Message, answer: CallAnswer) -> None:
-        """Writes an answer, at once or as the client takes it, and keeps it if it may be."""
+        """Writes an answer at once or as the client takes it, and may keep it for equal calls."""
         head, result = header(MessageType.REPLY, message.method, message.sequence), answer.result
         if isinstance(result, bytes):
             self._connection.write(head + result)
@@ -54,13 +54,13 @@ class Replies:
                 self._connection.run(self._stream_rest(message, answer, chunks))
 
     def send_kept(self, kept: CachedReply, head: bytes) -> None:
-        """Answers a call by a kept reply; `head` is what of the call the reply repeats."""
+        """Answers a call by a kept reply; `head` is the part of the call that the reply repeats."""
         self._connection.write(b"".join((REPLY_HEAD, head, kept.body)))
         kept.figures.answered(Source.CACHE, kept.reason, perf_counter() - self.call_began)
 
     def send_if_latest(self, kept: CachedReply, data: bytes, head: bytes) -> None:
-        """Answers the call of these bytes by a kept reply, if the database says that it still is
-        the latest.
+        """Answers the call in `data` by a kept reply, if the database confirms that it is still the
+        latest.
         """
         self._connection.hold()
         self._hub.latest.ask(kept.reached, partial(self._send_if_latest, kept, data, head))
@@ -125,7 +125,7 @@ class Replies:
     def _send_if_latest(
         self, kept: CachedReply, data: bytes, head: bytes, latest: LatestLog | None
     ) -> None:
-        # The read may have shown that the database has another history now.
+        # The read may have shown another history of the database, which drops the reply.
         still = self._hub.kept.get(key_of(data)) is kept
         if still and latest is not None and kept.is_latest(latest):
             self.send_kept(kept, head)

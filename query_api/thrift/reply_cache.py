@@ -1,6 +1,6 @@
 """Results that are kept as replies.
 
-A call is looked up by its bytes, so that a repeated one isn't even scanned.
+A call is looked up by its bytes, so a repeated one needn't be scanned.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ _OVERHEAD_BYTES: Final = 500
 
 
 class CachedReply(CachedAnswer):
-    """A result struct, and what is counted when it is given."""
+    """A result struct, and the metrics to update when it is sent."""
 
     reason: Reason
     figures: MethodFigures

@@ -1,7 +1,7 @@
 """Refuses SASL, which this server doesn't speak.
 
-A client that wants Kerberos, PLAIN or a delegation token begins with a byte 1, with which no
-message begins. To support it, the negotiation would go here, before the scanner, along with the
+A client that wants Kerberos, PLAIN or a delegation token first sends a byte 1; no message begins
+with that. To support it, the negotiation would go here, before the scanner, along with the
 unwrapping of what follows, as in `frames`; the rest of the server knows nothing of transports.
 """
 

@@ -14,7 +14,7 @@ _U32: Final = Struct("!I").unpack_from
 _CODE_AND_I32: Final = Struct("!Bi").unpack_from
 _STOP, _STRING, _STRUCT, _MAP, _SET, _LIST = 0, 11, 12, 13, 14, 15
 _KINDS: Final = frozenset(int(kind) for kind in MessageType)
-# By the code of a type: how many bytes a value takes; 0 where it says so itself, -1 for no type.
+# The size of a value by the code of its type; 0 if the size varies, -1 if there is no such type.
 _SIZES: Final = (-1, -1, 1, 1, 8, -1, 2, -1, 4, -1, 8, 0, 0, 0, 0, 0, *[-1] * 240)
 
 
@@ -30,10 +30,10 @@ class _Items:
 
 
 class Scanner:
-    """Scans one message after the other; it reads their headers and builds no objects.
+    """Scans one message after the other; reads only their headers and builds no objects.
 
-    1. A byte is examined once.
-    2. A message that announces more length or depth than allowed is refused before it has arrived.
+    1. Each byte is examined once.
+    2. A message that announces too much length or depth is refused before it has arrived.
     """
 
     def __init__(self, bytes_max: int) -> None:
@@ -46,7 +46,7 @@ class Scanner:
         self.kind = 0
         self.sequence = b""
         self.body_at = 0
-        """Of the message; 0 until its header is there."""
+        """Where in the message its struct begins; 0 until the whole header has arrived."""
 
     @property
     def idle(self) -> bool:
@@ -54,8 +54,8 @@ class Scanner:
         return not self._seen
 
     def feed(self, data: bytes, start: int = 0) -> int:
-        """Scans on from `start`; returns where in `data` the message ends, or -1 if it doesn't end
-        there.
+        """Continues at `start`; returns where in `data` the message ends, or -1 if it isn't
+        complete.
         """
         came = len(data) - start
         if not came:
@@ -200,10 +200,12 @@ class Scanner:
 
 
 def _skip_texts(data: bytes, at: int, count: int) -> tuple[int, int]:
-    """Skips texts; returns how many of them don't begin in `data`, and where the others end."""
+    """Skips texts; returns how many of them begin after `data`, and where the last of the others
+    ends.
+    """
     last = len(data) - 4
     while count and at <= last:
-        # Read as unsigned, so that a negative length lies far beyond the end.
+        # Lengths are read as unsigned, so that a negative one lies far beyond the end.
         at += 4 + _U32(data, at)[0]
         count -= 1
     return count, at

@@ -48,9 +48,9 @@ class ThriftServer:
         peers: UpstreamSettings | None = None,
         expressions: Mapping[str, int] | None = None,
     ) -> None:
-        """`owner_of` gives the Thrift address of the worker with a shard, and `peers` tells how to
-        talk to it. `expressions` are outcomes of serialized expressions, for the metrics. The
-        caller closes the backend.
+        """`owner_of` gives the Thrift address of the worker that holds a shard; `peers` tells how
+        to talk to it. `expressions` counts the outcomes of reading serialized expressions, for the
+        metrics. The caller closes the backend.
         """
         settings = settings or ThriftSettings()
         self._connections: set[_Accepted] = set()
@@ -73,7 +73,7 @@ class ThriftServer:
         self._checking: asyncio.Task[None] | None = None
 
     async def start(self, host: str, port: int) -> int:
-        """Starts listening; returns the port."""
+        """Starts to listen; returns the port."""
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(
             self._accept, host, port, backlog=BACKLOG, ssl=self._hub.settings.tls

@@ -15,9 +15,9 @@ class ThriftSettings(msgspec.Struct, frozen=True):
     relay_reads: bool = False
     """Relay all calls to the metastore: for deployments that need its authorization hooks."""
     shadow: bool = False
-    """The metastore answers, and the cache's answers are compared with its replies."""
+    """Have the metastore answer, and compare the cache's answers with its replies."""
     slow_ms: int = 1000
-    """Log calls that take longer; 0: none."""
+    """Log calls that take longer; 0 logs none."""
     connections_max: int = 10_000
     message_bytes_max: int = 100 * MIB
     buffered_bytes_max: int = 512 * MIB

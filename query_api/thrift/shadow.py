@@ -22,7 +22,7 @@ from query_api.thrift.wire import MessageType, header
 AT_A_TIME: Final = 4
 WAITING_MAX: Final = 200
 ROUNDS: Final = 3
-"""How often a call is compared, because the metastore may change in between."""
+"""The number of attempts to compare a call: the metastore may change between the two answers."""
 REMEMBERED: Final = 100
 PATHS_MAX: Final = 5
 # Fields of a table.
@@ -52,7 +52,7 @@ class Difference(msgspec.Struct, frozen=True):
     arguments: str
     position: str
     places: list[tuple[str, str, str]]
-    """The paths of values by field ids, with the values of the cache and of the metastore."""
+    """The differing values: their path of field ids, the cache's value, and the metastore's."""
 
 
 class Shadow:
@@ -150,8 +150,8 @@ def _first(ours: Value, theirs: Value) -> list[tuple[str, Value, Value]]:
 
 
 def _same(ours: Value, theirs: Value) -> bool:
-    """Whether two results are the same. Of exceptions only the type counts: their messages are for
-    people.
+    """Whether two results are the same. Exceptions are compared by type alone; their messages are
+    for people.
     """
     if 0 in ours or 0 in theirs:
         return bool(ours == theirs)
@@ -159,8 +159,8 @@ def _same(ours: Value, theirs: Value) -> bool:
 
 
 def _plain(value: Value) -> Value:
-    """The values without fields that mean the same when unset, such as a table's flag for temporary
-    ones.
+    """The value without fields that mean the same as unset ones, such as a table's flag `temporary`
+    that is false.
     """
     if isinstance(value, list):
         return [_plain(item) for item in value]
@@ -175,6 +175,6 @@ def _plain(value: Value) -> Value:
 
 
 def _sorted(result: Value) -> Value:
-    """The result with its list sorted, where the metastore promises no order."""
+    """The result with its list sorted, because the metastore promises no order."""
     value = result.get(0)
     return {**result, 0: sorted(value, key=repr)} if isinstance(value, list) else result

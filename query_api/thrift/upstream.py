@@ -18,7 +18,7 @@ from query_api.thrift.wire import MessageType
 Address = tuple[str, int]
 CONNECT_TIMEOUT_S: Final = 3.0
 AVOIDED_S: Final = 5.0
-"""How long a metastore that didn't answer is tried only after the others."""
+"""For this long, a metastore that didn't answer is tried only after the others."""
 
 log = structlog.get_logger(__name__)
 
@@ -93,7 +93,7 @@ class Link(asyncio.Protocol):
             self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # uvloop's transports are of no common class.
+        # uvloop's transports aren't subclasses of asyncio's.
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
@@ -186,7 +186,7 @@ class Upstreams:
         self._failed[address] = monotonic() + AVOIDED_S
 
     def _in_order(self) -> list[Address]:
-        """Each metastore once, those that failed lately at the end."""
+        """All metastores; those that failed lately come last."""
         now = monotonic()
         addresses = list(self.settings.addresses)
         random.shuffle(addresses)

@@ -1,4 +1,4 @@
-"""The same question to the endpoint and to a metastore."""
+"""Asks the endpoint and a metastore the same question."""
 
 import re
 import time
@@ -23,19 +23,20 @@ from tests.query_api.thrift.methods.wire import RawClient, result, struct_of
 from tests.support import idl
 
 ROUNDS: Final = 6
-"""How often a question is asked while the metastore changes."""
+"""How many times a question is asked if the metastore changes meanwhile."""
 CATCH_UP_S: Final = 5.0
-"""What moves no write id shows under `write_ids` once the shard has applied it."""
+"""The time limit for changes without a write id, which show under `write_ids` only once the shard
+has applied them."""
 _POLL_S: Final = 0.05
 _CONNECTION: Final = re.compile(r"\(conn=\d+\)")
-"""MariaDB's driver tells its number in errors."""
+"""MariaDB's driver puts the number of a connection into its errors."""
 
 Answer = Any
-"""The bytes of a result, or what is said over HTTP."""
+"""The bytes of a result, or the answer over HTTP."""
 
 
 class Place(NamedTuple):
-    """Where two answers differ first."""
+    """A place where two answers differ."""
 
     path: str
     ours: Any
@@ -43,21 +44,21 @@ class Place(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """A question that was answered otherwise."""
+    """A question that the endpoint answered differently."""
 
     question: Question
     places: tuple[Place, ...]
     lasting: bool
-    """Whether it was when it was asked again."""
+    """Whether the answers still differed when it was asked again."""
 
     @property
     def kind(self) -> tuple[str, str]:
-        """What is the same for differences of one cause, more or less."""
+        """The method and the first place; differences of one cause mostly share them."""
         return self.question.method, self.places[0].path
 
 
 class Comparison:
-    """Counts what was compared, and tells what differs."""
+    """Compares answers, and counts the comparisons."""
 
     def __init__(
         self, endpoint: RawClient, http: httpx.Client, metastore: RawClient, sequence: Sequence
@@ -68,12 +69,14 @@ class Comparison:
         self._sequence = sequence
         self.equal: Counter[str] = Counter()
         self.moving: Counter[str] = Counter()
-        """Asked while the metastore changed all the time."""
+        """By method, the questions without a result, because the metastore changed all the time."""
         self.unknown: Counter[str] = Counter()
-        """Methods that this release of the metastore doesn't have."""
+        """By method, the questions that this release of the metastore doesn't know."""
 
     def ask(self, question: Question, *, quiet: bool = True) -> Difference | None:
-        """None where both say the same. Where nobody writes, they must at once."""
+        """Compares the answers to a question; None if they agree. `quiet` means that nobody writes,
+        so that they must agree at the first attempt.
+        """
         for _ in range(1 if quiet else ROUNDS):
             before = None if quiet else self._sequence.current()
             try:
@@ -126,7 +129,7 @@ class Comparison:
 
 
 def _same(question: Question, ours: Answer, theirs: Answer) -> bool:
-    # Most answers are the same bytes; decoding them takes longer than asking for them.
+    # Bytes are compared first, because most are equal and decoding takes longer than asking.
     return bool(ours == theirs or _value(question, ours) == _value(question, theirs))
 
 
@@ -137,7 +140,7 @@ def _value(question: Question, answer: Answer) -> Any:
 
 
 def _result(method: str, answer: bytes) -> Any:
-    """What the result says, with lists that have no order in one."""
+    """The decoded result, with unordered lists sorted."""
     if method in ("get_table", "get_table_objects_by_name"):
         return decoded(method, answer)
     value = result(method, answer)
@@ -165,7 +168,7 @@ def _first(places: Iterator[Place], most: int) -> Iterator[Place]:
 
 
 def shown(question: Question, names: Names) -> str:
-    """The question as a call, by short names."""
+    """The question as a call with short names."""
     if question.path is not None:
         return f"GET {names.short(question.path)}"
     if question.method in ("get_table", "get_table_objects_by_name"):

@@ -1,4 +1,4 @@
-"""What the objects of a run are, as the metastore shows them now."""
+"""The objects of a run, as the metastore shows them now."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ Place = tuple[str, str]
 
 
 class Contents:
-    """Asks a metastore; places have short names, and what is known of a table full ones."""
+    """Asks a metastore. Places have short names; `Known` has full ones."""
 
     def __init__(self, client: HmsClient, names: Names) -> None:
         self._client = client
@@ -25,7 +25,7 @@ class Contents:
         return [db for db in DATABASES if self._names.full(db) in there]
 
     def tables(self) -> dict[Place, Known]:
-        """All, without their write ids."""
+        """All tables, without their write ids."""
         return {
             (db, self._names.short(table.tableName)): self._known(table)
             for db in self.databases()
@@ -33,11 +33,11 @@ class Contents:
         }
 
     def with_ids(self, known: Known) -> Known:
-        """The same with write ids, for all that are committed now."""
+        """Adds the write-id list of a reader that begins now."""
         return known._replace(ids=self._client.valid_write_ids(known.db, known.name))
 
     def of(self, db: str, name: str) -> Known | None:
-        """A table by its full names."""
+        """A table by its full names; None if it can't be read."""
         try:
             return self.with_ids(self._known(shown(self._client, db, name)))
         except TException:

@@ -1,4 +1,4 @@
-"""What must hold at the end: the cache is what the database is, and can be built anew."""
+"""Checks at the end: the cache equals the database, and can be rebuilt."""
 
 import json
 import os
@@ -16,12 +16,14 @@ Digests = dict[int, dict[str, Any]]
 
 
 def audit(standing: Standing) -> dict[str, Any]:
-    """What `metatide audit` says of everything."""
+    """The result of `metatide audit` for everything."""
     return dict(json.loads(_metatide(standing, "audit", "--json", may_fail=True)))
 
 
 def assert_builds_agree(standing: Standing, *, with_spark: bool) -> None:
-    """Stops the stack. Its stores, a replay of the topic and images hold the same."""
+    """Stops the stack; asserts that its stores, a replay of the topic and images have the same
+    content.
+    """
     _metatide(standing, "image", "create")
     standing.stack.end()
     with open_folder() as folder:

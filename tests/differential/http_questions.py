@@ -1,4 +1,4 @@
-"""Questions over HTTP, beside the calls that ask the same of a metastore."""
+"""Questions over HTTP, along with the calls that ask a metastore the same."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
@@ -11,12 +11,12 @@ from tests.differential.steps import Question
 from tests.query_api.thrift.methods import corpus
 from tests.query_api.thrift.methods.wire import request
 
-# What a metastore adds for the capabilities of who asks.
+# Fields that a metastore adds according to the client's capabilities.
 _BY_CAPABILITIES: Final = {"accessType", "requiredReadCapabilities", "requiredWriteCapabilities"}
 
 
 class _Field(NamedTuple):
-    """Where the answer is in the JSON, and in the metastore's."""
+    """The field with the answer in the JSON, and in the metastore's result; None for all of it."""
 
     ours: str | None
     theirs: str | None
@@ -32,7 +32,7 @@ _FIELDS: Final[Mapping[str, _Field]] = {
 
 
 def questions(of: Known) -> Iterator[Question]:
-    """About a table, its partitions, its constraints and its database."""
+    """Questions about a table, its partitions, its constraints and its database."""
     database = f"/v1/databases/{quote(of.db)}"
     path = f"{database}/tables/{quote(of.name)}"
     place = {"dbName": of.db, "tblName": of.name, "catName": "hive"}
@@ -51,7 +51,7 @@ def questions(of: Known) -> Iterator[Question]:
 
 
 def answer(client: httpx.Client, question: Question) -> Any:
-    """In the shape of `of_metastore`."""
+    """The answer over HTTP, in the same shape as from `of_metastore`."""
     assert question.path is not None
     response = client.get(question.path)
     if response.status_code == httpx.codes.NOT_FOUND:
@@ -62,7 +62,7 @@ def answer(client: httpx.Client, question: Question) -> Any:
 
 
 def of_metastore(method: str, value: Any) -> Any:
-    """What the metastore's answer is over HTTP."""
+    """The metastore's answer, in the shape that it has over HTTP."""
     if isinstance(value, tuple):
         return "nothing"
     field = _FIELDS[method].theirs
@@ -70,13 +70,13 @@ def of_metastore(method: str, value: Any) -> Any:
 
 
 def _answer(value: Any) -> Any:
-    """Of a table that isn't there, the metastore says that it has no partitions or constraints."""
+    """Treats an empty answer as none: for a missing table, the metastore returns empty lists."""
     empty = not value or (isinstance(value, dict) and not any(value.values()))
     return "nothing" if empty else _plain(value)
 
 
 def _plain(value: Any) -> Any:
-    """Without what isn't set."""
+    """The value without unset fields."""
     if isinstance(value, dict):
         return {
             key: _plain(item)

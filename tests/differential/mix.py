@@ -1,4 +1,4 @@
-"""How often writers do what, by which methods, and what they do at the same time."""
+"""The frequency of each action, the methods that perform it, and the actions that may overlap."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -84,7 +84,7 @@ ACTIONS: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
     "drop_constraint": ("dropped_constraint", ("drop_constraint",)),
     "function": ("function", ("create_function", "alter_function", "drop_function")),
 }
-"""The subject that makes the arguments, and the methods that take some of them."""
+"""By action, the subject that makes the arguments, and the methods that take some of them."""
 
 WEIGHTS: Final[Mapping[str, int]] = {
     "create_database": 2,
@@ -129,11 +129,11 @@ OVERLAPS: Final[Mapping[str, Sequence[str]]] = {
     "database": ("alter_database", "alter_database", "alter_database", "create_table"),
     "constraint": ("add_constraint", "drop_constraint", "drop_table", "rename_table"),
 }
-"""What is written at the same time."""
+"""By kind of object, the actions that overlap."""
 
 
 def fitted(method: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments that a method takes, of those that its subject has."""
+    """Those of a subject's arguments that the method takes."""
     left_out = {
         "create_table": {"named"},
         "create_table_with_environment_context": {"named"},

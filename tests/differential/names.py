@@ -1,10 +1,11 @@
-"""The few names that everything of a run shares."""
+"""The few names that all objects of a run share."""
 
 from dataclasses import dataclass
 from typing import Final
 
 DATABASES: Final = ("a", "b", "c")
-"""Names of tables, constraints and functions, too: what is kept by name alone gets mixed up."""
+"""Tables, constraints and functions share some of these names, which reveals objects that are kept
+by name alone."""
 TABLES: Final = ("a", "b", "t_1", "tx1")
 CONSTRAINTS: Final = ("a", "b", "k")
 FUNCTIONS: Final = ("a", "f")
@@ -29,18 +30,20 @@ _LENGTH: Final = 5
 
 @dataclass(frozen=True)
 class Names:
-    """The names of one run: those of a script with a prefix that no other run has."""
+    """The names of one run: a script's names with a prefix that no other run has."""
 
     run: int
 
     @property
     def prefix(self) -> str:
-        """All are equally long, so that a question's bytes can be asked of another run."""
+        """The prefix. All have the same length, so that it can be replaced within the bytes of a
+        question.
+        """
         return f"r{self.run:0{_LENGTH - 1}}"
 
     def full(self, name: str) -> str:
         return f"{self.prefix}{name}"
 
     def short(self, text: str) -> str:
-        """Without the prefixes."""
+        """The text without prefixes."""
         return text.replace(self.prefix, "")

@@ -16,13 +16,13 @@ Fields = dict[str, Any]
 _NOBODY: Final = "no_such"
 _ANY_TIME: Final = f"{2**63 - 1}:{2**63 - 1}::"
 _NEVER: Final = f"0:{2**63 - 1}::"
-# In a LIKE of the metastore's these stand for more than themselves, as docs/thrift-methods.md says.
+# Other values match more than themselves in the metastore's LIKE, see docs/thrift-methods.md.
 _PLAIN_DAYS: Final = tuple(day for day in DAYS if "_" not in day and "/" not in day)
 _PLAIN_TABLES: Final = tuple(one for one in TABLES if "_" not in one)
 
 
 class Known(NamedTuple):
-    """What a table was seen to have, for questions that meet something."""
+    """What is known of a table, so that questions find something."""
 
     db: str
     name: str
@@ -35,7 +35,7 @@ class Known(NamedTuple):
 
 
 class Questions:
-    """Makes them, about one table that is known and names of others."""
+    """Makes questions about one known table, and names of others."""
 
     def __init__(self, random: Random, names: Names) -> None:
         self._random = random
@@ -56,7 +56,7 @@ class Questions:
         return list(self._makers)
 
     def ask(self, method: str, of: Known | None) -> Question:
-        """One by this method, about this table or one that may not be there."""
+        """A question by this method, about this table or one that may not exist."""
         self._of = of or self._nothing()
         made = self._makers[method]()
         by_ids = self._by_ids
@@ -76,7 +76,7 @@ class Questions:
         return value if self._random.random() < chance else None
 
     def _db(self) -> str:
-        """As old methods take it, with or without the catalog."""
+        """The database's name for old methods, with or without the catalog."""
         return self._of.db if self._random.random() < 0.8 else f"@hive#{self._of.db}"
 
     def _place(self) -> Fields:
@@ -119,7 +119,7 @@ class Questions:
         )
 
     def _some_values(self) -> list[str]:
-        """Of the first key, or of all, with empty ones for any."""
+        """Values of the first key or of all keys; empty ones match any value."""
         random = self._random
         day, number = random.choice(_PLAIN_DAYS), random.choice(NUMBERS)
         return random.choice(([day], [day, ""], ["", number], ["", ""], [day, number], [""]))
@@ -158,7 +158,9 @@ class Questions:
         )
 
     def _lists(self) -> Fields:
-        """Those of now with the table's id, by which the cache may answer, or others, or none."""
+        """The current write-id list with the table's id, by which the cache may answer; or another
+        list, or none.
+        """
         random, of = self._random, self._of
         if of.ids and of.id > 0 and random.random() < 0.4:
             self._by_ids = of.db, of.name
@@ -404,7 +406,7 @@ class Questions:
     def _figures_of(self, method: str) -> Callable[[], corpus.Call]:
         def made() -> corpus.Call:
             fields = self._figures() | self._lists()
-            # Its requests have no id, so that the cache answers them by `latest`.
+            # These requests have no table id, so the cache answers them by `latest`.
             fields.pop("id", None)
             self._by_ids = None
             names = self._some_names()

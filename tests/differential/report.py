@@ -1,4 +1,4 @@
-"""What a series compared, and who had answered."""
+"""What a series compared, and who answered."""
 
 import re
 from collections import Counter
@@ -16,12 +16,12 @@ FRESH: Final = f"{Source.CACHE} {Reason.FRESH}"
 
 
 class Report:
-    """By method, from the page of the worker's metrics."""
+    """The figures of a series by method, from the page of the worker's metrics."""
 
     def __init__(self, counts: Counts, page: str) -> None:
         self.counts = counts
         self.answers: dict[str, Counter[str]] = {}
-        """By method: who answered, and why."""
+        """By method, the number of answers by source and reason."""
         for method, reason, source, count in _ANSWERS.findall(page):
             self._of(method)[f"{source} {reason}"] += int(float(count))
         for method, reason, count in _RELAYED.findall(page):

@@ -26,7 +26,7 @@ from tests.support import hms_client
 
 STEPS: Final = 50
 QUESTIONS: Final = 48
-"""After each step."""
+"""The number of questions after each step."""
 
 
 class Found(NamedTuple):
@@ -43,7 +43,7 @@ class Counts:
     def __init__(self) -> None:
         self.runs = 0
         self.stuck = 0
-        """Runs in which the metastore didn't answer a writer any more."""
+        """The number of runs in which the metastore stopped answering a writer."""
         self.equal: Counter[str] = Counter()
         self.moving: Counter[str] = Counter()
         self.unknown: Counter[str] = Counter()
@@ -70,7 +70,7 @@ class Run:
         self.contents = contents
 
     def go(self, random: Random, steps: int = STEPS) -> Found | None:
-        """Until something differs, or to the end."""
+        """Runs until an answer differs, or to the end."""
         schedule, questions = Schedule(random), Questions(random, self.names)
         done: list[AnyStep] = []
         waiting = schedule.opening()
@@ -85,7 +85,7 @@ class Run:
             ask = partial(self._ask, random, questions)
 
             def meanwhile(
-                # While the sequence is held nobody commits.
+                # While the sequence is held, nobody commits.
                 quiet: bool = isinstance(step, Held),
                 found: list[Difference] = differences,
                 ask: Callable[..., Iterator[Difference]] = ask,
@@ -112,7 +112,7 @@ class Run:
         *,
         quiet: bool,
     ) -> Iterator[Difference]:
-        """The first that differs, if any."""
+        """Asks questions until one is answered differently; yields that difference."""
         places = sorted(tables)
         for _ in range(2):
             place = random.choice(places) if places else None
@@ -132,26 +132,26 @@ class Run:
                     return
 
     def replay(self, steps: ManyOf[AnyStep]) -> None:
-        """The steps of another run."""
+        """Repeats the steps of another run."""
         for step in steps:
             self.doing.do(step)
 
     def end(self) -> None:
-        """Nobody needs its names any more."""
+        """Drops the databases of the run."""
         for db in ("a", "b", "c"):
             self.doing.do(Step("hive", "drop_database", {"db": db, "cascade": True}))
 
 
 @contextmanager
 def running(standing: Standing, counts: Counts) -> Iterator[Run]:
-    """A run; what it counted is added at the end."""
+    """A run, whose counts are added to `counts` at the end."""
     addresses, names = standing.world.metastores.addresses, Names(standing.new_run())
     with ExitStack() as stack:
         sequence = Sequence(standing.world.metastores.database_url)
         stack.callback(sequence.close)
         writers = stack.enter_context(writing(addresses, names))
         endpoint = stack.enter_context(wire.connect(standing.thrift))
-        # Writers that wait for the sequence hold no connection of this one.
+        # Writers that wait for the sequence occupy no connections of this metastore.
         metastore = stack.enter_context(wire.connect(addresses[-1]))
         client = stack.enter_context(hms_client.connect(addresses[0]))
         doing = StepRunner(writers, sequence)

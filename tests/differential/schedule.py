@@ -1,4 +1,4 @@
-"""Which step comes next, by chance."""
+"""Chooses the next step at random."""
 
 from collections.abc import Mapping, Sequence
 from random import Random
@@ -31,7 +31,7 @@ _ACCURATE: Final = '{"BASIC_STATS":"true","COLUMN_STATS":{"id":"true"}}'
 
 
 class Schedule:
-    """Steps from a seed and from what there is; `tables` are the places of tables."""
+    """Makes steps at random, about objects that exist; `tables` has the known ones by place."""
 
     def __init__(self, random: Random) -> None:
         self._random = random
@@ -42,7 +42,7 @@ class Schedule:
         self.databases: Sequence[str] = ()
 
     def opening(self) -> list[AnyStep]:
-        """What every run begins with, so that there is something to write to."""
+        """The first steps of every run, which create something to write to."""
         steps = [
             Step("hive", "create_database", {"db": db, "parameters": {}}) for db in DATABASES[:2]
         ]
@@ -82,12 +82,12 @@ class Schedule:
         step = getattr(self, f"_{subject}")(place or self._place(subject))
         method = self._random.choice(ways)
         if "kind" in step and self._random.random() < 0.8:
-            # Others may not create all kinds.
+            # Other engines may not create all kinds of tables.
             writer = "hive"
         return Step(writer, method, fitted(method, step))
 
     def _held(self) -> Held:
-        """Writers of one object, or of one and another name of it, that overlap."""
+        """Overlapping writes to one object, perhaps by different names of it."""
         random = self._random
         writers = random.sample(sorted(CAPABILITIES), random.choice((2, 2, 2, 3)))
         [kind] = random.choices(list(OVERLAPS), [len(one) for one in OVERLAPS.values()])
@@ -99,10 +99,10 @@ class Schedule:
         return Held(steps)
 
     _same: tuple[str, str] | None = None
-    """The partition that steps are about, where they shall meet."""
+    """The partition that overlapping steps write to, so that they meet."""
 
     def _place(self, subject: str = "") -> Place:
-        """Mostly one of what is there and can have it, and often the same."""
+        """A place for the subject: mostly an existing, suitable table, and often the same one."""
         random = self._random
         there = sorted(self.tables)
         if "partition" in subject:
@@ -132,7 +132,7 @@ class Schedule:
         key, value = self._random.choice("xyz"), self._random.randrange(100)
         return {f"k_{key}": str(value)}
 
-    # What the actions are given, by subject.
+    # The arguments of actions, by subject.
 
     def _new_database(self, place: Place) -> Arguments:
         return {"db": self._random.choice(DATABASES), "parameters": self._note()}
@@ -350,7 +350,7 @@ class Schedule:
     # Transactions, which last for several steps.
 
     def _transaction(self) -> list[AnyStep]:
-        """One or two begin on a table, and may write to it at once."""
+        """Begins one or two transactions on a table, which may write to it at once."""
         random, place = self._random, self._place("partitions")
         writers = random.sample(sorted(CAPABILITIES), random.choice((1, 2, 2)))
         steps: list[AnyStep] = []

@@ -1,4 +1,4 @@
-"""The row that every commit of a metastore locks, held from a session of our own."""
+"""The row that every commit of a metastore locks, and a session that can hold its lock."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -36,13 +36,13 @@ class Sequence:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Nobody commits an event meanwhile."""
+        """Holds the row's lock, so that nobody commits an event."""
         with self._engine.connect() as connection, connection.begin():
             connection.execute(sa.select(self._row).with_for_update())
             yield
 
     def until_waiting(self, working: Callable[[], int]) -> None:
-        """Until all that are at work wait for a lock, or are done."""
+        """Waits until all writers at work wait for a lock, or are done."""
         deadline = time.monotonic() + PATIENCE_S
         while working() > self._waiters():
             assert time.monotonic() < deadline, "a writer neither ends nor waits for a lock"

@@ -1,4 +1,4 @@
-"""Run after run until the time is over."""
+"""Runs one run after the other until the time is over."""
 
 import time
 from collections.abc import Callable
@@ -11,13 +11,13 @@ from tests.differential.world import Standing
 
 SHRINK_S: Final = 90.0
 KEPT: Final = 4
-"""Of so many runs one leaves its objects for the audit."""
+"""One in so many runs leaves its objects for the audit."""
 
 
 def series(
     standing: Standing, seed: int, seconds: float, tell: Callable[[Story], bool], first: int = 0
 ) -> Counts:
-    """Differences are told as they are found, until `tell` says that it's enough."""
+    """Passes each difference to `tell` when it is found, until that returns True."""
     counts, deadline, number = Counts(), time.monotonic() + seconds, first
     while time.monotonic() < deadline:
         result = None

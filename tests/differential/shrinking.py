@@ -1,4 +1,4 @@
-"""A difference as the shortest script that still shows it."""
+"""Reduces the steps before a difference to the shortest script that still shows it."""
 
 import re
 import time
@@ -18,20 +18,20 @@ from tests.differential.world import Standing
 from tests.query_api.thrift.methods.wire import struct_of
 
 SETTLE_S: Final = 0.15
-"""Between the steps of a repetition: loads that a doubt asks for come back in this time."""
+"""The time in which the loads that a doubt requests arrive."""
 _WHOLE: Final = rb"%s(?![a-z0-9_])"
 TRIES: Final = 3
-"""Writers at the same time don't always come in the same order."""
+"""The attempts to repeat a difference: concurrent writers don't always come in the same order."""
 
 
 class Story(NamedTuple):
-    """What is told of a difference."""
+    """The report on a difference."""
 
     seed: str
     found: Found
     steps: tuple[AnyStep, ...]
     repeated: Difference | None
-    """What came of the script as it is told; None where it doesn't repeat."""
+    """The difference that the shrunk script shows; None if the steps don't repeat it."""
     names: Names
 
     def __str__(self) -> str:
@@ -54,7 +54,7 @@ class Story(NamedTuple):
 
 
 class Shrinking:
-    """Repeats fewer and fewer steps, each time on names of their own."""
+    """Repeats fewer and fewer steps, each time in a run with names of its own."""
 
     def __init__(self, standing: Standing, found: Found, deadline: float) -> None:
         self._standing = standing
@@ -71,7 +71,7 @@ class Shrinking:
         if 0 < len(about) < len(steps) and self._shows(about):
             steps = about
         steps = tuple(shrunk(list(steps), self._shows))
-        # Of another repetition the last one may be.
+        # The last difference may be that of another repetition.
         self._shows(steps)
         assert self._last is not None
         names, difference = self._last
@@ -92,7 +92,7 @@ class Shrinking:
         return True
 
     def _repeat(self, run: Run, steps: Sequence[AnyStep]) -> Difference | None:
-        """The question is asked after each step, too: to ask warms what is cold."""
+        """The question is asked after each step, too, because asking warms cold objects."""
         old = self._found.difference.question
         for step in steps:
             run.doing.do(step)
@@ -106,14 +106,14 @@ class Shrinking:
             time.sleep(SETTLE_S / 3)
 
     def _again(self, old: Question, run: Run) -> Question:
-        """The question about this run's objects."""
+        """The question about the objects of this run."""
         names = self._found.names
         moved = old.about(names, run.names)
         return moved if old.by_ids is None else with_ids(moved, run.contents)
 
 
 def with_ids(question: Question, contents: Contents) -> Question:
-    """With the write ids and the id of now."""
+    """The question with the current write-id list and table id."""
     assert question.by_ids is not None
     table = contents.of(*question.by_ids)
     if table is None:
@@ -135,7 +135,7 @@ def mentioned(question: Question, names: Names) -> set[str]:
 
 
 def relevant(steps: Sequence[AnyStep], names: set[str]) -> list[AnyStep]:
-    """Those about these databases and tables, without what was done at the same time to others."""
+    """The steps about these databases and tables, without overlapping steps about others."""
 
     def is_about(step: Step) -> bool:
         said = {step.given.get(one) for one in ("db", "table", "to_db", "to")} - {None}
@@ -157,7 +157,7 @@ def relevant(steps: Sequence[AnyStep], names: set[str]) -> list[AnyStep]:
 
 
 def shrunk(steps: list[AnyStep], shows: Callable[[list[AnyStep]], bool]) -> list[AnyStep]:
-    """Steps of which none, nor a part of one, can be left out: delta debugging."""
+    """Steps from which neither one nor a part of one can be left out, found by delta debugging."""
     size = max(1, len(steps) // 2)
     while True:
         at = 0

@@ -1,4 +1,4 @@
-"""Doing steps: one after the other, with the sequence held, or at the same time."""
+"""Performs steps: one after the other, with the sequence held, or at the same time."""
 
 import threading
 from collections import Counter
@@ -13,17 +13,19 @@ Meanwhile = Callable[[], None]
 
 
 class StepRunner:
-    """The writers of a run, and what became of what they did."""
+    """The writers of a run, and the outcomes of their actions."""
 
     def __init__(self, writers: Mapping[str, Writer], sequence: Sequence) -> None:
         self._writers = writers
         self._sequence = sequence
         self._faults: list[BaseException] = []
         self.outcomes: Counter[tuple[str, str]] = Counter()
-        """By action: `done`, or the exception."""
+        """The number of outcomes by action: `done`, or the name of the exception."""
 
     def do(self, step: AnyStep, meanwhile: Meanwhile | None = None) -> bool:
-        """Whether any of it was accepted; something may be asked while it is under way."""
+        """Performs a step; returns whether any of it was accepted. `meanwhile` is called while it
+        is under way.
+        """
         before = self._done()
         match step:
             case Step():
@@ -44,7 +46,7 @@ class StepRunner:
         self.outcomes[step.action, refused or "done"] += 1
 
     def _lane(self, steps: Many[Step]) -> None:
-        """In a thread, whose faults are the test's."""
+        """Performs steps in a thread; its exceptions fail the test."""
         try:
             for step in steps:
                 self._one(step)

@@ -1,4 +1,4 @@
-"""What writers do, as data: it can be repeated, left out, and printed as Python."""
+"""The steps of writers as data, which can be repeated, left out, and printed as Python."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,7 +25,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Held:
-    """Steps that have done their SQL before the first commits; they commit one after the other."""
+    """Steps that all run their SQL before the first one commits; then they commit in turn."""
 
     steps: Sequence[Step]
 
@@ -37,7 +37,7 @@ class Held:
 
 @dataclass(frozen=True)
 class Race:
-    """Steps of several writers at the same time."""
+    """Steps of several writers that run at the same time."""
 
     lanes: Sequence[Sequence[Step]]
 
@@ -50,17 +50,18 @@ class Race:
 
 @dataclass(frozen=True)
 class Question:
-    """A call of the interface by its bytes."""
+    """A call of the interface, as bytes."""
 
     method: str
     given: bytes
     by_ids: tuple[str, str] | None = None
-    """The table whose write ids are in it: full names of its database and its own."""
+    """The table whose write ids the question contains: the full names of its database and of
+    itself."""
     path: str | None = None
-    """Where the same is asked over HTTP, in place of the endpoint's Thrift port."""
+    """The path to ask over HTTP, if the question isn't for the endpoint's Thrift port."""
 
     def about(self, names: Names, others: Names) -> "Question":
-        """The same about objects of another run."""
+        """The same question about objects of another run."""
         renamed_arguments = self.given.replace(names.prefix.encode(), others.prefix.encode())
         path = self.path and self.path.replace(names.prefix, others.prefix)
         by_ids = self.by_ids
@@ -78,7 +79,7 @@ def script(steps: Sequence[AnyStep]) -> str:
 
 
 def parts(step: AnyStep) -> list[AnyStep]:
-    """What it would be with one part less, for each part."""
+    """The variants of a step with one part left out."""
     match step:
         case Held(steps) if len(steps) > 1:
             return [_held([*steps[:at], *steps[at + 1 :]]) for at in range(len(steps))]

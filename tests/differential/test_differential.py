@@ -1,6 +1,6 @@
-"""Random writers against real metastores: the endpoint says what they say, at every moment.
+"""Random writers on real metastores: the endpoint must answer as they do, at every moment.
 
-A seed repeats a run: DIFFERENTIAL_SEED=SEED:NUMBER begins with that run of that seed.
+A run can be repeated: DIFFERENTIAL_SEED=SEED:NUMBER begins with run NUMBER of that seed.
 """
 
 import os
@@ -27,7 +27,7 @@ FRESH_SHARE = 0.3
 
 
 def check(world: World, *, seconds: float, seed: int, with_spark: bool) -> None:
-    """Runs on this world for so long; nothing may differ, and much must have been cached."""
+    """Runs on this world for so long; no answer may differ, and the cache must give many."""
     seed_given, _, first = os.environ.get(SEED, str(seed)).partition(":")
     stories: list[Story] = []
 
@@ -55,7 +55,7 @@ def test_every_method_of_the_cache_is_asked() -> None:
 
 
 def instances_of(row: Row) -> int:
-    """The newest release runs twice on each database; of the others every other row does."""
+    """Two instances for the newest release, and for every other row of the older ones."""
     return 2 if row.release == NEWEST else 1 + matrix.ROWS.index(row) % 2
 
 

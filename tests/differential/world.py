@@ -1,4 +1,4 @@
-"""What a run stands on: metastores with their database, and a whole stack that follows them."""
+"""What a run needs: metastores with their database, and a whole stack that follows them."""
 
 import itertools
 import json
@@ -16,25 +16,25 @@ from tests.support.stacks import Stack, stack
 
 _TOPICS = itertools.count(1)
 PROPERTIES: Final[Mapping[str, str]] = {
-    # The text of filters for expressions, as metastores without Hive's own jar take it.
+    # Expressions are expected as the text of filters, as in metastores without Hive's own jar.
     "metastore.expression.proxy": ("org.apache.hadoop.hive.metastore.MsckPartitionExpressionProxy"),
-    # Writers that overlap run into deadlocks, after which it waits for minutes unless told.
+    # Overlapping writers run into deadlocks, after which a metastore waits for minutes by default.
     "metastore.notification.sequence.lock.max.retries": "1",
     "metastore.notification.sequence.lock.retry.sleep.interval": "1s",
     "metastore.hmshandler.retry.attempts": "2",
     "metastore.hmshandler.retry.interval": "100ms",
-    # One of its chores forgets aborted transactions, at any moment.
+    # One of the chores would remove aborted transactions at any moment.
     "metastore.housekeeping.threads.on": "false",
 }
-"""What metastores of a world are to be started with."""
+"""The settings that a world's metastores must be started with."""
 
 
 @dataclass(frozen=True)
 class World:
-    """Where everything is."""
+    """The services that exist before the stack."""
 
     metastores: Instances
-    """Started with PROPERTIES."""
+    """Metastores that were started with PROPERTIES."""
     broker: str
     shards: int = 4
     workers: int = 1
@@ -59,11 +59,11 @@ class Standing:
         return httpx.get(f"{self.http}/metrics", timeout=30).text
 
     def new_run(self) -> int:
-        """The number of a run whose names are nobody's yet."""
+        """The number of a new run, whose names nobody uses yet."""
         return next(self._runs)
 
     def environment(self) -> dict[str, str]:
-        """What the command line needs to speak of this stack."""
+        """The environment in which the command line uses this stack."""
         return {
             "METATIDE_DATA_DIR": str(self.stack.folder),
             "METATIDE_KAFKA_BOOTSTRAP_SERVERS": self.world.broker,
@@ -75,7 +75,7 @@ class Standing:
 
 @contextmanager
 def standing(world: World) -> Iterator[Standing]:
-    """Ends what it starts."""
+    """Runs a stack on a world."""
     port = free_port()
     topic = f"differential-{port}-{next(_TOPICS)}"
     with open_folder() as parent:

@@ -33,7 +33,7 @@ _FLAGS: Final = (
     "--hide-scrollbars",
     "--force-color-profile=srgb",
     "--lang=en",
-    # Whatever a page asks for, nothing gets out of this machine.
+    # No request of a page leaves this machine.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     "--remote-debugging-pipe",
 )
@@ -77,9 +77,9 @@ class Chromium:
         self._calls = 0
         self._session: str | None = None
         self.requests: list[str] = []
-        """The addresses of all that the page asked for."""
+        """The addresses of all requests of the page."""
         self.errors: list[str] = []
-        """What it complained of in its console."""
+        """The errors in the page's console."""
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
         self._session = attached["sessionId"]
@@ -87,7 +87,9 @@ class Chromium:
             self.call(f"{domain}.enable")
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """One command of the protocol; what happens meanwhile is noted."""
+        """Sends one command of the protocol and returns its result; notes events that arrive
+        meanwhile.
+        """
         self._calls += 1
         message: dict[str, Any] = {"id": self._calls, "method": method, "params": parameters}
         if self._session is not None:
@@ -107,7 +109,7 @@ class Chromium:
         self.call("Page.navigate", url=url)
 
     def look(self, light: bool = True, width: int = 1280, height: int = 900) -> None:
-        """A screen of this size, for someone who likes it light or dark."""
+        """Sets the size of the screen, and the user's preference of light or dark."""
         self.call(
             "Emulation.setDeviceMetricsOverride",
             **{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False},
@@ -124,9 +126,9 @@ class Chromium:
         return answer["result"].get("value")
 
     def until(self, script: str) -> Any:
-        """The value of an expression once it is one that counts as true."""
+        """Waits until the value of an expression counts as true; returns the value."""
         deadline = time.monotonic() + PATIENCE_S
-        # An element is none of the values that come over.
+        # An element can't be returned as a value.
         value = f"const value = {script}; return value instanceof Node || value"
         guarded = f"(() => {{ try {{ {value} }} catch {{ return null }} }})()"
         while not (outcome := self.ask(guarded)):
@@ -135,7 +137,7 @@ class Chromium:
         return outcome
 
     def until_text(self, selector: str, text: str) -> None:
-        """Until it can be read there."""
+        """Waits until an element shows this text."""
         self.until(f"document.querySelector({selector!r}).innerText.includes({text!r})")
 
     def text(self, selector: str) -> str:
@@ -143,7 +145,7 @@ class Chromium:
         return found
 
     def click(self, selector: str) -> None:
-        """With the mouse, in the middle of it."""
+        """Clicks the middle of an element with the mouse."""
         x, y = self.until(
             f"(() => {{ const one = document.querySelector({selector!r});"
             " one.scrollIntoView({block: 'center'}); const box = one.getBoundingClientRect();"
@@ -203,7 +205,7 @@ class Chromium:
 
 @contextmanager
 def chromium() -> Iterator[Chromium]:
-    """A browser with a profile of its own; it is ended at the end."""
+    """Runs a browser with a profile of its own."""
     with open_folder() as folder:
         browser = Chromium(folder)
         try:

@@ -10,9 +10,9 @@ _LOAD, _NULL, _CALL, _RETURN = 0x19, 0x01, 0xB7, 0xB1
 
 
 def with_constructor(data: bytes, short: str, whole: str) -> bytes:
-    """The class with a constructor of descriptor `short`, whose arguments are objects.
+    """Adds a constructor of descriptor `short`, whose arguments are objects, to a class.
 
-    It calls the one of descriptor `whole`, with null for each argument that it has more.
+    It calls the one of descriptor `whole`, with null for each additional argument.
     """
     arity, wanted = (signature.count(";") for signature in (short, whole))
     count, end = _constants(data)
@@ -32,7 +32,7 @@ def with_constructor(data: bytes, short: str, whole: str) -> bytes:
 
 
 def _constants(data: bytes) -> tuple[int, int]:
-    """How many numbers the constants take up, and where they end."""
+    """The count in the header of the constant pool, and where the pool ends."""
     (count,) = unpack_from("!H", data, 8)
     number, place = 1, 10
     while number < count:
@@ -44,7 +44,7 @@ def _constants(data: bytes) -> tuple[int, int]:
 
 
 def _after_members(data: bytes, place: int) -> int:
-    """Where fields, or methods, that begin at this place end."""
+    """Where the list of fields or methods that begins at this place ends."""
     (count,) = unpack_from("!H", data, place)
     place += 2
     for _ in range(count):

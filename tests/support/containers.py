@@ -1,6 +1,6 @@
 """Where the services of the tests come from: containers, or processes of this machine.
 
-METATIDE_TEST_SERVICES=containers or =local forces one; else containers where a Docker engine
+METATIDE_TEST_SERVICES=containers or =local decides; by default it is containers if a Docker engine
 listens.
 """
 

@@ -1,4 +1,4 @@
-"""Hive's own Java client of a metastore, driven from here."""
+"""Hive's own Java client of a metastore, controlled from Python."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ CATALOG = "hive"
 
 
 class HiveClient:
-    """A connection as Hive makes it, with the few calls of it that a session of Hive needs."""
+    """A connection as Hive makes it, with the few calls that a session of Hive needs."""
 
     def __init__(self, java: JavaGateway, address: str) -> None:
         self._java = java
@@ -23,7 +23,7 @@ class HiveClient:
         self.client.close()
 
     def lists(self, table: Any) -> str:
-        """The write ids of a table that a transaction which begins now may read."""
+        """The write-id list of a table for a transaction that begins now."""
         name = f"{table.getDbName()}.{table.getTableName()}"
         (write_ids,) = self.client.getValidWriteIds([name], self.client.getValidTxns().toString())
         text: str = self._metastore.txn.TxnCommonUtils.createValidReaderWriteIdList(
@@ -32,7 +32,7 @@ class HiveClient:
         return text
 
     def write(self, table: Any, value: str) -> None:
-        """A transaction that adds a partition of this value, and says so in the table."""
+        """Adds a partition with this value and notes the value in the table, in one transaction."""
         db, name = table.getDbName(), table.getTableName()
         txn = self.client.openTxn("hive")
         write_id: int = self.client.allocateTableWriteId(txn, db, name)
@@ -66,7 +66,7 @@ class HiveClient:
         return self.client.getTable(request)
 
     def values_by(self, table: Any, expression: bytes) -> list[str]:
-        """Of the partitions that Hive prunes to by this expression."""
+        """The values of the partitions that remain when Hive prunes by this expression."""
         request = self.api.PartitionsByExprRequest()
         request.setCatName(CATALOG)
         request.setDbName(table.getDbName())
@@ -78,7 +78,7 @@ class HiveClient:
         return [one.getValues()[0] for some in shared for one in some]
 
     def values(self, table: Any, ids: str | None) -> list[str]:
-        """Of its partitions, as Hive asks for all of them."""
+        """The values of all partitions of a table, read as Hive reads all of them."""
         request = self.api.GetPartitionsPsWithAuthRequest()
         request.setCatName(CATALOG)
         request.setDbName(table.getDbName())

@@ -1,4 +1,4 @@
-"""Hive's own classes, run in a process of Java and called from here."""
+"""Hive's own classes, run in a Java process and called from Python."""
 
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ from query_api.thrift.gateway import OPTIONS
 
 @contextmanager
 def hive_java(options: Sequence[str] = OPTIONS, more: Sequence[Path] = ()) -> Iterator[JavaGateway]:
-    """`jvm` of what comes has all packages of Hive 4.2, and those of `more` jars."""
+    """Runs Java; the gateway's `jvm` has all packages of Hive 4.2 and of the `more` jars."""
     server = ("py4j.GatewayServer", "--die-on-broken-pipe", "--enable-auth", "0")
     classpath = ":".join(map(str, (find_jar_path(), jars.fetch("hive") / "*", *more)))
     command = [str(java_21()), *options, "-cp", classpath, *server]
@@ -24,7 +24,7 @@ def hive_java(options: Sequence[str] = OPTIONS, more: Sequence[Path] = ()) -> It
     ) as process:
         assert process.stdout is not None
         port, token = int(process.stdout.readline()), process.stdout.readline().decode().strip()
-        # Else it would still speak of its objects when the process is gone.
+        # With memory management, the gateway would still release objects when the process is gone.
         parameters = GatewayParameters(
             port=port, auth_token=token, auto_convert=True, enable_memory_management=False
         )
@@ -58,7 +58,7 @@ class Serialized:
         return self._plan.ExprNodeConstantDesc(self._types.getPrimitiveTypeInfo(type_), value)
 
     def call(self, function: str, *children: Any) -> Any:
-        """`function` is the class's name without what all of them begin with."""
+        """A call of a function; `function` is its class's name without the prefix GenericUDF."""
         if function == "Like":
             bridge = self._functions.GenericUDFBridge
             function_object = bridge("like", True, "org.apache.hadoop.hive.ql.udf.UDFLike")

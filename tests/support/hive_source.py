@@ -1,4 +1,4 @@
-"""Files of Hive's metastore as its makers publish them, for tests that compare us with them."""
+"""Files of Hive's metastore as Apache publishes them, for tests that compare Metatide with them."""
 
 import re
 import tarfile
@@ -22,9 +22,10 @@ def read(path: str) -> str:
 
 
 def run_script(engine: sa.Engine, release: str) -> None:
-    """Makes the schema of a release by Hive's own script, in an empty database.
+    """Creates the schema of a release by Hive's own script, in an empty database.
 
-    Of the script only its comments, its talk, and rights of a user that isn't here are left out.
+    Only the script's comments, its output, and the grants to a user that doesn't exist are left
+    out.
     """
     dialect = "mysql" if engine.dialect.name == "mysql" else "postgres"
     script = read(f"metastore-server/src/main/sql/{dialect}/hive-schema-{release}.{dialect}.sql")

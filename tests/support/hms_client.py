@@ -11,7 +11,7 @@ from tests.support import hms_objects as objects
 from tests.support import idl
 from tests.support.hms_transactions import Transactions
 
-# Without them the metastore refuses managed tables or makes them external.
+# Without these, the metastore refuses managed tables or makes them external.
 CAPABILITIES = [
     "HIVEFULLACIDREAD",
     "HIVEFULLACIDWRITE",
@@ -34,17 +34,19 @@ _INSERT_ONLY_TABLES = 2
 _TIMEOUT_MS = 60_000
 
 Constraints = Mapping[str, Sequence[Any]]
-"""Constraints to create a table with, under the names of CreateTableRequest's fields."""
+"""Constraints of a new table, by the names of CreateTableRequest's fields."""
 
 
 class HmsClient(Transactions):
-    """A connection. `rpc` has every call of the interface; the methods spare their ceremony."""
+    """A connection. `rpc` has every call of the interface; the methods make the common ones
+    shorter.
+    """
 
     def create_database(self, name: str, **fields: Any) -> None:
         self.rpc.create_database(objects.database(name, **fields))
 
     def create_table(self, table: Any, constraints: Constraints | None = None) -> Any:
-        """Returns the table as the metastore has it."""
+        """Creates a table; returns it as the metastore shows it."""
         self.rpc.create_table_req(
             self.t.CreateTableRequest(table=table, **_CAPABLE, **(constraints or {}))
         )
@@ -75,7 +77,7 @@ class HmsClient(Transactions):
         cascade: bool = False,
         properties: Mapping[str, str] | None = None,
     ) -> None:
-        """`properties` are of the call, not of the table."""
+        """`properties` are those of the call, not of the table."""
         of_call = {**(properties or {}), **({"CASCADE": "true"} if cascade else {})}
         context = self.t.EnvironmentContext(properties=of_call) if of_call else None
         self.rpc.alter_table_req(
@@ -152,7 +154,7 @@ class HmsClient(Transactions):
         write_id: int = -1,
         valid_write_ids: str | None = None,
     ) -> None:
-        """Of a partition where its name is given, else of the table."""
+        """Updates column statistics of a partition, if it is named, or of the table."""
         request = self.t.SetPartitionsStatsRequest(
             colStats=[objects.statistics(table, figures, partition)],
             needMerge=False,

@@ -13,7 +13,7 @@ ORC = (
 )
 
 Columns = Mapping[str, str]
-"""Types by names, in their order."""
+"""The types of columns by name, in order."""
 
 
 def database(name: str, **fields: Any) -> Any:
@@ -68,7 +68,7 @@ def table(
     parameters: Mapping[str, str] | None = None,
     **fields: Any,
 ) -> Any:
-    """A transactional table, or else an external one."""
+    """A transactional table, or an external one."""
     t = idl.load()
     kind = {"transactional": "true"} if transactional else {"EXTERNAL": "TRUE"}
     defaults = {
@@ -87,7 +87,7 @@ def table(
 
 
 def partition(of: Any, values: Sequence[str], **fields: Any) -> Any:
-    """A partition of a table as the metastore returned it, with the table's columns."""
+    """A partition with the columns of a table that the metastore returned."""
     t = idl.load()
     types = {column.name: column.type for column in of.sd.cols}
     path = "/".join(
@@ -105,7 +105,7 @@ def partition(of: Any, values: Sequence[str], **fields: Any) -> Any:
 
 
 def statistics(of: Any, figures: Sequence[Any], partition: str | None) -> Any:
-    """Figures of a partition's columns where its name is given, else of the table's."""
+    """Column statistics of a partition, if it is named, or of the table."""
     t = idl.load()
     description = t.ColumnStatisticsDesc(
         isTblLevel=partition is None,
@@ -118,7 +118,7 @@ def statistics(of: Any, figures: Sequence[Any], partition: str | None) -> Any:
 
 
 def long_statistics(column: str, **figures: int) -> Any:
-    """Statistics of a bigint column, for `numNulls`, `numDVs`, `lowValue`, `highValue`."""
+    """Statistics of a bigint column, from `numNulls`, `numDVs`, `lowValue` and `highValue`."""
     t = idl.load()
     data = t.LongColumnStatsData(**{"numNulls": 0, "numDVs": 1, **figures})
     return t.ColumnStatisticsObj(

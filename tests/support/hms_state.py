@@ -1,4 +1,4 @@
-"""All that a metastore answers, in the shape of tests/data/hive-*/…/state.json."""
+"""Everything that a metastore answers, in the shape of tests/data/hive-*/…/state.json."""
 
 from typing import Any
 
@@ -16,7 +16,9 @@ _CONSTRAINTS = {
 
 
 def state(client: HmsClient) -> dict[str, Any]:
-    """The default catalog, read by many calls: only what nobody changes meanwhile is consistent."""
+    """The default catalog. It is read by many calls, so it is consistent only if nobody writes
+    meanwhile.
+    """
     answer: dict[str, Any] = {
         "event_id": client.position(),
         "databases": {},

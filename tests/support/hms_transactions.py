@@ -9,14 +9,14 @@ NONE_OPEN = 2**63 - 1
 
 
 class Transactions:
-    """`rpc` has every call of the interface, `t` its types."""
+    """Opens and ends transactions. `rpc` has every call of the interface, `t` its types."""
 
     def __init__(self, rpc: Any) -> None:
         self.rpc = rpc
         self.t = idl.load()
 
     def open_transactions(self, count: int, type_: int | None = None) -> list[int]:
-        """type_ is one of `t.TxnType`."""
+        """Opens transactions; `type_` is one of `t.TxnType`."""
         request = self.t.OpenTxnRequest(
             num_txns=count,
             user="hive",
@@ -41,7 +41,7 @@ class Transactions:
         self.rpc.abort_txn(self.t.AbortTxnRequest(txnid=transaction))
 
     def valid_transactions(self, transaction: int | None = None) -> str:
-        """The text of a ValidReadTxnList: what a transaction, or else anybody, may read now."""
+        """The text of a ValidReadTxnList for a transaction, or for a reader that begins now."""
         answer = self.rpc.get_open_txns()
         hwm = answer.txn_high_water_mark
         listed = list(
@@ -55,7 +55,9 @@ class Transactions:
     def valid_write_ids(
         self, database: str, table: str, valid_transactions: str | None = None
     ) -> str:
-        """The text of a ValidReaderWriteIdList, for these transactions or else for all of now."""
+        """The text of a ValidReaderWriteIdList for this list of transactions, or for the current
+        one.
+        """
         name = f"{database}.{table}"
         request = self.t.GetValidWriteIdsRequest(
             fullTableNames=[name], validTxnList=valid_transactions
@@ -67,7 +69,7 @@ class Transactions:
 
 
 def _bits(packed: bytes, of: list[int]) -> list[bool]:
-    """Bit i is the i-th lowest of byte 0 on; trailing zero bytes are left out."""
+    """Unpacks bits, the lowest of each byte first; trailing zero bytes may be cut off."""
     number = int.from_bytes(packed, "little")
     return [bool(number >> index & 1) for index in range(len(of))]
 

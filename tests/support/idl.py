@@ -1,4 +1,4 @@
-"""Hive's Thrift interface, loaded from its own definition: an opinion apart from ours."""
+"""Hive's Thrift interface, loaded from its own definition, independently of Metatide's."""
 
 import base64
 import tempfile
@@ -10,7 +10,7 @@ import thriftpy2
 
 from tests.support import hive_source
 
-# The definition includes Facebook's base service, of which Hive's clients use nothing.
+# The definition includes Facebook's base service, which Hive's clients don't use.
 _FB303 = """\
 namespace py fb303
 enum fb_status { DEAD = 0, STARTING = 1, ALIVE = 2, STOPPING = 3, STOPPED = 4, WARNING = 5 }
@@ -38,7 +38,7 @@ def load() -> Any:
 
 
 def plain(value: Any) -> Any:
-    """A struct as a dict of its fields without those that are null; binary as `base64:…`."""
+    """A struct as a dict of its fields, without unset ones; binary values become `base64:…`."""
     if isinstance(value, bytes):
         return f"base64:{base64.b64encode(value).decode()}"
     if isinstance(value, dict):

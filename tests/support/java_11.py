@@ -1,4 +1,4 @@
-"""The Java 11 that a metastore of Hive 3.1 runs on, beside the Java 21 of the environment."""
+"""The Java 11 for a metastore of Hive 3.1, beside the Java 21 of the environment."""
 
 import hashlib
 import shutil
@@ -16,7 +16,9 @@ _LOCK = Path(__file__).with_name("java-11.lock")
 
 
 def java_11() -> Path:
-    """Both are releases of one package, so this one is fetched once into the cache instead."""
+    """The program. It is fetched into the cache once, because the environment has Java 21's release
+    of the same package.
+    """
     cache = make_folder(cache_dir() / "java")
     folder = cache / f"11-{hashlib.sha256(_LOCK.read_bytes()).hexdigest()[:12]}"
     with file_lock(cache / ".11.lock"):

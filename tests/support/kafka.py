@@ -19,7 +19,7 @@ _START_TIMEOUT_S = 120.0
 
 @contextmanager
 def broker() -> Iterator[str]:
-    """Its bootstrap address."""
+    """Runs a broker; yields its bootstrap address."""
     with _container() if use_containers() else _local() as address:
         yield address
 
@@ -68,12 +68,12 @@ def _container() -> Iterator[str]:
 
 
 class MortalBroker:
-    """A broker of one's own that may be killed and started again at the same address."""
+    """A test's own broker, which may be killed and started again at the same address."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._kafka = Kafka(folder / "kafka", Ports(folder / "ports.json"))
-        # It starts among the workers that look for it.
+        # It starts while workers are looking for it.
         self._kafka.start_timeout_s = 4 * Kafka.start_timeout_s
         self._running = ExitStack()
         self._process: subprocess.Popen[bytes] | None = None
@@ -92,7 +92,7 @@ class MortalBroker:
 
     @contextmanager
     def frozen(self) -> Iterator[None]:
-        """It is there, and takes nothing."""
+        """Freezes the broker: its connections stay open, but it doesn't answer."""
         assert self._process is not None
         self._process.send_signal(signal.SIGSTOP)
         try:
@@ -106,7 +106,7 @@ class MortalBroker:
 
 @contextmanager
 def mortal_broker() -> Iterator[MortalBroker]:
-    """Always a process of this machine: its death is what is wanted of it."""
+    """Runs a broker as a process of this machine, because the tests kill it."""
     with open_folder() as folder:
         broker = MortalBroker(folder)
         broker.start()

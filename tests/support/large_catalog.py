@@ -12,21 +12,21 @@ VERSION: Final = Version.V4_1
 EVENTS: Final = 1_000_000
 PARTITIONS: Final = 1_000_000
 FEWER: Final = 100_000
-"""Of what hangs on them, as far as the way to it doesn't depend on how many there are."""
+"""The number of rows that belong to them, where more wouldn't change how they are found."""
 TABLES: Final = 10_000
 DATABASES: Final = 100
 BIG: Final = (
     *("NOTIFICATION_LOG", "PARTITIONS", "PARTITION_PARAMS", "PARTITION_KEY_VALS"),
     *("SDS", "SERDES", "PART_COL_STATS", "TXN_TO_WRITE_ID"),
 )
-"""The tables that nobody may read whole to find a few rows."""
+"""The tables that must not be read whole to find a few rows."""
 
 
 _UNCHECKED: Final = {
     "postgresql": "SET LOCAL session_replication_role = replica",
     "mysql": "SET foreign_key_checks = 0",
 }
-"""That foreign keys hold is known."""
+"""Turns off the checks of foreign keys, which are known to hold."""
 _NUMBERS: Final = {
     "postgresql": "generate_series(1, {}) AS n",
     "mysql": "(SELECT seq AS n FROM seq_1_to_{}) numbers",
@@ -157,7 +157,7 @@ def fill(url: str) -> None:
 
 
 def add_events(connection: psycopg.Connection[Any], count: int) -> None:
-    """Fills an empty log of PostgreSQL's."""
+    """Fills an empty log in PostgreSQL."""
     connection.execute(_insertion("NOTIFICATION_LOG", "postgresql", count))
     connection.execute('UPDATE "NOTIFICATION_SEQUENCE" SET "NEXT_EVENT_ID" = %s', [count + 1])
 

@@ -1,7 +1,7 @@
-"""The notification listener of Hive 4.2 in a metastore of Hive 4.0, whose own isn't published.
+"""The notification listener of Hive 4.2 for a metastore of Hive 4.0, whose own isn't published.
 
-It names classes and methods that Hive 4.0 doesn't have. Those come from 4.2, and an event of a
-commit or abort can be made as 4.0 makes it: without write ids, so messages are those of 4.0.
+It uses classes and methods that Hive 4.0 doesn't have. Those come from 4.2, but events of commits
+and aborts get the constructors of 4.0, without write ids, so that messages are those of 4.0.
 """
 
 import zipfile

@@ -1,4 +1,4 @@
-"""A MariaDB for the tests, in which each may have databases of its own."""
+"""A MariaDB for the tests, in which each test may have databases of its own."""
 
 import itertools
 import os
@@ -35,7 +35,7 @@ class MariaDb(Service):
     def __init__(self, folder: Path, ports: Ports) -> None:
         self._folder = folder
         self._port = ports.take("mariadb")
-        # Like PostgreSQL it does not run as root; the package brings a user for it.
+        # Like PostgreSQL, it doesn't run as root; its package adds a user for it.
         self._user = "mysql" if os.geteuid() == 0 else None
 
     @property
@@ -77,7 +77,7 @@ class MariaDb(Service):
             f"--port={self._port}",
             f"--socket={data / 'socket'}",
             "--skip-name-resolve",
-            # Nothing has to outlive the tests.
+            # No data needs to survive a crash.
             "--innodb-flush-log-at-trx-commit=0",
         )
         return Launch(argv, user=self._user)
@@ -126,7 +126,7 @@ def _container() -> Iterator[sa.URL]:
 
 @pytest.fixture(scope="session")
 def new_mariadb_database() -> Iterator[Callable[[], str]]:
-    """Makes an empty MariaDB database at each call and returns its URL, password included."""
+    """Each call creates an empty MariaDB database and returns its URL, including the password."""
     numbers = itertools.count(1)
 
     with _server() as server:

@@ -1,4 +1,4 @@
-"""The metastores and databases that Metatide is run on, of which docs/support.md is the table."""
+"""The metastores and databases that Metatide is tested with; docs/support.md lists them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -40,13 +40,13 @@ OFTEN = {
     Row("4.0.1", "MariaDB"),
     Row("3.1.3", "PostgreSQL 18"),
 }
-"""What every full test run has; the others are among the long runs."""
+"""The rows of every full test run; the others belong to the long runs."""
 FOLLOWED = tuple(row for row in ROWS if RELEASES[row.release].schema >= Version.V4_0)
-"""The others are refused."""
+"""The rows whose log Metatide can follow; it refuses the others."""
 
 
 def parameters(rows: Iterable[Row]) -> list[Any]:
-    """For `pytest.fixture`, with the marks that they need."""
+    """The rows as parameters of pytest, with the marks that they need."""
     return [
         pytest.param(
             row,
@@ -68,7 +68,7 @@ def running(
     instances: int = 2,
     properties: Mapping[str, str] | None = None,
 ) -> Iterator[Instances]:
-    """Metastores as the row says, on a database of Hive's own making where its script is public."""
+    """Metastores of this row. The schema is made by Hive's own script, if that is published."""
     new_database: Callable[[], str] = request.getfixturevalue(_FIXTURES[row.database])
     url = new_database()
     version = RELEASES[row.release].schema

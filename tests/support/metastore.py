@@ -28,7 +28,7 @@ class Instances:
     release: str = NEWEST
 
     def connect(self, instance: int = 0) -> AbstractContextManager[HmsClient]:
-        """A client that makes its calls as this release knows them."""
+        """A client whose calls this release knows."""
         kind = OldHmsClient if self.release.startswith("3.") else HmsClient
         return hms_client.connect(self.addresses[instance], kind=kind)
 
@@ -50,7 +50,7 @@ class MetastoreFactory(Protocol):
 
 @contextmanager
 def metastores(new_database: Callable[[], str]) -> Iterator[MetastoreFactory]:
-    """What starts them, on databases from here; they end with it."""
+    """A factory of metastores on databases from `new_database`; they end with the block."""
     with ExitStack() as stack:
 
         def start(
@@ -87,28 +87,30 @@ def metastores(new_database: Callable[[], str]) -> Iterator[MetastoreFactory]:
 
 @pytest.fixture(scope="session")
 def mariadb_metastore(new_mariadb_database: Callable[[], str]) -> Iterator[Instances]:
-    """The same on MariaDB."""
+    """One metastore on MariaDB for all tests."""
     with metastores(new_mariadb_database) as factory:
         yield factory()
 
 
 @pytest.fixture
 def metastore_factory(new_database: Callable[[], str]) -> Iterator[MetastoreFactory]:
-    """`metastore_factory(instances=2, message_format="json")`; they end with the test."""
+    """Starts metastores, as in `metastore_factory(instances=2, message_format="json")`; they end
+    with the test.
+    """
     with metastores(new_database) as factory:
         yield factory
 
 
 @pytest.fixture(scope="session")
 def metastore(new_database: Callable[[], str]) -> Iterator[Instances]:
-    """One metastore for all tests that keep to databases with names of their own."""
+    """One metastore for all tests that use only databases with names of their own."""
     with metastores(new_database) as factory:
         yield factory()
 
 
 @pytest.fixture(scope="session")
 def text_metastore(new_database: Callable[[], str]) -> Iterator[Instances]:
-    """One that takes the text of filters for what Hive sends as serialized expressions."""
+    """A metastore that expects filters as text in place of Hive's serialized expressions."""
     proxy = "org.apache.hadoop.hive.metastore.MsckPartitionExpressionProxy"
     with metastores(new_database) as factory:
         yield factory(properties={"metastore.expression.proxy": proxy})

@@ -8,7 +8,7 @@ from tests.support.hms_client import Constraints, HmsClient
 
 
 class OldHmsClient(HmsClient):
-    """The same by older calls; what they can't say, such as write ids, is left out."""
+    """The same client by older calls, which can't express some arguments, such as write ids."""
 
     def create_table(self, table: Any, constraints: Constraints | None = None) -> Any:
         by_kind = constraints or {}
@@ -42,7 +42,7 @@ class OldHmsClient(HmsClient):
         cascade: bool = False,
         properties: Mapping[str, str] | None = None,
     ) -> None:
-        """`properties` are of the call, not of the table."""
+        """`properties` are those of the call, not of the table."""
         of_call = {**(properties or {}), **({"CASCADE": "true"} if cascade else {})}
         context = self.t.EnvironmentContext(properties=of_call)
         self.rpc.alter_table_with_environment_context(database, name, table, context)
@@ -74,7 +74,7 @@ class OldHmsClient(HmsClient):
         write_id: int = -1,
         valid_write_ids: str | None = None,
     ) -> None:
-        # It has no statistics of timestamps.
+        # Hive 3 has no statistics of timestamps.
         able = [one for one in figures if one.statsData.timestampStats is None]
         statistics = objects.statistics(table, able, partition)
         if partition is None:

@@ -6,12 +6,12 @@ from jsonschema import Draft202012Validator
 
 
 def validator(document: Any, schema: Any) -> Draft202012Validator:
-    """Of one schema, whose references are to the document."""
+    """A validator of one schema, whose references point into the document."""
     return Draft202012Validator({**schema, "components": document["components"]})
 
 
 def closed(schema: Any) -> Any:
-    """The same with objects that have no more than what is told of them."""
+    """The schema, changed so that objects may only have the fields that it lists."""
     if isinstance(schema, list):
         return [closed(one) for one in schema]
     if not isinstance(schema, dict):

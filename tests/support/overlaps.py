@@ -1,4 +1,4 @@
-"""Writers whose transactions overlap: all have done their SQL, and then commit in turn."""
+"""Writers whose transactions overlap: all run their SQL before they commit one after the other."""
 
 import time
 from collections.abc import Callable
@@ -19,8 +19,9 @@ _WAITING = sa.text("SELECT count(DISTINCT pid) FROM pg_locks WHERE NOT granted")
 
 
 def overlap(metastore: Instances, *writes: Write) -> list[Exception | None]:
-    """Lets each write begin when those before it wait for nothing but the number of their event,
-    and then all commit, in this order. Returns how each failed."""
+    """Starts each write once the previous ones only wait for the id of their event; then all
+    commit, in this order. Returns the exception of each write, if any.
+    """
     failures: list[Exception | None] = [None] * len(writes)
 
     def run(number: int, write: Write) -> None:
@@ -47,7 +48,7 @@ def overlap(metastore: Instances, *writes: Write) -> list[Exception | None]:
 
 
 def _until_waiting(watch: sa.Connection, count: int, threads: list[Thread]) -> None:
-    """A write that fails at once waits for nothing."""
+    """Waits until so many writes wait for the sequence; those that have failed don't count."""
     deadline = time.monotonic() + _WAIT_S
     while time.monotonic() < deadline:
         [waiting] = watch.execute(_WAITING).one()

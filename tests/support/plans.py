@@ -1,4 +1,4 @@
-"""How PostgreSQL executed what was really sent to it, as its own extension auto_explain tells."""
+"""How PostgreSQL executed the statements that it really got, by its extension auto_explain."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ class Plan:
     nodes: tuple[Mapping[str, Any], ...]
 
     def rows_read(self, table: str) -> int:
-        """How many rows of a table were looked at, needed or not."""
+        """The number of a table's rows that were read, whether needed or not."""
         return sum(
             int(node["Actual Loops"])
             * (int(node["Actual Rows"]) + int(node.get("Rows Removed by Filter", 0)))
@@ -45,7 +45,7 @@ class Plan:
 
 @contextmanager
 def recorded() -> Iterator[list[Plan]]:
-    """The plans of all statements of the sessions that begin meanwhile."""
+    """Records the plans of all statements in the connections that are opened meanwhile."""
     plans: list[Plan] = []
 
     def listen(connection: Any, _: object) -> None:

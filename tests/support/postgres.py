@@ -1,4 +1,4 @@
-"""A PostgreSQL for the tests, in which each may have databases of its own."""
+"""A PostgreSQL for the tests, in which each test may have databases of its own."""
 
 import itertools
 import os
@@ -19,7 +19,7 @@ from tests.support.processes import open_folder, running
 _IMAGE = "postgres:18"
 _START_TIMEOUT_S = 120.0
 _POLL_S = 0.1
-# Nothing has to outlive the tests.
+# No data needs to survive a crash.
 _FAST = {
     "max_connections": "200",
     "fsync": "off",
@@ -36,10 +36,10 @@ class Server:
         self._numbers = itertools.count(1)
 
     def new_database(self) -> str:
-        """The URL of an empty database, with the password."""
+        """Creates an empty database; returns its URL, including the password."""
         name = f"test_{os.getpid()}_{next(self._numbers)}"
         with connect(self._url) as connection:
-            # Made from template0, which no session can hold back.
+            # No session can be connected to template0, which would prevent copying it.
             connection.execute(
                 sql.SQL("CREATE DATABASE {} TEMPLATE template0").format(sql.Identifier(name))
             )
@@ -62,7 +62,7 @@ def _local() -> Iterator[sa.URL]:
 
 @contextmanager
 def container(image: str, environment: Mapping[str, str]) -> Iterator[sa.URL]:
-    """The URL of the server's own database; `given` are settings of the server."""
+    """Runs a server in a container with these settings; yields the URL of its own database."""
     from testcontainers.core.container import DockerContainer
 
     port = free_port()

@@ -19,7 +19,7 @@ _POLL_S = 0.02
 
 @contextmanager
 def open_folder() -> Iterator[Path]:
-    """A temporary folder that the user of PostgreSQL may pass through, unlike pytest's own."""
+    """A temporary folder that PostgreSQL's user may enter, unlike pytest's own."""
     with tempfile.TemporaryDirectory(prefix="metatide-test-") as name:
         folder = Path(name)
         folder.chmod(0o711)
@@ -60,5 +60,7 @@ def running(service: Service, log: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def die_with_parent(number: signal.Signals) -> Callable[[], None]:
-    """What a child calls at its start to get this signal when the tests are gone."""
+    """A function that a child calls when it starts, so that it gets this signal when the tests are
+    gone.
+    """
     return lambda: _LIBC.prctl(_PR_SET_PDEATHSIG, number)

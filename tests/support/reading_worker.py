@@ -1,6 +1,6 @@
-"""A worker whose process also reads its shards, and writes down what it was told.
+"""A worker whose process also reads its shards, and records the answers.
 
-A line of the file READS is [shard, epoch, event id, table, digest]: what a reader saw at once.
+A line of the file TEST_READS is [shard, epoch, event id, table, digest], as read from one snapshot.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ READ_EVERY_S = 0.01
 
 
 def answer_of(snapshot: StoreSnapshot, table: TableName) -> tuple[int, int, str, str | None] | None:
-    """What a reader is told; None where the database would answer."""
+    """The cache's answer to a reader; None if the database would answer."""
     reader = ShardReader(snapshot)
     state, head = reader.state(table), reader.head
     if state is None or state.loads.cold(head.applied, head.floor) is not None:
@@ -47,7 +47,7 @@ def read(worker: Worker, table: TableName, out: TextIO) -> None:
     try:
         answer = None if snapshot is None else answer_of(snapshot, table)
     except (ClosedStoreError, ColdShardError):
-        # The shard closes in the middle of it: the database would answer.
+        # The shard was closed during the read, so the database would answer.
         return
     if answer is not None:
         out.write(json.dumps([shard, *answer]) + "\n")

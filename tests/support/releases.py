@@ -1,4 +1,4 @@
-"""Releases of Hive whose metastores the tests run, beside the one that Metatide brings along."""
+"""The releases of Hive whose metastores the tests run, beside the one that Metatide includes."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,13 +13,14 @@ from tests.support.java_11 import java_11
 
 _SETS = Path(__file__).with_name("jarsets")
 NEWEST = "4.2.0"
-# The key has another name there, without which only proxy users of Hadoop may read events.
+# In older releases, this key has another name; without it, only proxy users of Hadoop may read
+# events.
 _READABLE = {"hive.metastore.event.db.notification.api.auth": "false"}
 _JSON = "org.apache.hadoop.hive.metastore.messaging.json"
 
 
 def _class_path(name: str) -> str:
-    """The jars of this release, and of 4.2 those that it doesn't have in another version."""
+    """The jars of this release, and those of 4.2 that it doesn't replace by another version."""
     own = JarSet.load(f"hive-{name}", _SETS)
     folder = jars.install(own, cache_dir() / "jars")
     replaced = {(jar.artifact.group, jar.artifact.name) for jar in own.jars}
@@ -39,7 +40,7 @@ RELEASES: Mapping[str, Release] = {
         java_11,
         {
             **_READABLE,
-            # It knows no other way to write messages, and none of the chores by name.
+            # It can't write messages in another way, and doesn't know any of the chores.
             "metastore.event.message.factory": f"{_JSON}.JSONMessageFactory",
             "metastore.task.threads.remote": "",
         },

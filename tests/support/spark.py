@@ -1,4 +1,4 @@
-"""A Spark session for all tests that need one: to start it takes longer than they do."""
+"""A Spark session for all tests that need one: it takes longer to start than they do to run."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 USES_SPARK = [
     pytest.mark.spark,
     pytest.mark.usefixtures("spark"),
-    # The first one starts Spark and the broker, which takes minutes on a machine that is busy.
+    # The first test starts Spark and the broker, which takes minutes on a busy machine.
     pytest.mark.timeout(900),
-    # Py4J lets go of its sockets without closing them.
+    # Py4J drops its sockets without closing them.
     pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
 ]
 MASTER = "local[2,4]"
@@ -25,8 +25,8 @@ MASTER = "local[2,4]"
 
 @pytest.fixture(scope="session")
 def spark() -> "Iterator[SparkSession]":
-    """Commands that run in this process use it, too."""
-    # All tests import this module, and few need Spark.
+    """A session that commands run in this process use, too."""
+    # All tests import this module, but few need Spark.
     from metatide.spark.session import session
 
     with open_folder() as folder:

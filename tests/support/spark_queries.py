@@ -1,7 +1,8 @@
-"""Queries that a Spark with its built-in Hive client runs: `python -m … URI FOLDER`. With jars of
-another one, URLs with commas in between, it uses that: `python -m … URI FOLDER 4.0.1 JARS`.
+"""Runs queries on a Spark with its built-in Hive client: `python -m … URI FOLDER`. To use another
+client, name its release and its jars, as URLs separated by commas: `python -m … URI FOLDER 4.0.1
+JARS`.
 
-Prints one line of JSON for each: what was asked, and the rows.
+Prints one line of JSON for each query, with its text and its rows.
 """
 
 import json
@@ -60,7 +61,7 @@ def main(uri: str, folder: str, version: str = "", jars: str = "") -> None:
     )
     for query in queries(folder):
         if query.startswith("msck"):
-            # What nobody told the metastore.
+            # A partition that the metastore doesn't know.
             Path(folder, "sparks.db", "sales", "ds=2026-01-09").mkdir(parents=True)
         rows = [list(row) for row in spark.sql(query).collect()]
         print(json.dumps({"query": query, "rows": rows}), flush=True)

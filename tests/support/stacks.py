@@ -1,4 +1,4 @@
-"""A whole stack, run by the command line as a user runs it."""
+"""A whole stack, run by the command line as users run it."""
 
 import os
 import signal
@@ -72,13 +72,13 @@ class Stack:
             return False
 
     def metrics(self, name: str) -> set[str]:
-        """The metrics on a process's page, but for when their counters began."""
+        """The names of metrics on a process's page, without the creation times of counters."""
         page = httpx.get(f"{self.entry(name).address}/metrics", timeout=30).text
         found = {one.name for one in text_string_to_metric_families(page)}
         return {one for one in found if not one.endswith("_created")}
 
     def kill(self, name: str) -> None:
-        """kill -9, and back by itself."""
+        """Kills a process by SIGKILL, and waits until the stack has restarted it."""
         pid = self.entry(name).pid
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
@@ -92,7 +92,7 @@ class Stack:
 
 @contextmanager
 def stack(folder: Path, *options: str, **environment: str) -> Iterator[Stack]:
-    """A stack that is up; ended at the end, whatever the test did to it."""
+    """Runs a stack until it is ready; ends it, whatever the test did to it."""
     running = Stack(folder, *options, **environment)
     try:
         running.until_ready()
@@ -103,7 +103,7 @@ def stack(folder: Path, *options: str, **environment: str) -> Iterator[Stack]:
 
 
 def processes_on(folder: Path) -> list[str]:
-    """Command lines of all processes that have to do with a data folder."""
+    """The command lines of all processes that name a path in a data folder."""
     processes = []
     for process in psutil.process_iter():
         try:

@@ -1,4 +1,4 @@
-"""The PostgreSQL of the system's package manager as it comes; of ours is only its address."""
+"""The PostgreSQL of the system's package manager with its default settings, except its address."""
 
 import itertools
 import os
@@ -31,9 +31,9 @@ _PASSWORD = "test"
 
 
 class NewStockDatabase(Protocol):
-    """Makes an empty database at each call and returns its URL, password included.
+    """Each call creates an empty database and returns its URL, including the password.
 
-    Names are sorted by bytes, or by the rules of a language such as `en-US`, which ICU knows.
+    It sorts names by bytes, or by ICU's rules for a language such as `en-US`.
     """
 
     def __call__(self, collation: str = "C") -> str: ...
@@ -48,7 +48,7 @@ class StockPostgres(Service):
     def __init__(self, folder: Path, ports: Ports) -> None:
         self._folder = folder
         self._port = ports.take("stock-postgres")
-        # The package brings a user for it, since it doesn't run as root.
+        # It doesn't run as root; the package adds a user for it.
         self._user = "postgres" if os.geteuid() == 0 else None
 
     @property
@@ -89,7 +89,7 @@ class StockPostgres(Service):
 
 
 def _programs() -> Path:
-    """The folder of the newest server that is installed."""
+    """The folder with the programs of the newest server that is installed."""
     installed = [path.parent for path in _PACKAGES.glob("*/bin/initdb")]
     if not installed:
         raise MachineError(f"there is no PostgreSQL in {_PACKAGES} (Debian: postgresql)")
@@ -98,7 +98,7 @@ def _programs() -> Path:
 
 @contextmanager
 def server() -> Iterator[sa.URL]:
-    """The URL of a running server's own database."""
+    """Runs a server; yields the URL of its own database."""
     if use_containers():
         with postgres.container(_IMAGE, {}) as url:
             yield url
@@ -111,7 +111,7 @@ def server() -> Iterator[sa.URL]:
 
 @contextmanager
 def new_databases() -> Iterator[NewStockDatabase]:
-    """What makes databases on a server of its own."""
+    """A function that creates databases on a server of its own."""
     numbers = itertools.count(1)
 
     with server() as url:
@@ -133,6 +133,8 @@ def new_databases() -> Iterator[NewStockDatabase]:
 
 @pytest.fixture(scope="session")
 def new_stock_database() -> Iterator[NewStockDatabase]:
-    """`new_stock_database()` and `new_stock_database("en-US")` are on one server."""
+    """Creates databases, as in `new_stock_database()` and `new_stock_database("en-US")`, on one
+    server.
+    """
     with new_databases() as new_database:
         yield new_database

@@ -26,7 +26,7 @@ from tests.support.topics import Publisher
 
 
 def digest_of(table: bytes, partitions: dict[str, bytes]) -> str:
-    """Of a table as its readers see it."""
+    """The digest of a table with its partitions, as readers see it."""
     digest = blake2b(table, digest_size=8)
     for value, data in sorted(partitions.items()):
         digest.update(b"%d:%s%d:%s" % (len(value), value.encode(), len(data), data))
@@ -34,7 +34,7 @@ def digest_of(table: bytes, partitions: dict[str, bytes]) -> str:
 
 
 class Table:
-    """What there is of one table."""
+    """The current state of one table."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -42,7 +42,7 @@ class Table:
 
 
 class Metastore:
-    """Makes events, and remembers what a reader had to see at each."""
+    """Generates events, and remembers what a reader must see at each of them."""
 
     def __init__(self, tables: int, shards: int, seed: int) -> None:
         self.event = 0
@@ -56,16 +56,18 @@ class Metastore:
         self._loads = 0
 
     def records(self, events: int) -> Iterator[tuple[int, AnyRecord]]:
-        """What so many events are in the topic."""
+        """The records of so many new events."""
         for _ in range(events):
             yield from self._one()
 
     def progress(self) -> Iterator[tuple[int, AnyRecord]]:
-        """All shards are complete up to here."""
+        """Records that tell all shards that they are complete up to the current event."""
         yield from self._publisher.progress(self.event)
 
     def was(self, table: str, event: int) -> str | None:
-        """What a reader had to see of a table that knew all events up to this one."""
+        """The digest that a reader must see of a table at this event; None if there is no such
+        table.
+        """
         events, digests = self._history.get(table, ([], []))
         at = bisect_right(events, event)
         return digests[at - 1] if at else None
@@ -136,7 +138,7 @@ class Metastore:
         yield from self._load(new, table)
 
     def _load(self, name: TableName, table: Table) -> Iterator[tuple[int, AnyRecord]]:
-        """Read in one transaction, so that lo is hi."""
+        """The records of a load, read in one transaction, so that `lo` equals `hi`."""
         yield from self.progress()
         self._loads += 1
         load, scope, at = str(self._loads), Scope(ScopeKind.TABLE, name), self.event

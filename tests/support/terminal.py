@@ -1,4 +1,4 @@
-"""Runs the command on a terminal, where it speaks to a person."""
+"""Runs the command on a terminal, where its output is for people."""
 
 import os
 import pty
@@ -7,7 +7,7 @@ import sys
 
 
 def on_a_terminal(*arguments: str, status: int = 0) -> str:
-    """What `metatide` writes to a terminal of 120 columns; it must end with `status`."""
+    """The output of `metatide` on a terminal of 120 columns; it must exit with `status`."""
     ours, theirs = pty.openpty()
     with os.fdopen(ours, "rb", buffering=0) as reading:
         environ = {**os.environ, "TERM": "dumb", "COLUMNS": "120"}
@@ -20,7 +20,7 @@ def on_a_terminal(*arguments: str, status: int = 0) -> str:
         try:
             while part := reading.read(65536):
                 written += part
-        except OSError:  # what Linux says when the last writer has closed a terminal
+        except OSError:  # Linux raises this when the last writer has closed a terminal
             pass
         assert process.wait(timeout=60) == status
     return written.decode()

@@ -1,4 +1,4 @@
-"""The services that other tests rely on are real, and apart from each other."""
+"""Tests that the services for other tests are real, and separate from each other."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Topics of the tests: made, filled with records, and the records themselves."""
+"""Creates topics for tests, fills them, and generates records."""
 
 import time
 import uuid
@@ -25,7 +25,7 @@ _TIMEOUT_S = 30
 
 
 def new_topic(servers: str, partitions: int, name: str | None = None) -> Topic:
-    """An empty topic with a name that nobody else has."""
+    """Creates an empty topic, by default with a unique name."""
     name = name or f"test-{uuid.uuid4().hex[:12]}"
     admin = AdminClient({"bootstrap.servers": servers}, logger=QUIET)
     settings = {"retention.ms": "-1", "max.message.bytes": str(16 << 20)}
@@ -33,7 +33,7 @@ def new_topic(servers: str, partitions: int, name: str | None = None) -> Topic:
     admin.create_topics([topic])[name].result(_TIMEOUT_S)
     client, deadline = TopicClient(servers, name), time.monotonic() + _TIMEOUT_S
     while True:
-        # The broker takes a moment to tell of what it has made.
+        # The broker takes a moment until it describes a new topic.
         try:
             return client.describe()
         except TopicError:
@@ -47,7 +47,7 @@ def delete_topic(servers: str, name: str) -> None:
 
 
 class TopicWriter:
-    """Produces as a connector does: idempotent, each shard in order."""
+    """Produces as a connector does: idempotently, and in order within each shard."""
 
     def __init__(self, topic: Topic) -> None:
         self._topic = topic
@@ -83,7 +83,7 @@ def write(
     start: int = 0,
     end: int | None = None,
 ) -> None:
-    """What each shard has between two of its records, until the broker has it."""
+    """Writes a slice of each shard's records; returns when the broker has acknowledged them."""
     writer = TopicWriter(topic)
     for shard, found in records.items():
         writer.write(shard, map(encode, islice(found, start, end)))
@@ -91,7 +91,9 @@ def write(
 
 
 class Publisher:
-    """Turns events into the records of all shards, each with the interval that it stands for."""
+    """Turns events into the records of all shards, each with the interval of event ids that it
+    covers.
+    """
 
     def __init__(self, shards: int) -> None:
         self._tails = [0] * shards
@@ -103,7 +105,7 @@ class Publisher:
             self._tails[shard] = event
 
     def progress(self, event: int) -> Iterator[tuple[int, Change]]:
-        """All shards are complete up to an event."""
+        """Records that tell all shards that they are complete up to an event."""
         for shard, tail in enumerate(self._tails):
             if tail < event:
                 yield shard, Change(0, tail, event)

@@ -29,7 +29,8 @@ class WorkerProcess:
         self, topic: Topic, data_dir: Path, name: str, module: str = "metatide work", **env: str
     ) -> None:
         self.name = name
-        # One that no connection takes while the worker is down.
+        # This port lies outside the range of outgoing connections, so none takes it while the
+        # worker is down.
         self.port = Ports(data_dir / "ports.json").take(name)
         self.directory = WorkerDirectory(worker_path(data_dir, name))
         self.log = data_dir / f"{name}.log"
@@ -67,13 +68,13 @@ class WorkerProcess:
         self.process.send_signal(number)
 
     def end(self, how: signal.Signals = signal.SIGTERM) -> int:
-        """How it ended."""
+        """Sends a signal and waits for the end; returns the exit status."""
         assert self.process is not None
         self.process.send_signal(how)
         return self.process.wait(PATIENCE_S)
 
     def get(self, path: str) -> httpx.Response | None:
-        """None while it doesn't answer."""
+        """GETs a path; None while the worker doesn't answer."""
         try:
             return httpx.get(f"http://{LOOPBACK}:{self.port}{path}", timeout=5)
         except httpx.TransportError:
@@ -86,7 +87,7 @@ class WorkerProcess:
     def until(
         self, what: Callable[[dict[str, Any]], bool], patience_s: float = PATIENCE_S
     ) -> dict[str, Any]:
-        """Its status once this holds."""
+        """Waits until a condition on the worker's status holds; returns the status."""
         deadline = time.monotonic() + patience_s
         while True:
             status = self.status()
@@ -97,13 +98,13 @@ class WorkerProcess:
             time.sleep(_POLL_S)
 
     def until_ready(self, shards: int | None = None) -> dict[str, Any]:
-        """With so many shards, if that is said."""
+        """Waits until the worker is ready, with so many shards if a number is given."""
         return self.until(
             lambda status: status["ready"] and shards in (None, len(status["shards"]))
         )
 
     def until_at(self, offsets: dict[int, int]) -> dict[str, Any]:
-        """It has these shards, and they are live and this far."""
+        """Waits until the worker has exactly these shards, live and at these offsets."""
         return self.until(
             lambda status: (
                 status["ready"]
@@ -114,7 +115,7 @@ class WorkerProcess:
 
 @contextmanager
 def workers(*processes: WorkerProcess) -> Iterator[None]:
-    """Starts them; ended at the end, whatever the test did to them."""
+    """Starts workers, and ends them, whatever the test did to them."""
     try:
         for process in processes:
             process.start()

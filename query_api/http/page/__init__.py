@@ -1,4 +1,4 @@
-"""The page at `/`: its files, and the operations that show what it needs."""
+"""The page at `/`: its files, and the operations that supply its data."""
 
 from query_api.http.page.process_info import ProcessInfo, answered_by
 

@@ -48,7 +48,7 @@ _decode: Final = msgspec.json.Decoder(HeldTables).decode
 
 
 class CachedTables:
-    """Looks at the shards here, and asks the owners of the others."""
+    """Looks into the shards held here, and asks the owners of the others."""
 
     def __init__(self, views: Views, forwarder: Forwarder) -> None:
         self._views = views
@@ -80,7 +80,7 @@ class CachedTables:
         return [self._look(name) for name in names]
 
     def _look(self, name: TableName) -> Held:
-        # A shard that knows a table's partitions knows all of the table except its statistics.
+        # If a table's partitions are known, so is everything else of it but its statistics.
         target = Target(TargetKind.PARTITIONS, name)
         try:
             reader = self._views.reader(self._views.shard_of(target))

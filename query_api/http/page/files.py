@@ -26,7 +26,7 @@ HEADERS: Final = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",
-    # A new release is seen at once, while the ETag saves the transfer.
+    # Browsers ask each time, so they see a new release at once; the ETag saves the transfer.
     "cache-control": "no-cache",
 }
 

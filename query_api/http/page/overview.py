@@ -29,7 +29,7 @@ class ShardPart(msgspec.Struct, frozen=True):
     position: str
     paused: bool
     tables: TableCounts | None
-    """None as long as they can't be counted."""
+    """None while they can't be counted."""
 
 
 class WorkerPart(msgspec.Struct, frozen=True):
@@ -39,7 +39,7 @@ class WorkerPart(msgspec.Struct, frozen=True):
     """Empty for the worker that answers."""
     fault: str | None
     status: Any
-    """As in its `/v1/status`; null if it answers from images."""
+    """What its `/v1/status` returns; null if it answers from images."""
     answered: list[Answered]
     shards: list[ShardPart]
 
@@ -92,7 +92,7 @@ class Glance:
             return self._known
 
     async def of_this(self) -> Overview:
-        """The part of this worker, for another one."""
+        """This worker's part, for the overview of another worker."""
         return self._overview(None, [await self._own_part()])
 
     def _overview(self, event: int | None, workers: Sequence[WorkerPart]) -> Overview:

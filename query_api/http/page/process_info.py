@@ -21,7 +21,7 @@ class Answered(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class ProcessInfo:
-    """What a server of reads can't know by itself."""
+    """Facts about the process that a server of reads can't know by itself."""
 
     status: Callable[[], Any] = lambda: None
     """The worker's status, as in `/v1/status`."""

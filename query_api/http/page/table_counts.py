@@ -15,7 +15,7 @@ from state.store import Position
 
 AGAIN_S: Final = 2.0
 AGAIN_FACTOR: Final = 20.0
-"""Counting all shards takes at most one part in this many of the time."""
+"""Counting all shards takes at most one in this many seconds."""
 FIRST_S_MAX: Final = 2.0
 """How long the first caller waits for a count."""
 
@@ -25,9 +25,9 @@ class TableCounts(msgspec.Struct, frozen=True):
 
     warm: int
     cold: dict[str, int]
-    """By reason."""
+    """The number of cold tables for each reason."""
     named: int
-    """Tables in the lists of names that this shard holds, wherever the tables are."""
+    """The number of tables in this shard's lists of names; other shards may hold the tables."""
 
 
 class _Counted(msgspec.Struct, frozen=True):
@@ -76,7 +76,7 @@ class Counting:
             try:
                 counts = await asyncio.to_thread(count_tables, reader)
             except MetatideError:
-                # It is closing, or its store is broken; its phase and fault tell.
+                # The shard is closing, or its store is broken; its phase and its fault say which.
                 self._counted.pop(number, None)
                 return
         now = time.monotonic()

@@ -31,9 +31,9 @@ _EVENT: Final = Packing("!bhqb").pack
 
 
 class CachedMethods:
-    """Answers calls from the cache where it may.
+    """Answers calls from the cache where it may answer.
 
-    Arguments are parsed once as long as they are the same; the answer is read each time.
+    Equal arguments are parsed only once; the answer is read each time.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class CachedMethods:
         expressions: Expressions | None = None,
         collation: Collation = BY_BYTES,
     ) -> None:
-        """`expressions` reads serialized expressions; without it, the metastore does."""
+        """`expressions` reads serialized expressions; without it, the metastore answers."""
         self._collation = collation
         self._resolver = backend.resolver
         self._views = backend.views
@@ -55,8 +55,8 @@ class CachedMethods:
         self.set_warehouse(warehouse)
 
     def set_warehouse(self, warehouse: str) -> None:
-        """Sets the metastore's warehouse for managed tables. Until it is known, databases are left
-        to the metastore.
+        """Sets the metastore's warehouse for managed tables. Until then, reads of a database are
+        left to the metastore.
         """
         self.warehouse = warehouse
         self._methods = methods(warehouse)
@@ -68,7 +68,7 @@ class CachedMethods:
         self._leaves_all = True
 
     def set_collation(self, collation: Collation) -> None:
-        """Sets the database's collation. Until it is known, what may depend on it is left to the
+        """Sets the database's collation. Until then, calls that may depend on it are left to the
         metastore.
         """
         self._collation = collation
@@ -206,7 +206,7 @@ class CachedMethods:
 
 
 class _Chain:
-    """A chain of reads, each made from the results before, the last of which gives the answer."""
+    """A chain of reads: each is made from the previous result, and the last gives the answer."""
 
     def __init__(self, method: Method, requirement: Requirement) -> None:
         self._method = method

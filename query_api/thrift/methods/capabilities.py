@@ -1,7 +1,8 @@
 """What the metastore's default transformer shows of a table to clients with certain capabilities.
 
-It adds to the table which access the client has, and what it lacks for more. To a client that
-doesn't know Hive's current bucketing, some tables and partitions appear to have no buckets.
+It notes in the table which access the client has, and which capabilities it lacks for more. To a
+client that doesn't know Hive's current bucketing, some tables and partitions appear to have no
+buckets.
 
 | table | read and write with | read with | otherwise |
 |---|---|---|---|
@@ -65,7 +66,7 @@ class _View(NamedTuple):
 
 
 def table_for(capabilities: Sequence[str], table: bytes, facts: TableFacts) -> bytes | Unable:
-    """The table as a client sees it; without `capabilities` the client stated none."""
+    """The table as a client sees it. Empty `capabilities` mean that the client stated none."""
     if not capabilities or _ALL in capabilities or not facts.in_default_catalog:
         return table
     if facts.asks_for is not None or not KNOWN.issuperset(capabilities):

@@ -30,7 +30,7 @@ _ALL: Final = (
     ConstraintKind.DEFAULT,
     ConstraintKind.CHECK,
 )
-"""In the order of the fields in the answer with all kinds."""
+"""The kinds, in the order of the fields of an answer with all of them."""
 
 
 class Constraints(TableMethod, frozen=True, kw_only=True):
@@ -82,7 +82,7 @@ def get_check_constraints(arguments: Arguments) -> Understood:
 
 
 def get_foreign_keys(arguments: Arguments) -> Understood:
-    """The foreign keys of a child; no index leads from a parent to its children."""
+    """The foreign keys of a child. The cache can't look them up by the parent alone."""
     request = arguments["request"]
     refuse_unknown(request)
     if not request.get("foreign_tbl_name"):

@@ -27,8 +27,8 @@ _LOCATION = 3
 
 
 class GetDatabase(Read[Outcome], frozen=True):
-    """One database. The metastore changes the location of those in its warehouse for managed
-    tables.
+    """One database. If it lies in the warehouse for managed tables, the metastore changes the
+    location that it returns.
     """
 
     db: DatabaseName
@@ -107,7 +107,7 @@ class ListTables(Read[Outcome], frozen=True):
 def get_databases(arguments: Arguments) -> Understood:
     refuse_unknown(arguments)
     if arguments.get("pattern") is None:
-        # Hive 4.0 fails on it, later releases list all.
+        # Without a pattern, Hive 4.0 fails; later releases list all databases.
         return Unable.FORM
     catalog, pattern = names.place(arguments["pattern"])
     return CacheRequest(ListDatabases(catalog, plain_pattern(pattern)))
@@ -161,5 +161,5 @@ def plain_pattern(text: str | None) -> str:
 
 
 def _path(location: str) -> str:
-    """The path of a location, if Hadoop would leave it as it is."""
+    """The path within a location, normalized so that paths can be compared."""
     return re.sub("/+", "/", unquote(urlsplit(location).path)).rstrip("/")

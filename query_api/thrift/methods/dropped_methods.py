@@ -57,7 +57,7 @@ _SUCCESSORS: Final = {
 
 
 def substitute(call: Call) -> Substitute | None:
-    """The call to make in place of a method that may be gone."""
+    """The call to make in place of one whose method the metastore may have dropped."""
     successor = _SUCCESSORS.get(call.method)
     if successor is None:
         return None
@@ -69,7 +69,7 @@ def substitute(call: Call) -> Substitute | None:
     def translated(result: bytes) -> bytes:
         answer = View(result).struct(0)
         first = None if answer is None else answer.raw(1)
-        # Exceptions have the same numbers.
+        # An exception has the same field number in both results.
         return result if first is None else FIELD.pack(successor.code, 0) + first + b"\0"
 
     return Substitute(successor.method, new_arguments, translated)

@@ -17,7 +17,7 @@ class Expressions(Protocol):
 
 
 def expression_of(arguments: Arguments) -> bytes:
-    """The expression of a call by expression."""
+    """The serialized expression of a call."""
     expression: bytes = arguments["req"]["expr"]
     return expression
 

@@ -1,6 +1,6 @@
 """Groups partitions that share the fields of their storage descriptors.
 
-Only if all lie within the table's directory, as partitions do by default.
+The cache does so only if all lie within the table's directory, as partitions do by default.
 """
 
 from collections.abc import Iterable

@@ -44,7 +44,7 @@ class Method(NamedTuple):
     understand: Callable[[Arguments], Understood]
     shape: Shape
     exceptions: tuple[str, ...]
-    """In the order of their numbers, from 1 on."""
+    """The exceptions that the method may raise, in the order of their field numbers from 1 on."""
     arguments: Struct
 
 

@@ -25,7 +25,7 @@ def place(text: str | None) -> Place:
 
 
 def database(text: str | None) -> DatabaseName:
-    """One database."""
+    """The database that `db` or `@catalog#db` names."""
     catalog, db = place(text)
     return _database(catalog, db)
 
@@ -64,7 +64,7 @@ def _database(catalog: str | None, db: str | None) -> DatabaseName:
 
 
 def _word(text: str | None) -> str:
-    """A name as it is stored. Names that the metastore would normalize are left to it."""
+    """A name as it is stored. Calls with names that a metastore would normalize go to it."""
     if not text or text != text.strip().lower() or text[0] == "@" or "." in text:
         raise InputError(f"{str(text)[:80]!r} is not a name in its stored form")
     return text

@@ -14,7 +14,7 @@ _OF_PARTITIONS: Final = frozenset((TargetKind.PARTITION, TargetKind.PARTITIONS))
 
 
 def ordered_by(collation: Collation, understood: Understood) -> Understood:
-    """The call for a metastore whose database has this collation."""
+    """The parsed call, adapted to this collation of the metastore's database."""
     if collation.by_bytes or isinstance(understood, Unable):
         return understood
     read = understood.read

@@ -30,7 +30,8 @@ class Nothing(NamedTuple):
 
 Payload = bytes | Items | Nothing
 Outcome = Payload | Raised | Unable | Read[Any]
-"""A read means that it must be answered next. Lists begin with the type and number of items."""
+"""A read as an outcome is the one to answer next. The bytes of a list begin with the type and
+number of its items."""
 
 
 class Shape(NamedTuple):
@@ -44,11 +45,11 @@ I32: Final = Shape(b"\x08\0\0", b"\0")
 STRUCT_ALONE: Final = Shape(b"\x0c\0\0", b"\0")
 LIST: Final = Shape(b"\x0f\0\0", b"\0")
 STRUCT_IN: Final = Shape(b"\x0c\0\0\x0c\0\1", b"\0\0")
-"""The payload is the first field of the answer's struct; so it is in the next shapes."""
+"""In this and the next shapes, the payload is the first field of the answer's struct."""
 LIST_IN: Final = Shape(b"\x0c\0\0\x0f\0\1", b"\0\0")
 MAP_IN: Final = Shape(b"\x0c\0\0\x0d\0\1", b"\0\0")
 BY_EXPRESSION: Final = Shape(b"\x0c\0\0\x0f\0\1", b"\x02\0\2\0\0\0")
-"""The list, and that no partition in it is unknown."""
+"""A list of partitions, and a flag saying that none of them is unknown."""
 
 _LENGTH: Final = Packing("!i").pack
 _LIST: Final = Packing("!bi").pack

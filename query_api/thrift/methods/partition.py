@@ -42,7 +42,8 @@ class GetPartition(TableMethod, frozen=True, kw_only=True):
         if partition is None:
             return _no_partition(self.values)
         if PartitionView(partition).values != self.values:
-            # The metastore looks it up by name, and returns the values of the request.
+            # The metastore looks the partition up by its name, and returns the values of the
+            # request.
             return Unable.FORM
         if about.full_acid:
             return acid_partition(partition)
@@ -92,7 +93,7 @@ def get_partition_by_name(arguments: Arguments) -> Understood:
 
 
 def _values(values: Sequence[str] | None) -> Values:
-    """The requested values. None may be empty, because the answer repeats them and the stored
+    """The requested values. No value may be empty, because the answer repeats them and the stored
     object has no empty values.
     """
     if not values or not all(values):

@@ -24,7 +24,7 @@ _NO_OBJECTS: Final = structs([])
 _NO_NAMES: Final = texts([])
 _PATTERNS: Final = ("includeParamKeyPattern", "excludeParamKeyPattern")
 _EVERYTHING: Final = b"\xff"
-"""What Hive sends in place of an expression that matches everything."""
+"""The byte that Hive sends in place of an expression that matches everything."""
 
 
 def get_partitions(arguments: Arguments) -> Understood:
@@ -220,8 +220,8 @@ def _by_expression(arguments: Arguments, of_each: Of) -> Understood:
 
 
 def _filter_of(expression: bytes, of_each: Of) -> str | Unable:
-    """The text of an expression that is a filter. Serialized expressions contain bytes that no text
-    has.
+    """The text of an expression that is a filter. Serialized expressions contain bytes that texts
+    don't.
     """
     if expression == (_EVERYTHING if of_each is Of.NAMES else b""):
         return ""
@@ -247,7 +247,7 @@ def _names_by_values(table: TableName, values: list[str] | None, most: int | Non
 
 
 def _by_values(values: list[str] | None) -> Wanted:
-    """A selection by values. If all are empty, they match everything, however many there are."""
+    """A selection by values. Empty values match everything, however many there are."""
     return Wanted(prefix=tuple(values)) if values and any(values) else Wanted()
 
 

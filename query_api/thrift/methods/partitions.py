@@ -33,7 +33,7 @@ _WHOLE_MAX: Final = 1000
 
 
 class Of(Enum):
-    """What is returned of each partition."""
+    """What a call returns of each partition."""
 
     OBJECTS = 0
     NAMES = 1
@@ -48,20 +48,20 @@ class Partitions(TableMethod, frozen=True, kw_only=True):
     needs: ClassVar[tuple[TargetKind, ...]] = (TargetKind.PARTITIONS,)
     wanted: Wanted = Wanted()
     names: tuple[str, ...] | None = None
-    """The names of exactly these partitions, instead of a selection."""
+    """The names of exactly the partitions to return, instead of a selection."""
     most: int | None = None
     of_each: Of = Of.OBJECTS
     by_values: bool = False
     by_query: bool = False
-    """Whether they are selected by a condition, even one that matches everything."""
+    """Whether the call has a condition, even one that matches everything."""
     with_privileges: bool = False
-    """Whether privileges are requested; partitions have some only if the table says so."""
+    """Whether privileges are requested. Partitions have privileges only if the table says so."""
     without_columns: bool = False
     capabilities: tuple[str, ...] = ()
     engine: str | None = None
     """The engine whose column statistics are returned with each partition."""
     is_ordered: bool = True
-    """Whether the metastore returns them in a defined order."""
+    """Whether the metastore returns the partitions in a defined order."""
     collation: Collation = BY_BYTES
     """The collation of the metastore's database."""
 
@@ -109,9 +109,9 @@ class Partitions(TableMethod, frozen=True, kw_only=True):
         return structs(list(partitions))
 
     def _first(self, names: Iterable[str]) -> Sequence[str]:
-        """The first of the sorted names, up to the limit.
+        """The first of these sorted names, up to the limit of the call.
 
-        Raises UncertainOrderError if the metastore might choose others, or another order.
+        Raises UncertainOrderError if the metastore might choose other names, or another order.
         """
         all_names = list(names)
         chosen = all_names[: self.most]
@@ -122,7 +122,7 @@ class Partitions(TableMethod, frozen=True, kw_only=True):
         return chosen
 
     def _shown(self, about: TableFacts, objects: Objects) -> Callable[[bytes], bytes] | Unable:
-        """A stored partition as the caller sees it."""
+        """A function that turns a stored partition into the one that the caller sees."""
         hides_buckets = partitions_lack_buckets(self.capabilities, about)
         if isinstance(hides_buckets, Unable):
             return hides_buckets
@@ -151,15 +151,15 @@ class Partitions(TableMethod, frozen=True, kw_only=True):
 
 
 class Choice(ListPartitions, frozen=True):
-    """Which partitions are meant."""
+    """Selects the partitions that a call returns."""
 
     def chosen(self, objects: Objects, table: bytes) -> list[tuple[str, Values]]:
-        """Their names and values, in the order of the names."""
+        """The names and values of the selected partitions, in the order of the names."""
         return self._select(objects, table)
 
 
 def _tells_values(prefix: Values, keys: int) -> bool:
-    """Whether it stands for complete values, not for prefixes as a shorter list does."""
+    """Whether this list stands for complete values, rather than prefixes as a shorter list does."""
     return len(prefix) == keys or (len(prefix) < keys and not any(prefix[-1:]))
 
 

@@ -19,7 +19,7 @@ class CacheRequest(NamedTuple):
 
     read: Read[Outcome]
     write_ids: WriteIdList | None = None
-    """The list of the table that is read, if the request also has the table's id."""
+    """The table's write-id list, if the request also has the table's id."""
     table_id: int = 0
 
 
@@ -27,9 +27,7 @@ Understood = CacheRequest | Unable
 
 
 def snapshot(text: str | None, table: TableName) -> WriteIdList | None:
-    """The write-id list of a request; None if it has none. A list without exceptions counts as
-    well.
-    """
+    """The write-id list of a request, even one without exceptions; None if there is none."""
     if not text:
         return None
     write_ids = parse(text)
@@ -44,8 +42,8 @@ def snapshot(text: str | None, table: TableName) -> WriteIdList | None:
 
 
 def at_snapshot(read: Read[Outcome], ids: WriteIdList | None, table_id: int | None) -> CacheRequest:
-    """The read at a snapshot. A list counts only if it is a snapshot, along with the id of the
-    table it was made for.
+    """The read at a snapshot. A write-id list counts only if it is a snapshot and comes with the id
+    of its table.
     """
     if ids is None or not ids.is_snapshot or not table_id or table_id < 0:
         return CacheRequest(read)
@@ -67,7 +65,7 @@ def limit(arguments: Arguments, field: str = "max_parts") -> int | None:
 
 
 def refuse_unknown(request: Arguments, *fields: str) -> None:
-    """Refuses a request with fields of unknown meaning, or with any of these fields."""
+    """Refuses a request that has any of these fields, or fields of unknown meaning."""
     for name, value in request.items():
         if name.startswith("#") or (name in fields and value not in (None, "", False, [], {})):
             raise InputError(f"a request with {name}")

@@ -79,7 +79,7 @@ class TableStatistics(_Statistics, frozen=True, kw_only=True):
 
 
 class PartitionStatistics(_Statistics, frozen=True, kw_only=True):
-    """The statistics of partitions' columns, by the names of those partitions that have any."""
+    """The column statistics of partitions by their names; partitions without any are left out."""
 
     names: tuple[str, ...]
     with_description: bool = False
@@ -225,7 +225,7 @@ def get_partition_column_statistics(arguments: Arguments) -> Understood:
 
 @lru_cache(maxsize=8192)
 def without_sketches(data: bytes) -> bytes:
-    """The statistics of a column without the sketches, which serve only to merge them."""
+    """The statistics of a column without the sketches, which only serve to merge statistics."""
     column = decode(COLUMN_STATISTICS_OBJ, data)
     if not column.get("statsData"):
         raise InputError(f"statistics of {column['colName']}, which no metastore tells")
@@ -237,8 +237,8 @@ def without_sketches(data: bytes) -> bytes:
 
 
 def _merged(parts: list[dict[str, Any]], partitions: int) -> dict[str, Any] | None:
-    """The distinct values merged as the metastore does without bit vectors: the greatest number,
-    but for whole numbers, dates and times no more than the range holds.
+    """Merges statistics as the metastore does without bit vectors. The number of distinct values is
+    the greatest of all; for whole numbers, dates and times, it is limited by the range.
     """
     merged = aggregate(parts, partitions).statistics
     if merged is None or any(map(_has_nan, parts)):
@@ -280,7 +280,7 @@ def described(
     *,
     compliant: bool | None = None,
 ) -> bytes:
-    """The statistics of some columns, with the description of what they belong to."""
+    """The statistics of some columns, with the table or partition that they describe."""
     description = {
         "isTblLevel": partition is None,
         "dbName": table.db,

@@ -11,9 +11,9 @@ _ACCURATE = "COLUMN_STATS_ACCURATE"
 
 
 def complies(parameters: Mapping[str, str], write_id: int, ids: WriteIdList) -> bool:
-    """Whether what was computed at a write id holds for a reader with this list.
+    """Whether statistics written with a write id hold for a reader with this list.
 
-    What was written without a write id holds for every reader.
+    Statistics written without a write id hold for every reader.
     """
     if write_id < 1:
         return True

@@ -24,9 +24,9 @@ class TableFacts(NamedTuple):
     transactional: bool
     """Whether the table has write ids."""
     transactional_text: str
-    """The stored value, in lower case."""
+    """The stored value of the property `transactional`, in lower case."""
     kind: str
-    """The transactional property as the table stores it, in lower case."""
+    """The stored value of `transactional_properties`, in lower case."""
     asks_for: str | None
     """The capabilities that the table itself requires of clients."""
     has_partition_privileges: bool

@@ -78,14 +78,14 @@ class FindTables(Read[Outcome], frozen=True):
             for line in objects.names(db)
             if matches(line.table) and (not self.types or line.type in self.types)
         ]
-        # The metastore raises where a table has no type.
+        # The metastore raises an exception if a table has no type.
         if len(lines) > TABLES_MAX or not all(line.type for _, line in lines):
             return Unable.FORM
         return Describe(tuple(sorted(lines))) if lines else structs([])
 
 
 class Describe(Read[Outcome], frozen=True):
-    """The last read: the owner of each table, which the lists of names don't have exactly."""
+    """The last read: the tables themselves, because lists of names lack the exact owner."""
 
     lines: tuple[tuple[TableName, NameLine], ...]
 

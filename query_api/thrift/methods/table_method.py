@@ -14,14 +14,14 @@ from query_api.thrift.methods.table_facts import is_remote
 
 
 class TableMethod(TableRead[Outcome], frozen=True, kw_only=True):
-    """A read of a table that the metastore itself holds.
+    """A read of a table in the metastore's own database.
 
-    A missing table is reported only if its database's tables aren't in another system. To know
-    that, the read is repeated with the database among its targets.
+    A missing table is reported only if its database isn't a remote one, whose tables are in another
+    system. To find out, the read is repeated with the database among its targets.
     """
 
     needs: ClassVar[tuple[TargetKind, ...]] = ()
-    """The targets that it reads beside the table itself."""
+    """The kinds of targets that it reads beside the table itself."""
     missing: Payload | Raised | Unable
     """The outcome if the table doesn't exist."""
     with_database: bool = False
@@ -38,7 +38,7 @@ class TableMethod(TableRead[Outcome], frozen=True, kw_only=True):
 
     @property
     def needed(self) -> tuple[Target, ...]:
-        """What `needs` demands of this table."""
+        """The targets of this table that `needs` names."""
         return tuple(Target(kind, self.table) for kind in self.needs)
 
     def answer(self, objects: Objects) -> Outcome:

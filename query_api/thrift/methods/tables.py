@@ -30,7 +30,7 @@ from query_api.thrift.methods.table_facts import TableFacts, facts, is_remote
 from query_api.thrift.methods.table_method import TableMethod
 
 TABLES_MAX: Final = 1_000
-"""Calls for more tables go to the metastore: judging each table delays all other calls."""
+"""Calls for more tables go to the metastore, because judging each table delays other calls."""
 _INSERT_ONLY = 2
 _MATERIALIZED = "MATERIALIZED_VIEW"
 
@@ -83,7 +83,7 @@ class GetTable(TableMethod, frozen=True, kw_only=True):
 
 
 class GetTables(Read[Outcome], frozen=True):
-    """Those of several tables of one database that exist."""
+    """Several tables of one database; missing ones are left out."""
 
     db: DatabaseName
     names: tuple[str, ...]
@@ -122,7 +122,7 @@ class GetTables(Read[Outcome], frozen=True):
     def _none(self, objects: Objects) -> Outcome:
         database = objects.database(self.db)
         if database is None:
-            # Releases word the failure differently.
+            # The wording of the error depends on the release.
             return Unable.FORM if self.names else structs([])
         return Unable.FORM if is_remote(database) else structs([])
 
@@ -187,7 +187,7 @@ def _can_be_shown(about: TableFacts) -> bool:
 
 
 def _with_compliance(table: bytes, ids: WriteIdList) -> bytes:
-    """Notes in a table whether its statistics fit this snapshot, and drops them if they don't."""
+    """Notes in a table whether its statistics fit this snapshot; drops them if they don't."""
     view = TableView(table)
     parameters = decode(TABLE, table)["parameters"]
     compliant = complies(parameters, view.write_id, ids)

@@ -1,4 +1,4 @@
-"""Clients that write by every method that engines use."""
+"""Clients that write by every method that query engines use."""
 
 from tests.differential.writers.writer import CAPABILITIES, Writer, writing
 

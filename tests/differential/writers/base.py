@@ -1,4 +1,4 @@
-"""What all actions of a writer stand on."""
+"""The base of all actions of a writer."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -10,12 +10,12 @@ from tests.support import hms_objects as objects
 from tests.support.hms_client import HmsClient
 
 INSERT_ONLY = 2
-# A metastore that lost itself in locks of its own doesn't answer any more.
+# A metastore that is stuck in its own locks never answers.
 TIMEOUT_MS = 20_000
 
 
 class Base:
-    """A client with the capabilities of its engine, which speaks of objects by short names."""
+    """A client with the capabilities of its engine. Its actions take short names of objects."""
 
     def __init__(
         self,
@@ -31,13 +31,13 @@ class Base:
         self.names = names
         self.capabilities = None if capabilities is None else list(capabilities)
         self.transactions = transactions
-        """Ids by the names that the script has for them; all writers share them."""
+        """The ids of transactions by their names in the script; all writers share them."""
         self.write_ids = write_ids
-        """By transaction, database and table."""
+        """Write ids by transaction, database and table."""
         self._seen: dict[tuple[str, str], Any] = {}
 
     def connect(self) -> None:
-        """With a new connection."""
+        """Replaces the connection by a new one."""
         self.close()
         self.client: HmsClient = self._connection.enter_context(
             hms_client.connect(self._address, TIMEOUT_MS)
@@ -51,7 +51,7 @@ class Base:
         return self.names.full(db), self.names.full(table)
 
     def table(self, db: str, table: str, *, stale: bool = False) -> Any:
-        """As the metastore shows it now, or as this writer saw it the last time."""
+        """A table as the metastore shows it now or, if `stale`, as this writer last saw it."""
         key = self.place(db, table)
         if not stale or key not in self._seen:
             self._seen[key] = self.shown(*key)
@@ -69,14 +69,14 @@ class Base:
         return self.rpc.get_table_req(request).table
 
     def able(self) -> dict[str, Any]:
-        """Fields of a request that say what the engine can do."""
+        """The fields of a request that state the engine's capabilities."""
         return {"processorCapabilities": self.capabilities, "processorIdentifier": "test"}
 
     def context(self, **properties: str) -> Any:
         return self.t.EnvironmentContext(properties=properties)
 
     def new_partition(self, of: Any, values: Sequence[str], **fields: Any) -> Any:
-        """For a table as it was shown; the metastore finds a place for it."""
+        """A partition for a table that the metastore has shown, without a location."""
         types = {column.name: column.type for column in of.sd.cols or ()}
         return self.t.Partition(
             values=list(values),

@@ -1,4 +1,4 @@
-"""Writing constraints."""
+"""Writes constraints."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ Place = tuple[str, str]
 
 
 class Named(NamedTuple):
-    """One that a table is to have; `parent` is the database, table and column of a foreign key."""
+    """A new constraint; `parent` is the database, table and column that a foreign key refers to."""
 
     kind: str
     name: str
@@ -23,14 +23,14 @@ class Named(NamedTuple):
 
 
 class ConstraintForm(NamedTuple):
-    """How the interface calls one."""
+    """The names that the interface uses for one kind of constraint."""
 
     field: str
-    """Of a request to create a table."""
+    """The field of a request to create a table."""
     add: str
     request: str
     columns: str
-    """The field of the request to add one."""
+    """The field of the request to add a constraint."""
     struct: Callable[[Names, Place, Named], Any]
 
 
@@ -84,7 +84,7 @@ def _foreign(names: Names, place: Place, foreign: Named) -> Any:
     )
 
 
-# In the order in which create_table_with_constraints takes them.
+# The kinds, in the order in which create_table_with_constraints takes them.
 of_kind = {
     "primary": ConstraintForm(
         "primaryKeys", "add_primary_key", "AddPrimaryKeyRequest", "primaryKeyCols", _primary
@@ -124,13 +124,13 @@ of_kind = {
 
 
 def columns_of(names: Names, place: Place, kind: str, named: Sequence[Any]) -> list[Any]:
-    """Those of a kind, for a table."""
+    """The structs of a table's new constraints of one kind."""
     struct = of_kind[kind].struct
     return [struct(names, place, Named(*one)) for one in named if one[0] == kind]
 
 
 class Constraints(Base):
-    """Adding and dropping them."""
+    """Adds and drops constraints."""
 
     def add_constraint(self, db: str, table: str, named: Sequence[Any]) -> None:
         kind = of_kind[named[0]]

@@ -1,4 +1,4 @@
-"""Writing databases and functions."""
+"""Writes databases and functions."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ from tests.support import hms_objects as objects
 
 
 class Databases(Base):
-    """DDL of whole databases, and of the functions in them."""
+    """DDL of databases and functions."""
 
     def create_database(self, db: str, parameters: Mapping[str, str]) -> None:
         self.rpc.create_database(objects.database(self.names.full(db), parameters=dict(parameters)))

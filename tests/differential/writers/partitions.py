@@ -1,4 +1,4 @@
-"""Writing partitions."""
+"""Writes partitions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ Values = Sequence[str]
 
 
 class Partitions(Base):
-    """By the interface's own names of the methods."""
+    """Actions on partitions; each has the name of the interface's method."""
 
     def add_partition(self, db: str, table: str, values: Values, by: Change) -> None:
         self.rpc.add_partition(change(self.new_partition(self.table(db, table), values), by))

@@ -1,4 +1,4 @@
-"""Writing statistics of columns."""
+"""Writes column statistics."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -7,7 +7,7 @@ from tests.differential.writers.base import Base
 from tests.support import idl
 
 Figure = tuple[str, str, str, int]
-"""Column, its type, the kind of its figures, and a number to make them from."""
+"""A column, its type, the kind of its statistics, and a number to make them from."""
 
 
 def _bounds(t: Any, kind: str, number: int) -> dict[str, Any]:
@@ -54,7 +54,7 @@ KINDS: Mapping[str, Sequence[str]] = {
     "tinyint": ("long",),
     "string": ("string",),
     "char(3)": ("string",),
-    # As Trino, Impala and older releases of Hive write them, too.
+    # Trino, Impala and older releases of Hive write the second kind.
     "timestamp": ("timestamp", "long"),
     "date": ("date", "long"),
     "decimal(10,2)": ("decimal",),
@@ -77,7 +77,7 @@ def figures(of: Sequence[Figure]) -> list[Any]:
 
 
 class Statistics(Base):
-    """By the interface's own names of the methods."""
+    """Actions on statistics; each has the name of the interface's method."""
 
     def update_table_column_statistics(
         self, db: str, table: str, of: Sequence[Figure], engine: str

@@ -1,4 +1,4 @@
-"""Changes of structs, as scripts say them."""
+"""Changes of structs, as scripts write them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,11 +6,12 @@ from typing import Any
 from tests.support import idl
 
 Change = Mapping[str, Any]
-"""By field; `set`, `unset` for parameters, `columns`, `add`, `serde` and `storage` for storage."""
+"""New values by field. `set` and `unset` change parameters; `columns`, `add`, `serde` and `storage`
+change the storage descriptor."""
 
 
 def change(value: Any, by: Change) -> Any:
-    """The struct itself, changed."""
+    """Changes a struct in place; returns it."""
     for field, new in by.items():
         match field:
             case "set":

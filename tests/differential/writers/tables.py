@@ -1,4 +1,4 @@
-"""Writing tables."""
+"""Writes tables."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -36,7 +36,7 @@ _CASCADE = {"CASCADE": "true"}
 
 
 class Tables(Base):
-    """By the interface's own names of the methods."""
+    """Actions on tables; most have the name of the interface's method."""
 
     def create_table(self, **given: Any) -> None:
         self.rpc.create_table(self._new_table(**given))
@@ -140,12 +140,12 @@ class Tables(Base):
         )
 
     def fire_insert(self, db: str, table: str, values: Sequence[str] | None) -> None:
-        """An INSERT event, as Hive writes it for tables without transactions."""
+        """Fires an INSERT event, as Hive does for tables without transactions."""
         inserted = self.t.InsertEventRequestData(filesAdded=[], replace=False)
         self._fire(db, table, values, self.t.FireEventRequestData(insertData=inserted))
 
     def refresh(self, db: str, table: str, values: Sequence[str] | None) -> None:
-        """A RELOAD event, as Impala writes it."""
+        """Fires a RELOAD event, as Impala does."""
         self._fire(db, table, values, self.t.FireEventRequestData(refreshEvent=True))
 
     def update_creation_metadata(self, db: str, table: str) -> None:

@@ -1,4 +1,4 @@
-"""Writing in transactions of Hive."""
+"""Writes in transactions of Hive."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from tests.differential.writers.struct_changes import Change, change
 
 
 class Transactions(Base):
-    """`txn` is the script's name of a transaction."""
+    """Actions in transactions; `txn` is the name of a transaction in the script."""
 
     def begin(self, txn: str) -> None:
         self.transactions[txn] = self.client.open_transaction()
@@ -32,7 +32,7 @@ class Transactions(Base):
     def alter_table_in(
         self, txn: str, db: str, table: str, by: Change, with_list: bool = True
     ) -> None:
-        """As an insert does it, which tells numbers of rows and that they are right."""
+        """Alters a table as an insert does, which states row counts and that they are accurate."""
         altered = change(self.table(db, table), by)
         altered.writeId, lists = self._written(txn, db, table)
         self.rpc.alter_table_req(
@@ -134,7 +134,7 @@ class Transactions(Base):
         )
 
     def _written(self, txn: str, db: str, table: str) -> tuple[int, Any]:
-        """The id that it writes with, and what it may read."""
+        """The transaction's write id for a table, and the write-id list that it may read."""
         transactions = self.client.valid_transactions(self.transactions[txn])
         lists = self.client.valid_write_ids(*self.place(db, table), transactions)
         return self.write_ids[txn, db, table], lists

@@ -1,4 +1,4 @@
-"""A client of an engine, that does what steps say."""
+"""A client of an engine, which performs steps."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,25 +32,26 @@ CAPABILITIES: Final[Mapping[str, Sequence[str] | None]] = {
 
 
 class Writer(Databases, Tables, Partitions, Statistics, Constraints, Transactions):
-    """All actions."""
+    """A client with all actions."""
 
     def do(self, step: Step) -> str | None:
-        """None, or why the metastore refused it."""
+        """Performs a step; returns None, or why it was refused."""
         try:
             getattr(self, step.action)(**step.given)
         except TException as refused:
-            # Some faults leave a transaction open that holds the sequence, until its client goes.
+            # Some faults leave a transaction open, which locks the sequence until its client
+            # disconnects.
             self.connect()
             return type(refused).__name__
         except KeyError as missing:
-            # It speaks of a transaction or a write id that there is no more.
+            # The step refers to a transaction or a write id that doesn't exist.
             return f"no {missing}"
         return None
 
 
 @contextmanager
 def writing(addresses: Sequence[str], names: Names) -> Iterator[dict[str, Writer]]:
-    """The writers of a run, by turns at the metastores."""
+    """The writers of a run, distributed over the metastores."""
     transactions: dict[str, int] = {}
     write_ids: dict[tuple[str, str, str], int] = {}
     writers = {

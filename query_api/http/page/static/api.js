@@ -3,7 +3,7 @@
 const KEY = "metatide-token";
 const PATIENCE_MS = 20_000;
 
-/** What went wrong, in words; `status` is 0 where there was no answer. */
+/** What went wrong, in words; `status` is 0 if there was no answer. */
 export class Problem extends Error {
   constructor(status, text) {
     super(text);
@@ -16,7 +16,7 @@ export const token = {
   set: (text) => (text ? sessionStorage.setItem(KEY, text) : sessionStorage.removeItem(KEY)),
 };
 
-/** The answer of a GET, or of a POST where there is a body: its JSON and its headers. */
+/** Sends a GET, or a POST if there is a body; gives the answer's JSON and headers. */
 export async function ask(path, body) {
   const headers = {};
   if (token.get()) headers.authorization = `Bearer ${token.get()}`;
@@ -37,12 +37,12 @@ export async function ask(path, body) {
   return { data: await response.json(), headers: response.headers };
 }
 
-/** A path of names that may contain anything. */
+/** A path with encoded names, which may contain any characters. */
 export function path(strings, ...names) {
   return String.raw({ raw: strings }, ...names.map(encodeURIComponent));
 }
 
-/** A sentence of a problem. */
+/** A problem as a sentence. */
 export function inWords(error) {
   const text = error.message;
   const sentence = text.charAt(0).toUpperCase() + text.slice(1);

@@ -18,7 +18,7 @@ const views = {
 };
 let isUnknown = false;
 
-/** Shows a view; the rest of the address is for it. */
+/** Shows the view that the address begins with; the view gets the rest of it. */
 function show() {
   const [name, ...rest] = location.hash.replace(/^#\/?/, "").split("/");
   if (name === "main") return;
@@ -67,7 +67,7 @@ async function explain(error) {
   notices.set("server", "bad", `${inWords(error)} The page goes on asking.`);
 }
 
-/** Here is no worker: this server knows only what the stack waits for. */
+/** Without a worker, this server only knows what the stack is waiting for. */
 async function wait() {
   say(state, "Not ready");
   try {

@@ -1,4 +1,4 @@
-// A list of causes with bars; one with words can be unfolded.
+// A list of causes with bars; a cause with an explanation can be unfolded.
 
 import { el, keyed, say } from "./dom.js";
 import { count } from "./units.js";

@@ -6,7 +6,7 @@ import { SPAN_S } from "./series.js";
 const WIDTH = 300;
 const HEIGHT = 64;
 
-/** A figure that draws itself anew at each call of `draw`. */
+/** A chart that each call of `draw` redraws. */
 export class Chart {
   /** `names`: classes of the layers, the lowest first. `format` writes the greatest value. */
   constructor(label, names, format, { least = 1, most = null } = {}) {
@@ -18,7 +18,7 @@ export class Chart {
     this.lines = names.map((name) => svg("path", { class: `line ${name}` }));
     const size = { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none" };
     this.title = svg("title", {}, label);
-    // Where a layer above is empty, the line of the one below is to be seen.
+    // In this order, an empty layer doesn't hide the line of the layer below.
     this.plot = svg("svg", { ...size, role: "img", "aria-label": label, class: "plot" }, this.title,
       ...this.areas, ...this.lines.toReversed());
     this.top = document.createElement("span");
@@ -53,7 +53,7 @@ export class Chart {
   }
 }
 
-/** The next number of 1, 2, 5, 10, 20 … */
+/** Rounds up to a number of the series 1, 2, 5, 10, 20 … */
 function nice(value) {
   const power = 10 ** Math.floor(Math.log10(value));
   return power * [1, 2, 5, 10].find((step) => step * power >= value * 0.999);

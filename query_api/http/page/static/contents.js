@@ -16,7 +16,7 @@ export function columnsOf(found) {
   ])));
 }
 
-/** Some of the names of partitions, or those that fulfil a filter. */
+/** Lists the names of partitions; a filter narrows them down. */
 export async function partitionsOf(at, query, found) {
   if (!found.partitionKeys?.length) {
     return part("Partitions", el("p", { class: "empty" }, "This table isn't partitioned."));

@@ -1,4 +1,4 @@
-// The token that is shown to the server. It is kept for this tab only.
+// The token that is sent to the server. It is kept for this tab only.
 
 import { token } from "./api.js";
 import { el, put } from "./dom.js";
@@ -6,7 +6,7 @@ import { el, put } from "./dom.js";
 const dialog = document.getElementById("dialog");
 const button = document.getElementById("token");
 
-/** The button, where a token is of use, and what happens once another one was given. */
+/** Shows the button if a token is of use; `changed` is called once another one was entered. */
 export function showTokenButton(isOfUse, changed) {
   button.hidden = !isOfUse && !token.get();
   button.textContent = token.get() ? "Change token" : "Token";
@@ -39,7 +39,7 @@ export function askForToken(why, changed) {
   field.focus();
 }
 
-/** Asks before something that everybody notices. */
+/** Asks before an action that affects everybody. */
 export function confirm(title, text, action, done) {
   const close = () => dialog.close();
   put(dialog, el("div", {},

@@ -7,26 +7,26 @@ export function el(name, attributes = {}, ...children) {
   return fill(document.createElement(name), attributes, children);
 }
 
-/** The same for SVG. */
+/** The same as `el`, for SVG. */
 export function svg(name, attributes = {}, ...children) {
   return fill(document.createElementNS(SVG, name), attributes, children);
 }
 
-/** Other children in place of those before. */
+/** Replaces the children of a node. */
 export function put(node, ...children) {
   node.replaceChildren(...children.flat().filter((one) => one !== null && one !== undefined));
   return node;
 }
 
-/** Writes a text only where it is another one: what is read aloud is not to be repeated. */
+/** Sets a text only if it differs, so that screen readers don't repeat it. */
 export function say(node, text) {
   if (node.textContent !== text) node.textContent = text;
   return node;
 }
 
 /**
- * Makes the children of a node those of some items, and keeps what is there by its key, so that
- * the focus and what was unfolded stay.
+ * Gives a node one child for each item. Existing children are kept by their keys, so that the
+ * focus and what was unfolded stay.
  */
 export function keyed(node, items, keyOf, make, update) {
   const known = new Map([...node.children].map((child) => [child.dataset.key, child]));
@@ -48,7 +48,7 @@ export function keyed(node, items, keyOf, make, update) {
   for (const child of known.values()) child.remove();
 }
 
-/** A heading with what it is about. */
+/** A section with a heading. */
 export function card(title, name, ...children) {
   const id = `${name}-title`;
   return el("section", { class: `card ${name}`, "aria-labelledby": id },

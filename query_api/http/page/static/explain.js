@@ -1,4 +1,4 @@
-// Asks for a table with some consistency, and says in words why it was answered as it was.
+// Reads a table with a chosen consistency, and explains in words who answered and why.
 
 import { ask, inWords } from "./api.js";
 import { el, put, say } from "./dom.js";
@@ -31,7 +31,7 @@ export class Explain {
       this.answer, this.#form());
   }
 
-  /** Reads the table as most readers do; it, or null where that failed. */
+  /** Reads the table as most readers do; gives the table, or null after a failure. */
   async read() {
     return this.#ask("", "consistency=latest");
   }
@@ -51,7 +51,7 @@ export class Explain {
     el("button", { type: "submit", class: "main" }, "Explain"));
   }
 
-  /** The fields that a consistency needs, with what fits now. */
+  /** Shows the fields that a consistency needs, filled with current values. */
   async #choose(consistency) {
     if (consistency === "at_least") {
       put(this.extra, ...field("min-position", "Position", position.now));
@@ -63,7 +63,7 @@ export class Explain {
         this.extra.querySelector("#write-ids").value = ids.validWriteIdList;
         this.extra.querySelector("#table-id").value = ids.id ?? "";
       } catch {
-        // Whoever asks fills the fields himself.
+        // The user must fill in the fields.
       }
     } else {
       put(this.extra);

@@ -1,4 +1,4 @@
-// Health in one look.
+// Health at a glance.
 
 import { Chart } from "./chart.js";
 import { card, el, put, say } from "./dom.js";

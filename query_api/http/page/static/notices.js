@@ -1,11 +1,11 @@
-// Lines above the content that say what concerns the whole page.
+// Notices above the content that concern the whole page.
 
 import { el } from "./dom.js";
 
 class Notices {
   #node = document.getElementById("notices");
 
-  /** `key` names what it is about: a later one takes its place. */
+  /** `key` names the subject: a later notice of it replaces this one. */
   set(key, tone, text, ...actions) {
     const before = this.#find(key);
     if (before?.dataset.text === text) return;

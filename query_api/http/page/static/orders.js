@@ -6,7 +6,7 @@ const WATCH_MS = 300;
 const WATCHED_MS = 60_000;
 
 class Orders {
-  /** Why this caller may give none; empty where he may. */
+  /** Why this caller may not give orders; empty if that is allowed. */
   refused = "";
 
   async look() {
@@ -39,7 +39,7 @@ export async function heldOf(tables) {
   return (await ask("/v1/held", { tables })).data.tables;
 }
 
-/** Looks until something is so; whether it became so in time. `seen` is told each time. */
+/** Polls until `isSo` holds; gives whether it did in time. `seen` is called each time. */
 export async function until(table, isSo, seen) {
   const end = Date.now() + WATCHED_MS;
   while (Date.now() < end) {

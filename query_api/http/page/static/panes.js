@@ -1,11 +1,11 @@
-// A list of links that is gone through with the arrow keys, with a field that filters it.
+// A list of links with a field to filter it; the arrow keys move through the list.
 
 import { el, keyed, put, say } from "./dom.js";
 import { many } from "./units.js";
 
 /** One column of the browser. */
 export class Pane {
-  /** `address` makes the link of an item; `seek` is told what was typed, after a moment. */
+  /** `address` makes the link of an item; `seek` gets the typed text after a pause. */
   constructor(name, title, { address, seek, more }) {
     this.address = address;
     this.items = [];
@@ -28,7 +28,7 @@ export class Pane {
     this.left = this.right = null;
   }
 
-  /** What was typed, as Hive's pattern. */
+  /** The typed text as a pattern of Hive's. */
   get pattern() {
     const text = this.filter.value.trim();
     return text === "" ? "*" : text.includes("*") ? text : `*${text}*`;

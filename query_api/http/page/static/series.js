@@ -18,13 +18,13 @@ export class Series {
   }
 }
 
-/** Counters since the workers began become rates. A worker that began anew counts from 0. */
+/** Turns counters of workers into rates. A restarted worker counts from 0 again. */
 export class Rates {
   constructor() {
     this.before = null;
   }
 
-  /** `counters`: numbers by key. The rates by key, null at first. */
+  /** `counters` has numbers by key. Gives the rates by key, or null the first time. */
   next(time, counters) {
     const before = this.before;
     this.before = { time, counters };

@@ -15,7 +15,7 @@ const ORDERS = [
 ];
 const DONE = { warm: "It is in the cache now.", refresh: "It was loaded anew.", drop: "It was dropped from the cache." };
 
-/** What the cache has, where more can't be had; or null. */
+/** The JSON of a GET, or null if it fails: the page then shows what else it can get. */
 async function whatever(url) {
   try {
     return (await ask(url)).data;
@@ -76,7 +76,7 @@ export class TableDetail {
     if (isThis() && !before?.warm) await this.look();
   }
 
-  /** How it is held now, in words. */
+  /** Asks how the table is held now, and shows it in words. */
   async look() {
     const name = this.#name;
     if (!name) return null;

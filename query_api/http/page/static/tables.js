@@ -103,7 +103,7 @@ export class Tables {
 
   /** Asks how the tables of the list are held; reads none of them. */
   async #mark() {
-    // With a dot it is no name that could be asked about.
+    // A name that contains a dot can't be asked about.
     const names = this.#found.tables.map((item) => item.key).filter((name) => !name.includes("."));
     if (!this.#db || !names.length) return;
     const db = this.#db;

@@ -18,7 +18,7 @@ export function rate(perSecond) {
 }
 
 export function percent(share) {
-  // What is not quite all is not to look like all.
+  // A share below 1 must not be rounded to 100 %.
   const shown = share < 1 ? Math.min(99.9, share * 100) : 100;
   return `${ONE.format(shown)} %`;
 }
@@ -55,7 +55,7 @@ export function day(unixSeconds) {
   return new Date(unixSeconds * 1_000).toISOString().slice(0, 16).replace("T", " ") + " UTC";
 }
 
-/** `12,345,678` of a position `0:12345678` stays as it is: it is copied into requests. */
+/** The event id in a position such as `0:12345678`. */
 export function eventOf(position) {
   return Number(position.split(":")[1]);
 }

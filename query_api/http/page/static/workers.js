@@ -1,4 +1,4 @@
-// Who owns which shard, and how these are.
+// Which worker owns which shard, and the state of each shard.
 
 import { el, keyed, put, say, table } from "./dom.js";
 import { bytes, count, eventOf, many, milliseconds, seconds } from "./units.js";
@@ -69,7 +69,7 @@ function nameOf(worker) {
   return worker.status?.name ?? (worker.url || "this server");
 }
 
-/** What the worker's status and its part of the overview say of each shard, as one. */
+/** Merges what a worker's status and its part of the overview say of each shard. */
 function shardsOf(worker) {
   const parts = new Map(worker.shards.map((shard) => [shard.shard, shard]));
   const told = worker.status?.shards ?? worker.shards.map((shard) => ({ ...shard, phase: "live" }));
