@@ -12,6 +12,7 @@ import orjson
 
 from hive.errors import InputError, MachineError
 from metatide.config import Config, Effective, configured
+from metatide.data_folder import open_data_folder
 from metatide.members import json_of, members, scheme, worker_client
 from metatide.topic import events_topic, find_topic
 from metatide.worker.operations import IMAGES_PATH
@@ -177,7 +178,7 @@ def _open(config: Config) -> tuple[Topic, Images, MemoryBudget]:
 
 
 def _directory(config: Config) -> WorkerDirectory:
-    return WorkerDirectory(worker_path(config.data_dir, config.worker.name))
+    return WorkerDirectory(worker_path(open_data_folder(config), config.worker.name))
 
 
 def _shards(topic: Topic, shard: int | None) -> Iterator[int]:

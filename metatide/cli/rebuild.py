@@ -12,6 +12,7 @@ from rich.progress import Progress as Bars
 
 from hive.errors import InputError
 from metatide.config import Config, Effective, configured
+from metatide.data_folder import open_data_folder
 from metatide.spark.progress import showing_tasks
 from metatide.topic import find_topic
 from processors.directory import worker_path
@@ -55,7 +56,7 @@ def command(effective: Effective, engine: str, shards: tuple[int, ...]) -> None:
 
 
 def _here(config: Config, topic: Topic, shards: list[int]) -> list[dict[str, object]]:
-    path = worker_path(config.data_dir, config.worker.name)
+    path = worker_path(open_data_folder(config), config.worker.name)
     with _bars(len(shards)) as report:
         rebuilt = rebuild_shards(topic, shards, path, config.state.memory_mib * MIB, report)
     return [

@@ -115,6 +115,12 @@ def test_a_database_that_does_not_answer_is_named() -> None:
     assert database.reachable(Target(None, "metatide", 16, None, None)).status is Status.FAILED
 
 
+def test_secrets_among_the_options_of_the_url_are_hidden() -> None:
+    url = f"postgresql://tide@{LOOPBACK}:{free_port()}/metastore?password=hush&sslpassword=hush"
+    finding = database.reachable(Target(None, "t", 1, url, None))
+    assert "/metastore?password=***&sslpassword=*** does not answer" in finding.detail
+
+
 def test_an_empty_database_has_no_schema(target: Target) -> None:
     assert database.schema(target).status is Status.FAILED
 
