@@ -13,8 +13,7 @@ def make_folder(folder: Path) -> Path:
     process.
     """
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        folder.mkdir(mode=PRIVATE, exist_ok=True)
+        folder.mkdir(mode=PRIVATE, parents=True, exist_ok=True)
     except OSError as error:
         raise MachineError(
             f"cannot create the folder {folder}: {error.strerror}; solve that or choose another"

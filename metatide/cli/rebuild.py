@@ -42,6 +42,7 @@ def command(effective: Effective, engine: str, shards: tuple[int, ...]) -> None:
     the stores of this machine stay as they are. Prints the position of each shard as JSON.
     """
     config = effective.config
+    open_data_folder(config)
     topic = find_topic(config)
     for shard in shards:
         if not 0 <= shard < topic.shards:
@@ -56,7 +57,7 @@ def command(effective: Effective, engine: str, shards: tuple[int, ...]) -> None:
 
 
 def _here(config: Config, topic: Topic, shards: list[int]) -> list[dict[str, object]]:
-    path = worker_path(open_data_folder(config), config.worker.name)
+    path = worker_path(config.data_dir, config.worker.name)
     with _bars(len(shards)) as report:
         rebuilt = rebuild_shards(topic, shards, path, config.state.memory_mib * MIB, report)
     return [
