@@ -64,7 +64,7 @@ def test_it_complains_of_names_that_are_compared_loosely(
         connection.exec_driver_sql(f"ALTER TABLE PARTITIONS MODIFY PART_NAME {loose}")
     finding = database.collation(target)
     assert finding.status is Status.FAILED
-    assert finding.detail.startswith("latin1_swedish_ci takes different names")
+    assert finding.detail.startswith("latin1_swedish_ci treats different partition names")
 
 
 @pytest.fixture
