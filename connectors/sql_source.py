@@ -17,6 +17,7 @@ from hive.listener import UNLOGGED_TRANSACTION_TYPES
 from hive.reader import notification_log
 from hive.reader.sessions import KeptPlans
 from hive.schema import detect_followed, metadata
+from hive.urls import masked
 from state.records.actions import MISNAMED_EVENTS_MAX
 
 ROWS_MAX = 2_000
@@ -135,4 +136,4 @@ class SqlSource:
 
     @property
     def _shown(self) -> str:
-        return self._engine.url.render_as_string()
+        return masked(self._engine.url.render_as_string())

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hive.errors import MachineError
+from state.folders import make_folder, open_lock
 
 
 def worker_path(data_dir: Path, name: str) -> Path:
@@ -34,9 +35,9 @@ class WorkerDirectory:
     @contextmanager
     def owned(self) -> Iterator[None]:
         """Locks the directory until the block ends; refuses while another process has it."""
-        self.store(0).parent.mkdir(parents=True, exist_ok=True)
-        path = self.path / "lock"
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        make_folder(self.path)
+        make_folder(self.store(0).parent)
+        handle = open_lock(self.path / "lock")
         try:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,9 +1,10 @@
-"""Faust's Kafka transport, with three changes.
+"""Faust's Kafka transport, with four changes.
 
 1. A message holds all records of a partition that a fetch brought. For each message Faust takes
    three turns of the event loop, which cost several times as much as folding a record.
 2. A commit of offsets gives up soon. Without brokers it would hold up everything else, even a stop.
 3. A consumer rejoins the group under the member id that it had before, and tells that id.
+4. Zipped batches are inflated within a limit.
 """
 
 import asyncio
@@ -13,7 +14,11 @@ from typing import Any, Final
 from faust.transport.drivers import aiokafka
 from faust.types import TP
 
+from processors.inflate import limit_batches
+
 COMMIT_TIMEOUT_S: Final = 1.0
+
+limit_batches()
 
 
 class _Thread(aiokafka.AIOKafkaConsumerThread):

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import faust
 import structlog
-from aiokafka.errors import KafkaError  # type: ignore[import-untyped]
+from aiokafka.errors import KafkaError
 from faust.tables.manager import TableManager
 from faust.types import TP
 from mode import Seconds

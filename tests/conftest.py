@@ -1,5 +1,6 @@
 """What holds for all tests."""
 
+import os
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -18,6 +19,14 @@ pytest_plugins = [
 # A deadline would assert a time, which on a busy machine says nothing about the code.
 settings.register_profile("metatide", deadline=None)
 settings.load_profile("metatide")
+
+
+@pytest.fixture(autouse=True)
+def _usual_modes() -> Iterator[None]:
+    """Commands that run within a test withhold from others what the whole process writes."""
+    mask = os.umask(0o022)
+    yield
+    os.umask(mask)
 
 
 @pytest.fixture(scope="session")

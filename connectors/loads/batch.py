@@ -25,6 +25,7 @@ from hive.reader.statistics import OF_PARTITIONS, OF_TABLES, stream_statistics
 from hive.reader.tables import Condition, named, read_tables, stream_names
 from hive.reader.write_ids import read_write_ids
 from hive.schema import Version, detect_followed
+from hive.urls import masked
 from state.records import Scope, ScopeKind
 
 
@@ -44,7 +45,7 @@ def find_database(engine: Engine) -> Database:
         raise unreadable(error) from error
     if version is None:
         raise SourceError(
-            f"{engine.url.render_as_string()} has no metastore's tables; correct the URL"
+            f"{masked(engine.url.render_as_string())} has no metastore's tables; correct the URL"
         )
     return Database(engine, version)
 

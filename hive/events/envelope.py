@@ -9,7 +9,8 @@ from hive.errors import ThriftError
 
 PLAIN = "json-0.2"
 GZIP = "gzip(json-2.0)"
-MESSAGE_BYTES_MAX = 256 * 1024 * 1024
+MESSAGE_BYTES_MAX = 64 * 1024 * 1024
+"""A message names thousands of partitions in less. What is larger is loaded instead."""
 _GZIP_HEADER = 16 + zlib.MAX_WBITS
 
 
@@ -17,6 +18,8 @@ def open_message(
     message: str, message_format: str | None, bytes_max: int = MESSAGE_BYTES_MAX
 ) -> str | bytes:
     """The JSON text of a message. Old rows have no format: their messages are plain."""
+    if len(message) > bytes_max:
+        raise _too_large(bytes_max)
     if message_format in (None, "", PLAIN):
         return message
     if message_format not in (GZIP, "gzip"):
@@ -31,10 +34,14 @@ def _unzip(message: str, bytes_max: int) -> bytes:
     except (binascii.Error, ValueError, zlib.error) as error:
         raise ThriftError(f"no gzip in base64: {error}") from None
     if stream.unconsumed_tail:
-        raise ThriftError(f"more than {bytes_max} bytes when unzipped")
+        raise _too_large(bytes_max)
     if not stream.eof:
         raise ThriftError("its gzip ends too early")
     return text
+
+
+def _too_large(bytes_max: int) -> ThriftError:
+    return ThriftError(f"its message has more than {bytes_max} bytes")
 
 
 def seal_message(text: bytes, message_format: str = GZIP) -> str:

@@ -9,6 +9,7 @@ from hive.schema.bookkeeping import describe_version
 from hive.schema.columns import MYSQL
 from hive.schema.description import metadata
 from hive.schema.version import Version, parse_release
+from hive.urls import masked
 
 
 def create(engine: Engine, version: Version) -> None:
@@ -16,7 +17,7 @@ def create(engine: Engine, version: Version) -> None:
     with engine.begin() as connection:
         if inspect(connection).get_table_names():
             raise InputError(
-                f"{engine.url.render_as_string()} holds tables already; "
+                f"{masked(engine.url.render_as_string())} holds tables already; "
                 "the metastore's schema is only made in an empty database"
             )
         metadata(version).create_all(connection, checkfirst=False)

@@ -24,6 +24,7 @@ from metatide.client import (
     UnavailableError,
 )
 from metatide.config import Config, Effective, configured
+from metatide.config.values import Url
 from metatide.stack.state import StateFile
 
 T = TypeVar("T")
@@ -65,7 +66,7 @@ def asking(function: Callable[..., None]) -> Callable[..., None]:
             raise kind(error.detail) from error
         except httpx.HTTPError as error:
             raise MachineError(
-                f"{url} does not answer: {error}; start it, or choose another with --server"
+                f"{url.masked} does not answer: {error}; start it, or choose another with --server"
             ) from error
 
     options = [
@@ -178,16 +179,16 @@ def _settings(config: Config) -> Settings:
     return Settings(token, verify=str(trusted) if trusted else True)
 
 
-def _wrong_token(url: str, config: Config) -> str:
+def _wrong_token(url: Url, config: Config) -> str:
     if config.client.token is None:
-        return f"{url} requires a token: set METATIDE_CLIENT_TOKEN to one of the role read"
-    return f"{url} doesn't know the token that METATIDE_CLIENT_TOKEN gives"
+        return f"{url.masked} requires a token: set METATIDE_CLIENT_TOKEN to one of the role read"
+    return f"{url.masked} doesn't know the token that METATIDE_CLIENT_TOKEN gives"
 
 
-def _server(config: Config) -> str:
-    url = config.client.server or _running(config)
+def _server(config: Config) -> Url:
+    url = config.client.server or Url(_running(config))
     if not url.startswith(("http://", "https://")):
-        raise InputError(f"bad server {url!r}: write http://HOST:PORT")
+        raise InputError(f"bad server {url.masked!r}: write http://HOST:PORT")
     return url
 
 

@@ -10,8 +10,9 @@ import httpx
 import msgspec
 import orjson
 
-from hive.errors import InputError, MachineError
+from hive.errors import ImageError, InputError, MachineError
 from metatide.config import Config, Effective, configured
+from metatide.data_folder import open_data_folder
 from metatide.members import json_of, members, scheme, worker_client
 from metatide.topic import events_topic, find_topic
 from metatide.worker.operations import IMAGES_PATH
@@ -46,8 +47,8 @@ def create(effective: Effective, shard: int | None) -> None:
 
     A running worker makes them itself, at the URL of its own configuration (images.url).
     """
-    topic, images, budget = _open(effective.config)
     directory = _directory(effective.config)
+    topic, images, budget = _open(effective.config)
     with ExitStack() as stack:
         try:
             stack.enter_context(directory.owned())
@@ -58,7 +59,10 @@ def create(effective: Effective, shard: int | None) -> None:
         for number in directory.shards() if shard is None else [shard]:
             path, identity = directory.store(number), shard_identity(topic, number)
             with Store(path, identity, families=SHARD_FAMILIES, budget=budget) as store:
-                _print(images.create(store, directory.scratch(number)))
+                try:
+                    _print(images.create(store, directory.scratch(number)))
+                except OSError as error:
+                    raise ImageError(f"the image wasn't made: {error}") from error
 
 
 @command.command("list")
@@ -77,8 +81,8 @@ def list_(effective: Effective, shard: int | None) -> None:
 @_SHARD
 def restore(effective: Effective, shard: int | None) -> None:
     """Replace each shard of a stopped worker's store by the newest image."""
-    topic, images, _ = _open(effective.config)
     directory = _directory(effective.config)
+    topic, images, _ = _open(effective.config)
     with directory.owned():
         for number in _shards(topic, shard):
             manifest = images.restore_newest(shard_identity(topic, number), directory.new(number))
@@ -177,7 +181,7 @@ def _open(config: Config) -> tuple[Topic, Images, MemoryBudget]:
 
 
 def _directory(config: Config) -> WorkerDirectory:
-    return WorkerDirectory(worker_path(config.data_dir, config.worker.name))
+    return WorkerDirectory(worker_path(open_data_folder(config), config.worker.name))
 
 
 def _shards(topic: Topic, shard: int | None) -> Iterator[int]:

@@ -12,6 +12,7 @@ from rich.progress import Progress as Bars
 
 from hive.errors import InputError
 from metatide.config import Config, Effective, configured
+from metatide.data_folder import open_data_folder
 from metatide.spark.progress import showing_tasks
 from metatide.topic import find_topic
 from processors.directory import worker_path
@@ -41,6 +42,7 @@ def command(effective: Effective, engine: str, shards: tuple[int, ...]) -> None:
     the stores of this machine stay as they are. Prints the position of each shard as JSON.
     """
     config = effective.config
+    open_data_folder(config)
     topic = find_topic(config)
     for shard in shards:
         if not 0 <= shard < topic.shards:

@@ -8,6 +8,7 @@ import click
 from metatide.config import Effective, configured
 from metatide.report_page import page
 from metatide.topic import find_topic
+from state.folders import make_folder
 from state.topic.client import topic_bounds
 
 MIB = 1 << 20
@@ -42,7 +43,7 @@ def command(effective: Effective, out: Path, parquet: str | None) -> None:
     config = effective.config
     topic = find_topic(config)
     bounds = dict(topic_bounds(topic))
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     with session(config, f"report on {topic.name}", reads_kafka=True) as spark:
         spark.sparkContext.setJobDescription(f"Metatide: the history of {topic.name}")
         loaded = facts(spark, topic, bounds, config.state.memory_mib * MIB)

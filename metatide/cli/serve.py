@@ -12,6 +12,7 @@ import uvloop
 from hive.errors import InputError
 from metatide import logs
 from metatide.config import Config, Effective, configured
+from metatide.data_folder import open_data_folder
 from metatide.stack.machine import free_port
 from metatide.topic import find_topic
 from metatide.worker.from_images import ImagedShard, ImagedShards
@@ -56,7 +57,7 @@ def command(effective: Effective, from_images: bool, every_s: float) -> None:
         raise InputError("give the place of the images (--images URL)")
     logging.getLogger().setLevel(logging.CRITICAL)
     logs.configure()
-    directory = WorkerDirectory(config.data_dir / "served")
+    directory = WorkerDirectory(open_data_folder(config) / "served")
     with directory.owned():
         uvloop.run(_serve(config, directory, every_s))
 

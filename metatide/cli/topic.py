@@ -74,9 +74,9 @@ def trim(effective: Effective) -> None:
     without = [str(shard) for shard, offset in needed.items() if offset is None]
     if without:
         raise InputError(
-            f"no image of shard {', '.join(without)} of {events.name} is at {config.images.url}, "
-            "and only the whole topic can rebuild what has none: make one with `metatide image "
-            "create`, or let workers run with images.url, then trim"
+            f"no image of shard {', '.join(without)} of {events.name} is at "
+            f"{config.images.url.masked}, and only the whole topic can rebuild what has none: make "
+            "one with `metatide image create`, or let workers run with images.url, then trim"
         )
     keep_from = {shard: offset for shard, offset in needed.items() if offset is not None}
     first = topic_admin.trim(events_topic(config), keep_from)

@@ -12,6 +12,7 @@ import uvloop
 from hive.errors import InputError, MetatideError
 from metatide import logs
 from metatide.config import Config, Effective, configured
+from metatide.data_folder import open_data_folder
 from metatide.garbage_collection import collect_seldom
 from metatide.stack.machine import free_port, require_port
 from metatide.worker.application import worker_application
@@ -59,6 +60,7 @@ def command(effective: Effective) -> None:
     sys.setswitchinterval(_SWITCH_S)
     logging.getLogger().setLevel(logging.CRITICAL)
     logs.configure()
+    open_data_folder(config)
     try:
         uvloop.run(_work(config))
     except* MetatideError as errors:

@@ -83,7 +83,8 @@ def check(response: httpx.Response) -> None:
 def _strange(response: httpx.Response) -> ServerError:
     return ServerError(
         response.status_code,
-        f"what answers at {response.url} doesn't answer as Metatide does: name a worker's address",
+        f"what answers at {response.url.copy_with(userinfo=b'')} doesn't answer as Metatide does: "
+        "name a worker's address",
     )
 
 

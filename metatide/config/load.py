@@ -5,14 +5,15 @@ in this order.
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from hive.errors import InputError
+from hive.urls import masked
 from metatide.config.keys import FILE_SUFFIX, KEYS, PREFIX, Key, build, nearest
 from metatide.config.schema import Config
-from metatide.config.values import DatabaseUrl
+from metatide.config.values import Url
 
 FILE_NAME = "metatide.toml"
 FILE_VARIABLE = "METATIDE_CONFIG"
@@ -74,6 +75,14 @@ def load(
     return Effective(
         build({setting.key.name: setting.value for setting in settings}), settings, path
     )
+
+
+def forget_secrets(environ: MutableMapping[str, str] = os.environ) -> None:
+    """Removes secrets from the environment, which the programs that this one starts inherit."""
+    for key in KEYS.values():
+        text = environ.get(key.variable, "")
+        if key.secret or masked(text) != text:
+            environ.pop(key.variable, None)
 
 
 def _find(file: Path | None, environ: Mapping[str, str]) -> Path | None:
@@ -141,12 +150,10 @@ def _setting(
     try:
         converted = key.convert(value, base or Path.cwd(), text=text)
     except ValueError as error:
-        shown = "" if key.secret or "@" in str(value) else f" {value!r}"
+        shown = "" if key.secret or "@" in str(value) else f" {masked(repr(value))}"
         raise InputError(f"{where}: the value{shown} is wrong: {error}") from error
-    with_password = isinstance(converted, DatabaseUrl) and converted.password is not None
-    if with_password and not origin.startswith(PREFIX):
-        secret = KEYS[key.name.rpartition(".")[0] + ".password"]
-        raise InputError(f"{where}: the URL has a password, a secret, which {_instead(secret)}")
+    if isinstance(converted, Url) and converted.has_secret and not origin.startswith(PREFIX):
+        raise InputError(f"{where}: the URL has a {_instead_of_url(key)}")
     return Setting(key, converted, origin)
 
 
@@ -154,6 +161,16 @@ def _instead(key: Key) -> str:
     return (
         f"belongs in the environment variable {key.variable} or in a file that "
         f"{key.name}{FILE_SUFFIX} names"
+    )
+
+
+def _instead_of_url(key: Key) -> str:
+    password = KEYS.get(key.name.rpartition(".")[0] + ".password")
+    if password is None:
+        return f"secret: such a URL belongs in the environment variable {key.variable}"
+    return (
+        f"password, a secret, which {_instead(password)}; "
+        f"a URL with other secrets belongs in {key.variable}"
     )
 
 

@@ -9,7 +9,7 @@ import click
 
 from hive.names import set_default_catalog
 from metatide.config.keys import KEYS, Key
-from metatide.config.load import FILE_NAME, FILE_VARIABLE, Effective, load
+from metatide.config.load import FILE_NAME, FILE_VARIABLE, Effective, forget_secrets, load
 
 _METAVARS = {int: "N", Path: "PATH"}
 
@@ -27,6 +27,7 @@ def configured(*names: str) -> Callable[[Callable[..., None]], Callable[..., Non
             values = {key.name: rest.pop(name) for name, key in keys.items()}
             options = {name: str(value) for name, value in values.items() if value is not None}
             effective: Effective = load(options, file=config_file)
+            forget_secrets()
             set_default_catalog(effective.config.database.default_catalog)
             function(effective=effective, **rest)
 

@@ -11,7 +11,7 @@ import msgspec
 
 from hive.names import DEFAULT_CATALOG
 from metatide.config.paths import default_cache_dir, default_data_dir
-from metatide.config.values import Consistencies, DatabaseUrl, Secret, Servers, ThriftUrls
+from metatide.config.values import Consistencies, DatabaseUrl, Secret, Servers, ThriftUrls, Url
 
 
 def key(
@@ -178,7 +178,7 @@ class Client(Section, frozen=True):
     """How `metatide get` connects to a server."""
 
     server: Annotated[
-        str | None,
+        Url | None,
         key(
             "The server, `http://HOST:PORT`; by default that of `metatide up`.",
             option="--server",
@@ -319,7 +319,7 @@ class Images(Section, frozen=True):
     """Copies of the shards, from which a worker without stores starts."""
 
     url: Annotated[
-        str | None,
+        Url | None,
         key("A directory, or an fsspec URL of an object store.", option="--images"),
     ] = None
     every_s: Annotated[

@@ -4,7 +4,7 @@ import re
 from typing import Self
 from urllib.parse import SplitResult, quote, urlsplit
 
-MASK = "***"
+from hive.urls import MASK, masked
 
 
 class Secret(str):
@@ -20,11 +20,29 @@ class Secret(str):
         return MASK
 
 
-class _Url(str):
+class Url(str):
+    """A URL that may include secrets, or a path. Secrets may only come from the environment."""
+
+    __slots__ = ()
+    metavar = "URL"
+
+    def __repr__(self) -> str:
+        return repr(self.masked)
+
+    @property
+    def masked(self) -> str:
+        """The URL with its secrets masked."""
+        return masked(self)
+
+    @property
+    def has_secret(self) -> bool:
+        return self.masked != self
+
+
+class _CheckedUrl(Url):
     __slots__ = ()
     schemes: tuple[str, ...] = ()
     shape = ""
-    metavar = "URL"
 
     def __new__(cls, text: str) -> Self:
         try:
@@ -36,29 +54,12 @@ class _Url(str):
             raise ValueError(f"expected {cls.shape}")
         return super().__new__(cls, text)
 
-    def __repr__(self) -> str:
-        return repr(self.masked)
-
     @property
     def parts(self) -> SplitResult:
         return urlsplit(self)
 
-    @property
-    def password(self) -> str | None:
-        return self.parts.password
 
-    @property
-    def masked(self) -> str:
-        """The URL with its password masked."""
-        return str(self) if self.password is None else self._with_password(MASK)
-
-    def _with_password(self, password: str) -> str:
-        user, _, host = self.parts.netloc.rpartition("@")
-        name = user.partition(":")[0]
-        return self.parts._replace(netloc=f"{name}:{password}@{host}").geturl()
-
-
-class DatabaseUrl(_Url):
+class DatabaseUrl(_CheckedUrl):
     """The URL of the metastore's database; may include a password."""
 
     __slots__ = ()
@@ -67,10 +68,13 @@ class DatabaseUrl(_Url):
 
     def with_password(self, password: str) -> str:
         """The same database with a password, for a driver."""
-        return self._with_password(quote(password, safe=""))
+        user, _, host = self.parts.netloc.rpartition("@")
+        name = user.partition(":")[0]
+        netloc = f"{name}:{quote(password, safe='')}@{host}"
+        return self.parts._replace(netloc=netloc).geturl()
 
 
-class ThriftUrl(_Url):
+class ThriftUrl(_CheckedUrl):
     """The URL of a metastore."""
 
     __slots__ = ()

@@ -4,6 +4,7 @@ from sqlalchemy import Engine, MetaData
 
 from hive.errors import InputError
 from hive.schema import Version, create, detect, metadata
+from hive.urls import masked
 from metatide.demo.ids import Ids
 from metatide.demo.prefill import LogOnly
 from metatide.demo.sessions import Sink, WriterSession, reserve_ids
@@ -39,7 +40,7 @@ def _schema(engine: Engine) -> Version:
         return Version.V4_1
     if version < Version.V4_0:
         raise InputError(
-            f"{engine.url.render_as_string()} has the schema of Hive {version.release}; "
+            f"{masked(engine.url.render_as_string())} has the schema of Hive {version.release}; "
             "the demo writes to 4.0 and later: give it another database"
         )
     return version

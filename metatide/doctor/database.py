@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sqlalchemy import Connection, make_url, text
+from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
 
 from hive.errors import InputError
 from hive.reader.collation import read_collation
 from hive.schema import detect_followed
+from hive.urls import masked
 from metatide.doctor.finding import Finding, failed, ok
 from metatide.doctor.target import Target
 from metatide.stack.database import make_engine
@@ -30,7 +31,7 @@ def reachable(target: Target) -> Finding:
         return failed(
             "none is configured and none is running here", "start `metatide up` or give --database"
         )
-    shown = make_url(target.database_url).render_as_string()
+    shown = masked(target.database_url)
     try:
         with snapshot(target) as connection:
             replica = connection.scalar(text(_REPLICA[connection.dialect.name]))

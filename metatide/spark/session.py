@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 from hive.errors import InputError, MachineError, TaskError
 from metatide import logs
 from metatide.config import Config
+from metatide.data_folder import open_data_folder
 from metatide.spark.package_archive import archive
 from metatide.stack import jars
 from metatide.stack.java import find_java
@@ -92,7 +93,7 @@ def _own(
         folder = jars.fetch("spark")
         settings["spark.jars"] = ",".join(str(path) for path in sorted(folder.iterdir()))
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
-    log = LogFile(config.data_dir / "spark" / "driver.log")
+    log = LogFile(open_data_folder(config) / "spark" / "driver.log")
     log.bound()
     with log.open() as out, tempfile.TemporaryDirectory(prefix="metatide-spark-") as folder_name:
         gateway = _launch(conf, out, log)

@@ -18,7 +18,8 @@ from hive.errors import InputError, MachineError, MetatideError
 from metatide.config.paths import cache_dir
 from metatide.stack import ivy
 from metatide.stack.ivy import Coordinates
-from metatide.stack.machine import MIB, file_lock, make_folder, require_room
+from metatide.stack.machine import MIB, file_lock, require_room
+from state.folders import make_folder
 
 SETS = Path(__file__).parent / "jarsets"
 

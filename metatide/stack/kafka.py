@@ -14,9 +14,10 @@ from confluent_kafka.admin import AdminClient
 from hive.errors import InputError, MachineError
 from metatide.stack import jars
 from metatide.stack.java import find_java
-from metatide.stack.machine import LOOPBACK, MIB, folder_aside, make_folder
+from metatide.stack.machine import LOOPBACK, MIB, folder_aside
 from metatide.stack.ports import Ports
 from metatide.stack.service import Launch, Service
+from state.folders import make_folder
 from state.topic.settings import QUIET, Security, client_settings, reason
 
 MESSAGE_BYTES_MAX = 16 * MIB

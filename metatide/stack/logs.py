@@ -4,7 +4,8 @@ import shutil
 from pathlib import Path
 from typing import BinaryIO
 
-from metatide.stack.machine import MIB, make_folder
+from metatide.stack.machine import MIB
+from state.folders import make_folder
 
 LOG_BYTES_MAX = 8 * MIB
 _TAIL_BYTES = 4096

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TypedDict
 
 from hive.errors import MachineError
+from state.folders import open_lock
 
 LOOPBACK = "127.0.0.1"
 ANY = "0.0.0.0"
@@ -33,19 +34,6 @@ def as_user(name: str | None) -> Credentials:
         return {}
     entry = pwd.getpwnam(name)
     return {"user": entry.pw_uid, "group": entry.pw_gid, "extra_groups": []}
-
-
-def make_folder(folder: Path) -> Path:
-    """Creates a folder and its missing parents, writable for this process."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise MachineError(
-            f"cannot create the folder {folder}: {error.strerror}; solve that or choose another"
-        ) from error
-    if not os.access(folder, os.W_OK | os.X_OK, effective_ids=True):
-        raise MachineError(f"cannot write in the folder {folder}; allow it or choose another")
-    return folder
 
 
 def folder_aside(target: Path) -> Path:
@@ -100,7 +88,7 @@ def require_port(port: int, option: str, host: str = LOOPBACK) -> None:
 @contextmanager
 def file_lock(path: Path) -> Iterator[None]:
     """Holds an exclusive lock on the file `path`, after waiting for it."""
-    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    handle = open_lock(path)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield

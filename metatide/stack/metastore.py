@@ -14,11 +14,13 @@ import sqlalchemy as sa
 
 from hive import listener, schema
 from hive.errors import InputError, MachineError
+from hive.urls import masked
 from metatide.stack import jars
 from metatide.stack.database import make_engine
-from metatide.stack.machine import LOOPBACK, make_folder
+from metatide.stack.machine import LOOPBACK
 from metatide.stack.ports import Ports
 from metatide.stack.service import Launch, Service
+from state.folders import make_folder
 
 MessageFormat = Literal["json", "gzip"]
 
@@ -210,8 +212,9 @@ def _require_schema(url: sa.URL, wanted: schema.Version) -> None:
         schema.create(engine, wanted)
     elif version is not wanted:
         raise InputError(
-            f"{url.render_as_string()} holds a metastore of Hive {version.release}, and the one "
-            f"that Metatide starts is of {wanted.release}: start your own, or upgrade the database"
+            f"{masked(url.render_as_string())} holds a metastore of Hive {version.release}, and "
+            f"the one that Metatide starts is of {wanted.release}: start your own, or upgrade the "
+            "database"
         )
 
 

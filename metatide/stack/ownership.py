@@ -10,8 +10,8 @@ from pathlib import Path
 import psutil
 
 from hive.errors import MachineError
-from metatide.stack.machine import make_folder
 from metatide.stack.state import ProcessState, StateFile
+from state.folders import make_folder, open_lock
 
 ORPHAN_TIMEOUT_S = 10.0
 _CREATED_TOLERANCE_S = 0.05
@@ -39,7 +39,7 @@ def owned(folder: Path) -> Iterator[None]:
 def _lock(path: Path) -> int | None:
     """The locked file; None if another process holds the lock."""
     while True:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        handle = open_lock(path)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             # The last owner may have removed the file between the calls above.

@@ -18,9 +18,10 @@ from psycopg import sql
 from hive import schema
 from hive.errors import MachineError
 from metatide.stack.database import make_engine
-from metatide.stack.machine import LOOPBACK, MIB, as_user, folder_aside, make_folder, require_room
+from metatide.stack.machine import LOOPBACK, MIB, as_user, folder_aside, require_room
 from metatide.stack.ports import Ports
 from metatide.stack.service import Launch, Service
+from state.folders import make_folder
 
 DATABASE = "metastore"
 USER = "metatide"
@@ -58,7 +59,7 @@ class Postgres(Service):
 
     def prepare(self) -> Launch:
         if self._user is not None:
-            self._folder.chmod(0o711)
+            let_through(self._folder)
             _require_way(self._folder, self._user)
         programs = self._programs()
         if not self._data.exists():
@@ -193,6 +194,14 @@ def connect(url: sa.URL) -> psycopg.Connection[tuple[object, ...]]:
     """A connection in autocommit mode."""
     dsn = url.set(drivername="postgresql").render_as_string(hide_password=False)
     return psycopg.connect(dsn, connect_timeout=PROBE_TIMEOUT_S, autocommit=True)
+
+
+def let_through(folder: Path) -> None:
+    """Lets PostgreSQL's user pass through a folder, and nobody else, if it isn't ours."""
+    user = _stand_in()
+    if user is not None:
+        shutil.chown(folder, group=pwd.getpwnam(user).pw_gid)
+        folder.chmod(0o710)
 
 
 def _stand_in() -> str | None:

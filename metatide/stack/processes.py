@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import httpx
 import sqlalchemy as sa
 
-from metatide.config import Effective
+from metatide.config import KEYS, Effective
 from metatide.stack.kafka import Kafka
 from metatide.stack.machine import ANY, LOOPBACK
 from metatide.stack.metastore import Metastore, own_classes
@@ -18,6 +18,8 @@ from metatide.stack.service import Launch, Service
 # Created once and without certificates, because loading them takes longer than the rest of a probe.
 # Proxies are ignored: one that the environment names couldn't reach this machine's ports.
 _PROBE = httpx.Client(timeout=2.0, trust_env=False, verify=False)
+# It may have the keys of an object store, which only workers use.
+_IMAGES_URL = KEYS["images.url"].variable
 
 
 class Ours(Service):
@@ -106,7 +108,9 @@ def services(effective: Effective, ports: Ports) -> list[Service]:
     folder = str(config.data_dir)
     connect = ("metatide", "connect", "--data-dir", folder)
     host = config.connect.host
-    processes.append(Ours("connect", connect, host, connect_port, settings, ("kafka", "postgres")))
+    without_images = {name: text for name, text in settings.items() if name != _IMAGES_URL}
+    needs = ("kafka", "postgres")
+    processes.append(Ours("connect", connect, host, connect_port, without_images, needs))
     work = ("metatide", "work", "--data-dir", folder)
     scheme = "http" if config.reads.tls_certificate is None else "https"
     for number in range(1, config.workers + 1):
@@ -127,16 +131,16 @@ def services(effective: Effective, ports: Ports) -> list[Service]:
             Ours(name, work, host, worker_port, settings | own, ("kafka",), scheme, thrift)
         )
     web = ("metatide.stack.web", folder)
-    processes.append(Ours("http", web, config.http.host, port, settings))
+    processes.append(Ours("http", web, config.http.host, port, without_images))
     return processes
 
 
 def as_environment(effective: Effective) -> dict[str, str]:
-    """The whole configuration as environment variables."""
+    """The configuration of servers as environment variables."""
     return {
         setting.key.variable: str(setting.value).lower()
         if isinstance(setting.value, bool)
         else str(setting.value)
         for setting in effective.settings
-        if setting.value is not None
+        if setting.value is not None and not setting.key.name.startswith("client.")
     }

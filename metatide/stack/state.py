@@ -48,10 +48,10 @@ class StateFile:
             ) from error
 
     def read(self) -> StackState | None:
-        """The state; None if no stack runs or a crash left the file incomplete."""
+        """The state; None if no stack of this user runs or a crash left the file incomplete."""
         try:
             return msgspec.json.decode(self._path.read_bytes(), type=StackState)
-        except (FileNotFoundError, msgspec.DecodeError):
+        except (FileNotFoundError, PermissionError, msgspec.DecodeError):
             return None
 
     def remove(self) -> None:

@@ -11,12 +11,14 @@ import httpx
 
 from hive.errors import MachineError
 from metatide.config import Config, Effective
+from metatide.data_folder import open_data_folder
 from metatide.stack import database, jars
 from metatide.stack.java import find_java
 from metatide.stack.kafka import KafkaProbe
-from metatide.stack.machine import MIB, make_folder, require_port, require_room
+from metatide.stack.machine import MIB, require_port, require_room
 from metatide.stack.ownership import end_orphans, owned
 from metatide.stack.ports import Ports
+from metatide.stack.postgres import let_through
 from metatide.stack.processes import Ours, services
 from metatide.stack.service import Service
 from metatide.stack.state import ProcessState, StackState, StateFile
@@ -31,7 +33,10 @@ def run(effective: Effective, say: Say) -> None:
     """Starts everything, and returns when it has ended after Ctrl-C or SIGTERM."""
     began = time.monotonic()
     config = effective.config
-    folder = make_folder(config.data_dir)
+    is_new = not config.data_dir.exists()
+    folder = open_data_folder(config)
+    if is_new and config.database.url is None:
+        let_through(folder)
     os.environ["METATIDE_CACHE_DIR"] = str(config.cache_dir)
     signal.signal(signal.SIGTERM, _interrupt)
     with owned(folder):

@@ -13,7 +13,7 @@ from metatide.doctor.metastore import listener
 from processors.worker import Worker
 from query_api.database import Primary
 from query_api.http import Settings, Tls
-from query_api.http.access import OPEN, Tokens, read_tokens
+from query_api.http.access import OPEN, FileTokens, Tokens
 from query_api.requirement import Consistency, Defaults
 from query_api.shards import Shard
 from state.records import Scope
@@ -57,7 +57,7 @@ def known_tokens(config: Config) -> Tokens:
     """The tokens of callers."""
     path = config.reads.tokens_path
     try:
-        return OPEN if path is None else read_tokens(path)
+        return OPEN if path is None else FileTokens(path)
     except OSError as error:
         raise InputError(f"reads.tokens_path: {path} can't be read: {error.strerror}") from error
 

@@ -9,6 +9,7 @@ from hive.errors import SourceError
 from hive.reader.collation import read_collation
 from hive.reader.snapshot import DatabaseSnapshot, open_snapshot
 from hive.schema import Version, detect_followed
+from hive.urls import masked
 from query_api.database.engine import bounded_engine
 from query_api.database.fallback import Fallback
 from query_api.database.listener import has_unlogged_transactions
@@ -94,7 +95,7 @@ class Primary:
                 self._version = detect_followed(connection)
         if self._version is None:
             raise SourceError(
-                f"{self._engine.url.render_as_string()} has no metastore's tables; "
+                f"{masked(self._engine.url.render_as_string())} has no metastore's tables; "
                 "start the metastore, or correct database.url"
             )
         return self._version

@@ -6,12 +6,18 @@ from collections.abc import Mapping
 from enum import Enum, IntEnum
 from hashlib import sha256
 from pathlib import Path
+from time import monotonic
 from typing import Final
+
+import structlog
 
 from hive.errors import InputError
 
 _LINE: Final = re.compile(r"(read|admin)\s+([0-9a-f]{64})(\s+.*)?")
 TOKEN_BYTES_MAX: Final = 512
+LOOK_EVERY_S: Final = 1.0
+
+log = structlog.get_logger(__name__)
 
 
 class Role(IntEnum):
@@ -69,13 +75,48 @@ class Tokens:
 OPEN: Final = Tokens(None)
 
 
-def read_tokens(path: Path) -> Tokens:
-    """Reads a file of tokens with lines of `read|admin SHA-256-in-hex [holder]`; `#` begins a
-    comment.
+class FileTokens(Tokens):
+    """The tokens in a file, which is read again when it has changed.
+
+    Its lines are `read|admin SHA-256-in-hex [holder]`; `#` begins a comment.
     """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._version = _version(path)
+        self._next_look_s = monotonic() + LOOK_EVERY_S
+        super().__init__(*_read(path))
+
+    def holder_of(self, authorization: bytes | None) -> tuple[Role, str]:
+        if monotonic() >= self._next_look_s:
+            self._look()
+        return super().holder_of(authorization)
+
+    def _look(self) -> None:
+        self._next_look_s = monotonic() + LOOK_EVERY_S
+        version = _version(self._path)
+        if version == self._version:
+            return
+        self._version = version
+        try:
+            self._hashes, self._names = _read(self._path)
+        except (OSError, InputError) as error:
+            log.warning("the file of tokens can't be read: those before stay", error=str(error))
+
+
+def _version(path: Path) -> tuple[int, ...]:
+    """What differs when a file has been written or replaced."""
+    try:
+        stat = path.stat()
+    except OSError:
+        return ()
+    return stat.st_ino, stat.st_mtime_ns, stat.st_size
+
+
+def _read(path: Path) -> tuple[dict[bytes, Role], dict[bytes, str]]:
     hashes: dict[bytes, Role] = {}
     names: dict[bytes, str] = {}
-    for number, line in enumerate(path.read_text().splitlines(), 1):
+    for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
         text = line.strip()
         if not text or text.startswith("#"):
             continue
@@ -87,4 +128,4 @@ def read_tokens(path: Path) -> Tokens:
         token = bytes.fromhex(match[2])
         hashes[token] = Role[match[1].upper()]
         names[token] = (match[3] or "").strip()
-    return Tokens(hashes, names)
+    return hashes, names

@@ -43,7 +43,7 @@ class Forwarder:
         request = self._to_owners.build_request(
             scope["method"], target, headers=[*headers, (FORWARDED, b"1")], content=body
         )
-        response = await self._send(request, stream=True)
+        response = await self._send(request)
         if response is None:
             return False
         try:
@@ -69,7 +69,21 @@ class Forwarder:
             headers=[*headers, (FORWARDED, b"1")],
             content=body,
         )
-        return await self._send(request, stream=False)
+        response = await self._send(request)
+        if response is None:
+            return None
+        try:
+            # It would be inflated, however large it becomes.
+            if response.headers.get("content-encoding", "identity") != "identity":
+                log.warning("a shard's owner compresses without being asked to", url=url)
+                return None
+            await response.aread()
+        except httpx.HTTPError as error:
+            _warn(request, error)
+            return None
+        finally:
+            await response.aclose()
+        return response
 
     @property
     def _to_owners(self) -> httpx.AsyncClient:
@@ -84,16 +98,21 @@ class Forwarder:
             )
         return self._client
 
-    async def _send(self, request: httpx.Request, *, stream: bool) -> httpx.Response | None:
+    async def _send(self, request: httpx.Request) -> httpx.Response | None:
+        """The response, whose body is still to be read."""
         try:
-            return await self._to_owners.send(request, stream=stream)
+            return await self._to_owners.send(request, stream=True)
         except httpx.HTTPError as error:
-            log.warning("a shard's owner does not answer", url=str(request.url), error=str(error))
+            _warn(request, error)
             return None
 
     async def close(self) -> None:
         if self._client is not None:
             await self._client.aclose()
+
+
+def _warn(request: httpx.Request, error: httpx.HTTPError) -> None:
+    log.warning("a shard's owner does not answer", url=str(request.url), error=str(error))
 
 
 def has_reached(response: httpx.Response, least: Position | None) -> bool:

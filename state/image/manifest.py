@@ -5,6 +5,7 @@ from typing import Final
 import msgspec
 
 from hive.errors import ImageError
+from hive.urls import masked
 from state.store import Identity, Position
 
 FORMAT: Final = 1
@@ -53,13 +54,13 @@ def decode(data: bytes, where: str) -> Manifest:
     try:
         manifest = _decoder.decode(data)
     except msgspec.MsgspecError as error:
-        raise ImageError(f"the image {where} is torn: {error}. Delete it") from error
+        raise ImageError(f"the image {masked(where)} is torn: {error}. Delete it") from error
     if manifest.format != FORMAT:
-        raise ImageError(f"the image {where} is of format {manifest.format}, not {FORMAT}")
+        raise ImageError(f"the image {masked(where)} is of format {manifest.format}, not {FORMAT}")
     for file in manifest.files:
         # The file is written to a folder under this name.
         if "/" in file.name or file.name in ("", ".", ".."):
             raise ImageError(
-                f"the image {where} names a file {file.name!r}: the image was tampered with"
+                f"the image {masked(where)} names a file {file.name!r}: the image was tampered with"
             )
     return manifest

@@ -12,6 +12,7 @@ import fsspec
 import structlog
 
 from hive.errors import ColdShardError, ImageError, OtherStoreError
+from hive.urls import masked
 from state import digest
 from state.image import manifest as manifests
 from state.image.manifest import File, Manifest
@@ -141,12 +142,12 @@ class Images:
         except FileNotFoundError as error:
             raise ImageError(
                 f"the image {manifest.name} of shard {manifest.identity.shard} lacks the file "
-                f"{file.name} ({source}): use another one"
+                f"{file.name} ({masked(source)}): use another one"
             ) from error
         if path.stat().st_size != file.size or _hash(path) != file.hash:
             raise ImageError(
                 f"the image {manifest.name} of shard {manifest.identity.shard} is damaged in the "
-                f"file {file.name} ({source}): use another one"
+                f"file {file.name} ({masked(source)}): use another one"
             )
 
     def _check(self, manifest: Manifest, path: Path) -> None:
@@ -196,7 +197,7 @@ def _open(url: str) -> tuple[Any, str]:
     try:
         return fsspec.core.url_to_fs(url)  # type: ignore[no-any-return]
     except (ValueError, ImportError) as error:
-        raise ImageError(f"images can't be stored at {url}: {error}") from error
+        raise ImageError(f"images can't be stored at {masked(f'{url}: {error}')}") from error
 
 
 def _files(folder: Path) -> Iterator[Path]:

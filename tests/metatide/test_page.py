@@ -9,7 +9,7 @@ import pytest
 
 from hive.names import TableName
 from query_api.http import Check, Settings, create_status_app
-from query_api.http.access import read_tokens
+from query_api.http.access import FileTokens
 from tests.metatide.client.serving import serving, serving_app
 from tests.metatide.page import HOSTILE, Filled, be_hostile, filled
 from tests.query_api.http.test_answers import warm
@@ -216,7 +216,7 @@ def test_a_token_is_asked_for_where_one_is_needed(browser: Chromium, tmp_path: P
     path = tmp_path / "tokens"
     path.write_text("read 2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b\n")
     name: TableName = ORDERS
-    with serving(warm(), settings=Settings(tokens=read_tokens(path))) as url:
+    with serving(warm(), settings=Settings(tokens=FileTokens(path))) as url:
         browser.open(f"{url}/#/tables/hive/{name.db}/{name.table}")
         browser.until_text("dialog", "Send a valid token")
         browser.type("wrong")

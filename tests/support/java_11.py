@@ -8,8 +8,9 @@ import tempfile
 from pathlib import Path
 
 from metatide.config.paths import cache_dir
-from metatide.stack.machine import file_lock, make_folder
+from metatide.stack.machine import file_lock
 from metatide.stack.metastore import runnable
+from state.folders import make_folder
 
 _CHECKOUT = Path(__file__).parents[2]
 _LOCK = Path(__file__).with_name("java-11.lock")

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from metatide.config.paths import cache_dir
 from metatide.stack import jars
-from metatide.stack.machine import file_lock, make_folder
+from metatide.stack.machine import file_lock
+from state.folders import make_folder
 from tests.support.class_files import with_constructor
 
 _METASTORE = "org/apache/hadoop/hive/metastore"

@@ -197,6 +197,7 @@ BOMB = zipped(b'{"a":"' + b" " * 3_000_000 + b'"}')
     ("message", "message_format", "why"),
     [
         (BOMB, GZIP, "more than 1000000 bytes"),
+        ('{"a":"' + " " * 1_000_000 + '"}', PLAIN, "more than 1000000 bytes"),
         (zipped(b'{"txnid":1}')[:-12], GZIP, "gzip|ends too early"),
         (zipped(b'{"txnid":1}')[:24], GZIP, "ends too early"),
         ("****", GZIP, "no gzip in base64"),

@@ -34,6 +34,16 @@ def test_piped_it_is_json_with_the_origin_of_each_value(monkeypatch: pytest.Monk
     assert shown["database.url"] == {"value": None, "from": "default"}
 
 
+def test_secrets_within_urls_are_masked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("METATIDE_DATABASE_URL", "postgresql://h/m?password=tide&sslpassword=tide")
+    monkeypatch.setenv("METATIDE_IMAGES_URL", "s3://AKID:tide@bucket/images")
+    monkeypatch.setenv("METATIDE_CLIENT_SERVER", "http://me:tide@host:80")
+    shown = json.loads(CliRunner().invoke(root, ["config", "show"]).stdout)
+    assert shown["database.url"]["value"] == "postgresql://h/m?password=***&sslpassword=***"
+    assert shown["images.url"]["value"] == "s3://AKID:***@bucket/images"
+    assert shown["client.server"]["value"] == "http://me:***@host:80"
+
+
 def test_on_a_terminal_it_is_a_table_unless_json_is_asked_for() -> None:
     table = on_a_terminal("config", "show", "--workers", "7")
     [line] = [line for line in table.splitlines() if "workers" in line]

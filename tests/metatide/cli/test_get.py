@@ -20,7 +20,7 @@ from metatide.client import Answer, Position
 from metatide.stack.machine import free_port
 from query_api.database_answer import DatabaseAnswer
 from query_api.http import Settings
-from query_api.http.access import read_tokens
+from query_api.http.access import FileTokens
 from query_api.reads import ListFunctions, ListTables, Read, Slice
 from tests.metatide.client.serving import serving, serving_app
 from tests.metatide.client.test_client import DAYS, WriteIdDatabase, warm
@@ -160,7 +160,7 @@ def test_who_lacks_a_token_is_told_where_to_put_it(
 ) -> None:
     path = tmp_path / "tokens"
     path.write_text(f"read {sha256(b'known').hexdigest()}\n")
-    with serving(warm(), WriteIdDatabase(), Settings(tokens=read_tokens(path))) as url:
+    with serving(warm(), WriteIdDatabase(), Settings(tokens=FileTokens(path))) as url:
         with pytest.raises(InputError, match="requires a token: set METATIDE_CLIENT_TOKEN"):
             get(url, "event")
         monkeypatch.setenv("METATIDE_CLIENT_TOKEN", "other")

@@ -38,13 +38,14 @@ class Prewarm:
         parsed = sa.make_url(url)
         monkeypatch.setenv("METATIDE_KAFKA_TOPIC", self.topic.name)
         monkeypatch.setenv("METATIDE_KAFKA_PARTITIONS", "4")
-        monkeypatch.setenv("METATIDE_DATABASE_PASSWORD", parsed.password or "none")
+        # A command takes it out of the environment.
+        self._secrets = {"METATIDE_DATABASE_PASSWORD": parsed.password or "none"}
         plain = parsed._replace(password=None).render_as_string()
         self._options = ("--kafka", kafka, "--database", plain)
 
     def run(self, *options: str) -> int:
         """How many partitions it says that it has loaded."""
-        result = CliRunner().invoke(root, ["prewarm", *self._options, *options])
+        result = CliRunner(env=self._secrets).invoke(root, ["prewarm", *self._options, *options])
         assert result.exit_code == 0, result.output
         return int(json.loads(result.stdout.splitlines()[-1])["partitions"])
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -104,6 +105,38 @@ def test_the_password_is_kept_from_others_and_from_the_terminal(shared: Stack) -
     assert password.read_text() not in shared.output
     assert password.read_text() not in StateFile(shared.folder)._path.read_text()
     assert not any(password.read_text() in line for line in processes_on(shared.folder))
+
+
+def test_what_it_writes_is_kept_from_others(shared: Stack) -> None:
+    modes: dict[Path, int] = {shared.folder: shared.folder.stat().st_mode}
+    for path in shared.folder.rglob("*"):
+        # Stores and the broker delete files all the time.
+        with suppress(FileNotFoundError):
+            modes[path] = path.lstat().st_mode
+    # PostgreSQL's programs came with a package, for everybody.
+    programs = shared.folder / "postgres" / "program"
+    written = {path for path in modes if not path.is_relative_to(programs)}
+    assert {"lock", "kafka.log", "CURRENT", "server.properties"} <= {path.name for path in written}
+    assert [path for path in written if modes[path] & 0o007] == []
+
+
+def test_children_have_the_secrets_that_they_need(folder: Path, postgres_server: Server) -> None:
+    secrets = {
+        "METATIDE_DATABASE_URL": postgres_server.new_database(),
+        "METATIDE_IMAGES_URL": "memory://images?token=hush",
+        "METATIDE_CLIENT_TOKEN": "hush",
+    }
+    with stack(folder, **secrets) as running:
+        held = {
+            process.name: set(secrets) & psutil.Process(process.pid).environ().keys()
+            for process in running.state.processes
+        }
+    assert held == {
+        "kafka": set(),
+        "connect": {"METATIDE_DATABASE_URL"},
+        "worker-1": {"METATIDE_DATABASE_URL", "METATIDE_IMAGES_URL"},
+        "http": {"METATIDE_DATABASE_URL"},
+    }
 
 
 @pytest.mark.parametrize("name", ["kafka", "postgres", "connect", "worker-1", "http"])

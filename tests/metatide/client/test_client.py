@@ -38,7 +38,7 @@ from query_api.database.reads import (
 )
 from query_api.database_answer import DatabaseAnswer
 from query_api.http import Settings as ServerSettings
-from query_api.http.access import read_tokens
+from query_api.http.access import FileTokens
 from query_api.latest.latest_log import LatestLog
 from query_api.reads import Read, Rendered
 from state.records.actions import (
@@ -218,7 +218,7 @@ def test_errors_say_what_the_server_said(url: str) -> None:
 def test_a_token_opens_the_door(tmp_path: Path) -> None:
     file = tmp_path / "tokens"
     file.write_text(f"read {sha256(b'secret').hexdigest()}")
-    with serving(warm(), settings=ServerSettings(tokens=read_tokens(file))) as at:
+    with serving(warm(), settings=ServerSettings(tokens=FileTokens(file))) as at:
         with Client(at) as client, pytest.raises(ServerError, match="send a valid token"):
             client.table("sales.orders", ANY)
         with Client(at, Settings(token="secret")) as client:

@@ -10,6 +10,7 @@ from sqlalchemy import make_url
 
 from hive.errors import InputError
 from metatide.config import KEYS, Effective, load
+from metatide.config.load import forget_secrets
 
 PASSWORD = "tide & pool/#1"
 
@@ -144,9 +145,49 @@ def test_a_secret_in_the_file_is_refused_without_showing_it(text: str) -> None:
     assert "tide" not in refused.partition(": ")[2].replace("METATIDE", "")
 
 
-def test_a_secret_in_an_option_is_refused() -> None:
-    refused = refusal(options={"database.url": "mysql://hive:tide@db/metastore"})
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql://hive:tide@db/metastore",
+        "postgresql://hive@db/metastore?sslmode=require&password=tide",
+        "postgresql://hive@db/metastore?sslpassword=tide",
+    ],
+)
+def test_a_secret_in_an_option_is_refused(url: str) -> None:
+    refused = refusal(options={"database.url": url})
     assert refused.startswith("--database: the URL has a password, a secret")
+    assert "METATIDE_DATABASE_PASSWORD or in a file" in refused
+    assert "a URL with other secrets belongs in METATIDE_DATABASE_URL" in refused
+    assert "tide" not in refused.lower().replace("metatide", "")
+
+
+def test_keys_of_an_object_store_in_an_option_or_a_file_are_refused() -> None:
+    url = "s3://AKID:tide/1@bucket/images"
+    write(f'[images]\nurl = "{url}"')
+    for refused in (refusal(), refusal(options={"images.url": url})):
+        assert (
+            "a secret: such a URL belongs in the environment variable METATIDE_IMAGES_" in refused
+        )
+        assert "tide/1" not in refused
+    Path("metatide.toml").unlink()
+    assert load({"images.url": "s3://bucket/images"}, environ={}).config.images.url is not None
+
+
+def test_a_wrong_url_is_shown_without_its_secrets() -> None:
+    refused = refusal({"METATIDE_DATABASE_URL": "oracle://db/x?sslmode=on&password=tide"})
+    assert "oracle://db/x?sslmode=on&password=***" in refused
+
+
+def test_secrets_leave_the_environment_that_children_inherit() -> None:
+    environ = {
+        "METATIDE_DATABASE_PASSWORD": "tide",
+        "METATIDE_DATABASE_URL": "postgresql://db/metastore?sslpassword=tide",
+        "METATIDE_IMAGES_URL": "s3://AKID:tide@bucket/images",
+        "METATIDE_CLIENT_SERVER": "http://127.0.0.1:8080",
+        "PATH": "/bin",
+    }
+    forget_secrets(environ)
+    assert environ == {"METATIDE_CLIENT_SERVER": "http://127.0.0.1:8080", "PATH": "/bin"}
 
 
 @pytest.mark.parametrize(

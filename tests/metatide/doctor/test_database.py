@@ -64,7 +64,7 @@ def test_it_complains_of_names_that_are_compared_loosely(
         connection.exec_driver_sql(f"ALTER TABLE PARTITIONS MODIFY PART_NAME {loose}")
     finding = database.collation(target)
     assert finding.status is Status.FAILED
-    assert finding.detail.startswith("latin1_swedish_ci takes different names")
+    assert finding.detail.startswith("latin1_swedish_ci treats different partition names")
 
 
 @pytest.fixture
@@ -113,6 +113,12 @@ def test_a_database_that_does_not_answer_is_named() -> None:
     )
     assert "pool" not in finding.detail
     assert database.reachable(Target(None, "metatide", 16, None, None)).status is Status.FAILED
+
+
+def test_secrets_among_the_options_of_the_url_are_hidden() -> None:
+    url = f"postgresql://tide@{LOOPBACK}:{free_port()}/metastore?password=hush&sslpassword=hush"
+    finding = database.reachable(Target(None, "t", 1, url, None))
+    assert "/metastore?password=***&sslpassword=*** does not answer" in finding.detail
 
 
 def test_an_empty_database_has_no_schema(target: Target) -> None:

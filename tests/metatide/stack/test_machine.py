@@ -8,8 +8,9 @@ import pytest
 from hive.errors import MachineError
 from metatide.stack.java import find_java
 from metatide.stack.logs import LOG_BYTES_MAX, LogFile
-from metatide.stack.machine import LOOPBACK, folder_aside, make_folder, require_port, require_room
+from metatide.stack.machine import LOOPBACK, folder_aside, require_port, require_room
 from metatide.stack.ports import Ports
+from state.folders import make_folder
 from tests.support.processes import open_folder
 
 

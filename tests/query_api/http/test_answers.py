@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from hive.errors import InputError
 from query_api.database_answer import DatabaseAnswer
 from query_api.http import Settings
-from query_api.http.access import OPEN, Role, read_tokens
+from query_api.http.access import OPEN, FileTokens, Role
 from query_api.http.endpoints import ENDPOINTS, Endpoint
 from query_api.http.openapi import document
 from query_api.latest.latest_log import LatestLog
@@ -346,7 +346,7 @@ def test_tokens_let_in_whom_a_file_names(tmp_path: Path) -> None:
     file = tmp_path / "tokens"
     digest = sha256(b"secret").hexdigest()
     file.write_text(f"# who may ask\n\nread {digest} ann\nadmin {sha256(b'root').hexdigest()}\n")
-    tokens = read_tokens(file)
+    tokens = FileTokens(file)
     assert tokens.role_of(b"Bearer root") is Role.ADMIN
     assert OPEN.role_of(None) is Role.ADMIN
     given_ = Settings(tokens=tokens)
@@ -360,7 +360,7 @@ def test_tokens_let_in_whom_a_file_names(tmp_path: Path) -> None:
         assert response.status_code == status
     file.write_text("write abc")
     with pytest.raises(InputError, match=r"line 1: write read or admin"):
-        read_tokens(file)
+        FileTokens(file)
 
 
 def test_too_many_requests_at_a_time_are_sent_away() -> None:

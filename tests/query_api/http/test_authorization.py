@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 from hive.errors import TopicError
 from query_api.admin import ORDERS as OPERATIONS
 from query_api.admin import PATH, Administration
-from query_api.http.access import OPEN, Tokens, read_tokens
+from query_api.http.access import OPEN, FileTokens, Tokens
 from query_api.http.routes import routes_of
 from query_api.shards import Views
 from state.records import Pause, Scope, ScopeKind, SetLists
@@ -152,7 +152,7 @@ def test_with_tokens_administrators_are_heard_from_anywhere(tmp_path: Path) -> N
     path.write_text(
         "".join(f"{role} {sha256(t.encode()).hexdigest()}{name}\n" for role, t, name in lines)
     )
-    tokens = read_tokens(path)
+    tokens = FileTokens(path)
     statuses: dict[str, tuple[int, list[str]]] = {}
     for token in ("ann's", "bob's", "nameless", "unknown"):
         headers = {"authorization": f"Bearer {token}"}
@@ -166,6 +166,35 @@ def test_with_tokens_administrators_are_heard_from_anywhere(tmp_path: Path) -> N
         "unknown": (403, []),
     }
     assert send(Connectors(), "pause", tokens=tokens).status_code == 403
+
+
+def test_tokens_are_read_again_when_their_file_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("query_api.http.access.LOOK_EVERY_S", 0)
+    file = tmp_path / "tokens"
+
+    def write(*texts: str) -> None:
+        file.write_text("".join(f"read {sha256(text.encode()).hexdigest()}\n" for text in texts))
+
+    def let_in() -> list[str]:
+        return [text for text in ("old", "new") if tokens.role_of(f"Bearer {text}".encode())]
+
+    write("old")
+    tokens = FileTokens(file)
+    assert let_in() == ["old"]
+    write("old", "new")
+    assert let_in() == ["old", "new"]
+    with structlog.testing.capture_logs() as logs:
+        file.write_text("a fault")
+        assert let_in() == ["old", "new"]
+        file.unlink()
+        assert let_in() == ["old", "new"]
+    assert ["line 1: write read or admin" in entry["error"] for entry in logs] == [True, False]
+    replacement = file.with_suffix(".new")
+    replacement.write_text(f"admin {sha256(b'new').hexdigest()}\n")
+    replacement.replace(file)
+    assert let_in() == ["new"]
 
 
 def test_an_order_that_kafka_does_not_take_fails() -> None:

@@ -1,10 +1,14 @@
 """A request for a shard of another worker goes there once, and then to the database."""
 
+import asyncio
+import gzip
+
 import httpx
 import pytest
 
 from hive.names import DatabaseName, TableName, table_name
 from metatide.stack.machine import free_port
+from query_api.http.forward import Forwarder
 from query_api.latest.latest_log import LatestLog
 from state.records import AnyRecord
 from state.records.actions import AnyAction, CreateNames, CreateTable, PutName
@@ -75,6 +79,25 @@ def test_what_was_forwarded_is_not_forwarded_again() -> None:
         response = httpx.get(f"{url}{TABLE}?{ANY}")
     assert response.status_code == 503
     assert "not_owned" in response.json()["detail"]
+
+
+@pytest.mark.anyio
+async def test_an_owner_that_sends_what_grows_is_not_heard() -> None:
+    packed = gzip.compress(b" " * 50_000_000)
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: ")
+        writer.write(b"%d\r\n\r\n" % len(packed) + packed)
+        writer.close()
+
+    forwarder = Forwarder()
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        try:
+            assert await forwarder.ask(f"http://127.0.0.1:{port}/", {}, []) is None
+        finally:
+            await forwarder.close()
 
 
 def two() -> tuple[MemoryShards, MemoryShards]:

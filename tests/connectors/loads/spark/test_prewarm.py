@@ -310,11 +310,12 @@ def test_the_command_goes_on_where_another_ended(
     monkeypatch.setenv("METATIDE_KAFKA_TOPIC", events.name)
     monkeypatch.setenv("METATIDE_KAFKA_PARTITIONS", str(events.shards))
     url = sa.make_url(store.engine.url).set(drivername="postgresql")
-    monkeypatch.setenv("METATIDE_DATABASE_URL", url.render_as_string(hide_password=False))
+    # A command takes it out of the environment.
+    secrets = {"METATIDE_DATABASE_URL": url.render_as_string(hide_password=False)}
 
     def run(*options: str) -> int:
         arguments = ["prewarm", "--kafka", events.servers, "--engine", "spark", *options]
-        result = CliRunner().invoke(root, arguments)
+        result = CliRunner(env=secrets).invoke(root, arguments)
         assert result.exit_code == 0, result.output
         said = json.loads(result.stdout.splitlines()[-1])
         # The databases are loaded each time.
