@@ -7,6 +7,7 @@ import structlog
 from connectors.headers import RecordHeaders, RecordKind
 from connectors.publisher import write_now
 from state.records import AnyRecord, Pause, ResetTable, SetLists
+from state.records.numbers import NATURAL_MAX
 from state.records.routing import table_shard
 from state.records.signals import Choose, Forget, Order, Serve
 from state.topic import Topic
@@ -37,4 +38,4 @@ def obey(topic: Topic, epoch: int, order: Order, offset: int, current: Callable[
 
 
 def _version(above: int, offset: int) -> int:
-    return max(above, offset) + 1
+    return min(max(above, offset) + 1, NATURAL_MAX)

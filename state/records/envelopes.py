@@ -152,7 +152,8 @@ class ResetTable(Record, frozen=True, tag="ct"):
 class SetLists(Record, frozen=True, tag="cl"):
     """Sets which tables are cached: those that match a whitelist pattern and no blacklist pattern.
 
-    Patterns are Hive's (`*`, `|`) over `db.table`. The higher version wins.
+    Patterns are Hive's (`*`, `|`) over `db.table`. The higher version wins, and of the greatest one
+    the last record.
     """
 
     version: Natural
@@ -161,7 +162,8 @@ class SetLists(Record, frozen=True, tag="cl"):
 
 
 class Pause(Record, frozen=True, tag="cp"):
-    """Stops or starts serving from the cache. The higher version wins."""
+    """Stops or starts serving from the cache. The higher version wins, and of the greatest one the
+    last record."""
 
     version: Natural
     paused: bool

@@ -13,6 +13,8 @@ from connectors import tails, topic_records
 from connectors.headers import RecordKind
 from connectors.settings import Pace
 from connectors.sql_source import SqlSource
+from hive.events.decode import decode
+from hive.events.event_types import CommitTransaction, Event
 from hive.events.row import NotificationRow
 from metatide.demo.store import Store
 from metatide.stack.database import make_engine
@@ -343,6 +345,28 @@ def test_an_event_too_large_for_a_record_is_set_aside(
     messages = read(topic)
     assert assert_unbroken(messages, topic) == 2
     assert [one.actions for one in changes(messages, 0) if one.upto == 1] == [(Undecodable(None),)]
+
+
+def test_an_event_that_makes_a_record_which_nobody_could_read_is_set_aside(
+    log: Log, topic: Topic, said: LogCapture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def decode_laxly(row: NotificationRow) -> Event:
+        event = decode(row)
+        if row.event_id > 1:
+            return event
+        assert isinstance(event, CommitTransaction)
+        return msgspec.structs.replace(event, txn=1 << 63)
+
+    monkeypatch.setattr("connectors.session.decode", decode_laxly)
+    log.write(1)
+    log.write(2)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(2)
+    assert "nobody could read" in entry(said, "set aside")["why"]
+    messages = read(topic)
+    assert assert_unbroken(messages, topic) == 2
+    assert [one.actions for one in changes(messages, 0) if one.upto == 1] == [(Undecodable(None),)]
+    assert [letter.event_id for letter in dead_letters(topic)] == [1]
 
 
 def dead_letters(topic: Topic) -> list[NotificationRow]:

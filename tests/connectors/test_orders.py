@@ -1,14 +1,17 @@
 """What operators' orders become in the events topic."""
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from connectors import topic_admin
 from connectors.headers import RecordKind
 from connectors.orders import obey
+from hive.errors import RecordFormatError
 from hive.names import TableName
 from state.records import Pause, ResetTable, Scope, ScopeKind, SetLists
+from state.records.numbers import NATURAL_MAX
 from state.records.routing import table_shard
 from state.records.signals import (
     AnySignal,
@@ -58,6 +61,21 @@ def test_orders_are_written_to_the_shards_that_they_concern(kafka_broker: str) -
         records = [message.record for message in messages if message.shard == shard]
         own = [ResetTable(5, 99, TABLE, load=False)] if shard == home else []
         assert records == [*own, *of_all]
+
+
+def test_an_order_above_the_greatest_version_can_be_read(kafka_broker: str) -> None:
+    events = new_topic(kafka_broker, 2)
+    topic_admin.create(events)
+    obey(events, 0, Serve(0, NATURAL_MAX, paused=False), 3, lambda: 99)
+    obey(events, 0, Choose(0, NATURAL_MAX - 1, (), ()), 4, lambda: 99)
+    resumed, chosen = Pause(0, NATURAL_MAX, paused=False), SetLists(0, NATURAL_MAX, (), ())
+    assert [message.record for message in read(events)] == 2 * [resumed, chosen]
+
+
+@pytest.mark.parametrize("order", [Serve(0, 1 << 63, paused=False), Choose(0, 1 << 63, (), ())])
+def test_a_version_that_no_order_has_is_refused(order: Order) -> None:
+    with pytest.raises(RecordFormatError, match="int"):
+        decode_signal(encode_signal(order))
 
 
 @given(SIGNALS)

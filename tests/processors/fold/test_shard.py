@@ -7,7 +7,7 @@ from hive.names import DEFAULT_PARTITION, table_name
 from hive.thrift.binary import encode
 from hive.thrift.structs import PARTITION
 from processors.fold import Fold
-from state import entries, keys
+from state import entries, keys, shard_head
 from state.loads import Cold
 from state.records import (
     AnyRecord,
@@ -15,6 +15,7 @@ from state.records import (
     LoadBegin,
     LoadEnd,
     LoadRows,
+    Pause,
     Reset,
     Rows,
     Scope,
@@ -32,6 +33,7 @@ from state.records.actions import (
     PutPartitionStatistics,
     Undecodable,
 )
+from state.records.numbers import NATURAL_MAX
 from state.records.objects import (
     ColumnStatisticsImage,
     PartitionImage,
@@ -39,6 +41,7 @@ from state.records.objects import (
     fingerprint,
 )
 from state.records.parts import split
+from state.shard_head import ShardHead
 from state.store import MemoryStore, Position
 from state.tables import TableState, decode
 
@@ -92,7 +95,11 @@ class Shard:
 
     @property
     def applied(self) -> int:
-        return Fold(self.store.transaction()).applied
+        return self.head.applied
+
+    @property
+    def head(self) -> ShardHead:
+        return shard_head.decode(self.store.snapshot().get(keys.HEAD))
 
     def state(self) -> TableState | None:
         value = self.store.snapshot().get(keys.of_table(keys.TABLE_STATE, TABLE))
@@ -282,6 +289,14 @@ def test_tables_left_out_by_the_lists_leave_nothing_behind(shard: Shard) -> None
     shard.fold(change(3, add("b")), SetLists(0, 2, (), ()), change(4, add("c")))
     assert shard.partitions() == {"c": b"p"}
     assert shard.cold() is Cold.NEVER_LOADED
+
+
+def test_a_decision_of_the_greatest_version_can_be_undone(shard: Shard) -> None:
+    shard.fold(Pause(0, NATURAL_MAX, paused=True), SetLists(0, NATURAL_MAX, (), ("db.t",)))
+    shard.fold(Pause(0, 7, paused=False), SetLists(0, 7, (), ()))
+    assert (shard.head.paused, shard.head.blacklist) == (True, ("db.t",))
+    shard.fold(Pause(0, NATURAL_MAX, paused=False), SetLists(0, NATURAL_MAX, (), ()))
+    assert (shard.head.paused, shard.head.blacklist) == (False, ())
 
 
 def test_a_transaction_that_outlives_its_table_asks_for_nothing(shard: Shard) -> None:
