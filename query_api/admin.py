@@ -21,7 +21,7 @@ from query_api.http.operation import Operation, OperationRequest
 from query_api.shards import Views
 from state.records import Scope, ScopeKind
 from state.records.numbers import Natural
-from state.records.signals import AnySignal, Ask, Choose, Forget, Serve
+from state.records.signals import AnySignal, Ask, BeginEpoch, Choose, Forget, Serve
 from state.shard_head import ShardHead
 
 PATH: Final = "/v1/admin"
@@ -55,6 +55,12 @@ class Serving(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     above: Natural = 0
 
 
+class Epoch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`above` is the highest epoch that any shard shows."""
+
+    above: Natural = 0
+
+
 class Lists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which tables are cached, by Hive's patterns over `db.table`. A table is cached if the
     whitelist is empty or matches it, and the blacklist doesn't match it. `above` is the highest
@@ -81,6 +87,7 @@ class ShardOrders(msgspec.Struct, frozen=True):
     blacklist: tuple[str, ...]
     pause_version: int
     lists_version: int
+    epoch: int
 
 
 class Administration:
@@ -99,6 +106,7 @@ class Administration:
                 head.blacklist,
                 head.pause_version,
                 head.lists_version,
+                head.epoch,
             )
             for number, head in self._heads()
         ]
@@ -132,6 +140,11 @@ class Administration:
         above = max(request.body.above, *(head.lists_version for _, head in self._heads()), 0)
         order = Choose(self._views.reached.epoch, above, white, black)
         return await self._send(request.by, "lists", [order], whitelist=white, blacklist=black)
+
+    async def reset(self, request: OperationRequest[Epoch]) -> Sent:
+        """Drop everything until somebody reads it, under a new epoch."""
+        highest = max(request.body.above, *(head.epoch for _, head in self._heads()), 0)
+        return await self._send(request.by, "reset", [BeginEpoch(highest)])
 
     async def _forget(self, request: OperationRequest[Tables], what: str, *, load: bool) -> Sent:
         tables = _tables(request.body)
@@ -232,7 +245,7 @@ ORDERS: Final[tuple[Operation[Administration, Any, Any], ...]] = (
         "The orders that the shards of this worker have applied",
         Administration.show,
         list[ShardOrders],
-        [ShardOrders(0, False, (), ("tmp.*",), 40, 41)],
+        [ShardOrders(0, False, (), ("tmp.*",), 40, 41, 0)],
         Access.ADMINISTRATORS,
     ),
     _order("warm", "Load tables, if they aren't in the cache", Administration.warm, _TABLES),
@@ -245,5 +258,11 @@ ORDERS: Final[tuple[Operation[Administration, Any, Any], ...]] = (
         "Replace the lists of cached tables",
         Administration.lists,
         Lists(["sales.*"], ["sales.tmp*"]),
+    ),
+    _order(
+        "reset",
+        "Drop everything until it is read, under a new epoch",
+        Administration.reset,
+        Epoch(),
     ),
 )

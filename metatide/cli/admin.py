@@ -56,8 +56,8 @@ class Workers:
         json_of(answer)
 
     def decide(self, what: str, version: str, **body: Any) -> None:
-        """Orders something for the whole cache, above the greatest version that any shard shows:
-        the worker that takes the order knows only that of its own shards."""
+        """Orders something for the whole cache, above the greatest version or epoch that any shard
+        shows: the worker that takes the order knows only those of its own shards."""
         above = max((int(shard[version]) for shard in self.shards()), default=0)
         self.order(what, above=above, **body)
 
@@ -192,6 +192,19 @@ def lists(effective: Effective, whitelist: tuple[str, ...], blacklist: tuple[str
     workers.decide("lists", "lists_version", whitelist=whitelist, blacklist=blacklist)
     wanted = [*whitelist], [*blacklist]
     workers.until_heard(lambda shard: (shard["whitelist"], shard["blacklist"]) == wanted)
+
+
+@command.command()
+@_SETTINGS
+def reset(effective: Effective) -> None:
+    """Drop everything, under a new epoch; what is read is loaded again.
+
+    It brings shards together again whose epochs or events come from forged or damaged records.
+    """
+    workers = Workers(effective.config)
+    before = {shard["shard"]: shard["epoch"] for shard in workers.shards()}
+    workers.decide("reset", "epoch")
+    workers.until_heard(lambda shard: shard["epoch"] != before.get(shard["shard"]))
 
 
 def _deaf(

@@ -164,6 +164,13 @@ ALERTS: Final = (
         "an operator paused the cache an hour ago",
     ),
     Alert(
+        "Rewound",
+        'sum(rate(metatide_answers_total{reason="rewound"}[5m])) > 0',
+        "10m",
+        "warning",
+        "shards are of another history than the database, or than each other",
+    ),
+    Alert(
         "ShadowDifferent",
         'sum by (method) (metatide_thrift_shadowed_total{outcome="different"}) > 0',
         AT_ONCE,

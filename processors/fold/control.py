@@ -4,11 +4,12 @@ from hive.table_lists import TableLists
 from processors.fold import doubts, tables
 from processors.fold.working_set import WorkingSet
 from state.records import Pause, Reset, SetLists
+from state.records.epochs import follows
 from state.records.numbers import NATURAL_MAX
 
 
 def reset(work: WorkingSet, record: Reset) -> None:
-    if record.epoch > work.head.epoch:
+    if follows(record.epoch, work.head.epoch):
         doubts.reset(work, record.epoch, record.at)
 
 

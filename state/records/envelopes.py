@@ -135,7 +135,10 @@ class OpenTransactions(Record, frozen=True, tag="ot"):
 
 
 class Reset(Record, frozen=True, tag="cr"):
-    """Begins a new epoch after event `at`: everything known belongs to another history."""
+    """Begins a new epoch after event `at`: everything known belongs to another history.
+
+    One whose epoch doesn't follow that of its shard (`state.records.epochs`) changes nothing.
+    """
 
     at: Natural
 

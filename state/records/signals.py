@@ -43,7 +43,12 @@ class Serve(Record, frozen=True, tag="s"):
     paused: bool
 
 
-Order = Forget | Choose | Serve
+class BeginEpoch(Record, frozen=True, tag="e"):
+    """An operator's order to begin an epoch above this one, which is the highest that the sender
+    knows: everything is forgotten."""
+
+
+Order = Forget | Choose | Serve | BeginEpoch
 """Operators' decisions: a connector writes them into the events topic as Control records."""
 AnySignal = Ask | Order
 

@@ -223,6 +223,25 @@ def test_an_epoch_that_only_some_shards_have_seen_is_begun_in_all(log: Log, topi
     assert {head_of(messages, shard).epoch for shard in range(2)} == {1}
 
 
+def test_an_epoch_that_no_connector_can_have_begun_is_not_followed(log: Log, topic: Topic) -> None:
+    from connectors import publisher
+
+    log.write(1, 2, 3)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(3)
+        publisher.reset(topic, 1 << 62, 1 << 61, range(topic.shards))
+        log.write(4)
+        connector.until_position(4)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        log.write(5)
+        connector.until_position(5)
+        assert connector.value("epoch") == 0
+    messages = read(topic)
+    for shard in range(topic.shards):
+        assert head_of(messages, shard).epoch == 0
+        assert head_of(messages, shard).applied == 5
+
+
 def test_a_connector_follows_the_epoch_that_another_began(log: Log, topic: Topic) -> None:
     from connectors import publisher
 

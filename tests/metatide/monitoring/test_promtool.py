@@ -122,6 +122,10 @@ EXAMPLES: dict[str, tuple[Series, Series]] = {
         {f'metatide_answers_total{{{WORKER},source="database",reason="paused"}}': "0+9x90"},
         {f'metatide_answers_total{{{WORKER},source="database",reason="paused"}}': "0+9x9 81x80"},
     ),
+    "Rewound": (
+        {f'metatide_answers_total{{{WORKER},source="database",reason="rewound"}}': "0+9x60"},
+        {f'metatide_answers_total{{{WORKER},source="database",reason="rewound"}}': "0+9x9 81x51"},
+    ),
     "ShadowDifferent": (
         {f'metatide_thrift_shadowed_total{{{WORKER},method="m",outcome="different"}}': "1x60"},
         {f'metatide_thrift_shadowed_total{{{WORKER},method="m",outcome="equal"}}': "1x60"},

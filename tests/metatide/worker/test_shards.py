@@ -23,7 +23,7 @@ from metatide.stack.machine import free_port
 from metatide.worker.operations import OPERATIONS, THRIFT, WORKER
 from query_api.http.openapi import document
 from query_api.http.operation import AnyOperation
-from state.records import Pause, encode
+from state.records import Pause, Reset, encode
 from state.records.numbers import NATURAL_MAX
 from state.records.routing import table_shard
 from state.topic import TopicClient
@@ -232,11 +232,18 @@ def test_an_audit_finds_what_sql_changed_and_orders_are_obeyed(
     greatest = [encode(Pause(0, NATURAL_MAX, paused=True))]
     topic = TopicClient(kafka_broker, "serving").describe()
     forged = TopicWriter(topic)
-    forged.write(table_shard(table_name(None, *name.split(".")), topic.shards), greatest)
+    home = table_shard(table_name(None, *name.split(".")), topic.shards)
+    forged.write(home, greatest)
     forged.flush()
     running.until(lambda: table()[1] == "paused")
     metatide(running, "admin", "resume", *kafka)
     assert is_cached()
+    forged.write(home, map(encode, [Reset(1 << 62, 1), Reset(3, 1 << 61)]))
+    forged.flush()
+    running.until(lambda: table()[1] == "cold")
+    metatide(running, "admin", "reset", *kafka)
+    running.until(is_cached)
+    assert {one["epoch"] for one in json.loads(metatide(running, "admin", "show", *kafka))} == {4}
     metatide(running, "admin", "lists", "--blacklist", name, *kafka)
     assert table()[1] == "excluded"
     metatide(running, "admin", "lists", *kafka)

@@ -33,6 +33,7 @@ from state.records.actions import (
     PutPartitionStatistics,
     Undecodable,
 )
+from state.records.epochs import EPOCH_JUMP_MAX
 from state.records.numbers import NATURAL_MAX
 from state.records.objects import (
     ColumnStatisticsImage,
@@ -165,6 +166,29 @@ def test_an_older_epoch_is_ignored_and_a_newer_one_begins_empty(shard: Shard) ->
     assert shard.cold() is None
     shard.fold(Reset(1, 2))
     assert shard.applied == 4
+
+
+@pytest.mark.parametrize(
+    "forged", [Reset(1 << 62, 3), Reset(EPOCH_JUMP_MAX + 1, 1 << 62), change(9, epoch=1 << 62)]
+)
+def test_an_epoch_that_no_connector_can_have_begun_changes_nothing(
+    shard: Shard, forged: AnyRecord
+) -> None:
+    shard.fold(change(8, CreateTable(image()), after=0))
+    assert shard.fold(forged) == []
+    shard.fold(change(9, add("a")))
+    assert (shard.head.epoch, shard.applied, shard.cold()) == (0, 9, None)
+    assert shard.partitions() == {"a": b"p"}
+    shard.fold(Reset(EPOCH_JUMP_MAX, 3))
+    assert (shard.head.epoch, shard.applied) == (EPOCH_JUMP_MAX, 3)
+
+
+def test_a_shard_in_an_epoch_that_no_connector_can_have_begun_leaves_it(shard: Shard) -> None:
+    txn = shard.store.transaction()
+    txn.put(keys.HEAD, shard_head.encode(ShardHead(epoch=1 << 62, applied=1 << 40)))
+    shard.store.commit(txn, Position(1 << 62, 1 << 40))
+    shard.fold(change(8, CreateTable(image()), after=7, epoch=3))
+    assert (shard.head.epoch, shard.applied, shard.cold()) == (3, 8, None)
 
 
 def test_parts_are_folded_with_the_last_one(shard: Shard) -> None:

@@ -19,7 +19,7 @@ from query_api.http.routes import routes_of
 from query_api.shards import Views
 from state.records import Pause, Scope, ScopeKind, SetLists
 from state.records.numbers import NATURAL_MAX
-from state.records.signals import AnySignal, Ask, Choose, Forget, Serve
+from state.records.signals import AnySignal, Ask, BeginEpoch, Choose, Forget, Serve
 from tests.query_api.shards import ORDERS, MemoryShard, MemoryShards
 
 
@@ -70,6 +70,8 @@ CASES: list[tuple[str, Any, AnySignal]] = [
     ("pause", {}, Serve(0, 7, paused=True)),
     ("resume", {}, Serve(0, 7, paused=False)),
     ("resume", {"above": NATURAL_MAX}, Serve(0, NATURAL_MAX, paused=False)),
+    ("reset", {}, BeginEpoch(0)),
+    ("reset", {"above": 4}, BeginEpoch(4)),
     ("lists", {"whitelist": ["sales.*"]}, Choose(0, 3, ("sales.*",), ())),
     ("lists", {"above": 2}, Choose(0, 3, (), ())),
     ("lists", {"above": 9}, Choose(0, 9, (), ())),
@@ -101,6 +103,7 @@ def test_what_shards_have_heard_of_is_shown() -> None:
             "blacklist": ["tmp.*"],
             "pause_version": 1,
             "lists_version": 1,
+            "epoch": 0,
         }
     ]
 
