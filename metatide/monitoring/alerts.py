@@ -125,6 +125,13 @@ ALERTS: Final = (
         "loads fail for the {{ $labels.kind }}",
     ),
     Alert(
+        "LoadsInVain",
+        "sum(increase(metatide_loads_vain_total[1h])) > 3",
+        AT_ONCE,
+        "warning",
+        "loads are asked for as of events that the log doesn't have",
+    ),
+    Alert(
         "StaysCold",
         "min_over_time(metatide_asks_waiting[30m]) > 0",
         "1m",

@@ -86,6 +86,10 @@ EXAMPLES: dict[str, tuple[Series, Series]] = {
         {f'metatide_loads_faults_total{{{CONNECTOR},kind="source"}}': "0+1x60"},
         {f'metatide_loads_faults_total{{{CONNECTOR},kind="source"}}': "0 1x59"},
     ),
+    "LoadsInVain": (
+        {f"metatide_loads_vain_total{{{CONNECTOR}}}": "0x20 1x10 2x10 4x10 8x10"},
+        {f"metatide_loads_vain_total{{{CONNECTOR}}}": "0x20 1x10 2x30"},
+    ),
     "StaysCold": (
         {f"metatide_asks_waiting{{{WORKER}}}": "3x60"},
         {f"metatide_asks_waiting{{{WORKER}}}": "3x10 0 3x10 0 3x10 0 3x25"},
