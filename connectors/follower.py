@@ -4,6 +4,7 @@ from connectors import headers
 from connectors.headers import RecordKind
 from connectors.published_history import PublishedEvent
 from connectors.tails import Tails
+from state.records.epochs import follows
 from state.topic import Topic
 from state.topic.partitions import PartitionsReader
 
@@ -33,7 +34,8 @@ class Follower:
     def _see(self, head: headers.RecordHeaders | None) -> None:
         if head is None:
             return
-        if head.kind is RecordKind.RESET or head.moves:
-            self.epoch = max(self.epoch, head.epoch)
+        begins = head.kind is RecordKind.RESET or head.moves
+        if begins and head.epoch > self.epoch and follows(head.epoch, self.epoch):
+            self.epoch = head.epoch
         if head.moves and head.epoch == self._ours and head.upto > self.furthest.event_id:
             self.furthest = PublishedEvent(head.upto, head.hash)

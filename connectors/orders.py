@@ -5,10 +5,12 @@ from collections.abc import Callable, Sequence
 import structlog
 
 from connectors.headers import RecordHeaders, RecordKind
-from connectors.publisher import write_now
+from connectors.publisher import reset, write_now
 from state.records import AnyRecord, Pause, ResetTable, SetLists
+from state.records.epochs import follows
+from state.records.numbers import NATURAL_MAX
 from state.records.routing import table_shard
-from state.records.signals import Choose, Forget, Order, Serve
+from state.records.signals import BeginEpoch, Choose, Forget, Order, Serve
 from state.topic import Topic
 
 log = structlog.get_logger()
@@ -23,6 +25,9 @@ def obey(topic: Topic, epoch: int, order: Order, offset: int, current: Callable[
     """
     record: AnyRecord
     shards: Sequence[int] = range(topic.shards)
+    if isinstance(order, BeginEpoch):
+        _begin_epoch(topic, epoch, order.epoch, current)
+        return
     match order:
         case Forget(table=table, load=load):
             record = ResetTable(epoch, current(), table, load)
@@ -36,5 +41,16 @@ def obey(topic: Topic, epoch: int, order: Order, offset: int, current: Callable[
     log.warning("an order was written", record=type(record).__name__, order=str(order))
 
 
+def _begin_epoch(topic: Topic, epoch: int, highest: int, current: Callable[[], int]) -> None:
+    """Begins an epoch above the highest that a shard has, unless one has begun since the order."""
+    if epoch > highest:
+        log.warning("an order was not written: a later epoch has begun", epoch=epoch)
+        return
+    # What can't follow on ours was forged, and the shard that has it takes the next one of ours.
+    begun = (highest if follows(highest, epoch) else epoch) + 1
+    reset(topic, begun, current(), range(topic.shards))
+    log.warning("an epoch was begun by order", epoch=begun)
+
+
 def _version(above: int, offset: int) -> int:
-    return max(above, offset) + 1
+    return min(max(above, offset) + 1, NATURAL_MAX)

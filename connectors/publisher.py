@@ -61,8 +61,8 @@ class Publisher:
         row_hash: bytes,
         routed: Mapping[int, tuple[AnyAction, ...]],
     ) -> bool:
-        """Writes the effects of an event to each shard that lacks it; False if they are too
-        large."""
+        """Writes the effects of an event to each shard that lacks it; False if they are too large.
+        Raises an error, and writes nothing, if a record of them could not be read again."""
         parted: dict[int, list[bytes]] = {}
         encoded: dict[tuple[int, int], list[bytes]] = {}
         for shard, actions in routed.items():

@@ -18,7 +18,7 @@ from connectors.settings import Pace
 from connectors.source import OpenTxns, Poll, Source, rows_hash
 from connectors.tails import Tails
 from connectors.translate import Addressed
-from hive.errors import EventError
+from hive.errors import EventError, UnwritableRecordError
 from hive.events.decode import decode
 from hive.events.row import NotificationRow
 from hive.listener import KEEP_EVENTS, MAKE_TRANSACTIONAL
@@ -136,9 +136,14 @@ class PublishSession:
             addressed += self._meaning(row)
         row_hash, types = rows_hash(rows), rows[0].event_type
         shards = self._publisher.shards
-        if not self._publisher.event(event_id, types, row_hash, route(addressed, shards)):
+        why = "its record would be larger than the topic allows"
+        try:
+            taken = self._publisher.event(event_id, types, row_hash, route(addressed, shards))
+        except UnwritableRecordError as error:
+            taken, why = False, str(error)
+        if not taken:
             for row in rows:
-                self._set_aside(row, "its record would be larger than the topic allows")
+                self._set_aside(row, why)
             renames = self._renames_before(event_id)
             addressed = [address for row in rows for address in renames.undecodable(row)]
             taken = self._publisher.event(event_id, types, row_hash, route(addressed, shards))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from connectors import headers
 from connectors.headers import RecordHeaders, RecordKind
 from connectors.published_history import PublishedEvent
+from state.records.epochs import follows
 from state.topic import Topic
 from state.topic.client import topic_bounds
 from state.topic.partitions import PartitionsReader
@@ -32,11 +33,14 @@ class Tail:
 
         The change with the highest event counts: earlier events were written before it, and a
         connector that wakes late only repeats older changes. If an epoch has several resets, the
-        first one counts, as in the fold, until a change follows.
+        first one counts, as in the fold, until a change follows. An epoch that doesn't follow is
+        passed over, as by the fold; if the first record seen has such a one, the next corrects it.
         """
-        if head is None or head.epoch < self.epoch:
+        if head is None:
             return
-        newer = head.epoch > self.epoch
+        newer = not self.found or follows(head.epoch, self.epoch)
+        if not newer and head.epoch != self.epoch:
+            return
         if head.moves and (newer or self._reset or head.upto >= self.upto):
             self._take(head, reset=False)
         elif head.kind is RecordKind.RESET and newer:
@@ -90,7 +94,11 @@ def find(topic: Topic) -> Tails:
 
 def _together(tails: Mapping[int, Tail], ends: Mapping[int, int]) -> Tails:
     shards = sorted(tails)
-    epoch = max(0, *(tails[shard].epoch for shard in shards))
+    epoch, *later = sorted({max(tail.epoch, 0) for tail in tails.values()})
+    for seen in later:
+        # A shard whose last records are forged counts as one that is behind.
+        if follows(seen, epoch):
+            epoch = seen
     current = [tail for tail in tails.values() if tail.epoch == epoch]
     furthest = max(current, key=lambda tail: (tail.upto, tail.hash or b""), default=Tail())
     # An empty partition has no epoch yet: it begins with epoch 0.

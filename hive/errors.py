@@ -110,6 +110,10 @@ class PublishError(MachineError):
     """The brokers refused a connector's record; it resumes from what the topic holds."""
 
 
+class UnwritableRecordError(PublishError):
+    """A record that could not be read again, so it is not written."""
+
+
 class TopicError(MachineError):
     """The events topic can't be read now; a later attempt may succeed."""
 

@@ -40,15 +40,27 @@ class _Waiting:
     unknown: Cold | None
     """Why the scope is cold if the shard knows nothing of it; None if it must then be gone."""
     due_s: float
+    looked_s: float
+    """When it was last seen whether its scope is still cold."""
     again_s: float = AGAIN_FIRST_S
+
+    def covers(self, ask: Ask) -> bool:
+        """Whether the other one has no new reason. Its turn isn't brought forward by that: a load
+        that can't warm its scope would be asked for again as soon as it ends."""
+        return ask.epoch == self.ask.epoch and ask.floor <= self.ask.floor
 
 
 class Signals:
     """Sends requests for loads, and repeats them while their scope is cold and not being loaded."""
 
     def __init__(
-        self, topic: Topic, snapshot: Callable[[int], StoreSnapshot | None], metrics: Metrics
+        self,
+        topic: Topic,
+        snapshot: Callable[[int], StoreSnapshot | None],
+        metrics: Metrics,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._clock = clock
         self._topic = topic
         self._name = signals_topic(topic.name)
         self._snapshot = snapshot
@@ -122,11 +134,18 @@ class Signals:
 
     def _take(self, shard: int, ask: Ask, unknown: Cold | None) -> None:
         key = (shard, ask.scope)
-        if key in self._waiting or len(self._waiting) < WAITING_MAX:
-            self._waiting[key] = _Waiting(ask, unknown, time.monotonic())
+        waiting = self._waiting.get(key)
+        if waiting is not None and waiting.covers(ask):
+            if unknown is not None:
+                # Somebody waits for it, and its cause may have gone since it was last looked at.
+                waiting.unknown = unknown
+                waiting.due_s = min(waiting.due_s, waiting.looked_s + AGAIN_FIRST_S)
+        elif waiting is not None or len(self._waiting) < WAITING_MAX:
+            now = self._clock()
+            self._waiting[key] = _Waiting(ask, unknown, now, now)
 
     def _send_due(self) -> None:
-        now = time.monotonic()
+        now = self._clock()
         due = [(key, waiting) for key, waiting in self._waiting.items() if waiting.due_s <= now]
         readers: dict[int, ShardReader | None] = {}
         for key, waiting in due[:AT_ONCE_MAX]:
@@ -139,7 +158,7 @@ class Signals:
             if reader is not None and cold is None:
                 del self._waiting[key]
                 continue
-            waiting.due_s = now + waiting.again_s
+            waiting.looked_s, waiting.due_s = now, now + waiting.again_s
             waiting.again_s = min(2 * waiting.again_s, AGAIN_MAX_S)
             if cold not in (None, Cold.LOADING, Cold.AHEAD):
                 self._send(waiting.ask if reader is None else _named(waiting.ask, reader))

@@ -20,7 +20,8 @@ from query_api.http.authorization import Holder
 from query_api.http.operation import Operation, OperationRequest
 from query_api.shards import Views
 from state.records import Scope, ScopeKind
-from state.records.signals import AnySignal, Ask, Choose, Forget, Serve
+from state.records.numbers import Natural
+from state.records.signals import AnySignal, Ask, BeginEpoch, Choose, Forget, Serve
 from state.shard_head import ShardHead
 
 PATH: Final = "/v1/admin"
@@ -47,17 +48,28 @@ class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tables: list[str]
 
 
+class Serving(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Whether the cache serves. `above` is the highest version of such an order that any shard
+    shows, where the worker that takes this one may not hold all shards."""
+
+    above: Natural = 0
+
+
+class Epoch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`above` is the highest epoch that any shard shows."""
+
+    above: Natural = 0
+
+
 class Lists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Which tables are cached, by Hive's patterns over `db.table`. A table is cached if the
-    whitelist is empty or matches it, and the blacklist doesn't match it.
+    whitelist is empty or matches it, and the blacklist doesn't match it. `above` is the highest
+    version of lists that any shard shows.
     """
 
     whitelist: list[str] = []
     blacklist: list[str] = []
-
-
-class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The body of an order that takes no arguments."""
+    above: Natural = 0
 
 
 class Sent(msgspec.Struct, frozen=True):
@@ -73,6 +85,9 @@ class ShardOrders(msgspec.Struct, frozen=True):
     paused: bool
     whitelist: tuple[str, ...]
     blacklist: tuple[str, ...]
+    pause_version: int
+    lists_version: int
+    epoch: int
 
 
 class Administration:
@@ -84,7 +99,15 @@ class Administration:
 
     async def show(self, _: OperationRequest[None]) -> list[ShardOrders]:
         return [
-            ShardOrders(number, head.paused, head.whitelist, head.blacklist)
+            ShardOrders(
+                number,
+                head.paused,
+                head.whitelist,
+                head.blacklist,
+                head.pause_version,
+                head.lists_version,
+                head.epoch,
+            )
             for number, head in self._heads()
         ]
 
@@ -103,20 +126,25 @@ class Administration:
         """Drop these tables until somebody reads them."""
         return await self._forget(request, "drop", load=False)
 
-    async def pause(self, request: OperationRequest[Nothing]) -> Sent:
+    async def pause(self, request: OperationRequest[Serving]) -> Sent:
         """Stop serving from the cache: the database answers everything."""
-        return await self._serve(request.by, "pause", paused=True)
+        return await self._serve(request, "pause", paused=True)
 
-    async def resume(self, request: OperationRequest[Nothing]) -> Sent:
+    async def resume(self, request: OperationRequest[Serving]) -> Sent:
         """Serve from the cache again."""
-        return await self._serve(request.by, "resume", paused=False)
+        return await self._serve(request, "resume", paused=False)
 
     async def lists(self, request: OperationRequest[Lists]) -> Sent:
         """Replace the whitelist and the blacklist."""
         white, black = _patterns(request.body.whitelist), _patterns(request.body.blacklist)
-        above = max((head.lists_version for _, head in self._heads()), default=0)
+        above = max(request.body.above, *(head.lists_version for _, head in self._heads()), 0)
         order = Choose(self._views.reached.epoch, above, white, black)
         return await self._send(request.by, "lists", [order], whitelist=white, blacklist=black)
+
+    async def reset(self, request: OperationRequest[Epoch]) -> Sent:
+        """Drop everything until somebody reads it, under a new epoch."""
+        highest = max(request.body.above, *(head.epoch for _, head in self._heads()), 0)
+        return await self._send(request.by, "reset", [BeginEpoch(highest)])
 
     async def _forget(self, request: OperationRequest[Tables], what: str, *, load: bool) -> Sent:
         tables = _tables(request.body)
@@ -126,9 +154,10 @@ class Administration:
         orders = [Forget(epoch, name, load) for name in tables]
         return await self._send(request.by, what, orders, tables=_texts(tables))
 
-    async def _serve(self, by: Holder, what: str, *, paused: bool) -> Sent:
-        above = max((head.pause_version for _, head in self._heads()), default=0)
-        return await self._send(by, what, [Serve(self._views.reached.epoch, above, paused)])
+    async def _serve(self, request: OperationRequest[Serving], what: str, *, paused: bool) -> Sent:
+        above = max(request.body.above, *(head.pause_version for _, head in self._heads()), 0)
+        order = Serve(self._views.reached.epoch, above, paused)
+        return await self._send(request.by, what, [order])
 
     async def _send(
         self,
@@ -216,18 +245,24 @@ ORDERS: Final[tuple[Operation[Administration, Any, Any], ...]] = (
         "The orders that the shards of this worker have applied",
         Administration.show,
         list[ShardOrders],
-        [ShardOrders(0, False, (), ("tmp.*",))],
+        [ShardOrders(0, False, (), ("tmp.*",), 40, 41, 0)],
         Access.ADMINISTRATORS,
     ),
     _order("warm", "Load tables, if they aren't in the cache", Administration.warm, _TABLES),
     _order("refresh", "Drop tables and load them again", Administration.refresh, _TABLES),
     _order("drop", "Drop tables until somebody reads them", Administration.drop, _TABLES),
-    _order("pause", "Stop answering from the cache", Administration.pause, Nothing()),
-    _order("resume", "Answer from the cache again", Administration.resume, Nothing()),
+    _order("pause", "Stop answering from the cache", Administration.pause, Serving()),
+    _order("resume", "Answer from the cache again", Administration.resume, Serving()),
     _order(
         "lists",
         "Replace the lists of cached tables",
         Administration.lists,
         Lists(["sales.*"], ["sales.tmp*"]),
+    ),
+    _order(
+        "reset",
+        "Drop everything until it is read, under a new epoch",
+        Administration.reset,
+        Epoch(),
     ),
 )

@@ -150,8 +150,13 @@ class Loader:
             return
         if ask.objects:
             self._wanted.add(ask.scope.name, ask.objects)
-        taken = ask.epoch <= self._epoch and self._queue.ask(ask.scope, ask.floor)
-        self.metrics.asked.labels("taken" if taken else "answered").inc()
+        if self._queue.rests(ask.scope, ask.floor):
+            result = "rests"
+        elif ask.epoch <= self._epoch and self._queue.ask(ask.scope, ask.floor):
+            result = "taken"
+        else:
+            result = "answered"
+        self.metrics.asked.labels(result).inc()
         self.metrics.waiting.set(len(self._queue))
 
     @property
@@ -191,7 +196,15 @@ class Loader:
         try:
             position = self._load(sink, epoch, scopes)
         finally:
-            self._queue.done(scopes, position)
+            vain = self._queue.done(scopes, position)
+        if vain:
+            self.metrics.vain.inc(vain)
+            log.warning(
+                "loads ended before the event that they were asked for, and are put off",
+                scopes=vain,
+                event_id=position,
+                remedy="see MetatideLoadsInVain in docs/operate.md",
+            )
         self._fault = None
         self.metrics.batch_s.observe(time.monotonic() - began)
         self.progress.ended(scopes)

@@ -36,8 +36,13 @@ class LoadMetrics:
         )
         self.asked = Counter(
             "metatide_loads_asked",
-            "Asks for loads, by what became of them: taken, answered, unreadable, refused.",
+            "Asks for loads, by what became of them: taken, answered, rests, unreadable, refused.",
             ["result"],
+            registry=registry,
+        )
+        self.vain = Counter(
+            "metatide_loads_vain",
+            "Loads that ended before the event that they were asked for.",
             registry=registry,
         )
         self.batch_s = Histogram(
@@ -50,7 +55,7 @@ class LoadMetrics:
         for counter, values in (
             (self.loads, ScopeKind),
             (self.faults, ("source", "publish")),
-            (self.asked, ("taken", "answered", "unreadable", "refused")),
+            (self.asked, ("taken", "answered", "rests", "unreadable", "refused")),
         ):
             for value in values:
                 counter.labels(value)

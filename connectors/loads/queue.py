@@ -4,6 +4,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from time import monotonic
+from typing import NamedTuple
 
 from connectors.loads.plan import BATCH_PARTITIONS_MAX, BATCH_SCOPES_MAX, Planned
 from state.records import Scope, ScopeKind
@@ -17,6 +18,16 @@ ANSWERS_S = 30.0
 an operator's order, through another connector, made it forget that."""
 REMEMBERED_MAX = 200_000
 """The number of scopes whose last load is remembered."""
+VAIN_S_FIRST, VAIN_S_MAX = 5.0, 300.0
+"""How long a scope rests after a load that ended before the event it was asked for; twice as long
+after each that follows. Workers ask less often than that, so none of them waits for two rests."""
+
+
+class _Vain(NamedTuple):
+    """The rest of a scope after loads in vain."""
+
+    rest_s: float
+    until_s: float
 
 
 class Queue:
@@ -27,7 +38,9 @@ class Queue:
         self._changed = threading.Condition()
         self._asked: OrderedDict[Scope, int] = OrderedDict()
         self._due: OrderedDict[Scope, int] = OrderedDict()
-        self._running: set[Scope] = set()
+        self._running: dict[Scope, int] = {}
+        self._vain: OrderedDict[Scope, _Vain] = OrderedDict()
+        self._newest = 0
         self._loaded: OrderedDict[Scope, tuple[int, float]] = OrderedDict()
         self._closed = False
 
@@ -46,11 +59,18 @@ class Queue:
         with self._changed:
             loaded, at_s = self._loaded.get(scope, (-1, 0.0))
             answered = loaded >= floor and self._clock() < at_s + ANSWERS_S
-            if answered or len(self._asked) >= ASKED_MAX:
+            if answered or self.rests(scope, floor) or len(self._asked) >= ASKED_MAX:
                 return False
             self._asked[scope] = max(floor, self._asked.get(scope, 0))
             self._changed.notify_all()
             return True
+
+    def rests(self, scope: Scope, floor: int) -> bool:
+        """Whether a scope rests, because loads of it ended before the event they were asked for,
+        and the log hasn't reached this one either as far as is known."""
+        with self._changed:
+            vain = self._vain.get(scope)
+            return vain is not None and floor > self._newest and self._clock() < vain.until_s
 
     def take(self, wait_s: float) -> list[Scope]:
         """The scopes to load next in one snapshot; empty when none came within this time."""
@@ -60,17 +80,25 @@ class Queue:
                 self._changed.wait(wait_s)
                 scopes = self._pick()
             self._running.update(scopes)
-            return scopes
+            return list(scopes)
 
-    def done(self, scopes: Iterable[Scope], position: int | None) -> None:
+    def done(self, scopes: Iterable[Scope], position: int | None) -> int:
         """Notes that scopes were loaded as of an event; without one the load failed, and they are
-        queued again."""
+        queued again. Returns how many were loaded in vain: as of an event before the one asked
+        for."""
+        vain = 0
         with self._changed:
+            self._newest = max(self._newest, position or 0)
             for scope in scopes:
-                self._running.discard(scope)
+                floor = self._running.pop(scope, 0)
                 if position is None:
                     self._due.setdefault(scope, 0)
                     continue
+                if position < floor:
+                    vain += 1
+                    self._rest(scope)
+                else:
+                    self._vain.pop(scope, None)
                 if scope.kind is ScopeKind.OBJECTS:
                     # Each request names objects of its own, so an earlier reread doesn't answer it.
                     continue
@@ -81,16 +109,20 @@ class Queue:
             while len(self._loaded) > REMEMBERED_MAX:
                 self._loaded.popitem(last=False)
             self._changed.notify_all()
+        return vain
 
     def forget_scope(self, scope: Scope) -> None:
         """Forgets when this scope was loaded: the next request for it is not answered already."""
         with self._changed:
             self._loaded.pop(scope, None)
+            self._vain.pop(scope, None)
 
     def forget(self) -> None:
         """Forgets all that was loaded: the epoch or the lists have changed."""
         with self._changed:
             self._loaded.clear()
+            self._vain.clear()
+            self._newest = 0
 
     def close(self) -> None:
         """Wakes all threads that wait; from then on the queue gives out nothing."""
@@ -107,14 +139,22 @@ class Queue:
         with self._changed:
             return len(self._asked) + len(self._due)
 
-    def _pick(self) -> list[Scope]:
+    def _rest(self, scope: Scope) -> None:
+        earlier = self._vain.pop(scope, None)
+        rest_s = VAIN_S_FIRST if earlier is None else min(2 * earlier.rest_s, VAIN_S_MAX)
+        self._vain[scope] = _Vain(rest_s, self._clock() + rest_s)
+        if len(self._vain) > REMEMBERED_MAX:
+            self._vain.popitem(last=False)
+
+    def _pick(self) -> dict[Scope, int]:
+        """The next scopes, with the events that they were asked for."""
         if self._closed:
-            return []
+            return {}
         scopes = [scope for scope in self._asked if scope not in self._running][:ASKED_AT_ONCE]
+        floors = {scope: self._asked.pop(scope) for scope in scopes}
         for scope in scopes:
-            del self._asked[scope]
             self._due.pop(scope, None)
-        return scopes or self._pick_due()
+        return floors or dict.fromkeys(self._pick_due(), 0)
 
     def _pick_due(self) -> list[Scope]:
         scopes: list[Scope] = []

@@ -7,7 +7,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka.cimpl import NewTopic
 
 from connectors.producer import join_group
-from hive.errors import PublishError, RecordFormatError
+from hive.errors import PublishError, RecordFormatError, UnwritableRecordError
 from state.records.signals import AnySignal, decode_signal, signals_topic
 from state.topic import Topic
 from state.topic.settings import REQUEST_TIMEOUT_S, reason
@@ -45,7 +45,7 @@ class SignalsConsumer:
                 continue
             try:
                 take(decode_signal(message.value() or b""), message.offset() or 0)
-            except RecordFormatError as error:
+            except (RecordFormatError, UnwritableRecordError) as error:
                 unreadable()
                 log.warning("a signal can't be read", why=str(error), offset=message.offset())
 

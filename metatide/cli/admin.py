@@ -15,7 +15,7 @@ from rich.table import Table
 from hive.errors import MachineError
 from metatide.config import Config, Effective, configured
 from metatide.members import json_of, worker_client, worker_urls
-from metatide.topic import events_topic
+from metatide.topic import find_topic
 from query_api.admin import PATH
 
 TIMEOUT_S = 30.0
@@ -45,13 +45,21 @@ class Workers:
     """The workers of the configured group."""
 
     def __init__(self, config: Config) -> None:
+        topic = find_topic(config)
         self._client = worker_client(config, TIMEOUT_S)
-        self._urls = worker_urls(config, events_topic(config), config.worker.group)
+        self._urls = worker_urls(config, topic, config.worker.group)
+        self._count = topic.shards
 
     def order(self, what: str, **body: Any) -> None:
         """Sends an order to any worker, which passes it on to a connector."""
         answer = self._asked("POST", f"{self._urls[0]}{PATH}/{what}", json=body)
         json_of(answer)
+
+    def decide(self, what: str, version: str, **body: Any) -> None:
+        """Orders something for the whole cache, above the greatest version or epoch that any shard
+        shows: the worker that takes the order knows only those of its own shards."""
+        above = max((int(shard[version]) for shard in self.shards()), default=0)
+        self.order(what, above=above, **body)
 
     def order_tables(self, what: str, tables: Sequence[str], then: str) -> None:
         """Orders something for these tables, and prints what will happen."""
@@ -71,14 +79,15 @@ class Workers:
     def until_heard(self, heard: Callable[[dict[str, Any]], bool]) -> None:
         """Waits until every shard has applied an order."""
         deadline = time.monotonic() + HEARD_S_MAX
-        while not all(map(heard, self.shards())):
+        while deaf := _deaf(self.shards(), self._count, heard):
             if time.monotonic() > deadline:
                 raise MachineError(
-                    f"not all shards have heard of it within {HEARD_S_MAX:g} s: is a connector "
+                    f"not all of the {self._count} shards have heard of it within "
+                    f"{HEARD_S_MAX:g} s (missing: {', '.join(map(str, deaf))}): is a connector "
                     "running (metatide connect), and do the workers follow (metatide status)?"
                 )
             time.sleep(LOOK_S)
-        click.echo("all shards obey", err=True)
+        click.echo(f"all {self._count} shards obey", err=True)
 
     def _asked(self, method: str, url: str, **more: Any) -> httpx.Response:
         try:
@@ -180,9 +189,30 @@ def lists(effective: Effective, whitelist: tuple[str, ...], blacklist: tuple[str
     when they are read.
     """
     workers = Workers(effective.config)
-    workers.order("lists", whitelist=whitelist, blacklist=blacklist)
+    workers.decide("lists", "lists_version", whitelist=whitelist, blacklist=blacklist)
     wanted = [*whitelist], [*blacklist]
     workers.until_heard(lambda shard: (shard["whitelist"], shard["blacklist"]) == wanted)
+
+
+@command.command()
+@_SETTINGS
+def reset(effective: Effective) -> None:
+    """Drop everything, under a new epoch; what is read is loaded again.
+
+    It brings shards together again whose epochs or events come from forged or damaged records.
+    """
+    workers = Workers(effective.config)
+    before = {shard["shard"]: shard["epoch"] for shard in workers.shards()}
+    workers.decide("reset", "epoch")
+    workers.until_heard(lambda shard: shard["epoch"] != before.get(shard["shard"]))
+
+
+def _deaf(
+    states: Sequence[dict[str, Any]], count: int, heard: Callable[[dict[str, Any]], bool]
+) -> list[int]:
+    """The shards of a topic that haven't heard of an order, or that nobody can read."""
+    obeying = {shard["shard"] for shard in states if heard(shard)}
+    return [number for number in range(count) if number not in obeying]
 
 
 def _alike(shards: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
@@ -198,5 +228,5 @@ def _alike(shards: Sequence[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
 
 def _serve(config: Config, what: str, *, paused: bool) -> None:
     workers = Workers(config)
-    workers.order(what)
+    workers.decide(what, "pause_version")
     workers.until_heard(lambda shard: shard["paused"] is paused)

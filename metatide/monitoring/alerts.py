@@ -125,6 +125,13 @@ ALERTS: Final = (
         "loads fail for the {{ $labels.kind }}",
     ),
     Alert(
+        "LoadsInVain",
+        "sum(increase(metatide_loads_vain_total[1h])) > 3",
+        AT_ONCE,
+        "warning",
+        "loads are asked for as of events that the log doesn't have",
+    ),
+    Alert(
         "StaysCold",
         "min_over_time(metatide_asks_waiting[30m]) > 0",
         "1m",
@@ -162,6 +169,13 @@ ALERTS: Final = (
         "1h",
         "info",
         "an operator paused the cache an hour ago",
+    ),
+    Alert(
+        "Rewound",
+        'sum(rate(metatide_answers_total{reason="rewound"}[5m])) > 0',
+        "10m",
+        "warning",
+        "shards are of another history than the database, or than each other",
     ),
     Alert(
         "ShadowDifferent",

@@ -111,7 +111,9 @@ SECTIONS: Final = (
             "connector's log says what.",
             "metatide_loads_waiting": "Growing: more is asked for than is loaded: add connectors.",
             "metatide_loads_asked": "Many `unreadable`: workers of a later release than the "
-            "connector's. Upgrade connectors.",
+            "connector's. Upgrade connectors. `rests`: as `metatide_loads_vain`.",
+            "metatide_loads_vain": "Rising: a shard claims events that the log doesn't have: see "
+            "MetatideLoadsInVain in docs/operate.md.",
             "metatide_loads_batch_seconds": "High: the database is slow, or tables are large.",
         },
     ),

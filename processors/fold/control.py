@@ -4,15 +4,17 @@ from hive.table_lists import TableLists
 from processors.fold import doubts, tables
 from processors.fold.working_set import WorkingSet
 from state.records import Pause, Reset, SetLists
+from state.records.epochs import follows
+from state.records.numbers import NATURAL_MAX
 
 
 def reset(work: WorkingSet, record: Reset) -> None:
-    if record.epoch > work.head.epoch:
+    if follows(record.epoch, work.head.epoch):
         doubts.reset(work, record.epoch, record.at)
 
 
 def pause(work: WorkingSet, record: Pause) -> None:
-    if record.version > work.head.pause_version:
+    if _wins(record.version, work.head.pause_version):
         work.head.pause_version = record.version
         work.head.paused = record.paused
 
@@ -20,7 +22,7 @@ def pause(work: WorkingSet, record: Pause) -> None:
 def set_lists(work: WorkingSet, record: SetLists) -> None:
     """Deletes the tables that the lists leave out; those that they let in become unknown."""
     head = work.head
-    if record.version <= head.lists_version:
+    if not _wins(record.version, head.lists_version):
         return
     head.lists_version = record.version
     head.whitelist, head.blacklist = record.whitelist, record.blacklist
@@ -29,3 +31,9 @@ def set_lists(work: WorkingSet, record: SetLists) -> None:
     for table in list(work.table_names()):
         if not work.lists.allow(table):
             tables.forget_table(work, table)
+
+
+def _wins(version: int, current: int) -> bool:
+    """Whether a decision replaces the current one. Nothing is above the greatest version, so there
+    the order of the topic decides, or a forged record of it could never be undone."""
+    return version > current or version == NATURAL_MAX

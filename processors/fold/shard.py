@@ -10,6 +10,7 @@ from state import keys, kv
 from state.kv import Transaction
 from state.records import AnyRecord, Change
 from state.records.actions import AnyAction
+from state.records.epochs import follows
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(tuple[AnyAction, ...]).decode
@@ -39,7 +40,7 @@ class Fold:
         kind = type(record)
         work = self._work
         if isinstance(record, Change):
-            if record.epoch > work.head.epoch:
+            if record.epoch != work.head.epoch and follows(record.epoch, work.head.epoch):
                 doubts.reset(work, record.epoch, record.after)
             if record.epoch == work.head.epoch:
                 self._change(record)

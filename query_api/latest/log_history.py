@@ -6,6 +6,7 @@ from typing import Final
 from hive.names import TableName
 from query_api.latest.latest_log import ThinRow
 from query_api.latest.row_effects import EVERYTHING, WITH_MESSAGE, RowEffects, effects_of
+from state.records.epochs import follows
 
 KEPT_ROWS: Final = 4096
 
@@ -17,7 +18,7 @@ class LogHistory:
 
     1. Each row is decoded once.
     2. When the database turns out to be older than an epoch's shards, or to have another history,
-       the epoch is rewound for good: only a higher epoch is served again.
+       the epoch is rewound for good: only an epoch that follows it is served again.
     """
 
     def __init__(self) -> None:
@@ -29,7 +30,7 @@ class LogHistory:
         self._oldest = self._newest = 0
 
     def is_rewound(self, epoch: int) -> bool:
-        return epoch <= self._rewound
+        return self._rewound >= 0 and not follows(epoch, self._rewound)
 
     def known_up_to(self, first: int) -> int:
         """The event up to which rows from `first` on are known, so that their messages aren't
@@ -42,13 +43,13 @@ class LogHistory:
         began.
         """
         if current < applied:
-            self._rewound = max(self._rewound, epoch)
+            self._rewind(epoch)
 
     def note(self, epoch: int, rows: Sequence[ThinRow]) -> list[tuple[int, RowEffects]]:
         """The effects of these rows. One that differs from what was seen before proves another
         history.
         """
-        if epoch > self._epoch:
+        if follows(epoch, self._epoch):
             self._epoch = epoch
             self._rows.clear()
             self._oldest = self._newest = 0
@@ -63,12 +64,16 @@ class LogHistory:
             self._oldest = kept[0]
         return noted
 
+    def _rewind(self, epoch: int) -> None:
+        if not self.is_rewound(epoch):
+            self._rewound = epoch
+
     def _touched_by(self, row: ThinRow) -> RowEffects:
         mark = (row.event_time, row.event_type, row.db_name, row.tbl_name)
         seen = self._rows.get(row.event_id)
         if seen is not None:
             if seen[0] != mark:
-                self._rewound = max(self._rewound, self._epoch)
+                self._rewind(self._epoch)
             return seen[1]
         if row.event_type in WITH_MESSAGE and not row.message:
             return EVERYTHING

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from hive.errors import RecordFormatError
+from hive.errors import RecordFormatError, UnwritableRecordError
 from state.records.envelopes import AnyRecord
 
 FORMAT_VERSION = 1
@@ -13,8 +13,17 @@ _decoder: msgspec.msgpack.Decoder[AnyRecord] = msgspec.msgpack.Decoder(AnyRecord
 
 
 def encode(record: AnyRecord) -> bytes:
-    """Encodes the value of a message of the topic."""
-    return _PREFIX + _encoder.encode(record)
+    """Encodes the value of a message of the topic; refuses what could not be decoded again.
+
+    A record that can't be read stops its shard, so every one is decoded before it is written.
+    """
+    try:
+        body = _encoder.encode(record)
+        _decoder.decode(body)
+    except (msgspec.MsgspecError, OverflowError, UnicodeError) as error:
+        kind = type(record).__name__
+        raise UnwritableRecordError(f"a {kind} that nobody could read: {error}") from error
+    return _PREFIX + body
 
 
 def decode(value: bytes) -> AnyRecord:

@@ -135,7 +135,10 @@ class OpenTransactions(Record, frozen=True, tag="ot"):
 
 
 class Reset(Record, frozen=True, tag="cr"):
-    """Begins a new epoch after event `at`: everything known belongs to another history."""
+    """Begins a new epoch after event `at`: everything known belongs to another history.
+
+    One whose epoch doesn't follow that of its shard (`state.records.epochs`) changes nothing.
+    """
 
     at: Natural
 
@@ -152,7 +155,8 @@ class ResetTable(Record, frozen=True, tag="ct"):
 class SetLists(Record, frozen=True, tag="cl"):
     """Sets which tables are cached: those that match a whitelist pattern and no blacklist pattern.
 
-    Patterns are Hive's (`*`, `|`) over `db.table`. The higher version wins.
+    Patterns are Hive's (`*`, `|`) over `db.table`. The higher version wins, and of the greatest one
+    the last record.
     """
 
     version: Natural
@@ -161,7 +165,8 @@ class SetLists(Record, frozen=True, tag="cl"):
 
 
 class Pause(Record, frozen=True, tag="cp"):
-    """Stops or starts serving from the cache. The higher version wins."""
+    """Stops or starts serving from the cache. The higher version wins, and of the greatest one the
+    last record."""
 
     version: Natural
     paused: bool

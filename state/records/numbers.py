@@ -8,7 +8,8 @@ from typing import Annotated
 
 from msgspec import Meta
 
-Natural = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+NATURAL_MAX = 2**63 - 1
+Natural = Annotated[int, Meta(ge=0, le=NATURAL_MAX)]
 """An event id, a version, a count."""
 Word = Annotated[int, Meta(ge=0, le=2**32 - 1)]
 """A number of four bytes."""

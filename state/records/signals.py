@@ -6,6 +6,7 @@ from hive.errors import RecordFormatError
 from hive.names import TableName
 from state.records.codec import FORMAT_VERSION
 from state.records.envelopes import Record, Scope, ScopeKind
+from state.records.numbers import Natural
 
 _PREFIX = bytes((FORMAT_VERSION,))
 
@@ -14,7 +15,7 @@ class Ask(Record, frozen=True, tag="a"):
     """A request for a load; a load that begins to read at or after event `floor` answers it."""
 
     scope: Scope
-    floor: int
+    floor: Natural
     objects: tuple[tuple[str, ...], ...] = ()
     """For the kind OBJECTS: partitions by the values in their names, () for the table itself."""
 
@@ -29,7 +30,7 @@ class Forget(Record, frozen=True, tag="f"):
 class Choose(Record, frozen=True, tag="l"):
     """An operator's order that sets which tables are cached."""
 
-    above: int
+    above: Natural
     """The highest version of such a decision that the sender knows."""
     whitelist: tuple[str, ...]
     blacklist: tuple[str, ...]
@@ -38,11 +39,16 @@ class Choose(Record, frozen=True, tag="l"):
 class Serve(Record, frozen=True, tag="s"):
     """An operator's order that starts or stops serving from the cache."""
 
-    above: int
+    above: Natural
     paused: bool
 
 
-Order = Forget | Choose | Serve
+class BeginEpoch(Record, frozen=True, tag="e"):
+    """An operator's order to begin an epoch above this one, which is the highest that the sender
+    knows: everything is forgotten."""
+
+
+Order = Forget | Choose | Serve | BeginEpoch
 """Operators' decisions: a connector writes them into the events topic as Control records."""
 AnySignal = Ask | Order
 

@@ -13,6 +13,8 @@ from connectors import tails, topic_records
 from connectors.headers import RecordKind
 from connectors.settings import Pace
 from connectors.sql_source import SqlSource
+from hive.events.decode import decode
+from hive.events.event_types import CommitTransaction, Event
 from hive.events.row import NotificationRow
 from metatide.demo.store import Store
 from metatide.stack.database import make_engine
@@ -221,6 +223,25 @@ def test_an_epoch_that_only_some_shards_have_seen_is_begun_in_all(log: Log, topi
     assert {head_of(messages, shard).epoch for shard in range(2)} == {1}
 
 
+def test_an_epoch_that_no_connector_can_have_begun_is_not_followed(log: Log, topic: Topic) -> None:
+    from connectors import publisher
+
+    log.write(1, 2, 3)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(3)
+        publisher.reset(topic, 1 << 62, 1 << 61, range(topic.shards))
+        log.write(4)
+        connector.until_position(4)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        log.write(5)
+        connector.until_position(5)
+        assert connector.value("epoch") == 0
+    messages = read(topic)
+    for shard in range(topic.shards):
+        assert head_of(messages, shard).epoch == 0
+        assert head_of(messages, shard).applied == 5
+
+
 def test_a_connector_follows_the_epoch_that_another_began(log: Log, topic: Topic) -> None:
     from connectors import publisher
 
@@ -343,6 +364,28 @@ def test_an_event_too_large_for_a_record_is_set_aside(
     messages = read(topic)
     assert assert_unbroken(messages, topic) == 2
     assert [one.actions for one in changes(messages, 0) if one.upto == 1] == [(Undecodable(None),)]
+
+
+def test_an_event_that_makes_a_record_which_nobody_could_read_is_set_aside(
+    log: Log, topic: Topic, said: LogCapture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def decode_laxly(row: NotificationRow) -> Event:
+        event = decode(row)
+        if row.event_id > 1:
+            return event
+        assert isinstance(event, CommitTransaction)
+        return msgspec.structs.replace(event, txn=1 << 63)
+
+    monkeypatch.setattr("connectors.session.decode", decode_laxly)
+    log.write(1)
+    log.write(2)
+    with connecting(SqlSource(log.engine), topic, QUICK) as connector:
+        connector.until_position(2)
+    assert "nobody could read" in entry(said, "set aside")["why"]
+    messages = read(topic)
+    assert assert_unbroken(messages, topic) == 2
+    assert [one.actions for one in changes(messages, 0) if one.upto == 1] == [(Undecodable(None),)]
+    assert [letter.event_id for letter in dead_letters(topic)] == [1]
 
 
 def dead_letters(topic: Topic) -> list[NotificationRow]:

@@ -1,18 +1,22 @@
 """What operators' orders become in the events topic."""
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from connectors import topic_admin
+from connectors import tails, topic_admin
 from connectors.headers import RecordKind
 from connectors.orders import obey
+from hive.errors import RecordFormatError
 from hive.names import TableName
-from state.records import Pause, ResetTable, Scope, ScopeKind, SetLists
+from state.records import Pause, Reset, ResetTable, Scope, ScopeKind, SetLists
+from state.records.numbers import NATURAL_MAX
 from state.records.routing import table_shard
 from state.records.signals import (
     AnySignal,
     Ask,
+    BeginEpoch,
     Choose,
     Forget,
     Order,
@@ -28,6 +32,7 @@ NUMBERS = st.integers(0, 2**63 - 1)
 SCOPES = st.builds(Scope)
 SIGNALS: st.SearchStrategy[AnySignal] = (
     st.builds(Forget, epoch=NUMBERS)
+    | st.builds(BeginEpoch, epoch=NUMBERS)
     | st.builds(Choose, epoch=NUMBERS, above=NUMBERS)
     | st.builds(Serve, epoch=NUMBERS, above=NUMBERS)
     | st.builds(Ask, epoch=NUMBERS, scope=SCOPES, floor=NUMBERS)
@@ -58,6 +63,31 @@ def test_orders_are_written_to_the_shards_that_they_concern(kafka_broker: str) -
         records = [message.record for message in messages if message.shard == shard]
         own = [ResetTable(5, 99, TABLE, load=False)] if shard == home else []
         assert records == [*own, *of_all]
+
+
+def test_an_order_above_the_greatest_version_can_be_read(kafka_broker: str) -> None:
+    events = new_topic(kafka_broker, 2)
+    topic_admin.create(events)
+    obey(events, 0, Serve(0, NATURAL_MAX, paused=False), 3, lambda: 99)
+    obey(events, 0, Choose(0, NATURAL_MAX - 1, (), ()), 4, lambda: 99)
+    resumed, chosen = Pause(0, NATURAL_MAX, paused=False), SetLists(0, NATURAL_MAX, (), ())
+    assert [message.record for message in read(events)] == 2 * [resumed, chosen]
+
+
+def test_an_order_begins_an_epoch_above_what_any_shard_has(kafka_broker: str) -> None:
+    events = new_topic(kafka_broker, 2)
+    topic_admin.create(events)
+    for highest in (5, 8, 4, 1 << 62):
+        obey(events, 5, BeginEpoch(highest), 3, lambda: 99)
+    records = [Reset(6, 99), Reset(9, 99), Reset(6, 99)]
+    assert [message.record for message in read(events)] == 2 * records
+    assert tails.find(events).epoch == 9
+
+
+@pytest.mark.parametrize("order", [Serve(0, 1 << 63, paused=False), Choose(0, 1 << 63, (), ())])
+def test_a_version_that_no_order_has_is_refused(order: Order) -> None:
+    with pytest.raises(RecordFormatError, match="int"):
+        decode_signal(encode_signal(order))
 
 
 @given(SIGNALS)

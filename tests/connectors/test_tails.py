@@ -3,7 +3,7 @@
 import pytest
 
 from connectors.headers import RecordHeaders, RecordKind, read, write
-from connectors.tails import Tail
+from connectors.tails import Tail, _together
 
 HASH = b"12345678"
 
@@ -54,6 +54,25 @@ def test_a_later_epoch_counts_more_than_a_greater_id() -> None:
 def test_of_two_resets_to_one_epoch_the_first_counts_as_in_the_fold() -> None:
     assert tail(reset(20, 1), reset(23, 1)) == (1, 20)
     assert tail(reset(20, 1), change(21, 1), reset(23, 1)) == (1, 21)
+
+
+def test_an_epoch_that_no_connector_can_have_begun_is_passed_over() -> None:
+    assert tail(change(50), reset(20, 1 << 62), change(51)) == (0, 51)
+    assert tail(change(50), change(51, 1 << 62)) == (0, 50)
+    assert tail(reset(20, 1 << 62), change(51, 2), change(52, 2)) == (2, 52)
+
+
+def test_shards_are_together_in_an_epoch_that_a_connector_can_have_begun() -> None:
+    def together(*epochs: int) -> tuple[int, tuple[int, ...]]:
+        tails = {shard: Tail(epoch, 7) for shard, epoch in enumerate(epochs)}
+        joined = _together(tails, dict.fromkeys(tails, 9))
+        return joined.epoch, joined.behind
+
+    assert together(3, 3) == (3, ())
+    assert together(3, 4, 3) == (4, (0, 2))
+    assert together(3, 1 << 62, 3) == (3, (1,))
+    assert together(-1, 1 << 62, -1) == (0, ())
+    assert together(-1, -1) == (0, ())
 
 
 def test_a_change_after_a_reset_counts_in_any_case() -> None:

@@ -48,6 +48,43 @@ def test_after_a_while_a_load_answers_no_ask_any_more() -> None:
     assert due.ask(scope(0), 7)
 
 
+def test_loads_that_end_before_the_event_they_were_asked_for_rest() -> None:
+    now_s, loads = 100.0, 0
+    due = Queue(lambda: now_s)
+    for _ in range(3_600):
+        due.ask(scope(0), 1 << 61)
+        loads += due.done(due.take(0), 7)
+        now_s += 1
+    assert 10 < loads < 20
+
+
+def test_a_load_in_vain_is_told_and_only_its_scope_rests() -> None:
+    due = queue()
+    assert due.ask(scope(0), 9)
+    assert due.done(due.take(0), 7) == 1
+    assert due.rests(scope(0), 9)
+    assert not due.ask(scope(0), 9)
+    assert not due.rests(scope(0), 7)
+    assert due.ask(scope(1), 9)
+
+
+def test_a_scope_rests_no_longer_than_its_cause() -> None:
+    due = queue()
+    due.ask(scope(0), 9)
+    due.done(due.take(0), 7)
+    due.ask(scope(1), 8)
+    # Another load shows that the log has come so far.
+    assert due.done(due.take(0), 9) == 0
+    assert due.ask(scope(0), 9)
+    assert due.done(due.take(0), 9) == 0
+    assert not due.rests(scope(0), 10)
+    due.ask(scope(0), 20)
+    due.done(due.take(0), 9)
+    assert due.rests(scope(0), 20)
+    due.forget()
+    assert due.ask(scope(0), 20)
+
+
 def test_what_was_forgotten_is_loaded_when_it_is_asked_for() -> None:
     due = queue()
     for number in (0, 1):

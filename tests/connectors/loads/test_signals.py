@@ -18,6 +18,7 @@ from metatide.demo.workload import Style, Workload
 from processors.worker import Worker
 from state.records import (
     AnyRecord,
+    Change,
     LoadBegin,
     LoadEnd,
     Scope,
@@ -25,11 +26,13 @@ from state.records import (
     names_scope,
 )
 from state.records.routing import table_shard
+from state.records.signals import BeginEpoch
 from state.shard_reader import ShardReader
 from state.topic import Topic, TopicClient
 from tests.connectors.connector_runs import new_topic, read
 from tests.connectors.loads.test_loader import scopes
 from tests.processors.worker.in_process import until, working
+from tests.support.topics import write
 
 SHARDS = 2
 
@@ -104,3 +107,40 @@ async def test_what_a_worker_misses_becomes_warm(
             await until(lambda: warm(worker, wanted))
             assert not warm(worker, other)
             await until(lambda: worker.asks_waiting == 0)
+
+
+async def test_a_gap_that_a_forged_record_claims_is_loaded_in_vain_until_an_epoch_begins(
+    new_database: Callable[[], str], kafka_broker: str, tmp_path: Path
+) -> None:
+    store, events = Store(new_database()), new_topic(kafka_broker, SHARDS)
+    size = Size(tables=3, partitions=30, storage_descriptors=3)
+    for _ in fill(Workload(store.ids, store.session, store.schema, size, Style())):
+        pass
+    wanted = next(
+        scope.name
+        for scope in scopes(Database(store.engine, store.schema))
+        if scope.kind is ScopeKind.TABLE
+    )
+    shard, ask = table_shard(wanted, SHARDS), Scope(ScopeKind.TABLE, wanted)
+    topic_admin.create(events)
+
+    with connecting(store, events) as loader:
+        topic = TopicClient(events.servers, events.name).describe()
+        async with working(topic, tmp_path) as worker:
+
+            def vain() -> float:
+                return loader.metrics.registry.get_sample_value("metatide_loads_vain_total") or 0
+
+            worker.ask(shard, ask, 0)
+            await until(lambda: warm(worker, wanted))
+            write(topic, {shard: [Change(0, 1 << 61, (1 << 61) + 1)]})
+            await until(lambda: vain() > 0)
+            assert not warm(worker, wanted)
+            await worker.order(BeginEpoch(0))
+
+            def warm_for_reader() -> bool:
+                worker.ask(shard, ask, 0)
+                return warm(worker, wanted)
+
+            await until(warm_for_reader)
+            assert worker.shards[shard].position.epoch == 1

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metatide.cli import root
-from metatide.cli.admin import _alike
+from metatide.cli.admin import _alike, _deaf
 
 SHARDS = st.lists(
     st.builds(
@@ -26,6 +26,19 @@ def test_a_pattern_is_no_table(what: str) -> None:
     done = CliRunner().invoke(root, ["admin", what, "sales.orders", "sales.*"])
     assert done.exit_code == 2
     assert "sales.* is not a table" in done.output
+
+
+def test_a_shard_that_nobody_can_read_obeys_no_order() -> None:
+    def state(number: int, paused: bool) -> dict[str, Any]:
+        return {"shard": number, "paused": paused}
+
+    def deaf(*states: dict[str, Any]) -> list[int]:
+        return _deaf(states, 3, lambda shard: bool(shard["paused"]))
+
+    assert deaf() == [0, 1, 2]
+    assert deaf(state(0, True), state(2, True)) == [1]
+    assert deaf(state(0, True), state(1, False), state(2, True)) == [1]
+    assert deaf(state(0, True), state(1, True), state(2, True)) == []
 
 
 @given(SHARDS, st.sets(st.integers(0, 11)))

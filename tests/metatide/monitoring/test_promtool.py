@@ -86,6 +86,10 @@ EXAMPLES: dict[str, tuple[Series, Series]] = {
         {f'metatide_loads_faults_total{{{CONNECTOR},kind="source"}}': "0+1x60"},
         {f'metatide_loads_faults_total{{{CONNECTOR},kind="source"}}': "0 1x59"},
     ),
+    "LoadsInVain": (
+        {f"metatide_loads_vain_total{{{CONNECTOR}}}": "0x20 1x10 2x10 4x10 8x10"},
+        {f"metatide_loads_vain_total{{{CONNECTOR}}}": "0x20 1x10 2x30"},
+    ),
     "StaysCold": (
         {f"metatide_asks_waiting{{{WORKER}}}": "3x60"},
         {f"metatide_asks_waiting{{{WORKER}}}": "3x10 0 3x10 0 3x10 0 3x25"},
@@ -121,6 +125,10 @@ EXAMPLES: dict[str, tuple[Series, Series]] = {
     "Paused": (
         {f'metatide_answers_total{{{WORKER},source="database",reason="paused"}}': "0+9x90"},
         {f'metatide_answers_total{{{WORKER},source="database",reason="paused"}}': "0+9x9 81x80"},
+    ),
+    "Rewound": (
+        {f'metatide_answers_total{{{WORKER},source="database",reason="rewound"}}': "0+9x60"},
+        {f'metatide_answers_total{{{WORKER},source="database",reason="rewound"}}': "0+9x9 81x51"},
     ),
     "ShadowDifferent": (
         {f'metatide_thrift_shadowed_total{{{WORKER},method="m",outcome="different"}}': "1x60"},

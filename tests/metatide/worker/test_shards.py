@@ -13,6 +13,7 @@ import msgspec
 import pytest
 import sqlalchemy as sa
 
+from hive.names import table_name
 from hive.schema import detect, metadata
 from metatide.config import Config
 from metatide.doctor import find_target
@@ -22,9 +23,14 @@ from metatide.stack.machine import free_port
 from metatide.worker.operations import OPERATIONS, THRIFT, WORKER
 from query_api.http.openapi import document
 from query_api.http.operation import AnyOperation
+from state.records import Pause, Reset, encode
+from state.records.numbers import NATURAL_MAX
+from state.records.routing import table_shard
+from state.topic import TopicClient
 from tests.support.openapi import closed, validator
 from tests.support.processes import open_folder
 from tests.support.stacks import Stack, stack
+from tests.support.topics import TopicWriter
 
 DEMO = ("demo", "run", "--events", "120", "--tables", "4", "--partitions", "20", "--writers", "1")
 
@@ -223,6 +229,21 @@ def test_an_audit_finds_what_sql_changed_and_orders_are_obeyed(
     assert table()[:2] == ("database", "paused")
     metatide(running, "admin", "resume", *kafka)
     assert is_cached()
+    greatest = [encode(Pause(0, NATURAL_MAX, paused=True))]
+    topic = TopicClient(kafka_broker, "serving").describe()
+    forged = TopicWriter(topic)
+    home = table_shard(table_name(None, *name.split(".")), topic.shards)
+    forged.write(home, greatest)
+    forged.flush()
+    running.until(lambda: table()[1] == "paused")
+    metatide(running, "admin", "resume", *kafka)
+    assert is_cached()
+    forged.write(home, map(encode, [Reset(1 << 62, 1), Reset(3, 1 << 61)]))
+    forged.flush()
+    running.until(lambda: table()[1] == "cold")
+    metatide(running, "admin", "reset", *kafka)
+    running.until(is_cached)
+    assert {one["epoch"] for one in json.loads(metatide(running, "admin", "show", *kafka))} == {4}
     metatide(running, "admin", "lists", "--blacklist", name, *kafka)
     assert table()[1] == "excluded"
     metatide(running, "admin", "lists", *kafka)

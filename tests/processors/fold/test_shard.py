@@ -7,7 +7,7 @@ from hive.names import DEFAULT_PARTITION, table_name
 from hive.thrift.binary import encode
 from hive.thrift.structs import PARTITION
 from processors.fold import Fold
-from state import entries, keys
+from state import entries, keys, shard_head
 from state.loads import Cold
 from state.records import (
     AnyRecord,
@@ -15,6 +15,7 @@ from state.records import (
     LoadBegin,
     LoadEnd,
     LoadRows,
+    Pause,
     Reset,
     Rows,
     Scope,
@@ -32,6 +33,8 @@ from state.records.actions import (
     PutPartitionStatistics,
     Undecodable,
 )
+from state.records.epochs import EPOCH_JUMP_MAX
+from state.records.numbers import NATURAL_MAX
 from state.records.objects import (
     ColumnStatisticsImage,
     PartitionImage,
@@ -39,6 +42,7 @@ from state.records.objects import (
     fingerprint,
 )
 from state.records.parts import split
+from state.shard_head import ShardHead
 from state.store import MemoryStore, Position
 from state.tables import TableState, decode
 
@@ -92,7 +96,11 @@ class Shard:
 
     @property
     def applied(self) -> int:
-        return Fold(self.store.transaction()).applied
+        return self.head.applied
+
+    @property
+    def head(self) -> ShardHead:
+        return shard_head.decode(self.store.snapshot().get(keys.HEAD))
 
     def state(self) -> TableState | None:
         value = self.store.snapshot().get(keys.of_table(keys.TABLE_STATE, TABLE))
@@ -158,6 +166,29 @@ def test_an_older_epoch_is_ignored_and_a_newer_one_begins_empty(shard: Shard) ->
     assert shard.cold() is None
     shard.fold(Reset(1, 2))
     assert shard.applied == 4
+
+
+@pytest.mark.parametrize(
+    "forged", [Reset(1 << 62, 3), Reset(EPOCH_JUMP_MAX + 1, 1 << 62), change(9, epoch=1 << 62)]
+)
+def test_an_epoch_that_no_connector_can_have_begun_changes_nothing(
+    shard: Shard, forged: AnyRecord
+) -> None:
+    shard.fold(change(8, CreateTable(image()), after=0))
+    assert shard.fold(forged) == []
+    shard.fold(change(9, add("a")))
+    assert (shard.head.epoch, shard.applied, shard.cold()) == (0, 9, None)
+    assert shard.partitions() == {"a": b"p"}
+    shard.fold(Reset(EPOCH_JUMP_MAX, 3))
+    assert (shard.head.epoch, shard.applied) == (EPOCH_JUMP_MAX, 3)
+
+
+def test_a_shard_in_an_epoch_that_no_connector_can_have_begun_leaves_it(shard: Shard) -> None:
+    txn = shard.store.transaction()
+    txn.put(keys.HEAD, shard_head.encode(ShardHead(epoch=1 << 62, applied=1 << 40)))
+    shard.store.commit(txn, Position(1 << 62, 1 << 40))
+    shard.fold(change(8, CreateTable(image()), after=7, epoch=3))
+    assert (shard.head.epoch, shard.applied, shard.cold()) == (3, 8, None)
 
 
 def test_parts_are_folded_with_the_last_one(shard: Shard) -> None:
@@ -282,6 +313,14 @@ def test_tables_left_out_by_the_lists_leave_nothing_behind(shard: Shard) -> None
     shard.fold(change(3, add("b")), SetLists(0, 2, (), ()), change(4, add("c")))
     assert shard.partitions() == {"c": b"p"}
     assert shard.cold() is Cold.NEVER_LOADED
+
+
+def test_a_decision_of_the_greatest_version_can_be_undone(shard: Shard) -> None:
+    shard.fold(Pause(0, NATURAL_MAX, paused=True), SetLists(0, NATURAL_MAX, (), ("db.t",)))
+    shard.fold(Pause(0, 7, paused=False), SetLists(0, 7, (), ()))
+    assert (shard.head.paused, shard.head.blacklist) == (True, ("db.t",))
+    shard.fold(Pause(0, NATURAL_MAX, paused=False), SetLists(0, NATURAL_MAX, (), ()))
+    assert (shard.head.paused, shard.head.blacklist) == (False, ())
 
 
 def test_a_transaction_that_outlives_its_table_asks_for_nothing(shard: Shard) -> None:

@@ -2,14 +2,15 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import inspect
 
-from hive.errors import RecordFormatError
+from hive.errors import RecordFormatError, UnwritableRecordError
 from hive.names import TableName
-from state.records import AnyRecord, decode, encode
+from state.records import FORMAT_VERSION, AnyRecord, decode, encode
 from state.records.actions import AllocateWriteIds
 from state.records.envelopes import Change
 from tests.model.world import Shard
@@ -94,7 +95,9 @@ def test_any_records_fold_at_length(records: list[AnyRecord]) -> None:
 )
 def test_numbers_that_no_log_has_are_refused(hostile: AnyRecord) -> None:
     with pytest.raises(RecordFormatError, match="int"):
-        decode(encode(hostile))
+        decode(bytes((FORMAT_VERSION,)) + msgspec.msgpack.encode(hostile))
+    with pytest.raises(UnwritableRecordError, match="int"):
+        encode(hostile)
 
 
 def test_ids_are_given_to_as_many_transactions() -> None:

@@ -18,7 +18,8 @@ from query_api.http.access import OPEN, FileTokens, Tokens
 from query_api.http.routes import routes_of
 from query_api.shards import Views
 from state.records import Pause, Scope, ScopeKind, SetLists
-from state.records.signals import AnySignal, Ask, Choose, Forget, Serve
+from state.records.numbers import NATURAL_MAX
+from state.records.signals import AnySignal, Ask, BeginEpoch, Choose, Forget, Serve
 from tests.query_api.shards import ORDERS, MemoryShard, MemoryShards
 
 
@@ -68,7 +69,12 @@ CASES: list[tuple[str, Any, AnySignal]] = [
     ("drop", TABLES, Forget(0, ORDERS, load=False)),
     ("pause", {}, Serve(0, 7, paused=True)),
     ("resume", {}, Serve(0, 7, paused=False)),
+    ("resume", {"above": NATURAL_MAX}, Serve(0, NATURAL_MAX, paused=False)),
+    ("reset", {}, BeginEpoch(0)),
+    ("reset", {"above": 4}, BeginEpoch(4)),
     ("lists", {"whitelist": ["sales.*"]}, Choose(0, 3, ("sales.*",), ())),
+    ("lists", {"above": 2}, Choose(0, 3, (), ())),
+    ("lists", {"above": 9}, Choose(0, 9, (), ())),
 ]
 
 
@@ -89,7 +95,17 @@ def test_each_order_goes_to_the_connectors_and_into_the_log(
 def test_what_shards_have_heard_of_is_shown() -> None:
     heard = MemoryShard(Pause(0, 1, paused=True), SetLists(0, 1, (), ("tmp.*",)))
     answer = send(Connectors(), "show", shards=MemoryShards(None, heard))
-    assert answer.json() == [{"shard": 1, "paused": True, "whitelist": [], "blacklist": ["tmp.*"]}]
+    assert answer.json() == [
+        {
+            "shard": 1,
+            "paused": True,
+            "whitelist": [],
+            "blacklist": ["tmp.*"],
+            "pause_version": 1,
+            "lists_version": 1,
+            "epoch": 0,
+        }
+    ]
 
 
 @pytest.mark.parametrize(
@@ -99,6 +115,8 @@ def test_what_shards_have_heard_of_is_shown() -> None:
         ("warm", {"tables": ["nodatabase"]}),
         ("refresh", {}),
         ("pause", {"tables": ["a.b"]}),
+        ("pause", {"above": NATURAL_MAX + 1}),
+        ("pause", {"above": -1}),
         ("lists", {"whitelist": ["nodot"]}),
         ("lists", {"blacklist": [7]}),
         ("drop", []),

@@ -87,6 +87,15 @@ async def test_a_read_that_fails_is_none_and_the_next_one_is_tried() -> None:
     await index.close()
 
 
+def test_an_epoch_that_none_can_have_begun_rewinds_no_other() -> None:
+    history = LogHistory()
+    history.check_position(1 << 62, 1 << 61, 10)
+    assert history.is_rewound(1 << 62)
+    assert not history.is_rewound(3)
+    history.check_position(3, 11, 10)
+    assert [history.is_rewound(epoch) for epoch in (2, 3, 4)] == [True, True, False]
+
+
 async def test_a_sequence_below_the_furthest_shard_is_noticed() -> None:
     history = LogHistory()
     index = LatestIndex(Primary().read, history)

@@ -1,12 +1,14 @@
 import msgspec
 import pytest
 
-from hive.errors import RecordFormatError
+from hive.errors import RecordFormatError, UnwritableRecordError
 from hive.names import table_name
 from state.records import (
     FORMAT_VERSION,
+    AnyRecord,
     Change,
     LoadRows,
+    Pause,
     Reset,
     Rows,
     Scope,
@@ -41,6 +43,21 @@ CHANGE = Change(
 )
 def test_records_come_back_as_they_were(record: Change) -> None:
     assert decode(encode(record)) == record
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        Pause(0, 1 << 63, paused=False),
+        Pause(0, 1 << 64, paused=False),
+        Change(-1, 1, 2),
+        Change(0, 1, 2, (CommitTxn(1 << 63, None),)),
+        Change(0, 1, 2, (DropPartitions(TABLE, (("\ud800",),)),)),
+    ],
+)
+def test_what_nobody_could_read_is_not_written(record: AnyRecord) -> None:
+    with pytest.raises(UnwritableRecordError, match=f"a {type(record).__name__} that nobody could"):
+        encode(record)
 
 
 def test_every_action_has_a_tag_of_its_own() -> None:

@@ -1,0 +1,119 @@
+"""When a worker asks for a load again."""
+
+from typing import cast
+
+import pytest
+
+from processors.fold import Fold
+from processors.metrics import Metrics
+from processors.signals import AGAIN_FIRST_S, AGAIN_MAX_S, Signals
+from state.records import AnyRecord, Change, LoadBegin, LoadEnd, LoadRows, Reset, Rows
+from state.records.actions import CreateTable, Undecodable
+from state.records.signals import Ask
+from state.store import MemoryStore, StoreSnapshot
+from state.topic import Topic
+from tests.processors.worker.test_inside import CREATED, IMAGE, SCOPE, TABLE
+
+FAR = 1 << 61
+
+
+class Asking:
+    """A shard, what it asks for, and a clock."""
+
+    def __init__(self, topic: Topic) -> None:
+        self.store = MemoryStore()
+        self.metrics = Metrics()
+        self.now_s = 1_000.0
+        self._signals = Signals(
+            topic,
+            lambda _: cast("StoreSnapshot", self.store.snapshot()),
+            self.metrics,
+            lambda: self.now_s,
+        )
+
+    def fold(self, *records: AnyRecord) -> None:
+        txn = self.store.transaction()
+        fold = Fold(txn)
+        for record in records:
+            fold.apply(record)
+        self._signals.ask(0, fold.epoch, fold.flush())
+        self.store.commit(txn, self.store.position)
+
+    def load(self, lo: int) -> None:
+        """A load as of an event."""
+        self.fold(
+            LoadBegin(0, f"load-{self.now_s}", SCOPE),
+            LoadRows(0, f"load-{self.now_s}", SCOPE, lo, 0, Rows(tables=(IMAGE,))),
+            LoadEnd(0, f"load-{self.now_s}", SCOPE, lo, lo, 1),
+        )
+
+    def read(self) -> None:
+        """A reader misses the table."""
+        self._signals.ask_for_reader(0, Ask(0, SCOPE, FAR))
+
+    def sent(self, wait_s: float = 0) -> int:
+        """How many requests are sent at the end of this time."""
+        self.now_s += wait_s
+        before = self._count
+        self._signals._send_due()
+        return self._count - before
+
+    @property
+    def waiting(self) -> int:
+        return self._signals.waiting
+
+    @property
+    def _count(self) -> int:
+        return int(self.metrics.registry.get_sample_value("metatide_asks_total") or 0)
+
+
+@pytest.fixture
+def asking(kafka_broker: str) -> Asking:
+    asking = Asking(Topic(kafka_broker, "asking", 1))
+    asking.fold(CREATED)
+    return asking
+
+
+def test_loads_that_cannot_warm_a_table_are_asked_for_less_and_less(asking: Asking) -> None:
+    asking.fold(Change(0, FAR, FAR + 1))
+    assert asking.sent() == 1
+    again_s = AGAIN_FIRST_S
+    for _ in range(10):
+        # As soon as the load has ended, the fold misses it again.
+        asking.load(1)
+        assert asking.sent(again_s / 2) == 0
+        assert asking.sent(again_s / 2) == 1
+        again_s = min(2 * again_s, AGAIN_MAX_S)
+    assert again_s == AGAIN_MAX_S
+
+
+def test_readers_of_such_a_table_do_not_ask_more_often_than_at_first(asking: Asking) -> None:
+    asking.fold(Change(0, FAR, FAR + 1))
+    sent = asking.sent()
+    for _ in range(1_000):
+        asking.load(1)
+        asking.read()
+        sent += asking.sent(0.5)
+    assert 10 < sent <= 500 / AGAIN_FIRST_S + 1
+
+
+def test_a_new_reason_does_not_wait(asking: Asking) -> None:
+    asking.fold(Change(0, 7, 8))
+    assert [asking.sent(), asking.sent()] == [1, 0]
+    asking.fold(Change(0, 9, 10))
+    assert [asking.sent(), asking.sent()] == [1, 0]
+    asking.fold(Reset(1, 3))
+    asking.fold(Change(1, 3, 4, (CreateTable(IMAGE),)), Change(1, 4, 5, (Undecodable(TABLE),)))
+    assert [asking.sent(), asking.sent()] == [1, 0]
+
+
+def test_a_table_becomes_warm_once_its_cause_has_gone(asking: Asking) -> None:
+    asking.fold(Change(0, 100, 101))
+    for _ in range(8):
+        asking.load(1)
+        asking.sent(AGAIN_MAX_S)
+    asking.load(1)
+    assert asking.sent(AGAIN_MAX_S) == 1
+    asking.load(101)
+    assert asking.sent(AGAIN_MAX_S) == 0
+    assert asking.waiting == 0
