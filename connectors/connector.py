@@ -12,8 +12,8 @@ from confluent_kafka import KafkaException
 from connectors import publisher, tails, topic_admin
 from connectors.metrics import Fault, Metrics
 from connectors.pacing import Pacing
+from connectors.publish_session import HistoryEnded, NewEpoch, PublishSession
 from connectors.sender import Stopped
-from connectors.session import HistoryEnded, NewEpoch, PublishSession
 from connectors.settings import Pace
 from connectors.source import Source
 from hive.errors import MachineError, PublishError, SourceError

@@ -14,10 +14,10 @@ from query_api.database.engine import bounded_engine
 from query_api.database.fallback import Fallback
 from query_api.database.listener import has_unlogged_transactions
 from query_api.database_answer import DatabaseAnswer
-from query_api.latest.latest_index import LatestIndex
 from query_api.latest.latest_log import LatestLog
 from query_api.latest.log_history import LogHistory
 from query_api.latest.sequence import SequenceReader
+from query_api.latest.shared_read import SharedRead
 from query_api.positions import Position
 from query_api.reads.read import Read
 
@@ -45,7 +45,7 @@ class Primary:
         self._version: Version | None = None
         self.history = LogHistory()
         self._sequence = SequenceReader(self._engine, self._detected)
-        self.index = LatestIndex(self._sequence.read, self.history)
+        self.index = SharedRead(self._sequence.read, self.history)
         self.fallback = Fallback(self.snapshot, self._engine.dialect.name, connections)
 
     async def answer(self, read: Read[A]) -> DatabaseAnswer[A]:

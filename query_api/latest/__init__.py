@@ -1,7 +1,7 @@
 """Tells which events the shards haven't seen yet, with one database read for all who wait."""
 
-from query_api.latest.latest_index import LatestIndex
 from query_api.latest.latest_log import LatestLog, ThinRow
 from query_api.latest.sequence import SequenceReader, read_tail
+from query_api.latest.shared_read import SharedRead
 
-__all__ = ["LatestIndex", "LatestLog", "SequenceReader", "ThinRow", "read_tail"]
+__all__ = ["LatestLog", "SequenceReader", "SharedRead", "ThinRow", "read_tail"]

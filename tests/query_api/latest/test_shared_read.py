@@ -5,10 +5,10 @@ import threading
 
 from sqlalchemy.exc import OperationalError
 
-from query_api.latest import LatestIndex
-from query_api.latest.latest_index import INTERVAL_S_MIN
+from query_api.latest import SharedRead
 from query_api.latest.log_history import LogHistory
 from query_api.latest.sequence import Tail
+from query_api.latest.shared_read import INTERVAL_S_MIN
 from query_api.positions import Position
 
 
@@ -40,7 +40,7 @@ async def until_begun(primary: Primary, began: int) -> None:
 
 async def test_all_that_wait_share_one_read() -> None:
     primary = Primary()
-    index = LatestIndex(primary.read, LogHistory())
+    index = SharedRead(primary.read, LogHistory())
     logs = await asyncio.gather(*(index.after_now(Position(0, n)) for n in range(100)))
     assert {log.current for log in logs if log} == {10}
     assert primary.asked_from == [0]
@@ -50,7 +50,7 @@ async def test_all_that_wait_share_one_read() -> None:
 async def test_nobody_uses_a_read_that_began_before() -> None:
     primary = Primary()
     primary.may_answer.clear()
-    index = LatestIndex(primary.read, LogHistory())
+    index = SharedRead(primary.read, LogHistory())
     early = asyncio.create_task(index.after_now(Position(0, 5)))
     await until_begun(primary, 1)
     primary.event = 11
@@ -67,7 +67,7 @@ async def test_nobody_uses_a_read_that_began_before() -> None:
 
 async def test_reads_that_follow_each_other_are_few() -> None:
     primary = Primary()
-    index = LatestIndex(primary.read, LogHistory())
+    index = SharedRead(primary.read, LogHistory())
     loop = asyncio.get_running_loop()
     began = loop.time()
     for _ in range(20):
@@ -80,7 +80,7 @@ async def test_reads_that_follow_each_other_are_few() -> None:
 async def test_a_read_that_fails_is_none_and_the_next_one_is_tried() -> None:
     primary = Primary()
     primary.fails = True
-    index = LatestIndex(primary.read, LogHistory())
+    index = SharedRead(primary.read, LogHistory())
     assert await index.after_now(Position(0, 5)) is None
     primary.fails = False
     assert await index.after_now(Position(0, 5)) is not None
@@ -98,7 +98,7 @@ def test_an_epoch_that_none_can_have_begun_rewinds_no_other() -> None:
 
 async def test_a_sequence_below_the_furthest_shard_is_noticed() -> None:
     history = LogHistory()
-    index = LatestIndex(Primary().read, history)
+    index = SharedRead(Primary().read, history)
     await asyncio.gather(
         index.after_now(Position(1, 3)),
         index.after_now(Position(1, 10)),

@@ -25,7 +25,7 @@ rests half of the time; a read that takes longer is followed by the next at once
 log = structlog.get_logger(__name__)
 
 
-class LatestIndex:
+class SharedRead:
     """Answers "what is current now?" for many callers at once.
 
     1. A request gets a read that began after it arrived.
