@@ -111,7 +111,7 @@ def has_some(answer: Any) -> bool:
 
 
 @pytest.fixture(params=["events", "load"])
-def asked(metastore: Instances, request: pytest.FixtureRequest) -> Iterator[ComparedPair]:
+def pair(metastore: Instances, request: pytest.FixtureRequest) -> Iterator[ComparedPair]:
     with (
         metastore.connect() as client,
         caches.following(metastore.database_url) as cache,
@@ -122,7 +122,7 @@ def asked(metastore: Instances, request: pytest.FixtureRequest) -> Iterator[Comp
         ours, theirs = (
             client.create_table(objects.table(db, "t", TYPES, transactional=False)) for db in names
         )
-        pair = ComparedPair(metastore, client, cache, ours, theirs)
+        compared = ComparedPair(metastore, client, cache, ours, theirs)
         add_primary_key(client, theirs)
         for table in (ours, theirs):
             add_others(client, table)
@@ -131,7 +131,7 @@ def asked(metastore: Instances, request: pytest.FixtureRequest) -> Iterator[Comp
         if request.param == "load":
             cache.load()
         cache.follow()
-        yield pair
+        yield compared
         for name in names:
             client.rpc.drop_database(name, True, True)
 
