@@ -21,12 +21,17 @@ settings.register_profile("metatide", deadline=None)
 settings.load_profile("metatide")
 
 
+_USUAL_MASK = 0o022
+
+
 @pytest.fixture(autouse=True)
 def _usual_modes() -> Iterator[None]:
-    """Commands that run within a test withhold from others what the whole process writes."""
-    mask = os.umask(0o022)
+    """Undoes that commands within a test, or within its module's fixtures, withhold from others
+    what the whole process writes: servers of other users need their folders.
+    """
+    os.umask(_USUAL_MASK)
     yield
-    os.umask(mask)
+    os.umask(_USUAL_MASK)
 
 
 @pytest.fixture(scope="session")

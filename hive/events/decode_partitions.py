@@ -47,14 +47,15 @@ def alter_partitions(
     row: NotificationRow, message: m.AlterPartitionsMessage, common: Common
 ) -> AlterPartitions:
     facts = objects.table_facts(message.table_obj_json)
-    takes_ids = facts is None or facts.transactional
+    truncate = message.is_truncate_op == "true"
+    takes_ids = not truncate or facts is None or facts.transactional
     return AlterPartitions(
         **common,
         table=named(row, message.db, message.table),
         facts=facts,
         partitions=tuple(_altered(text, takes_ids) for text in message.partition_list_json),
         write_id=stored_objects.given_write_id(message.write_id),
-        truncate=message.is_truncate_op == "true",
+        truncate=truncate,
     )
 
 

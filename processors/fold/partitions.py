@@ -63,7 +63,9 @@ def change_partitions(work: WorkingSet, event: int, action: PutPartitions) -> No
         same = _columns_are(work, key, event, partition) and not action.truncates
         if state.detailed and not same:
             _end_statistics(work, name, state, event, partition.values, added=False)
-        entry = _with_what_stays(work, key, _entry(event, partition))._replace(mark=Mark.ORDERED)
+        entry = _with_what_stays(
+            work, key, _entry(event, partition), keeps_id=action.truncates
+        )._replace(mark=Mark.ORDERED)
         replaced = replace(work, state.loads, key, event, entry, None)
         _doubt_unless_known(work, name, state, event, partition.values, replaced, ordered=True)
 
@@ -147,13 +149,13 @@ def _rename_partition(work: WorkingSet, event: int, action: AlterPartition) -> N
         delete(work, loads, key, event)
 
 
-def _with_what_stays(work: WorkingSet, key: bytes, entry: Entry) -> Entry:
-    """A changed entry that keeps what its event neither tells nor changes: the write id, if the
-    event has none, and the mark of lacking serde details."""
+def _with_what_stays(work: WorkingSet, key: bytes, entry: Entry, *, keeps_id: bool) -> Entry:
+    """A changed entry that keeps what its event neither tells nor changes: the write id after a
+    truncation that tells none, and the mark of lacking serde details."""
     old = work.txn.get(key)
     if old is None:
         return entry
-    if entry.write_id <= 0 and entries.decode(old).write_id > 0:
+    if keeps_id and entry.write_id <= 0 and entries.decode(old).write_id > 0:
         write_id = View(entries.data_of(old)).i64(_WRITE_ID)
         entry = entry._replace(data=replaced_fields(PARTITION, entry.data, writeId=write_id))
     if lacks_serde_details(old):

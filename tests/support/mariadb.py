@@ -49,6 +49,7 @@ class MariaDb(Service):
     def prepare(self) -> Launch:
         data = self._folder / "data"
         data.mkdir(parents=True)
+        self._folder.chmod(0o711)
         if self._user is not None:
             shutil.chown(data, self._user)
         subprocess.run(

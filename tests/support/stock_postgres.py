@@ -63,6 +63,7 @@ class StockPostgres(Service):
         programs = _programs()
         data, password = self._folder / "data", self._folder / "password"
         data.mkdir(parents=True)
+        self._folder.chmod(0o711)
         password.write_text(_PASSWORD)
         if self._user is not None:
             shutil.chown(data, self._user)

@@ -362,8 +362,11 @@ def numbered(write_id: int, parameters: dict[str, str]) -> PartitionImage:
     return PartitionImage(("a",), write_id, 1, encode(PARTITION, fields))
 
 
-def test_altered_partitions_without_a_write_id_keep_the_one_they_have(shard: Shard) -> None:
+def test_truncated_partitions_without_a_write_id_keep_the_one_they_have(shard: Shard) -> None:
     added = PutPartitions(TABLE, 3, (numbered(3, {}),), added=True)
-    altered = PutPartitions(TABLE, 0, (numbered(-1, {"k": "v"}),), added=False)
-    shard.fold(change(1, CreateTable(image())), change(2, added), change(3, altered))
+    image_without = (numbered(-1, {"k": "v"}),)
+    truncated = PutPartitions(TABLE, 0, image_without, added=False, truncates=True)
+    shard.fold(change(1, CreateTable(image())), change(2, added), change(3, truncated))
     assert shard.partitions() == {"a": numbered(3, {"k": "v"}).data}
+    shard.fold(change(4, PutPartitions(TABLE, 0, image_without, added=False)))
+    assert shard.partitions() == {"a": numbered(-1, {"k": "v"}).data}
