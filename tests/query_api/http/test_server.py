@@ -114,11 +114,12 @@ def test_what_is_cut_differently_or_asks_for_more_goes_the_long_way() -> None:
         opened.sendall(plain[20:] + other)
         assert [body for _, _, body in response(opened, 2)] == [names, table]
         # A body that looks like a request is none.
-        posted = f"POST {NAMES} HTTP/1.1\r\nHost: here\r\nContent-Length: {len(plain)}\r\n\r\n"
-        opened.sendall(posted.encode())
-        opened.sendall(plain)
-        [(status, _, _)] = response(opened)
-        assert status == "HTTP/1.1 400 Bad Request"
+        head = f"POST {NAMES} HTTP/1.1\r\nHost: here\r\nContent-Length: {len(plain)}\r\n"
+        for type_, expected in (("application/json", "400 Bad"), ("text/plain", "415 Unsupported")):
+            opened.sendall(f"{head}Content-Type: {type_}\r\n\r\n".encode())
+            opened.sendall(plain)
+            [(status, _, _)] = response(opened)
+            assert status.startswith(f"HTTP/1.1 {expected}")
         opened.sendall(plain)
         assert response(opened)[0][2] == names
 
