@@ -48,20 +48,22 @@ def alter_partitions(
 ) -> AlterPartitions:
     facts = objects.table_facts(message.table_obj_json)
     truncate = message.is_truncate_op == "true"
-    takes_ids = not truncate or facts is None or facts.transactional
+    write_id = stored_objects.given_write_id(message.write_id)
+    transactional = facts is not None and facts.transactional
+    tells_ids = not truncate or transactional or write_id <= 0
     return AlterPartitions(
         **common,
         table=named(row, message.db, message.table),
         facts=facts,
-        partitions=tuple(_altered(text, takes_ids) for text in message.partition_list_json),
-        write_id=stored_objects.given_write_id(message.write_id),
+        partitions=tuple(_altered(text, tells_ids) for text in message.partition_list_json),
+        write_id=write_id,
         truncate=truncate,
     )
 
 
-def _altered(text: str, takes_ids: bool) -> PartitionImage:
+def _altered(text: str, tells_ids: bool) -> PartitionImage:
     value = loads(text)
-    if not takes_ids:
+    if not tells_ids:
         value = stored_objects.without_write_id(value)
     return objects.partition_image(value, _write_id(value))
 

@@ -11,7 +11,8 @@ of 4.0.1, and from comparing images in the logs of a real Hive 4.2 with those re
   renamed or its columns change, unless columns were only appended without CASCADE. The message
   doesn't show CASCADE, so after an append it stays unknown which id is stored.
 - An altered partition keeps its write id, unless the alter gives a positive one and the table is
-  transactional. ALTER_PARTITIONS of a truncation has the given one.
+  transactional. ALTER_PARTITIONS has the one that is stored; but a truncation of another table with
+  an id stores it sometimes only, so its event doesn't tell the id.
 - An altered table or partition keeps the serializer, the deserializer and the type of its serde.
 - An altered database takes the new parameters and owner, and the owner type, description and
   locations if they are given; everything else stays.

@@ -53,6 +53,14 @@ Expression = Comparison | And | Or
 
 EVERYTHING: Final = And(())
 
+
+def compares_by(expression: Expression, operator: Operator) -> bool:
+    """Whether a comparison of the filter has this operator."""
+    if isinstance(expression, Comparison):
+        return expression.operator is operator
+    return any(compares_by(term, operator) for term in expression.terms)
+
+
 _OPPOSITE = {
     Operator.EQ: Operator.NE,
     Operator.NE: Operator.EQ,

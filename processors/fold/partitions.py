@@ -1,12 +1,7 @@
 """Folds events of partitions."""
 
-from typing import Final
-
 from hive.names import TableName
-from hive.thrift.binary import replaced as replaced_fields
 from hive.thrift.splice import lacking_serde_details, lacks_serde_details
-from hive.thrift.structs import PARTITION
-from hive.thrift.view import View
 from processors.fold.deferred_events import defer
 from processors.fold.entries import Replaced, delete, delete_below, put, reflects, replace
 from processors.fold.working_set import WorkingSet
@@ -17,8 +12,6 @@ from state.loads import Doubt
 from state.records.actions import AlterPartition, DropPartitions, PutPartitions
 from state.records.objects import PartitionImage
 from state.tables import TableState
-
-_WRITE_ID: Final = 10
 
 
 def put_partitions(work: WorkingSet, event: int, action: PutPartitions) -> None:
@@ -63,9 +56,12 @@ def change_partitions(work: WorkingSet, event: int, action: PutPartitions) -> No
         same = _columns_are(work, key, event, partition) and not action.truncates
         if state.detailed and not same:
             _end_statistics(work, name, state, event, partition.values, added=False)
-        entry = _with_what_stays(
-            work, key, _entry(event, partition), keeps_id=action.truncates
-        )._replace(mark=Mark.ORDERED)
+        entry = _entry(event, partition)
+        if action.truncates and action.write_id > 0 and partition.write_id <= 0:
+            # Whether the id was stored isn't known, so neither is the partition.
+            entry = Entry(event, b"")
+        else:
+            entry = entry._replace(data=_as_marked(work, key, entry.data), mark=Mark.ORDERED)
         replaced = replace(work, state.loads, key, event, entry, None)
         _doubt_unless_known(work, name, state, event, partition.values, replaced, ordered=True)
 
@@ -149,18 +145,11 @@ def _rename_partition(work: WorkingSet, event: int, action: AlterPartition) -> N
         delete(work, loads, key, event)
 
 
-def _with_what_stays(work: WorkingSet, key: bytes, entry: Entry, *, keeps_id: bool) -> Entry:
-    """A changed entry that keeps what its event neither tells nor changes: the write id after a
-    truncation that tells none, and the mark of lacking serde details."""
+def _as_marked(work: WorkingSet, key: bytes, data: bytes) -> bytes:
+    """Carries the old entry's mark of lacking serde details over to the new bytes."""
     old = work.txn.get(key)
-    if old is None:
-        return entry
-    if keeps_id and entry.write_id <= 0 and entries.decode(old).write_id > 0:
-        write_id = View(entries.data_of(old)).i64(_WRITE_ID)
-        entry = entry._replace(data=replaced_fields(PARTITION, entry.data, writeId=write_id))
-    if lacks_serde_details(old):
-        entry = entry._replace(data=lacking_serde_details(entry.data))
-    return entry
+    marked = old is not None and lacks_serde_details(old)
+    return lacking_serde_details(data) if marked else data
 
 
 def _entry(event: int, partition: PartitionImage) -> Entry:

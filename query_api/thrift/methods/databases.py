@@ -95,13 +95,11 @@ class ListTables(Read[Outcome], frozen=True):
         if is_remote(database):
             return Unable.FORM
         matches = compile_pattern(self.pattern).fullmatch
-        return texts(
-            sorted(
-                line.table
-                for line in objects.names(self.db)
-                if self.type in (None, line.type) and matches(line.table)
-            )
-        )
+        lines = sorted(line for line in objects.names(self.db) if matches(line.table))
+        if self.type is not None and not all(line.type for line in lines):
+            # An alter gives such a table a type without showing a change.
+            return Unable.FORM
+        return texts([line.table for line in lines if self.type in (None, line.type)])
 
 
 def get_databases(arguments: Arguments) -> Understood:

@@ -9,9 +9,16 @@ import msgspec
 
 from hive.collation import BY_BYTES, Collation
 from hive.errors import NameFormatError, UncertainOrderError
+from hive.filters.expressions import Operator, compares_by
+from hive.filters.parser import parse_filter
 from hive.names import partition_name, partition_values
 from hive.thrift.binary import decode, extended
-from hive.thrift.splice import acid_partition, without_buckets, without_columns
+from hive.thrift.splice import (
+    acid_partition,
+    lacks_serde_details,
+    without_buckets,
+    without_columns,
+)
 from hive.thrift.structs import PARTITION
 from hive.thrift.view import PartitionView
 from query_api.objects import Objects, Values
@@ -101,7 +108,12 @@ class Partitions(TableMethod, frozen=True, kw_only=True):
             return shown
         choice = dict(Choice(self.table, wanted).chosen(objects, table))
         values = [choice[name] for name in self._first(choice)]
-        partitions = map(shown, objects.partitions(self.table, values))
+        stored: Iterable[bytes] = objects.partitions(self.table, values)
+        if _reads_whole_serdes(wanted.filter):
+            stored = list(stored)
+            if any(map(lacks_serde_details, stored)):
+                return Unable.FORM
+        partitions = map(shown, stored)
         if self.of_each is Of.SPECS:
             return grouped(self.table, table, partitions)
         if self.names is None and len(values) > _WHOLE_MAX:
@@ -156,6 +168,13 @@ class Choice(ListPartitions, frozen=True):
     def chosen(self, objects: Objects, table: bytes) -> list[tuple[str, Values]]:
         """The names and values of the selected partitions, in the order of the names."""
         return self._select(objects, table)
+
+
+def _reads_whole_serdes(filter_text: str | None) -> bool:
+    """Whether a metastore can't run this filter in its own SQL. The way it then takes reads whole
+    serdes, as it does for a single partition.
+    """
+    return bool(filter_text) and compares_by(parse_filter(filter_text or ""), Operator.LIKE)
 
 
 def _tells_values(prefix: Values, keys: int) -> bool:

@@ -72,14 +72,18 @@ class FindTables(Read[Outcome], frozen=True):
 
     def answer(self, objects: Objects) -> Outcome:
         matches = compile_pattern(self.pattern).fullmatch
-        lines = [
+        matching = [
             (db.table(line.table), line)
             for db in self.databases
             for line in objects.names(db)
-            if matches(line.table) and (not self.types or line.type in self.types)
+            if matches(line.table)
         ]
-        # The metastore raises an exception if a table has no type.
-        if len(lines) > TABLES_MAX or not all(line.type for _, line in lines):
+        # The metastore raises an exception if a table has no type, and an alter, which reads one
+        # where none is stored, gives it that type without showing a change.
+        if not all(line.type for _, line in matching):
+            return Unable.FORM
+        lines = [item for item in matching if not self.types or item[1].type in self.types]
+        if len(lines) > TABLES_MAX:
             return Unable.FORM
         return Describe(tuple(sorted(lines))) if lines else structs([])
 

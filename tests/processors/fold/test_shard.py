@@ -362,11 +362,14 @@ def numbered(write_id: int, parameters: dict[str, str]) -> PartitionImage:
     return PartitionImage(("a",), write_id, 1, encode(PARTITION, fields))
 
 
-def test_truncated_partitions_without_a_write_id_keep_the_one_they_have(shard: Shard) -> None:
-    added = PutPartitions(TABLE, 3, (numbered(3, {}),), added=True)
-    image_without = (numbered(-1, {"k": "v"}),)
-    truncated = PutPartitions(TABLE, 0, image_without, added=False, truncates=True)
-    shard.fold(change(1, CreateTable(image())), change(2, added), change(3, truncated))
-    assert shard.partitions() == {"a": numbered(3, {"k": "v"}).data}
-    shard.fold(change(4, PutPartitions(TABLE, 0, image_without, added=False)))
-    assert shard.partitions() == {"a": numbered(-1, {"k": "v"}).data}
+def test_a_truncation_with_an_id_that_is_not_told_leaves_its_partitions_in_doubt(
+    shard: Shard,
+) -> None:
+    added = PutPartitions(TABLE, 0, (numbered(-1, {}),), added=True)
+    images = (numbered(-1, {"k": "v"}),)
+    shard.fold(change(1, CreateTable(image())), change(2, added))
+    shard.fold(change(3, PutPartitions(TABLE, 0, images, added=False, truncates=True)))
+    assert shard.partitions() == {"a": images[0].data}
+    shard.fold(change(4, PutPartitions(TABLE, 7, images, added=False, truncates=True)))
+    assert shard.doubtful() == {keys.named_values(("a",))}
+    assert shard.partitions() == {}
