@@ -28,7 +28,7 @@ CATCH_UP_S: Final = 5.0
 """The time limit for changes without a write id, which show under `write_ids` only once the shard
 has applied them."""
 _POLL_S: Final = 0.05
-_VARYING: Final = re.compile(r"\(conn=\d+\)|Cannot invoke .* because .* is null|\bnull$")
+_VARYING: Final = re.compile(r"\(conn=\d+\)|(: )?Cannot invoke .* because .* is null|(: )?null$")
 """What varies in errors that are relayed: the number that MariaDB's driver gives its connection,
 and the text of a NullPointerException, which the JVM leaves out once it is thrown often."""
 
