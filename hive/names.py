@@ -21,7 +21,7 @@ TABLE_CHARACTERS_MAX: Final = 256
 
 _UNSAFE = re.compile(r"""[\x00-\x1f\x7f"#%'*/:=?\\{\[\]^]""")
 _SAFE = bytes(code for code in range(256) if code > 127 or not _UNSAFE.match(chr(code)))
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _ESCAPED = re.compile("%([0-9A-Fa-f]{2})")
 
 
@@ -112,7 +112,7 @@ def is_storable(text: str) -> bool:
     """Whether a database can hold a text: PostgreSQL takes no NUL, and none takes a half of a
     surrogate pair.
     """
-    return "\0" not in text and not _SURROGATE.search(text)
+    return _UNSTORABLE.search(text) is None
 
 
 def escape_path_part(part: str | None) -> str:

@@ -150,12 +150,10 @@ class Loader:
             return
         if ask.objects:
             self._wanted.add(ask.scope.name, ask.objects)
-        if self._queue.rests(ask.scope, ask.floor):
-            result = "rests"
-        elif ask.epoch <= self._epoch and self._queue.ask(ask.scope, ask.floor):
+        if ask.epoch <= self._epoch and self._queue.ask(ask.scope, ask.floor):
             result = "taken"
         else:
-            result = "answered"
+            result = "rests" if self._queue.rests(ask.scope, ask.floor) else "answered"
         self.metrics.asked.labels(result).inc()
         self.metrics.waiting.set(len(self._queue))
 

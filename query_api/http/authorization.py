@@ -8,6 +8,7 @@ from starlette.requests import Request
 
 from hive.errors import ForbiddenError
 from query_api.http.access import Access, Role, Tokens
+from query_api.http.messages import header, is_json
 
 _NAMES: Final = ("localhost", "localhost.localdomain")
 
@@ -49,7 +50,7 @@ def _administrator(request: Request, tokens: Tokens) -> Holder:
         raise ForbiddenError(
             "without tokens (reads.tokens_path) only this machine may ask, by its own name"
         )
-    if request.method == "POST" and not _is_json(request.headers.get("content-type", "")):
+    if request.method == "POST" and not is_json(header(request.scope, b"content-type")):
         raise ForbiddenError("send content-type: application/json")
     return Holder("local", address)
 
@@ -72,10 +73,6 @@ def _host(request: Request) -> str:
         return urlsplit(f"//{host}").hostname or ""
     except ValueError:
         return ""
-
-
-def _is_json(content_type: str) -> bool:
-    return content_type.partition(";")[0].strip().lower() == "application/json"
 
 
 def _is_loopback(host: str) -> bool:

@@ -153,12 +153,15 @@ def compressed(accepted: bytes | None, body: bytes, headers: Headers) -> tuple[b
     return body, headers
 
 
+def is_json(content_type: bytes | None) -> bool:
+    return (content_type or b"").partition(b";")[0].strip().lower() == JSON
+
+
 def require_json(content_type: bytes | None) -> None:
     """Raises MediaTypeError unless a request's content is JSON. Pages of other origins can send
     other types without asking first.
     """
-    media_type = (content_type or b"").partition(b";")[0].strip().lower()
-    if media_type != JSON:
+    if not is_json(content_type):
         raise MediaTypeError("send the body as content-type: application/json")
 
 

@@ -70,7 +70,8 @@ class Dispatch:
             self._connection.run(self._answer_forwarded(message))
         elif method in REPEATED and len(message.data) > REPEATED_BYTES_MAX:
             why = f"a {method} of {len(message.data)} bytes: at most {REPEATED_BYTES_MAX}"
-            self._connection.end("protocol", why, reply=_refused(message, why))
+            reply = refusal(method, message.sequence, Fault.PROTOCOL_ERROR, why)
+            self._connection.end("protocol", why, reply=reply)
         elif method == SET_UGI and self._relay.introduce(message):
             self._connection.done()
         else:
@@ -158,7 +159,3 @@ def _failed(message: Message, error: Exception) -> Relay:
     else:
         log.error("answering a call failed", method=message.method, exc_info=error)
     return Relay(Unable.FAILED)
-
-
-def _refused(message: Message, why: str) -> bytes:
-    return refusal(message.method, message.sequence, Fault.PROTOCOL_ERROR, why)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import Enum
-from functools import partial
+from functools import lru_cache, partial
 from typing import ClassVar, Final
 
 import msgspec
@@ -170,11 +170,12 @@ class Choice(ListPartitions, frozen=True):
         return self._select(objects, table)
 
 
+@lru_cache(maxsize=64)
 def _reads_whole_serdes(filter_text: str | None) -> bool:
     """Whether a metastore can't run this filter in its own SQL. The way it then takes reads whole
     serdes, as it does for a single partition.
     """
-    return bool(filter_text) and compares_by(parse_filter(filter_text or ""), Operator.LIKE)
+    return filter_text is not None and compares_by(parse_filter(filter_text), Operator.LIKE)
 
 
 def _tells_values(prefix: Values, keys: int) -> bool:
