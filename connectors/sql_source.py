@@ -15,7 +15,7 @@ from hive.errors import SourceError
 from hive.events.row import NotificationRow
 from hive.listener import UNLOGGED_TRANSACTION_TYPES
 from hive.reader import notification_log
-from hive.reader.sessions import KeptPlans
+from hive.reader.sessions import DROP_PLANS, PlanAge
 from hive.schema import detect_followed, metadata
 from hive.urls import masked
 from state.records.actions import MISNAMED_EVENTS_MAX
@@ -36,7 +36,7 @@ class SqlSource:
         self._connection: sa.Connection | None = None
         self._tables: sa.MetaData | None = None
         self._poll: sa.CompoundSelect[Any] | None = None
-        self._plans: KeptPlans | None = None
+        self._plan_age = PlanAge()
 
     def poll(self, after: int, check: int) -> Poll:
         connection, _ = self._connected()
@@ -109,7 +109,7 @@ class SqlSource:
             )
         self._tables = metadata(version)
         self._poll = notification_log.poll(self._tables, HASHED_CHARS_MAX)
-        self._plans = KeptPlans(connection)
+        self._plan_age = PlanAge()
 
     def _run(
         self,
@@ -120,14 +120,17 @@ class SqlSource:
         seen: int | None = None,
     ) -> Sequence[Any]:
         """Runs a statement; `seen` is the event up to which the log was read."""
-        assert self._plans is not None
         try:
-            if seen is not None:
-                self._plans.use(seen)
+            if seen is not None and self._plan_age.outgrown(seen):
+                self._drop_plans(connection)
             return connection.execute(statement, parameters).all()
         except SQLAlchemyError as error:
             self.close()
             raise self._problem(error) from error
+
+    def _drop_plans(self, connection: sa.Connection) -> None:
+        if self._engine.dialect.name == "postgresql":
+            connection.exec_driver_sql(DROP_PLANS)
 
     def _problem(self, error: SQLAlchemyError) -> SourceError:
         cause = str(getattr(error, "orig", None) or error).strip().splitlines()

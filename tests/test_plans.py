@@ -5,6 +5,7 @@ and a catalog of a million partitions: with and without statistics, with plans m
 execution and kept ones.
 """
 
+import asyncio
 from collections.abc import Iterator
 
 import pytest
@@ -24,8 +25,8 @@ from metatide.stack.database import make_engine
 from metatide.stack.postgres import connect
 from query_api.database import DatabaseObjects, bounded_engine
 from query_api.database.listener import has_unlogged_transactions
-from query_api.latest import read_tail
-from query_api.latest.sequence import SequenceReader
+from query_api.latest import SequenceReader, read_tail, sequence_reader
+from query_api.latest.sequence import Tail
 from state.records import AnyRecord, Scope, ScopeKind
 from tests.support import large_catalog, plans
 from tests.support.large_catalog import BIG, EVENTS, VERSION
@@ -80,16 +81,31 @@ def follow(url: str) -> None:
     source.close()
 
 
+class Latest:
+    """Reads the end of the log as the event loop of a worker would."""
+
+    def __init__(self, engine: sa.Engine) -> None:
+        self._runner = asyncio.Runner()
+        self._reader: SequenceReader = sequence_reader(engine, lambda: VERSION)
+
+    def read(self, first: int, messages_after: int) -> Tail:
+        return self._runner.run(self._reader.read(first, messages_after))
+
+    def close(self) -> None:
+        self._runner.run(self._reader.close())
+        self._runner.close()
+
+
 def read_latest(url: str) -> None:
     """What requests wait for."""
     engine = bounded_engine(url, connections=1, statement_timeout_ms=5000)
-    reader = SequenceReader(engine, lambda: VERSION)
+    latest = Latest(engine)
     for _ in range(TIMES):
-        assert reader.read(EVENTS + 1, EVENTS) == (EVENTS, [])
-    for first in (EVENTS - 40, 0):
+        assert latest.read(EVENTS + 1, EVENTS) == (EVENTS, [])
+    for first in (EVENTS - 10, EVENTS - 40, 0):
         for _ in range(TIMES):
-            assert reader.read(first, EVENTS - 20).rows
-    reader.close()
+            assert latest.read(first, EVENTS - 20).rows
+    latest.close()
     engine.dispose()
 
 
@@ -199,18 +215,18 @@ def test_a_plan_for_a_short_log_is_not_kept_for_a_long_one(
     engine = make_engine(url)
     create(engine, VERSION)
     source = SqlSource(make_engine(url))
-    reader = SequenceReader(make_engine(url), lambda: VERSION)
+    latest = Latest(make_engine(url))
     with plans.recorded() as executed, connect(sa.make_url(url)) as connection:
         large_catalog.know(connection, statistics=False)
         for _ in range(TIMES):
             assert source.poll(0, 0).rows == []
-            assert reader.read(1, 0).rows == []
+            assert latest.read(1, 0).rows == []
         large_catalog.add_events(connection, 200_000)
         executed.clear()
         for _ in range(TIMES):
             assert len(source.poll(199_990, 199_990).rows) == 10
-            assert len(reader.read(199_990, 199_990).rows) == 11
+            assert len(latest.read(199_990, 199_990).rows) == 11
     source.close()
-    reader.close()
+    latest.close()
     assert len(executed) >= 2 * TIMES
     assert {fault for plan in executed for fault in judge(plan)} == set()

@@ -2,11 +2,13 @@
 
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, event
+from sqlalchemy import Engine, event
 
 _JIT_SINCE: Final = 110_000
 """The first release of PostgreSQL that compiles statements."""
 _GROWN_EVENTS: Final = 1_000
+DROP_PLANS: Final = "DISCARD PLANS"
+"""PostgreSQL's command; MySQL and MariaDB plan each execution anew."""
 
 
 def prepare_sessions(engine: Engine) -> None:
@@ -26,22 +28,23 @@ def _prepare(connection: Any, _: object) -> None:
     connection.commit()
 
 
-class KeptPlans:
-    """The cached plans of a session, dropped when the log has grown or shrunk a lot.
+class PlanAge:
+    """Tells when a session's cached plans are out of date: the log has grown a lot.
 
     The best plan for a short log reads all of it. If nobody gathers statistics, the server would
     keep that plan when the log is long.
     """
 
-    def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+    def __init__(self) -> None:
         self._made_at: int | None = None
 
-    def use(self, event: int) -> None:
-        """Notes the last event seen; to be called before statements about the events after it."""
+    def outgrown(self, event: int) -> bool:
+        """Notes the last event seen; to be called before statements about the events after it.
+        True if the plans are to be dropped before.
+        """
         if self._made_at is None:
             self._made_at = event
-        elif event >= self._made_at + _GROWN_EVENTS:
-            self._made_at = event
-            if self._connection.dialect.name == "postgresql":
-                self._connection.exec_driver_sql("DISCARD PLANS")
+        if event < self._made_at + _GROWN_EVENTS:
+            return False
+        self._made_at = event
+        return True

@@ -16,7 +16,7 @@ from query_api.database.listener import has_unlogged_transactions
 from query_api.database_answer import DatabaseAnswer
 from query_api.latest.latest_log import LatestLog
 from query_api.latest.log_history import LogHistory
-from query_api.latest.sequence import SequenceReader
+from query_api.latest.sequence_reader import sequence_reader
 from query_api.latest.shared_read import SharedRead
 from query_api.positions import Position
 from query_api.reads.read import Read
@@ -44,7 +44,7 @@ class Primary:
         )
         self._version: Version | None = None
         self.history = LogHistory()
-        self._sequence = SequenceReader(self._engine, self._detected)
+        self._sequence = sequence_reader(self._engine, self._detected)
         self.index = SharedRead(self._sequence.read, self.history)
         self.fallback = Fallback(self.snapshot, self._engine.dialect.name, connections)
 
@@ -56,7 +56,7 @@ class Primary:
 
     async def close(self) -> None:
         await self.index.close()
-        self._sequence.close()
+        await self._sequence.close()
         self.fallback.close()
         self._engine.dispose()
 

@@ -1,7 +1,15 @@
 """Tells which events the shards haven't seen yet, with one database read for all who wait."""
 
 from query_api.latest.latest_log import LatestLog, ThinRow
-from query_api.latest.sequence import SequenceReader, read_tail
+from query_api.latest.sequence import read_tail
+from query_api.latest.sequence_reader import SequenceReader, sequence_reader
 from query_api.latest.shared_read import SharedRead
 
-__all__ = ["LatestLog", "SequenceReader", "SharedRead", "ThinRow", "read_tail"]
+__all__ = [
+    "LatestLog",
+    "SequenceReader",
+    "SharedRead",
+    "ThinRow",
+    "read_tail",
+    "sequence_reader",
+]

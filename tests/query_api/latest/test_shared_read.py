@@ -2,13 +2,14 @@
 
 import asyncio
 import threading
+from collections.abc import Sequence
 
-from sqlalchemy.exc import OperationalError
-
-from query_api.latest import SharedRead
+from hive.errors import SourceError
+from query_api.latest import SharedRead, ThinRow
 from query_api.latest.log_history import LogHistory
+from query_api.latest.row_effects import RowEffects
 from query_api.latest.sequence import Tail
-from query_api.latest.shared_read import INTERVAL_S_MIN
+from query_api.latest.shared_read import SHORT_CHARS_MAX
 from query_api.positions import Position
 
 
@@ -19,17 +20,18 @@ class Primary:
         self.event = 10
         self.began = 0
         self.asked_from: list[int] = []
-        self.may_answer = threading.Event()
+        self.may_answer = asyncio.Event()
         self.may_answer.set()
         self.fails = False
 
-    def read(self, first: int, messages_after: int) -> Tail:
+    async def read(self, first: int, messages_after: int) -> Tail:
         self.began += 1
         self.asked_from.append(first)
         event = self.event
-        assert self.may_answer.wait(10)
+        async with asyncio.timeout(10):
+            await self.may_answer.wait()
         if self.fails:
-            raise OperationalError("SELECT", {}, Exception("it is gone"))
+            raise SourceError("it is gone")
         return Tail(event, [])
 
 
@@ -65,15 +67,39 @@ async def test_nobody_uses_a_read_that_began_before() -> None:
     await index.close()
 
 
-async def test_reads_that_follow_each_other_are_few() -> None:
+async def test_a_lone_request_doesnt_wait_for_another_read() -> None:
     primary = Primary()
     index = SharedRead(primary.read, LogHistory())
-    loop = asyncio.get_running_loop()
-    began = loop.time()
-    for _ in range(20):
+    for number in range(1, 21):
         await index.after_now(Position(0, 5))
-    assert primary.began == index.reads == 20
-    assert loop.time() - began > 19 * INTERVAL_S_MIN / 2
+        assert primary.began == index.reads == number
+    await index.close()
+
+
+async def test_what_takes_long_to_decode_is_decoded_elsewhere() -> None:
+    """Meanwhile others are served."""
+    long = "x" * SHORT_CHARS_MAX
+    rows = [
+        ThinRow(n, 1, "ALTER_TABLE", "hive", "d", "t", long if n == 2 else "{}", None)
+        for n in (1, 2)
+    ]
+    threads: dict[int, str] = {}
+
+    class History(LogHistory):
+        def note(self, epoch: int, rows: Sequence[ThinRow]) -> list[tuple[int, RowEffects]]:
+            threads[len(rows)] = threading.current_thread().name
+            return super().note(epoch, rows)
+
+    async def read(first: int, messages_after: int) -> Tail:
+        return Tail(2, [row for row in rows if row.event_id <= first])
+
+    index = SharedRead(read, History())
+    for event in (1, 2):
+        log = await index.after_now(Position(0, event))
+        assert log is not None
+        assert log.current == 2
+    assert threads[1] == threading.main_thread().name
+    assert threads[2] != threading.main_thread().name
     await index.close()
 
 

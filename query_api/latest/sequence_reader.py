@@ -1,0 +1,158 @@
+"""Readers of the sequence of events, each on a connection of its own to the primary."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, Protocol
+
+import psycopg
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql.base import PGDialect
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.sql.compiler import SQLCompiler
+
+from hive.errors import SourceError
+from hive.reader.sessions import DROP_PLANS, PlanAge
+from hive.schema import Version, metadata
+from query_api.latest.event_loop_session import EventLoopSession, Row
+from query_api.latest.latest_log import ROWS_MAX
+from query_api.latest.sequence import SHORT_ROWS_MAX, Tail, tail_of, tail_statement
+from query_api.timeouts import set_timeout
+
+TIMEOUT_MS: Final = 2_000
+_PATIENCE_S: Final = TIMEOUT_MS / 1000 + 1
+"""The time for a server that doesn't end a statement by itself, because it is frozen."""
+_GENERIC_PLANS_SINCE: Final = 120_000
+"""The first release of PostgreSQL that can be told to plan a statement only once."""
+_NUMBERED: Final = PGDialect(paramstyle="numeric_dollar")  # type: ignore[no-untyped-call]
+"""The way in which libpq takes parameters."""
+_SHORT, _LONG = "short", "long"
+
+
+class SequenceReader(Protocol):
+    async def read(self, first: int, messages_after: int) -> Tail:
+        """Reads the rows from the event `first` on, with messages only of events after
+        `messages_after`. Raises SourceError; the next read opens another connection.
+        """
+
+    async def close(self) -> None: ...
+
+
+def sequence_reader(engine: sa.Engine, version: Callable[[], Version]) -> SequenceReader:
+    """The reader for a database. `version` is called when the first read begins, and blocks."""
+    if engine.dialect.name == "postgresql":
+        return EventLoopReader(engine, version)
+    return ThreadReader(engine, version)
+
+
+class EventLoopReader:
+    """Reads PostgreSQL on the event loop: to wake a thread takes longer than to read.
+
+    A first statement reads few rows. Its plan is an index scan whatever the server knows or doesn't
+    know of the log, and nearly always its rows are all.
+    """
+
+    def __init__(self, engine: sa.Engine, version: Callable[[], Version]) -> None:
+        self._engine = engine
+        self._version = version
+        self._session: EventLoopSession | None = None
+        self._compiled: SQLCompiler | None = None
+        self._plan_age = PlanAge()
+
+    async def read(self, first: int, messages_after: int) -> Tail:
+        try:
+            if self._session is None:
+                self._session = await asyncio.to_thread(self._connect)
+            async with asyncio.timeout(_PATIENCE_S):
+                return await self._read(self._session, first, messages_after)
+        except BaseException as error:
+            await self.close()
+            if isinstance(error, TimeoutError):
+                raise SourceError(f"no answer within {_PATIENCE_S:.0f} s") from error
+            if isinstance(error, SQLAlchemyError | psycopg.Error):
+                raise SourceError(str(error)) from error
+            raise
+
+    async def close(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            session.close()
+
+    def _connect(self) -> EventLoopSession:
+        tables = metadata(self._version())
+        connection = _connected(self._engine)
+        session = EventLoopSession(connection)
+        try:
+            if session.server_version >= _GENERIC_PLANS_SINCE:
+                connection.exec_driver_sql("SET plan_cache_mode = force_generic_plan")
+            for name, rows_max in ((_SHORT, SHORT_ROWS_MAX), (_LONG, ROWS_MAX)):
+                compiled = tail_statement(tables, rows_max).compile(dialect=_NUMBERED)
+                assert isinstance(compiled, SQLCompiler)
+                session.prepare(name, str(compiled))
+        except BaseException:
+            session.close()
+            raise
+        self._compiled, self._plan_age = compiled, PlanAge()
+        return session
+
+    async def _read(self, session: EventLoopSession, first: int, messages_after: int) -> Tail:
+        if self._plan_age.outgrown(first):
+            await session.command(DROP_PLANS)
+        assert self._compiled is not None
+        named = self._compiled.construct_params({"first": first, "messages_after": messages_after})
+        parameters = [named[name] for name in self._compiled.positiontup or ()]
+        rows = await session.run(_SHORT, parameters)
+        if len(rows) > SHORT_ROWS_MAX + 1:
+            rows = await session.run(_LONG, parameters)
+        return tail_of([_typed(row) for row in rows])
+
+
+class ThreadReader:
+    """Reads any database, in a thread of its own."""
+
+    def __init__(self, engine: sa.Engine, version: Callable[[], Version]) -> None:
+        self._engine = engine
+        self._version = version
+        self._connection: sa.Connection | None = None
+        self._thread = ThreadPoolExecutor(1, "latest")
+
+    async def read(self, first: int, messages_after: int) -> Tail:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._thread, self._read, first, messages_after)
+
+    async def close(self) -> None:
+        self._thread.shutdown(wait=True)
+        self._close()
+
+    def _read(self, first: int, messages_after: int) -> Tail:
+        try:
+            if self._connection is None:
+                tables = metadata(self._version())
+                self._connection = _connected(self._engine)
+                self._statement = tail_statement(tables)
+            bounds = {"first": first, "messages_after": messages_after}
+            return tail_of(self._connection.execute(self._statement, bounds).all())
+        except SQLAlchemyError as error:
+            self._close()
+            raise SourceError(str(error)) from error
+
+    def _close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.invalidate()
+            connection.close()
+
+
+def _connected(engine: sa.Engine) -> sa.Connection:
+    connection = engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+    set_timeout(connection, TIMEOUT_MS)
+    return connection
+
+
+def _typed(row: Row) -> tuple[Any, ...]:
+    following, event, time, *texts = row
+    return _integer(following), _integer(event), _integer(time), *texts
+
+
+def _integer(text: str | None) -> int | None:
+    return None if text is None else int(text)

@@ -1,0 +1,112 @@
+"""The statements, on real databases with a real log."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+import sqlalchemy as sa
+
+from hive.errors import SourceError
+from hive.schema import Version, create, metadata
+from metatide.stack.database import make_engine
+from query_api.database import bounded_engine
+from query_api.latest import SequenceReader, sequence_reader
+from query_api.latest.latest_log import ROWS_MAX
+from query_api.latest.row_effects import WITH_MESSAGE
+from query_api.latest.sequence import SHORT_ROWS_MAX
+from tests.query_api.folded_world import World
+
+
+@asynccontextmanager
+async def reader_of(url: str) -> AsyncIterator[SequenceReader]:
+    engine = bounded_engine(url, connections=1, statement_timeout_ms=5000)
+    reader = sequence_reader(engine, lambda: Version.V4_1)
+    yield reader
+    await reader.close()
+    engine.dispose()
+
+
+async def read_on(reader: SequenceReader) -> None:
+    for _ in range(100):
+        await reader.read(0, 0)
+        await asyncio.sleep(0.01)
+
+
+async def test_rows_from_an_event_on_with_the_messages_that_are_needed(small_world: World) -> None:
+    current = small_world.current
+    async with reader_of(small_world.url) as reader:
+        for behind in (300, SHORT_ROWS_MAX, SHORT_ROWS_MAX - 1, 1, 0):
+            tail = await reader.read(current - behind, current - 100)
+            assert tail.current == current
+            events = list(range(current - behind, current + 1))
+            assert [row.event_id for row in tail.rows] == events
+            for row in tail.rows:
+                needed = row.event_type in WITH_MESSAGE and row.event_id > current - 100
+                assert bool(row.message) == needed
+            assert behind < 100 or any(row.message for row in tail.rows)
+
+
+async def test_of_too_many_rows_only_the_newest_are_read(small_world: World) -> None:
+    async with reader_of(small_world.url) as reader:
+        rows = (await reader.read(0, small_world.current)).rows
+        assert len(rows) == min(ROWS_MAX + 1, small_world.current)
+        assert rows[-1].event_id == small_world.current
+        assert (await reader.read(small_world.current + 5, 0)).rows == []
+
+
+async def test_an_empty_log_and_a_missing_sequence(a_new_database: Callable[[], str]) -> None:
+    engine = make_engine(url := a_new_database())
+    create(engine, Version.V4_1)
+    sequence = metadata(Version.V4_1).tables["NOTIFICATION_SEQUENCE"]
+    async with reader_of(url) as reader:
+        assert await reader.read(0, 0) == (0, [])
+        with engine.begin() as connection:
+            connection.execute(sa.delete(sequence))
+        with pytest.raises(SourceError, match="NOTIFICATION_SEQUENCE has no row"):
+            await reader.read(0, 0)
+        with engine.begin() as connection:
+            connection.execute(sa.insert(sequence).values(NNI_ID=1, NEXT_EVENT_ID=8))
+        assert await reader.read(0, 0) == (7, [])
+    engine.dispose()
+
+
+async def test_a_read_after_one_that_failed_connects_anew(new_database: Callable[[], str]) -> None:
+    engine = make_engine(url := new_database())
+    create(engine, Version.V4_1)
+    end_sessions = (
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+        "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    )
+    lock = sa.text('LOCK TABLE "NOTIFICATION_SEQUENCE" IN ACCESS EXCLUSIVE MODE')
+    async with reader_of(url) as reader:
+        assert await reader.read(0, 0) == (0, [])
+        with engine.begin() as connection:
+            connection.exec_driver_sql(end_sessions)
+        with pytest.raises(SourceError, match="terminat"):
+            await read_on(reader)
+        assert await reader.read(0, 0) == (0, [])
+        with engine.begin() as connection:
+            connection.execute(lock)
+            with pytest.raises(SourceError, match="statement timeout"):
+                await reader.read(0, 0)
+        assert await reader.read(0, 0) == (0, [])
+    engine.dispose()
+
+
+async def test_a_read_that_is_cancelled_leaves_nothing_for_the_next(
+    new_database: Callable[[], str],
+) -> None:
+    engine = make_engine(url := new_database())
+    create(engine, Version.V4_1)
+    lock = sa.text('LOCK TABLE "NOTIFICATION_SEQUENCE" IN ACCESS EXCLUSIVE MODE')
+    update = sa.update(metadata(Version.V4_1).tables["NOTIFICATION_SEQUENCE"])
+    async with reader_of(url) as reader:
+        assert await reader.read(0, 0) == (0, [])
+        with engine.begin() as connection:
+            connection.execute(lock)
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(reader.read(0, 0), 0.1)
+            connection.execute(update.values(NEXT_EVENT_ID=8))
+        assert await reader.read(0, 0) == (7, [])
+    engine.dispose()
