@@ -108,7 +108,10 @@ class Kafka(Service):
     def _format(self, classes: str, data: Path) -> None:
         """Formats a folder aside and renames it, so that `data` is never incomplete."""
         aside = folder_aside(data)
-        config = self._write_config(self._folder / "format.properties", aside)
+        # What a killed run started may still read its own file.
+        for left in self._folder.glob("format.*.properties"):
+            left.unlink(missing_ok=True)
+        config = self._write_config(self._folder / f"format.{aside.name}.properties", aside)
         cluster = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         # A leading hyphen would be read as an option.
         cluster = cluster.replace("-", "A")
@@ -116,8 +119,10 @@ class Kafka(Service):
         command += ["kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(config)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, process_group=0)
         if done.returncode != 0:
-            lines = (done.stderr + done.stdout).strip().splitlines() or ["it wrote nothing"]
-            raise MachineError(f"Kafka's storage {data} could not be formatted: {lines[-1]}")
+            lines = (done.stderr + done.stdout).strip().splitlines()
+            messages = [line for line in lines if not line.lstrip().startswith("at ")]
+            why = messages[-1] if messages else "it wrote nothing"
+            raise MachineError(f"Kafka's storage {data} could not be formatted: {why}")
         aside.rename(data)
         with contextlib.suppress(FileNotFoundError):
             config.unlink()
