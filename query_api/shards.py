@@ -2,12 +2,13 @@
 
 from typing import NamedTuple, Protocol
 
+from query_api.hot_tables import HotTables, SharedReader
 from query_api.positions import Position
 from query_api.targets import Target, TargetKind
 from state import keys
 from state.kv import View
 from state.records import Scope, ScopeKind
-from state.records.routing import shards_of
+from state.records.routing import shards_of, table_shard
 from state.shard_reader import ShardReader
 from state.store import Commits
 from state.store import Position as StorePosition
@@ -81,11 +82,14 @@ class Views:
     def __init__(self, source: ShardSource) -> None:
         self.source = source
         self._seen: dict[int, _Seen] = {}
+        self._hot_tables = HotTables()
 
     def shard_of(self, target: Target) -> int:
         """The shard that knows the target. Every shard knows the databases, so any one held here
         will do.
         """
+        if target.is_of_table:
+            return table_shard(target.name, self.source.count)
         shards = shards_of(scope_of(target), self.source.count)
         if len(shards) == 1:
             return shards[0]
@@ -106,7 +110,7 @@ class Views:
         if view is None:
             self._seen.pop(number, None)
             return None
-        reader = ShardReader(view)
+        reader = SharedReader(view, self._hot_tables, commits, commit)
         self._seen[number] = _Seen(commits, commit, reader)
         return reader
 

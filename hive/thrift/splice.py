@@ -1,6 +1,6 @@
 """Changes an object's canonical bytes in places, leaving the rest as it is."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -9,7 +9,7 @@ from hive.thrift.binary import decode, encode
 from hive.thrift.canonical import ACID_PARTITION
 from hive.thrift.structs import PARTITION, TABLE
 from hive.thrift.types import BOOL, I32, LIST, MAP, STOP, STRING, STRUCT, Struct
-from hive.thrift.wire import FIELD, PACK_I32, PACK_PAIRS, packing_error, skip
+from hive.thrift.wire import FIELD, PACK_I32, PACK_ITEMS, PACK_PAIRS, packing_error, skip
 
 _MARK: Final = FIELD.pack(BOOL, 100) + b"\1\0"
 """A field id beyond all of Hive's, which its clients skip."""
@@ -85,6 +85,14 @@ def without_mark(partition: bytes) -> bytes:
     if not lacks_serde_details(partition):
         return partition
     return partition[: -len(_MARK)] + b"\0"
+
+
+def has_values(partition: bytes, values: Sequence[str]) -> bool:
+    """Whether a stored partition has exactly these values, which are its first field."""
+    texts = [value.encode() for value in values]
+    parts = [PACK_I32.pack(len(text)) + text for text in texts]
+    head = FIELD.pack(LIST, 1) + PACK_ITEMS.pack(STRING, len(parts))
+    return partition.startswith(head + b"".join(parts))
 
 
 def lacks_serde_details(partition: bytes) -> bool:

@@ -53,21 +53,24 @@ def settle(
         return Miss(miss.verdict.reason, miss)
     if not judged:
         return Miss(Reason.DATABASE_ONLY)
-    return serve(read, judged)._replace(moment=moment_of(views, requirement, judged, judged))
+    return serve(read, judged, moment_of(views, requirement, judged, judged))
 
 
-def serve(read: Read[A], judged: Sequence[Judgement]) -> ReadAnswer[A]:
+def serve(
+    read: Read[A], judged: Sequence[Judgement], moment: Moment | None = None
+) -> ReadAnswer[A]:
     """The answer from the snapshots in which all targets may be served."""
-    position = min(judgement.verdict.position for judgement in judged)
-    reason = max(
-        (judgement.verdict.reason for judgement in judged), key=(Reason.FRESH, Reason.NEWER).index
-    )
+    position, reason = judged[0].verdict.position, Reason.FRESH
+    for judgement in judged:
+        position = min(position, judgement.verdict.position)
+        if judgement.verdict.reason is Reason.NEWER:
+            reason = Reason.NEWER
     value: A | NoSuchObjectError
     try:
         value = read.answer(CachedObjects(reader_of(judged)))
     except NoSuchObjectError as missing:
         value = missing
-    return ReadAnswer(value, Source.CACHE, reason, position)
+    return ReadAnswer(value, Source.CACHE, reason, position, moment=moment)
 
 
 def unreadable(read: Read[Any], error: Exception) -> Miss:
@@ -83,12 +86,19 @@ def moment_of(
     served: Sequence[Judgement],
 ) -> Moment | None:
     """The moment of an answer; None unless all targets were seen in one state of one shard."""
-    reader, number = judged[0].reader, views.shard_of(judged[0].target)
-    if reader is None or any(judgement.reader is not reader for judgement in judged):
+    reader = judged[0].reader
+    if reader is None:
         return None
-    head = Position(reader.head.epoch, reader.head.applied)
-    if not requirement.latest and any(judgement.verdict.position != head for judgement in served):
-        return None
-    targets = (judgement.target for judgement in judged)
-    by_list = (judgement.by_list for judgement in judged if judgement.by_list is not None)
-    return views.moment(number, reader, (*targets, *by_list))
+    targets = []
+    for judgement in judged:
+        if judgement.reader is not reader:
+            return None
+        targets.append(judgement.target)
+        if judgement.by_list is not None:
+            targets.append(judgement.by_list)
+    if not requirement.latest:
+        head = Position(reader.head.epoch, reader.head.applied)
+        for judgement in served:
+            if judgement.verdict.position != head:
+                return None
+    return views.moment(views.shard_of(judged[0].target), reader, tuple(targets))

@@ -16,7 +16,7 @@ from query_api.reasons import Reason
 from query_api.requirement import Requirement
 from query_api.resolver.decision import decide
 from query_api.resolver.judgement import Judgement, may_serve, reader_of, store_error
-from query_api.resolver.shard_facts import look
+from query_api.resolver.shard_facts import look, look_again
 from query_api.shards import Views
 from query_api.targets import Target, TargetKind, of_database
 from state import entries, keys
@@ -72,9 +72,10 @@ class Inspection:
             reader = self._reader(self._views.shard_of(target))
             if reader is None:
                 facts = Facts(Position(0, 0), Reason.NOT_OWNED)
+            elif self._requirement.write_ids is None:
+                facts = look_again(reader, target)
             else:
-                with_ids = self._requirement.write_ids is not None
-                facts = look(reader, target, with_ids=with_ids)
+                facts = look(reader, target, with_ids=True)
         except STORE_ERRORS as error:
             return store_error(target, str(error))
         if facts.refused is None and self._is_of_another_history(facts.reached.epoch):

@@ -44,8 +44,13 @@ def first_miss(judged: Sequence[Judgement]) -> Judgement | None:
 
 def worth_waiting(judged: Sequence[Judgement]) -> bool:
     """Whether all obstacles may disappear once the shards have moved on."""
-    misses = [judgement for judgement in judged if not judgement.verdict.serves]
-    return bool(misses) and all(judgement.verdict.wait_for is not None for judgement in misses)
+    lags = False
+    for judgement in judged:
+        if not judgement.verdict.serves:
+            if judgement.verdict.wait_for is None:
+                return False
+            lags = True
+    return lags
 
 
 def lowest(judged: Sequence[Judgement]) -> Position:
@@ -55,16 +60,14 @@ def lowest(judged: Sequence[Judgement]) -> Position:
 
 def reader_of(judged: Sequence[Judgement]) -> Callable[[Target], ShardReader]:
     """Gives the snapshot in which a target was judged."""
-    readers = {judgement.target: judgement.reader for judgement in judged}
-    of_tables = {
-        judgement.target.name: judgement.reader
-        for judgement in judged
-        if judgement.target.is_of_table
-    }
 
     def reader_of_target(target: Target) -> ShardReader:
-        reader = readers.get(target) or of_tables.get(target.name)
-        assert reader is not None, f"{target} was not judged"
-        return reader
+        of_table = target.is_of_table
+        for judgement in judged:
+            other = judgement.target
+            if other == target or (of_table and other.is_of_table and other.name == target.name):
+                assert judgement.reader is not None
+                return judgement.reader
+        raise AssertionError(f"{target} was not judged")
 
     return reader_of_target

@@ -132,8 +132,7 @@ class Resolver:
         """Serves a long read in a thread, from snapshots of its own."""
         moment = moment_of(self._views, requirement, judged, own)
         loop = asyncio.get_running_loop()
-        answer = await loop.run_in_executor(self._threads, serve, read, own)
-        return answer._replace(moment=moment)
+        return await loop.run_in_executor(self._threads, serve, read, own, moment)
 
     async def _ask_database(self, read: Read[A]) -> tuple[A | NoSuchObjectError, Position]:
         reached = self._views.reached

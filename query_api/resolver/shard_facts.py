@@ -6,6 +6,7 @@ from typing import Final
 from hive.names import TableName
 from hive.table_lists import is_cached
 from query_api.facts import Facts
+from query_api.hot_tables import SharedReader
 from query_api.positions import Position
 from query_api.reasons import Reason
 from query_api.resolver.silent_changes import database_is_silent, is_replicated, table_is_silent
@@ -17,6 +18,29 @@ from state.records.actions import MISNAMED_EVENTS_MAX
 from state.shard_head import ShardHead
 from state.shard_reader import ShardReader
 from state.tables import TABLE_ROW, TableState
+
+FACTS_MAX: Final = 4096
+
+
+def look_again(reader: ShardReader, target: Target) -> Facts:
+    """The facts without write ids; a shared reader looks only once for a table.
+
+    If all partitions of a table may be served, so may each, on the same grounds.
+    """
+    if not isinstance(reader, SharedReader):
+        return look(reader, target, with_ids=False)
+    if target.kind is TargetKind.PARTITION:
+        facts = look_again(reader, Target(TargetKind.PARTITIONS, target.name))
+        return facts if facts.refused is None else look(reader, target, with_ids=False)
+    if not target.is_of_table or target.constraints is not None:
+        return look(reader, target, with_ids=False)
+    key = target.kind, target.name
+    remembered = reader.facts.get(key)
+    if remembered is None:
+        if len(reader.facts) >= FACTS_MAX:
+            reader.facts.clear()
+        remembered = reader.facts[key] = look(reader, target, with_ids=False)
+    return remembered
 
 
 def look(reader: ShardReader, target: Target, *, with_ids: bool) -> Facts:

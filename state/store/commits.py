@@ -55,9 +55,11 @@ class Commits:
     def untouched(self, groups: Iterable[bytes], since: int) -> bool:
         """Whether no commit after this one touched any of these groups."""
         # Groups first: `begin` raises `_everything` before it forgets them.
-        return (
-            all(self._last.get(group, 0) <= since for group in groups) and self._everything <= since
-        )
+        last = self._last
+        for group in groups:
+            if last.get(group, 0) > since:
+                return False
+        return self._everything <= since
 
     def _moves_on_only(self, value: bytes) -> bool:
         """Whether the head changes in nothing but its last event."""

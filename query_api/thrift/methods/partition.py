@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from hive.errors import InputError
 from hive.names import TableName, partition_items
-from hive.thrift.splice import acid_partition, lacks_serde_details
-from hive.thrift.view import PartitionView
+from hive.thrift.splice import acid_partition, has_values, lacks_serde_details
 from query_api.objects import Objects, Values
 from query_api.targets import Target, TargetKind
 from query_api.thrift.call import Unable
@@ -41,7 +40,7 @@ class GetPartition(TableMethod, frozen=True, kw_only=True):
         partition = objects.partition(self.table, self.values)
         if partition is None:
             return _no_partition(self.values)
-        if PartitionView(partition).values != self.values:
+        if not has_values(partition, self.values):
             # The metastore looks the partition up by its name, and returns the values of the
             # request.
             return Unable.FORM
