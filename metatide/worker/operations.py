@@ -106,7 +106,7 @@ WORKER: Final[tuple[Operation[Worker, Any, Any], ...]] = (
         _content,
         ShardContent,
         ShardContent(0, 4_096_000, 96, {"doubt: renamed": 1}, {"tables": Objects(97, 812.5)}),
-        Access.EVERYBODY,
+        Access.ADMINISTRATORS,
         in_path=(("shard", "Its number.", 0),),
         fails=("404",),
     ),

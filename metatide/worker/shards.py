@@ -1,5 +1,6 @@
 """A worker's shards as the HTTP and Thrift servers use them, and the servers' settings."""
 
+import socket
 import ssl
 
 import structlog
@@ -50,10 +51,23 @@ def read_settings(config: Config, primary: Primary) -> Settings:
         Consistency(reads.floor),
         _NOT_TRANSACTIONAL if _is_not_transactional(config, primary) else None,
     )
-    return Settings(defaults, known_tokens(config), trusted=_trusted(config))
+    return Settings(
+        defaults,
+        tokens_of(config),
+        own_names(config),
+        hooks_guard_reads=config.thrift.relay_reads,
+        trusted=_trusted(config),
+    )
 
 
-def known_tokens(config: Config) -> Tokens:
+def own_names(config: Config) -> frozenset[str]:
+    """The names of this machine's servers, for requests in browsers."""
+    hosts = config.reads.hosts
+    own = {config.worker.host, config.http.host, socket.gethostname()}
+    return frozenset(own | set(() if hosts is None else hosts.names))
+
+
+def tokens_of(config: Config) -> Tokens:
     """The tokens of callers."""
     path = config.reads.tokens_path
     try:

@@ -46,6 +46,11 @@ class Tokens:
         self._names = names or {}
 
     @property
+    def version(self) -> int:
+        """A number that changes with the tokens."""
+        return 0
+
+    @property
     def are_known(self) -> bool:
         """Whether a file of tokens is configured."""
         return self._hashes is not None
@@ -85,14 +90,21 @@ class FileTokens(Tokens):
         self._path = path
         self._version = _version(path)
         self._next_look_s = monotonic() + LOOK_EVERY_S
+        self._reads = 0
         super().__init__(*_read(path))
 
+    @property
+    def version(self) -> int:
+        self._look()
+        return self._reads
+
     def holder_of(self, authorization: bytes | None) -> tuple[Role, str]:
-        if monotonic() >= self._next_look_s:
-            self._look()
+        self._look()
         return super().holder_of(authorization)
 
     def _look(self) -> None:
+        if monotonic() < self._next_look_s:
+            return
         self._next_look_s = monotonic() + LOOK_EVERY_S
         version = _version(self._path)
         if version == self._version:
@@ -100,6 +112,7 @@ class FileTokens(Tokens):
         self._version = version
         try:
             self._hashes, self._names = _read(self._path)
+            self._reads += 1
         except (OSError, InputError) as error:
             log.warning("the file of tokens can't be read: those before stay", error=str(error))
 

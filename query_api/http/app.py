@@ -78,17 +78,16 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
-        yield {"kept": service.kept, "latest": backend.latest}
+        yield {"kept": service.kept, "latest": backend.latest, "gate": service.gate}
         await pages.close()
         await service.close()
 
     routes: list[BaseRoute] = [_route(endpoint, service) for endpoint in ENDPOINTS]
     routes += [Route("/metrics", metrics), Route("/", _page), *file_routes()]
-    tokens = service.settings.tokens
-    routes += routes_of(PAGE_OPERATIONS, pages, tokens)
-    routes += routes_of([DOCUMENT], document, tokens)
+    routes += routes_of(PAGE_OPERATIONS, pages, service.gate)
+    routes += routes_of([DOCUMENT], document, service.gate)
     for group in more_operations:
-        routes += routes_of(group.operations, group.owner, tokens)
+        routes += routes_of(group.operations, group.owner, service.gate)
 
     async def refused(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
@@ -103,7 +102,9 @@ def create_app(
     return Starlette(
         exception_handlers={HTTPException: refused},
         routes=[*routes, *more_routes, *_status_routes(Health(checks))],
-        middleware=[Middleware(CacheMiddleware, service.kept, tokens, backend.database.after_now)],
+        middleware=[
+            Middleware(CacheMiddleware, service.kept, service.gate, backend.database.after_now)
+        ],
         lifespan=lifespan,
     )
 

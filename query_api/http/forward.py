@@ -9,7 +9,7 @@ import httpx
 import structlog
 from starlette.types import Scope, Send
 
-from query_api.http.messages import Headers
+from query_api.http.messages import JSON, Headers
 from query_api.positions import Position, parse_position
 
 FORWARDED: Final = b"metatide-forwarded"
@@ -61,7 +61,11 @@ class Forwarder:
         headers: Headers,
         body: bytes | None = None,
     ) -> httpx.Response | None:
-        """The owner's whole answer to a POST, or to a GET without a body; None if there is none."""
+        """The owner's whole answer to a POST of JSON, or to a GET without a body; None if there is
+        none.
+        """
+        if body is not None:
+            headers = [*headers, (b"content-type", JSON)]
         request = self._to_owners.build_request(
             "GET" if body is None else "POST",
             url,

@@ -11,11 +11,12 @@ import msgspec
 import structlog
 from starlette.types import Receive, Scope, Send
 
-from hive.errors import InputError, MetatideError, NoSuchObjectError, TooLargeError
+from hive.errors import ForbiddenError, InputError, MetatideError, NoSuchObjectError, TooLargeError
 from query_api.backend import Backend
-from query_api.http.access import OPEN, Role, Tokens
+from query_api.http.access import OPEN, Tokens
 from query_api.http.endpoints import Endpoint, streamed
 from query_api.http.forward import FORWARDED, Forwarder
+from query_api.http.gate import Gate
 from query_api.http.messages import (
     NDJSON,
     Headers,
@@ -47,6 +48,10 @@ class Settings(msgspec.Struct, frozen=True):
 
     defaults: Defaults = Defaults()
     tokens: Tokens = OPEN
+    names: frozenset[str] = frozenset()
+    """Names of this server, by which browsers may ask it where there are no tokens."""
+    hooks_guard_reads: bool = False
+    """Whether the metastore has authorization hooks for reads. HTTP doesn't ask them."""
     trusted: SSLContext | None = None
     """The CA certificates for other workers; by default the system's."""
     in_flight_max: int = 2_000
@@ -60,6 +65,9 @@ class Service:
         resolver, views = backend.resolver, backend.views
         self.metrics = Metrics()
         self.settings = settings
+        self.gate = Gate(
+            settings.tokens, settings.names, hooks_guard_reads=settings.hooks_guard_reads
+        )
         self._resolver = resolver
         self._views = views
         self.kept = ResponseCache(views, resolver.is_rewound)
@@ -97,9 +105,12 @@ class Service:
             self._in_flight -= 1
 
     def _refusal(self, scope: Scope) -> tuple[int, str, Headers] | None:
-        if self.settings.tokens.role_of(header(scope, b"authorization")) < Role.READ:
-            detail = "send a valid token: Authorization: Bearer …"
-            return 401, detail, [(b"www-authenticate", b"Bearer")]
+        try:
+            if self.gate.reader(scope) is None:
+                detail = "send a valid token: Authorization: Bearer …"
+                return 401, detail, [(b"www-authenticate", b"Bearer")]
+        except ForbiddenError as error:
+            return 403, str(error), []
         if self._in_flight >= self.settings.in_flight_max:
             return 503, "too many concurrent requests", [(b"retry-after", b"1")]
         return None
