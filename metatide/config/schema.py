@@ -312,6 +312,14 @@ class Worker(Section, frozen=True):
             le=600,
         ),
     ] = 15
+    secret_file: Annotated[
+        Path | None,
+        key(
+            "A file with a secret of at least 32 characters, the same for all workers, by which "
+            "they know each other. Without it, whoever may join the group can answer for others; "
+            "where there are tokens, workers then don't ask each other."
+        ),
+    ] = None
     host: Annotated[
         str, key("The address of the worker, which the others must be able to reach.")
     ] = "127.0.0.1"

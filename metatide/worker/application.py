@@ -45,7 +45,7 @@ async def worker_application(
             )
         return status_application(worker, Gate(tokens_of(config), own_names(config)))
     parts.push_async_callback(primary.close)
-    settings = await asyncio.to_thread(read_settings, config, primary)
+    settings = await asyncio.to_thread(read_settings, config, primary, worker.settings.address)
     shards = WorkerShards(worker, scheme)
     backend = Backend(shards, primary)
     parts.push_async_callback(backend.close)

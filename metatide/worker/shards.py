@@ -11,10 +11,12 @@ from hive.listener import MAKE_TRANSACTIONAL
 from metatide.config import Config
 from metatide.doctor import Status, find_target
 from metatide.doctor.metastore import listener
+from metatide.doctor.target import needs_workers_secret
 from processors.worker import Worker
 from query_api.database import Primary
 from query_api.http import Settings, Tls
 from query_api.http.access import OPEN, FileTokens, Tokens
+from query_api.partners import Partners, SecretFile
 from query_api.requirement import Consistency, Defaults
 from query_api.shards import Shard
 from state.records import Scope
@@ -40,8 +42,11 @@ def open_primary(config: Config) -> Primary | None:
     )
 
 
-def read_settings(config: Config, primary: Primary) -> Settings:
-    """The settings of reads. Raises an error if they contradict each other or the metastore."""
+def read_settings(config: Config, primary: Primary, address: str = "") -> Settings:
+    """The settings of reads. Raises an error if they contradict each other or the metastore.
+
+    `address` is the one by which other workers ask this one.
+    """
     _refuse_release(primary)
     reads = config.reads
     pairs = () if reads.tables is None else reads.tables.pairs
@@ -57,7 +62,24 @@ def read_settings(config: Config, primary: Primary) -> Settings:
         own_names(config),
         hooks_guard_reads=config.thrift.relay_reads,
         trusted=_trusted(config),
+        partners=partners_of(config, address),
     )
+
+
+def partners_of(config: Config, address: str) -> Partners:
+    """The other workers."""
+    path = config.worker.secret_file
+    needs_secret = needs_workers_secret(config)
+    if path is None and needs_secret:
+        log.warning(
+            "worker.secret_file isn't set: this worker doesn't ask others, and the database "
+            "answers for what they hold"
+        )
+    try:
+        secret = None if path is None else SecretFile(path)
+    except OSError as error:
+        raise InputError(f"worker.secret_file: {path} can't be read: {error.strerror}") from error
+    return Partners(secret, address, needs_secret=needs_secret)
 
 
 def own_names(config: Config) -> frozenset[str]:

@@ -6,16 +6,15 @@ from collections.abc import Mapping
 from enum import Enum, IntEnum
 from hashlib import sha256
 from pathlib import Path
-from time import monotonic
 from typing import Final
 
 import structlog
 
 from hive.errors import InputError
+from query_api.watched_file import WatchedFile
 
 _LINE: Final = re.compile(r"(read|admin)\s+([0-9a-f]{64})(\s+.*)?")
 TOKEN_BYTES_MAX: Final = 512
-LOOK_EVERY_S: Final = 1.0
 
 log = structlog.get_logger(__name__)
 
@@ -87,9 +86,7 @@ class FileTokens(Tokens):
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._version = _version(path)
-        self._next_look_s = monotonic() + LOOK_EVERY_S
+        self._file = WatchedFile(path)
         self._reads = 0
         super().__init__(*_read(path))
 
@@ -103,27 +100,13 @@ class FileTokens(Tokens):
         return super().holder_of(authorization)
 
     def _look(self) -> None:
-        if monotonic() < self._next_look_s:
+        if not self._file.has_changed():
             return
-        self._next_look_s = monotonic() + LOOK_EVERY_S
-        version = _version(self._path)
-        if version == self._version:
-            return
-        self._version = version
         try:
-            self._hashes, self._names = _read(self._path)
+            self._hashes, self._names = _read(self._file.path)
             self._reads += 1
         except (OSError, InputError) as error:
             log.warning("the file of tokens can't be read: those before stay", error=str(error))
-
-
-def _version(path: Path) -> tuple[int, ...]:
-    """What differs when a file has been written or replaced."""
-    try:
-        stat = path.stat()
-    except OSError:
-        return ()
-    return stat.st_ino, stat.st_mtime_ns, stat.st_size
 
 
 def _read(path: Path) -> tuple[dict[bytes, Role], dict[bytes, str]]:

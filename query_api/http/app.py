@@ -26,6 +26,7 @@ from query_api.http.page import ProcessInfo
 from query_api.http.page.files import file_routes, send_file
 from query_api.http.page.operations import OPERATIONS as PAGE_OPERATIONS
 from query_api.http.page.operations import Pages
+from query_api.http.proof import PartnerMiddleware
 from query_api.http.routes import routes_of
 from query_api.http.service import Service, Settings
 
@@ -70,7 +71,7 @@ def create_app(
     pages = Pages(backend, service, around or ProcessInfo())
 
     async def metrics(_: Request) -> Response:
-        page = service.metrics.page() + more_metrics()
+        page = service.metrics.page() + service.settings.partners.metrics.page() + more_metrics()
         return Response(page, media_type=_PROMETHEUS)
 
     described = [operation for group in more_operations for operation in group.operations]
@@ -103,7 +104,8 @@ def create_app(
         exception_handlers={HTTPException: refused},
         routes=[*routes, *more_routes, *_status_routes(Health(checks))],
         middleware=[
-            Middleware(CacheMiddleware, service.kept, service.gate, backend.database.after_now)
+            Middleware(PartnerMiddleware, service.settings.partners),
+            Middleware(CacheMiddleware, service.kept, service.gate, backend.database.after_now),
         ],
         lifespan=lifespan,
     )

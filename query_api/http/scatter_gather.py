@@ -133,10 +133,10 @@ class Parts:
             path = "/v1/table-metadata"
             parameters = _parameters(read)
         body = msgspec.json.encode({"names": names})
-        response = await self._forwarder.ask(url + path, parameters, headers, body)
-        if response is None or response.status_code != 200:
+        response = await self._forwarder.ask(url, path, parameters, headers, body)
+        if response is None or response.status != 200:
             return None
-        if not has_reached(response, requirement.min_position):
+        if not has_reached(response.headers, requirement.min_position):
             return None
         in_response = response.headers
         return Part(

@@ -96,7 +96,7 @@ def test_a_post_of_the_page_is_of_json(url: str) -> None:
 def test_a_token_that_was_taken_back_reads_nothing_that_was_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("query_api.http.access.LOOK_EVERY_S", 0)
+    monkeypatch.setattr("query_api.watched_file.LOOK_EVERY_S", 0)
     line = f"read {sha256(b'mine').hexdigest()}\n"
     file = tmp_path / "tokens"
     file.write_text(line)

@@ -50,8 +50,8 @@ async def application(config: Config) -> AsyncIterator[Starlette]:
         yield await worker_application(config, Worker(_settings(config, 1)), "http", parts)
 
 
-async def get(app: Starlette, path: str, client: str = LOOPBACK) -> httpx.Response:
-    transport = httpx.ASGITransport(app, client=(client, 1))
+async def get(app: Starlette, path: str, asker: str = LOOPBACK) -> httpx.Response:
+    transport = httpx.ASGITransport(app, client=(asker, 1))
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
         return await client.get(path)
 

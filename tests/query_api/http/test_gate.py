@@ -191,7 +191,7 @@ def test_with_tokens_administrators_are_heard_from_anywhere(tmp_path: Path) -> N
 def test_tokens_are_read_again_when_their_file_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("query_api.http.access.LOOK_EVERY_S", 0)
+    monkeypatch.setattr("query_api.watched_file.LOOK_EVERY_S", 0)
     file = tmp_path / "tokens"
 
     def write(*texts: str) -> None:
