@@ -1,6 +1,7 @@
 """Strangers among the workers: they get no tokens, and nobody gets their answers."""
 
 import asyncio
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import sha256
@@ -15,15 +16,19 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from hive.errors import InputError
+from processors.group import Group, Membership
 from query_api import partners as partners_module
 from query_api.http import Settings
 from query_api.http.access import FileTokens
 from query_api.latest.latest_log import LatestLog
 from query_api.partners import Partners, SecretFile
+from state.topic import Topic, TopicClient
 from tests.metatide.client.serving import serving, serving_app
 from tests.query_api.http.read_client import EmptyDatabase, ask, grounds
 from tests.query_api.http.test_answers import ANY, DAYS, TABLE, warm
 from tests.query_api.http.test_forward import TABLES, elsewhere, two
+from tests.support.processes import open_folder
+from tests.support.stacks import PATIENCE_S, stack
 
 SECRET = "5" * 64
 TOKEN = {"authorization": "Bearer mine", "cookie": "session=1"}
@@ -334,3 +339,58 @@ def test_what_is_no_secret_is_refused(tmp_path: Path, text: str) -> None:
     path.write_text(text)
     with pytest.raises(InputError, match="openssl rand -hex 32"):
         SecretFile(path)
+
+
+def test_who_joins_the_group_gets_no_tokens_and_answers_nobody(
+    kafka_broker: str, tokens: FileTokens, tmp_path: Path
+) -> None:
+    """A stack whose worker shares the shards with a stranger, over a real broker."""
+    stranger, name = Stranger(makes_up), "hostile-partners"
+    environment = {
+        "METATIDE_KAFKA_TOPIC": name,
+        "METATIDE_READS_TOKENS_PATH": str(tmp_path / "tokens"),
+    }
+    with (
+        open_folder() as parent,
+        stack(parent / "data", "--kafka", kafka_broker, **environment) as up,
+        stranger.listening() as url,
+    ):
+        assert (up.folder / "workers-secret").stat().st_mode & 0o777 == 0o600
+        worker = up.entry("worker-1").address
+        topic = TopicClient(kafka_broker, name).describe()
+        membership = Membership("metatide", "stranger", url.partition("://")[2], 10, parent)
+        asyncio.run(_among_partners(topic, membership, worker, stranger))
+        page = httpx.get(f"{worker}/metrics").text
+    [headers] = stranger.asked
+    assert not headers.keys() & {"authorization", "cookie"}
+    assert 'metatide_unproved_answers_total{protocol="http"} 1.0' in page
+
+
+async def _among_partners(
+    topic: Topic, membership: Membership, worker: str, stranger: Stranger
+) -> None:
+    """Reads from all shards until the stranger was asked, and once more."""
+    shards: frozenset[int] = frozenset()
+
+    def assigned(numbers: frozenset[int]) -> None:
+        nonlocal shards
+        shards = numbers
+
+    group = Group(
+        topic, membership, offer=lambda *_: None, assigned=assigned, unsettled=lambda: None
+    )
+    joined = asyncio.create_task(group.run())
+    deadline = time.monotonic() + PATIENCE_S
+    try:
+        async with httpx.AsyncClient(base_url=worker, headers=TOKEN, timeout=30) as client:
+            rounds = 0
+            while rounds < 2:
+                assert time.monotonic() < deadline, f"the stranger holds {sorted(shards)}"
+                rounds += bool(stranger.asked)
+                for number in range(3 * topic.shards):
+                    answer = await client.get(f"/v1/databases/d/tables/t{number}")
+                    assert (answer.status_code, "set-cookie" in answer.headers) == (404, False)
+                await asyncio.sleep(0.2)
+    finally:
+        joined.cancel()
+        await asyncio.gather(joined, return_exceptions=True)
