@@ -10,7 +10,7 @@ from hive.errors import MachineError
 from hive.names import DEFAULT_CATALOG
 from metatide.config import Config
 from metatide.config.values import DatabaseUrl, ThriftUrls
-from metatide.stack.kept_secret import WORKERS_SECRET
+from metatide.stack.kept_secret import workers_secret
 from metatide.stack.metastore import own_classes
 from metatide.stack.state import StateFile
 
@@ -63,7 +63,7 @@ def find_target(config: Config) -> Target:
         default_catalog=config.database.default_catalog.lower(),
         relays_reads=config.thrift.relay_reads,
         needs_workers_secret=needs_workers_secret(config),
-        workers_secret=config.worker.secret_file or _own_secret(config.data_dir, running),
+        workers_secret=workers_secret(config),
         hive_classpath=classpath,
         hive_java=java,
         needs_java=config.kafka.bootstrap_servers is None or config.metastore,
@@ -76,12 +76,6 @@ def needs_workers_secret(config: Config) -> bool:
     join the group unproved must neither read nor answer.
     """
     return config.reads.tokens_path is not None or config.thrift.relay_reads
-
-
-def _own_secret(folder: Path, running: Mapping[str, str]) -> Path | None:
-    """The secret of a running stack's workers."""
-    path = folder / WORKERS_SECRET
-    return path if "worker-1" in running and path.exists() else None
 
 
 def _running(folder: Path) -> Mapping[str, str]:

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -15,7 +16,14 @@ from hive.errors import InputError
 from metatide.config import Config
 from metatide.worker.operations import THRIFT, WORKER
 from metatide.worker.operators import Operators
-from metatide.worker.shards import WorkerShards, open_primary, own_names, read_settings, tokens_of
+from metatide.worker.shards import (
+    WorkerShards,
+    open_primary,
+    own_names,
+    partners_of,
+    read_settings,
+    tokens_of,
+)
 from metatide.worker.thrift import Endpoint
 from processors.status import worker_status
 from processors.worker import Worker
@@ -25,7 +33,9 @@ from query_api.http import Settings, create_app
 from query_api.http.gate import Gate
 from query_api.http.operation import OperationGroup
 from query_api.http.page import ProcessInfo, answered_by
+from query_api.http.proof import PartnerMiddleware
 from query_api.http.routes import routes_of
+from query_api.partners import Partners
 
 
 async def worker_application(
@@ -43,7 +53,8 @@ async def worker_application(
             raise InputError(
                 "the Thrift server needs the metastore's database: give --database URL"
             )
-        return status_application(worker, Gate(tokens_of(config), own_names(config)))
+        gate = Gate(tokens_of(config), own_names(config))
+        return status_application(worker, gate, partners_of(config, worker.settings.address))
     parts.push_async_callback(primary.close)
     settings = await asyncio.to_thread(read_settings, config, primary, worker.settings.address)
     shards = WorkerShards(worker, scheme)
@@ -60,14 +71,17 @@ async def worker_application(
     return _read_application(worker, primary, backend, settings, endpoint, operators)
 
 
-def status_application(worker: Worker, gate: Gate) -> Starlette:
+def status_application(worker: Worker, gate: Gate, partners: Partners | None = None) -> Starlette:
     """The application of a worker that answers no reads."""
 
     async def metrics(_: Request) -> Response:
         return Response(worker.metrics.page(), media_type=CONTENT_TYPE_LATEST)
 
     own = [*_health_routes(worker), Route("/metrics", metrics)]
-    return Starlette(routes=[*own, *routes_of(WORKER, worker, gate)])
+    return Starlette(
+        routes=[*own, *routes_of(WORKER, worker, gate)],
+        middleware=[Middleware(PartnerMiddleware, partners or Partners())],
+    )
 
 
 def _read_application(

@@ -55,9 +55,13 @@ class Forwarder:
     """An HTTP client of the other workers."""
 
     def __init__(self, trusted: SSLContext | None, partners: Partners) -> None:
-        self.partners = partners
+        self._partners = partners
         self._verify: SSLContext | bool = trusted or True
         self._client: httpx.AsyncClient | None = None
+
+    def may_ask(self, url: str) -> bool:
+        """Whether the owner at a URL may be asked now."""
+        return self._partners.may_ask(_address(url))
 
     async def forward(
         self, url: str, scope: Scope, body: bytes, send: Send, least: Position | None
@@ -152,14 +156,14 @@ class Forwarder:
         """Asks the owner at a URL; gives None if it has no answer that can be trusted. Raises
         UnprovedError if the body turns out not to be its own.
         """
-        address = url.partition("://")[2]
-        if not self.partners.may_ask(address):
+        address = _address(url)
+        if not self._partners.may_ask(address):
             yield None
             return
         headers = [(name.lower(), value) for name, value in request.headers.raw]
         target, method = request.url.raw_path, request.method
         body = request.content
-        proof = proof_header(self.partners, address, method, target, headers, body)
+        proof = proof_header(self._partners, address, method, target, headers, body)
         for name, value in proof:
             request.headers[name.decode()] = value.decode()
         response: httpx.Response | None = None
@@ -171,12 +175,12 @@ class Forwarder:
             _warn(url, error)
             answer = None
         except UnprovedError:
-            self.partners.distrust(address, _PROTOCOL)
+            self._partners.distrust(address, _PROTOCOL)
             answer = None
         try:
             yield answer
         except UnprovedError:
-            self.partners.distrust(address, _PROTOCOL)
+            self._partners.distrust(address, _PROTOCOL)
             raise
         finally:
             if response is not None:
@@ -190,9 +194,14 @@ class Forwarder:
             return OwnerAnswer(response.status_code, passed_back, response.aiter_raw())
         if response.headers.get("content-type", "").encode() != PROVED:
             raise UnprovedError("an answer without a proof")
-        reader = ProvedReader(self.partners, nonce_of(proof), response.aiter_raw())
+        reader = ProvedReader(self._partners, nonce_of(proof), response.aiter_raw())
         head = await reader.head()
         return OwnerAnswer(head.status, httpx.Headers(head.headers), reader.body())
+
+
+def _address(url: str) -> str:
+    """The HOST:PORT in a worker's URL."""
+    return url.partition("://")[2]
 
 
 def _warn(url: str, error: Exception) -> None:

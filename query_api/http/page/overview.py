@@ -118,6 +118,8 @@ class Glance:
         return ShardPart(number, str(Position(head.epoch, head.applied)), head.paused, tables)
 
     async def _ask(self, url: str) -> WorkerPart:
+        if not self._forwarder.may_ask(url):
+            return WorkerPart(url, "isn't asked, for want of the workers' secret", None, [], [])
         try:
             async with asyncio.timeout(PATIENCE_S):
                 answer = await self._forwarder.ask(url, PATH)

@@ -29,7 +29,11 @@ def test_a_secret_is_tried(tmp_path: Path) -> None:
 
 def test_what_guards_reads_is_found_in_the_configuration(tmp_path: Path) -> None:
     data = {"METATIDE_DATA_DIR": str(tmp_path)}
-    guards = ({}, {"METATIDE_READS_TOKENS_PATH": "t"}, {"METATIDE_THRIFT_RELAY_READS": "true"})
+    guards: tuple[dict[str, str], ...] = (
+        {},
+        {"METATIDE_READS_TOKENS_PATH": "t"},
+        {"METATIDE_THRIFT_RELAY_READS": "true"},
+    )
     targets = [find_target(load(environ=data | guard).config) for guard in guards]
     assert [target.needs_workers_secret for target in targets] == [False, True, True]
     named = {**data, "METATIDE_WORKER_SECRET_FILE": "/run/secrets/workers"}
