@@ -359,7 +359,7 @@ def test_who_joins_the_group_gets_no_tokens_and_answers_nobody(
         stranger.listening() as url,
     ):
         assert (up.folder / "workers-secret").stat().st_mode & 0o777 == 0o600
-        worker = up.entry("worker-1").address
+        worker = up.until_live("worker-1")
         topic = TopicClient(kafka_broker, name).describe()
         membership = Membership("metatide", "stranger", url.partition("://")[2], 10, parent)
         asyncio.run(_among_partners(topic, membership, worker, stranger))

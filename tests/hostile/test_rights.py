@@ -92,6 +92,7 @@ def up() -> Iterator[tuple[Stack, Mapping[str, str]]]:
             running(kafka, folder / "log"),
             stack(folder / "data", "--kafka", kafka.address, **kafka.environment(OWNER)) as it,
         ):
+            it.until_live("worker-1")
             security = load(environ=kafka.environment(OWNER)).config.kafka.security
             admin = TopicClient(kafka.address, TOPIC, security).describe().admin()
             bindings = [
