@@ -86,19 +86,18 @@ class Gate:
             return Holder(PARTNER, _address(scope))
         if self._hooks_guard_reads:
             return self._administrator(scope, _NO_HOOKS)
-        role, name = self._holder(scope)
-        if role < Role.READ:
-            return None
         address = _address(scope)
-        if not self._tokens.are_known:
-            host = header(scope, b"host") or b""
-            if not self._is_own(host, _is_loopback(address)):
-                shown = host[:_SHOWN_MAX].decode("ascii", "backslashreplace")
-                raise ForbiddenError(
-                    f"{shown!r} isn't known as a name of this server: ask it by an address, or "
-                    "list the name in reads.hosts, or configure tokens (reads.tokens_path)"
-                )
-        return Holder(name, address)
+        if self._tokens.are_known:
+            role, name = self._holder(scope)
+            return Holder(name, address) if role >= Role.READ else None
+        host = header(scope, b"host") or b""
+        if not self._is_own(host, _is_loopback(address)):
+            shown = host[:_SHOWN_MAX].decode("ascii", "backslashreplace")
+            raise ForbiddenError(
+                f"{shown!r} isn't known as a name of this server: ask it by an address, or list "
+                "the name in reads.hosts, or configure tokens (reads.tokens_path)"
+            )
+        return Holder("", address)
 
     def may_read(self, scope: Scope) -> bool:
         try:
