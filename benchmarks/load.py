@@ -30,7 +30,7 @@ class Load(NamedTuple):
 
     @property
     def request(self) -> bytes:
-        return f"GET {self.path} HTTP/1.1\r\nHost: here\r\n{self.headers}\r\n".encode()
+        return f"GET {self.path} HTTP/1.1\r\nHost: localhost\r\n{self.headers}\r\n".encode()
 
 
 def measure(load: Load, server: psutil.Process) -> dict[str, Any]:

@@ -166,6 +166,10 @@ class UpstreamError(MachineError):
     """No metastore behind the Thrift server answers, or its answer can't be understood."""
 
 
+class UnprovedError(MachineError):
+    """The answer of another worker doesn't prove that it has the workers' secret."""
+
+
 class JavaError(MachineError):
     """The Java process beside a worker isn't running, or doesn't answer in time."""
 

@@ -1,15 +1,24 @@
 """The workers of a group, as Kafka knows them, and an HTTP client for them."""
 
+import asyncio
 import ssl
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Final
 
 import httpx
 from confluent_kafka import KafkaException
 
 from hive.errors import InputError, MachineError
 from metatide.config import Config
+from metatide.stack.kept_secret import workers_secret
+from query_api.http.forward import Forwarder
+from query_api.partners import Partners, SecretFile
 from state.topic import Topic
 from state.topic.settings import REQUEST_TIMEOUT_S, reason
+
+PROOF_PATH: Final = "/healthz"
 
 
 def members(topic: Topic, group: str) -> Iterator[tuple[str, str]]:
@@ -40,15 +49,63 @@ def worker_urls(config: Config, topic: Topic, group: str) -> list[str]:
     return urls
 
 
+class WorkerToken(httpx.Auth):
+    """Sends the token of `client.token` to those who prove that they are workers.
+
+    The addresses come from the consumer group, and whoever may join it may name one. A worker
+    proves itself by the workers' secret; where that isn't known here, by a certificate that
+    `reads.tls_ca` has signed.
+    """
+
+    def __init__(self, config: Config) -> None:
+        self._token = config.client.token
+        self._ca = config.reads.tls_ca
+        self._secret = workers_secret(config)
+        self._is_worker = cache(self._proves_itself)
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        if self._token is not None:
+            there = request.url
+            port = there.port or (443 if there.scheme == "https" else 80)
+            url = f"{there.scheme}://{there.host}:{port}"
+            if not self._is_worker(url):
+                raise InputError(
+                    f"{url} doesn't prove that it is a worker, so it isn't sent client.token: set "
+                    "worker.secret_file to the workers' secret, here as for workers"
+                )
+            request.headers["authorization"] = f"Bearer {self._token}"
+        yield request
+
+    def _proves_itself(self, url: str) -> bool:
+        if self._secret is None:
+            return self._ca is not None and url.startswith("https:")
+        try:
+            partners = Partners(SecretFile(self._secret))
+        except OSError as error:
+            raise InputError(f"{self._secret} can't be read: {error.strerror}") from error
+        return asyncio.run(self._answers(url, partners))
+
+    async def _answers(self, url: str, partners: Partners) -> bool:
+        forwarder = Forwarder(_trusted(self._ca) if self._ca else None, partners)
+        try:
+            return await forwarder.ask(url, PROOF_PATH) is not None
+        finally:
+            await forwarder.close()
+
+
 def worker_client(config: Config, timeout_s: float) -> httpx.Client:
     """A client that trusts the workers' certificates and sends the token of `client.token`."""
-    ca, token = config.reads.tls_ca, config.client.token
+    ca = config.reads.tls_ca
     return httpx.Client(
         timeout=timeout_s,
         trust_env=False,
-        verify=ssl.create_default_context(cafile=ca) if ca else True,
-        headers={} if token is None else {"authorization": f"Bearer {token}"},
+        verify=_trusted(ca) if ca else True,
+        auth=WorkerToken(config),
     )
+
+
+def _trusted(ca: Path) -> ssl.SSLContext:
+    return ssl.create_default_context(cafile=ca)
 
 
 def json_of(answer: httpx.Response) -> bytes:

@@ -16,7 +16,7 @@ from hive.errors import InputError, MachineError
 from hive.names import TableName, parse_table_name
 from hive.table_lists import check_patterns, is_cached
 from query_api.http.access import Access
-from query_api.http.authorization import Holder
+from query_api.http.gate import Holder
 from query_api.http.operation import Operation, OperationRequest
 from query_api.shards import Views
 from state.records import Scope, ScopeKind

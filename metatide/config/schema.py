@@ -11,7 +11,15 @@ import msgspec
 
 from hive.names import DEFAULT_CATALOG
 from metatide.config.paths import default_cache_dir, default_data_dir
-from metatide.config.values import Consistencies, DatabaseUrl, Secret, Servers, ThriftUrls, Url
+from metatide.config.values import (
+    Consistencies,
+    DatabaseUrl,
+    HostNames,
+    Secret,
+    Servers,
+    ThriftUrls,
+    Url,
+)
 
 
 def key(
@@ -166,6 +174,13 @@ class Reads(Section, frozen=True):
             "in hex. Without it, everybody who reaches the port."
         ),
     ] = None
+    hosts: Annotated[
+        HostNames | None,
+        key(
+            "Names with dots by which readers ask a server that has no tokens, with commas in "
+            "between: `metatide.example.com`. Addresses and the machine's own name need none."
+        ),
+    ] = None
     tls_certificate: Annotated[Path | None, key("The certificate chain for TLS.")] = None
     tls_key: Annotated[Path | None, key("Its key.")] = None
     tls_ca: Annotated[
@@ -206,7 +221,7 @@ class Thrift(Section, frozen=True):
         bool,
         key(
             "Lets the metastore answer all reads: for those who need its authorization hooks, "
-            "which the cache doesn't ask."
+            "which the cache doesn't ask. Reads over HTTP are then for administrators alone."
         ),
     ] = False
     shadow: Annotated[
@@ -297,6 +312,14 @@ class Worker(Section, frozen=True):
             le=600,
         ),
     ] = 15
+    secret_file: Annotated[
+        Path | None,
+        key(
+            "A file with a secret of at least 32 characters, the same for all workers, by which "
+            "they know each other. Without it, whoever may join the group can answer for others; "
+            "where there are tokens, workers then don't ask each other."
+        ),
+    ] = None
     host: Annotated[
         str, key("The address of the worker, which the others must be able to reach.")
     ] = "127.0.0.1"

@@ -121,6 +121,22 @@ class Servers(str):
         return super().__new__(cls, text)
 
 
+class HostNames(str):
+    """Names of hosts, separated by commas."""
+
+    __slots__ = ()
+    metavar = "NAME,…"
+
+    def __new__(cls, text: str) -> Self:
+        if not re.fullmatch(r"[\w.-]+( *, *[\w.-]+)*", text, re.ASCII):
+            raise ValueError("expected names of hosts without ports, with commas in between")
+        return super().__new__(cls, text)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name.strip().lower() for name in self.split(","))
+
+
 class Consistencies(str):
     """Consistencies by patterns of tables, separated by commas."""
 

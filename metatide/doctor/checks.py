@@ -7,7 +7,7 @@ from confluent_kafka import KafkaException
 from sqlalchemy.exc import SQLAlchemyError
 
 from hive.errors import MetatideError
-from metatide.doctor import database, expressions, java, kafka, log, metastore
+from metatide.doctor import database, expressions, java, kafka, log, metastore, partners
 from metatide.doctor.finding import Finding, Status, failed, unchecked
 from metatide.doctor.target import Target
 
@@ -46,6 +46,7 @@ CHECKS = (
     Check("default catalog", metastore.default_catalog, "metastore"),
     Check("authorization hooks", metastore.authorization, "metastore"),
     Check("expressions", expressions.readable),
+    Check("workers' secret", partners.secret),
 )
 
 

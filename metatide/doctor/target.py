@@ -10,6 +10,7 @@ from hive.errors import MachineError
 from hive.names import DEFAULT_CATALOG
 from metatide.config import Config
 from metatide.config.values import DatabaseUrl, ThriftUrls
+from metatide.stack.kept_secret import workers_secret
 from metatide.stack.metastore import own_classes
 from metatide.stack.state import StateFile
 
@@ -28,6 +29,10 @@ class Target:
     needs_java: bool = True
     relays_reads: bool = False
     """Whether the Thrift server leaves reads to the metastore."""
+    needs_workers_secret: bool = False
+    """Whether workers ask each other only if they have a secret."""
+    workers_secret: Path | None = None
+    """The file with the workers' secret."""
     hive_classpath: str | None = None
     """The class path of the Java process that reads expressions for the Thrift server."""
     hive_java: Path | None = None
@@ -57,11 +62,20 @@ def find_target(config: Config) -> Target:
         upstream=upstream.addresses[0] if upstream else None,
         default_catalog=config.database.default_catalog.lower(),
         relays_reads=config.thrift.relay_reads,
+        needs_workers_secret=needs_workers_secret(config),
+        workers_secret=workers_secret(config),
         hive_classpath=classpath,
         hive_java=java,
         needs_java=config.kafka.bootstrap_servers is None or config.metastore,
         security=config.kafka.security if config.kafka.bootstrap_servers else {},
     )
+
+
+def needs_workers_secret(config: Config) -> bool:
+    """Whether workers need a secret to ask each other. Where reads are for some alone, those who
+    join the group unproved must neither read nor answer.
+    """
+    return config.reads.tokens_path is not None or config.thrift.relay_reads
 
 
 def _running(folder: Path) -> Mapping[str, str]:

@@ -178,6 +178,13 @@ ALERTS: Final = (
         "shards are of another history than the database, or than each other",
     ),
     Alert(
+        "PartnerUnproved",
+        "sum by (instance) (increase(metatide_unproved_answers_total[10m])) > 0",
+        "5m",
+        "warning",
+        "{{ $labels.instance }} was answered by somebody without the workers' secret",
+    ),
+    Alert(
         "ShadowDifferent",
         'sum by (method) (metatide_thrift_shadowed_total{outcome="different"}) > 0',
         AT_ONCE,

@@ -13,6 +13,7 @@ from processors.phases import Phase
 from query_api.audit.metrics import Metrics as AuditMetrics
 from query_api.database.metrics import Metrics as DatabaseMetrics
 from query_api.http.metrics import Metrics as HttpMetrics
+from query_api.partners import Metrics as PartnerMetrics
 from query_api.reasons import Reason, Source
 from query_api.thrift.call import Unable
 from query_api.thrift.metrics import Metrics as ThriftMetrics
@@ -62,6 +63,9 @@ def _of_worker() -> Iterator[Collector]:
     http.answered(Source.CACHE, Reason.FRESH, "table", 0.0)
     http.refused(503)
     yield http.registry
+    partners = PartnerMetrics()
+    partners.unproved.labels("http")
+    yield partners.registry
     worker = WorkerMetrics()
     worker.are_in(Phase)
     worker.lag_records.labels(0)

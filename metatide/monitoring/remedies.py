@@ -21,6 +21,8 @@ SECTIONS: Final = (
             "metatide_refused_requests": "4xx is the client's: its body says what is wrong. 503: "
             "see `metatide_database_reads`, or too many requests for this worker.",
             "metatide_requests_in_flight": "Near 2,000 requests are refused: add workers.",
+            "metatide_unproved_answers": "Above 0: see MetatidePartnerUnproved in docs/operate.md. "
+            "A few while `worker.secret_file` is being changed are no fault.",
             "metatide_database_reads": "`down`, `left_alone`: bring the database back. `busy`, "
             "`late`: raise `database.connections`, or find out why so much misses. `refused`: the "
             "worker's log has the database's words; mostly a right is missing.",

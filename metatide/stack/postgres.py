@@ -3,7 +3,6 @@
 import importlib.util
 import os
 import pwd
-import secrets
 import shutil
 import signal
 import subprocess
@@ -18,6 +17,7 @@ from psycopg import sql
 from hive import schema
 from hive.errors import MachineError
 from metatide.stack.database import make_engine
+from metatide.stack.kept_secret import keep_secret
 from metatide.stack.machine import LOOPBACK, MIB, as_user, folder_aside, require_room
 from metatide.stack.ports import Ports
 from metatide.stack.service import Launch, Service
@@ -47,7 +47,7 @@ class Postgres(Service):
         self._port = ports.take("postgres")
         self._user = _stand_in()
         self._data = folder / "data"
-        self._password = _keep_password(folder / "password")
+        self._password = keep_secret(folder / "password")
 
     @property
     def address(self) -> str:
@@ -177,17 +177,6 @@ def copy_programs(package: Path, target: Path) -> Path:
                 path.chmod(path.stat().st_mode | 0o555)
         aside.rename(target)
     return target / package.name / _PROGRAMS
-
-
-def _keep_password(path: Path) -> str:
-    """The password of this data folder, generated at the first start."""
-    if not path.exists():
-        aside = path.with_suffix(".new")
-        aside.unlink(missing_ok=True)
-        aside.touch(mode=0o600)
-        aside.write_text(secrets.token_urlsafe(24))
-        aside.rename(path)
-    return path.read_text()
 
 
 def connect(url: sa.URL) -> psycopg.Connection[tuple[object, ...]]:

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from metatide.config import KEYS, Effective
 from metatide.stack.kafka import Kafka
+from metatide.stack.kept_secret import WORKERS_SECRET, keep_secret
 from metatide.stack.machine import ANY, LOOPBACK
 from metatide.stack.metastore import Metastore, own_classes
 from metatide.stack.metastore import Settings as MetastoreSettings
@@ -20,6 +21,7 @@ from metatide.stack.service import Launch, Service
 _PROBE = httpx.Client(timeout=2.0, trust_env=False, verify=False)
 # It may have the keys of an object store, which only workers use.
 _IMAGES_URL = KEYS["images.url"].variable
+_SECRET_FILE = KEYS["worker.secret_file"].variable
 
 
 class Ours(Service):
@@ -113,6 +115,10 @@ def services(effective: Effective, ports: Ports) -> list[Service]:
     processes.append(Ours("connect", connect, host, connect_port, without_images, needs))
     work = ("metatide", "work", "--data-dir", folder)
     scheme = "http" if config.reads.tls_certificate is None else "https"
+    if config.worker.secret_file is None:
+        secret = config.data_dir / WORKERS_SECRET
+        keep_secret(secret)
+        settings[_SECRET_FILE] = str(secret)
     for number in range(1, config.workers + 1):
         name = f"worker-{number}"
         worker_port = ports.take(name)

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -15,17 +16,26 @@ from hive.errors import InputError
 from metatide.config import Config
 from metatide.worker.operations import THRIFT, WORKER
 from metatide.worker.operators import Operators
-from metatide.worker.shards import WorkerShards, known_tokens, open_primary, read_settings
+from metatide.worker.shards import (
+    WorkerShards,
+    open_primary,
+    own_names,
+    partners_of,
+    read_settings,
+    tokens_of,
+)
 from metatide.worker.thrift import Endpoint
 from processors.status import worker_status
 from processors.worker import Worker
 from query_api.backend import Backend
 from query_api.database import Primary
 from query_api.http import Settings, create_app
-from query_api.http.access import Tokens
+from query_api.http.gate import Gate
 from query_api.http.operation import OperationGroup
 from query_api.http.page import ProcessInfo, answered_by
+from query_api.http.proof import PartnerMiddleware
 from query_api.http.routes import routes_of
+from query_api.partners import Partners
 
 
 async def worker_application(
@@ -43,9 +53,10 @@ async def worker_application(
             raise InputError(
                 "the Thrift server needs the metastore's database: give --database URL"
             )
-        return status_application(worker, known_tokens(config))
+        gate = Gate(tokens_of(config), own_names(config))
+        return status_application(worker, gate, partners_of(config, worker.settings.address))
     parts.push_async_callback(primary.close)
-    settings = await asyncio.to_thread(read_settings, config, primary)
+    settings = await asyncio.to_thread(read_settings, config, primary, worker.settings.address)
     shards = WorkerShards(worker, scheme)
     backend = Backend(shards, primary)
     parts.push_async_callback(backend.close)
@@ -60,14 +71,17 @@ async def worker_application(
     return _read_application(worker, primary, backend, settings, endpoint, operators)
 
 
-def status_application(worker: Worker, tokens: Tokens) -> Starlette:
+def status_application(worker: Worker, gate: Gate, partners: Partners | None = None) -> Starlette:
     """The application of a worker that answers no reads."""
 
     async def metrics(_: Request) -> Response:
         return Response(worker.metrics.page(), media_type=CONTENT_TYPE_LATEST)
 
     own = [*_health_routes(worker), Route("/metrics", metrics)]
-    return Starlette(routes=[*own, *routes_of(WORKER, worker, tokens)])
+    return Starlette(
+        routes=[*own, *routes_of(WORKER, worker, gate)],
+        middleware=[Middleware(PartnerMiddleware, partners or Partners())],
+    )
 
 
 def _read_application(

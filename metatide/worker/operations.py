@@ -7,7 +7,7 @@ import msgspec
 import structlog
 from starlette.exceptions import HTTPException
 
-from metatide.worker.thrift import PORT_PATH, Endpoint
+from metatide.worker.thrift import PORT_PATH, Endpoint, ThriftPort
 from processors.phases import Phase
 from processors.shard_content import Objects, ShardContent, shard_content
 from processors.status import ShardStatus, WorkerStatus, worker_status
@@ -30,12 +30,6 @@ class WantedImages(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The shard to copy; all shards of the worker, if none is named."""
 
     shard: int | None = None
-
-
-class ThriftPort(msgspec.Struct, frozen=True):
-    """The address of a worker's Thrift server."""
-
-    port: int
 
 
 async def _status(worker: Worker, _: OperationRequest[None]) -> WorkerStatus:
@@ -106,7 +100,7 @@ WORKER: Final[tuple[Operation[Worker, Any, Any], ...]] = (
         _content,
         ShardContent,
         ShardContent(0, 4_096_000, 96, {"doubt: renamed": 1}, {"tables": Objects(97, 812.5)}),
-        Access.EVERYBODY,
+        Access.ADMINISTRATORS,
         in_path=(("shard", "Its number.", 0),),
         fails=("404",),
     ),

@@ -1,5 +1,6 @@
 """A worker's shards as the HTTP and Thrift servers use them, and the servers' settings."""
 
+import socket
 import ssl
 
 import structlog
@@ -10,10 +11,12 @@ from hive.listener import MAKE_TRANSACTIONAL
 from metatide.config import Config
 from metatide.doctor import Status, find_target
 from metatide.doctor.metastore import listener
+from metatide.doctor.target import needs_workers_secret
 from processors.worker import Worker
 from query_api.database import Primary
 from query_api.http import Settings, Tls
 from query_api.http.access import OPEN, FileTokens, Tokens
+from query_api.partners import Partners, SecretFile
 from query_api.requirement import Consistency, Defaults
 from query_api.shards import Shard
 from state.records import Scope
@@ -39,8 +42,11 @@ def open_primary(config: Config) -> Primary | None:
     )
 
 
-def read_settings(config: Config, primary: Primary) -> Settings:
-    """The settings of reads. Raises an error if they contradict each other or the metastore."""
+def read_settings(config: Config, primary: Primary, address: str = "") -> Settings:
+    """The settings of reads. Raises an error if they contradict each other or the metastore.
+
+    `address` is the one by which other workers ask this one.
+    """
     _refuse_release(primary)
     reads = config.reads
     pairs = () if reads.tables is None else reads.tables.pairs
@@ -50,10 +56,40 @@ def read_settings(config: Config, primary: Primary) -> Settings:
         Consistency(reads.floor),
         _NOT_TRANSACTIONAL if _is_not_transactional(config, primary) else None,
     )
-    return Settings(defaults, known_tokens(config), trusted=_trusted(config))
+    return Settings(
+        defaults,
+        tokens_of(config),
+        own_names(config),
+        hooks_guard_reads=config.thrift.relay_reads,
+        trusted=_trusted(config),
+        partners=partners_of(config, address),
+    )
 
 
-def known_tokens(config: Config) -> Tokens:
+def partners_of(config: Config, address: str) -> Partners:
+    """The other workers."""
+    path = config.worker.secret_file
+    needs_secret = needs_workers_secret(config)
+    if path is None and needs_secret:
+        log.warning(
+            "worker.secret_file isn't set: this worker doesn't ask others, and the database "
+            "answers for what they hold"
+        )
+    try:
+        secret = None if path is None else SecretFile(path)
+    except OSError as error:
+        raise InputError(f"worker.secret_file: {path} can't be read: {error.strerror}") from error
+    return Partners(secret, address, needs_secret=needs_secret)
+
+
+def own_names(config: Config) -> frozenset[str]:
+    """The names of this machine's servers, for requests in browsers."""
+    hosts = config.reads.hosts
+    own = {config.worker.host, config.http.host, socket.gethostname()}
+    return frozenset(own | set(() if hosts is None else hosts.names))
+
+
+def tokens_of(config: Config) -> Tokens:
     """The tokens of callers."""
     path = config.reads.tokens_path
     try:

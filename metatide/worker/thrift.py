@@ -21,6 +21,7 @@ from metatide.worker.shards import WorkerShards
 from query_api.backend import Backend
 from query_api.database import Primary
 from query_api.http import Settings
+from query_api.http.forward import Forwarder
 from query_api.thrift.expressions import Expressions, JavaSettings
 from query_api.thrift.metastore_facts import ask_for_facts
 from query_api.thrift.methods import CachedMethods
@@ -31,10 +32,15 @@ from query_api.thrift.upstream import Address, UpstreamSettings
 PORT_PATH: Final = "/v1/thrift"
 KNOWN_S: Final = 10.0
 """How long another worker's port is remembered."""
-TIMEOUT_S: Final = 2.0
 ASK_AGAIN_S: Final = 5.0
 
 log = structlog.get_logger(__name__)
+
+
+class ThriftPort(msgspec.Struct, frozen=True):
+    """The address of a worker's Thrift server."""
+
+    port: int
 
 
 class Endpoint:
@@ -52,7 +58,7 @@ class Endpoint:
         self.port = 0
         self._host = thrift.host
         self._wanted = thrift.port or 0
-        self._owners = _Owners(shards, settings.trusted)
+        self._owners = _Owners(shards, Forwarder(settings.trusted, settings.partners))
         self._expressions = expressions(thrift)
         self._methods = CachedMethods(
             backend,
@@ -73,6 +79,8 @@ class Endpoint:
             self._upstream,
             owner_of=self._owners.of,
             peers=UpstreamSettings(framed=thrift.framed, tls=None if tls is None else trusted),
+            partners=settings.partners,
+            host=config.worker.host,
             expressions=None if self._expressions is None else self._expressions.outcomes,
         )
 
@@ -180,11 +188,9 @@ class _Known(msgspec.Struct, frozen=True):
 class _Owners:
     """The Thrift addresses of other workers, which are asked for them over HTTP."""
 
-    def __init__(self, shards: WorkerShards, trusted: ssl.SSLContext | None) -> None:
+    def __init__(self, shards: WorkerShards, forwarder: Forwarder) -> None:
         self._shards = shards
-        self._client = httpx.AsyncClient(
-            timeout=TIMEOUT_S, trust_env=False, verify=True if trusted is None else trusted
-        )
+        self._forwarder = forwarder
         self._known: dict[str, _Known] = {}
 
     async def of(self, shard: int) -> Address | None:
@@ -197,14 +203,15 @@ class _Owners:
         return entry.address
 
     async def close(self) -> None:
-        await self._client.aclose()
+        await self._forwarder.close()
 
     async def _ask(self, url: str) -> Address | None:
+        answer = await self._forwarder.ask(url, PORT_PATH)
+        if answer is None or answer.status != 200:
+            return None
         try:
-            answer = await self._client.get(f"{url}{PORT_PATH}")
-            host = httpx.URL(url).host
-            return (host, int(answer.json()["port"])) if answer.is_success else None
-        except (httpx.HTTPError, ValueError, KeyError) as error:
+            return httpx.URL(url).host, msgspec.json.decode(answer.content, type=ThriftPort).port
+        except msgspec.DecodeError as error:
             log.warning("a worker doesn't tell its Thrift port", url=url, error=str(error))
             return None
 

@@ -6,16 +6,15 @@ from collections.abc import Mapping
 from enum import Enum, IntEnum
 from hashlib import sha256
 from pathlib import Path
-from time import monotonic
 from typing import Final
 
 import structlog
 
 from hive.errors import InputError
+from query_api.watched_file import WatchedFile
 
 _LINE: Final = re.compile(r"(read|admin)\s+([0-9a-f]{64})(\s+.*)?")
 TOKEN_BYTES_MAX: Final = 512
-LOOK_EVERY_S: Final = 1.0
 
 log = structlog.get_logger(__name__)
 
@@ -44,6 +43,11 @@ class Tokens:
     ) -> None:
         self._hashes = hashes
         self._names = names or {}
+
+    @property
+    def version(self) -> int:
+        """A number that changes with the tokens."""
+        return 0
 
     @property
     def are_known(self) -> bool:
@@ -82,35 +86,27 @@ class FileTokens(Tokens):
     """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._version = _version(path)
-        self._next_look_s = monotonic() + LOOK_EVERY_S
+        self._file = WatchedFile(path)
+        self._reads = 0
         super().__init__(*_read(path))
 
+    @property
+    def version(self) -> int:
+        self._look()
+        return self._reads
+
     def holder_of(self, authorization: bytes | None) -> tuple[Role, str]:
-        if monotonic() >= self._next_look_s:
-            self._look()
+        self._look()
         return super().holder_of(authorization)
 
     def _look(self) -> None:
-        self._next_look_s = monotonic() + LOOK_EVERY_S
-        version = _version(self._path)
-        if version == self._version:
+        if not self._file.has_changed():
             return
-        self._version = version
         try:
-            self._hashes, self._names = _read(self._path)
+            self._hashes, self._names = _read(self._file.path)
+            self._reads += 1
         except (OSError, InputError) as error:
             log.warning("the file of tokens can't be read: those before stay", error=str(error))
-
-
-def _version(path: Path) -> tuple[int, ...]:
-    """What differs when a file has been written or replaced."""
-    try:
-        stat = path.stat()
-    except OSError:
-        return ()
-    return stat.st_ino, stat.st_mtime_ns, stat.st_size
 
 
 def _read(path: Path) -> tuple[dict[bytes, Role], dict[bytes, str]]:

@@ -26,6 +26,7 @@ from query_api.http.page import ProcessInfo
 from query_api.http.page.files import file_routes, send_file
 from query_api.http.page.operations import OPERATIONS as PAGE_OPERATIONS
 from query_api.http.page.operations import Pages
+from query_api.http.proof import PartnerMiddleware
 from query_api.http.routes import routes_of
 from query_api.http.service import Service, Settings
 
@@ -70,7 +71,7 @@ def create_app(
     pages = Pages(backend, service, around or ProcessInfo())
 
     async def metrics(_: Request) -> Response:
-        page = service.metrics.page() + more_metrics()
+        page = service.metrics.page() + service.settings.partners.metrics.page() + more_metrics()
         return Response(page, media_type=_PROMETHEUS)
 
     described = [operation for group in more_operations for operation in group.operations]
@@ -78,17 +79,16 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
-        yield {"kept": service.kept, "latest": backend.latest}
+        yield {"kept": service.kept, "latest": backend.latest, "gate": service.gate}
         await pages.close()
         await service.close()
 
     routes: list[BaseRoute] = [_route(endpoint, service) for endpoint in ENDPOINTS]
     routes += [Route("/metrics", metrics), Route("/", _page), *file_routes()]
-    tokens = service.settings.tokens
-    routes += routes_of(PAGE_OPERATIONS, pages, tokens)
-    routes += routes_of([DOCUMENT], document, tokens)
+    routes += routes_of(PAGE_OPERATIONS, pages, service.gate)
+    routes += routes_of([DOCUMENT], document, service.gate)
     for group in more_operations:
-        routes += routes_of(group.operations, group.owner, tokens)
+        routes += routes_of(group.operations, group.owner, service.gate)
 
     async def refused(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
@@ -103,7 +103,10 @@ def create_app(
     return Starlette(
         exception_handlers={HTTPException: refused},
         routes=[*routes, *more_routes, *_status_routes(Health(checks))],
-        middleware=[Middleware(CacheMiddleware, service.kept, tokens, backend.database.after_now)],
+        middleware=[
+            Middleware(PartnerMiddleware, service.settings.partners),
+            Middleware(CacheMiddleware, service.kept, service.gate, backend.database.after_now),
+        ],
         lifespan=lifespan,
     )
 

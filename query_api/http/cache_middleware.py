@@ -5,7 +5,7 @@ from typing import Final
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from query_api.http.access import Role, Tokens
+from query_api.http.gate import Gate
 from query_api.http.response_cache import CONSISTENCY, ResponseCache, messages
 from query_api.latest.latest_log import LatestLog
 from query_api.positions import Position
@@ -17,12 +17,10 @@ _ASKS_OTHERWISE: Final = b"metatide-"
 class CacheMiddleware:
     """Serves kept answers to requests whose headers require nothing but a consistency."""
 
-    def __init__(
-        self, app: ASGIApp, kept: ResponseCache, tokens: Tokens, after_now: AfterNow
-    ) -> None:
+    def __init__(self, app: ASGIApp, kept: ResponseCache, gate: Gate, after_now: AfterNow) -> None:
         self._app = app
         self._kept = kept
-        self._tokens = tokens
+        self._gate = gate
         self._after_now = after_now
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -34,22 +32,20 @@ class CacheMiddleware:
             await self._app(scope, receive, send)
 
     async def _answers(self, scope: Scope, send: Send) -> bool:
-        etag = accepted = authorization = None
+        etag = accepted = None
         consistency = b""
         for name, value in scope["headers"]:
             if name == b"if-none-match":
                 etag = value
             elif name == b"accept-encoding":
                 accepted = value
-            elif name == b"authorization":
-                authorization = value
             elif name == CONSISTENCY:
                 consistency = value
             elif name.startswith(_ASKS_OTHERWISE) or (name == b"accept" and b"ndjson" in value):
                 return False
         key = scope["path"], scope["query_string"], consistency
         kept = self._kept.get(key)
-        if kept is None or self._tokens.role_of(authorization) < Role.READ:
+        if kept is None or not self._gate.may_read(scope):
             return False
         position = kept.reached
         if kept.latest_of:
@@ -60,7 +56,7 @@ class CacheMiddleware:
                 return False
             position = max(position, Position(latest.epoch, latest.current))
         response = kept.response(etag, accepted)
-        self._kept.put_head(key, kept, scope, response)
+        self._kept.put_head(key, kept, scope, response, self._gate.admission)
         kept.count()
         for message in messages(response, position):
             await send(message)

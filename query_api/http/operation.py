@@ -9,7 +9,7 @@ import msgspec
 from starlette.requests import Request
 
 from query_api.http.access import Access
-from query_api.http.authorization import Holder
+from query_api.http.gate import Holder
 
 _REF: Final = "#/components/schemas/{name}"
 A = TypeVar("A")

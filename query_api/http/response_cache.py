@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 from starlette.types import Scope
 
 from query_api.answer_cache import AnswerCache, CachedAnswer
+from query_api.http.gate import Admission
 from query_api.http.messages import JSON, Headers, compressed, etag_of, is_etag_in
 from query_api.positions import Position
 from query_api.shards import Moment, Views
@@ -73,6 +74,7 @@ class RawResponse(NamedTuple):
 
     key: Key
     kept: CachedResponse
+    admission: Admission
     status: int
     before: bytes
     """The headers up to the value of the position, which may change each time."""
@@ -96,13 +98,26 @@ class ResponseCache(AnswerCache[Key, CachedResponse]):
         short = self._heads.get(head)
         return short if short is not None and self.get(short.key) is short.kept else None
 
-    def put_head(self, key: Key, kept: CachedResponse, scope: Scope, response: Response) -> None:
-        """Remembers the bytes of this request, if the answer depends on nothing else."""
+    def put_head(
+        self,
+        key: Key,
+        kept: CachedResponse,
+        scope: Scope,
+        response: Response,
+        admission_of: Callable[[Scope], Admission],
+    ) -> None:
+        """Remembers the bytes of this request, if the answer depends on nothing but them and who
+        sends them.
+        """
         head = scope.get("state", {}).get("head")
-        if head is None or len(kept.heads) >= HEADS_MAX:
+        if head is None:
             return
         if head in kept.heads:
-            # Equal requests came before the first was answered.
+            # Equal requests came before the first was answered, or the tokens have changed since.
+            again = self._heads[head]._replace(admission=admission_of(scope))
+            self._heads[head] = again
+            return
+        if len(kept.heads) >= HEADS_MAX:
             return
         if len(head) > HEAD_BYTES_MAX or scope["http_version"] != "1.1":
             return
@@ -110,7 +125,9 @@ class ResponseCache(AnswerCache[Key, CachedResponse]):
             if name in _DECIDE_FRAMING and value.lower() != b"keep-alive":
                 return
         kept.heads.append(head)
-        self._heads[head] = RawResponse(key, kept, response[0], *_around_position(response))
+        admission = admission_of(scope)
+        raw = RawResponse(key, kept, admission, response[0], *_around_position(response))
+        self._heads[head] = raw
         kept.size += len(head) + _OVERHEAD_BYTES
         self._grow(len(head) + _OVERHEAD_BYTES)
 

@@ -9,9 +9,8 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from hive.errors import InputError, MetatideError, TooLargeError
-from query_api.http.access import Tokens
-from query_api.http.authorization import caller
-from query_api.http.messages import problem, status_of
+from query_api.http.gate import Gate
+from query_api.http.messages import header, problem, require_json, status_of
 from query_api.http.operation import Operation, OperationRequest
 
 BODY_BYTES_MAX: Final = 4 * 1024 * 1024
@@ -21,17 +20,17 @@ _NO_TOKEN: Final = "send a valid token: Authorization: Bearer …"
 
 
 def routes_of(
-    operations: Iterable[Operation[T, Any, Any]], owner: T, tokens: Tokens
+    operations: Iterable[Operation[T, Any, Any]], owner: T, gate: Gate
 ) -> list[BaseRoute]:
     """The routes of operations, whose handlers answer with the help of `owner`."""
-    return [_route(operation, owner, tokens) for operation in operations]
+    return [_route(operation, owner, gate) for operation in operations]
 
 
-def _route(operation: Operation[T, Any, Any], owner: T, tokens: Tokens) -> BaseRoute:
+def _route(operation: Operation[T, Any, Any], owner: T, gate: Gate) -> BaseRoute:
 
     async def answer(request: Request) -> Response:
         try:
-            by = caller(request, operation.access, tokens)
+            by = gate.caller(request.scope, operation.access)
             if by is None:
                 return _problem(401, _NO_TOKEN, {"www-authenticate": "Bearer"})
             body = None if operation.body is None else await _body_of(request, operation.body)
@@ -46,6 +45,7 @@ def _route(operation: Operation[T, Any, Any], owner: T, tokens: Tokens) -> BaseR
 
 async def _body_of(request: Request, kind: type[B]) -> B:
     """The request's body as this struct."""
+    require_json(header(request.scope, b"content-type"))
     parts: list[bytes] = []
     size = 0
     async for part in request.stream():

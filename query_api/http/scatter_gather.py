@@ -13,7 +13,7 @@ from hive.errors import NoSuchObjectError
 from hive.names import DatabaseName, TableName, default_catalog, parse_table_name, table_name
 from query_api.http import encode
 from query_api.http.forward import Forwarder, has_reached
-from query_api.http.messages import JSON, Headers
+from query_api.http.messages import Headers
 from query_api.positions import Position, parse_position
 from query_api.reads import GetTables, ListDatabases, ListTablesOfAll, Read, Rendered, cut
 from query_api.reasons import SERVING, Reason, Source
@@ -133,11 +133,10 @@ class Parts:
             path = "/v1/table-metadata"
             parameters = _parameters(read)
         body = msgspec.json.encode({"names": names})
-        headers = [*headers, (b"content-type", JSON)]
-        response = await self._forwarder.ask(url + path, parameters, headers, body)
-        if response is None or response.status_code != 200:
+        response = await self._forwarder.ask(url, path, parameters, headers, body)
+        if response is None or response.status != 200:
             return None
-        if not has_reached(response, requirement.min_position):
+        if not has_reached(response.headers, requirement.min_position):
             return None
         in_response = response.headers
         return Part(

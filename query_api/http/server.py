@@ -25,6 +25,8 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 from uvicorn.server import ServerState
 
+from hive.errors import TooLargeError
+from query_api.http.gate import Gate, is_this_machine
 from query_api.http.messages import problem
 from query_api.http.response_cache import RawResponse, ResponseCache
 from query_api.latest.latest_log import LatestLog
@@ -40,6 +42,7 @@ STUCK_S_MAX: Final = 30
 """A response is given up if the client takes none of it for this long."""
 SWEEP_S: Final = 1
 _TICKS_A_SECOND: Final = 10
+_LONG_HEAD: Final = f"a request's head has more than {HEAD_BYTES_MAX} bytes"
 _NO_LINGERING: Final = pack("ii", 1, 0)
 
 
@@ -63,14 +66,17 @@ class ReadProtocol(HttpToolsProtocol):
         super().__init__(config, server_state, app_state, _loop)
         self._kept: ResponseCache | None = app_state.get("kept")
         self._latest: LatestReads | None = app_state.get("latest")
+        self._gate: Gate | None = app_state.get("gate")
+        self._is_local = False
         self._held: list[bytes] | None = None
         self._begun = self._completed = 0
-        self._head_bytes = 0
+        self._head_bytes = self._data_bytes = 0
         self._has_body = self._was_short = False
         self._late_s = self._stuck_s = self._unsent = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self._is_local = is_this_machine({"client": self.client})
         if len(self.connections) > CONNECTIONS_MAX:
             transport.abort()
 
@@ -88,12 +94,13 @@ class ReadProtocol(HttpToolsProtocol):
         begun = self._begun
         is_between = begun == self._completed
         self._head_bytes += len(data)
+        self._data_bytes = len(data)
         super().data_received(data)
         if self._begun == self._completed:
             if is_between and self._begun == begun + 1 and not self._has_body:
                 self.scope["state"].update(state, head=data)
         elif self._head_bytes > HEAD_BYTES_MAX:
-            self._refuse(431, f"a request's head has more than {HEAD_BYTES_MAX} bytes")
+            self._refuse(431, _LONG_HEAD)
 
     def on_message_begin(self) -> None:
         self._begun += 1
@@ -101,7 +108,13 @@ class ReadProtocol(HttpToolsProtocol):
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
+        # One delivery may hold a whole head, or the ends of one and of others before it.
+        can_be_long = max(self._head_bytes, self._data_bytes) > HEAD_BYTES_MAX
         self._head_bytes = -sys.maxsize
+        if can_be_long and self._bytes_of_head() > HEAD_BYTES_MAX:
+            self._refuse(431, _LONG_HEAD)
+            # The parser stops where a callback fails.
+            raise TooLargeError(_LONG_HEAD)
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -114,7 +127,8 @@ class ReadProtocol(HttpToolsProtocol):
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
-        self._refuse(400, msg)
+        if not self.transport.is_closing():
+            self._refuse(400, msg)
 
     def timeout_keep_alive_handler(self) -> None:
         if self._was_short or self._held is not None:
@@ -141,12 +155,12 @@ class ReadProtocol(HttpToolsProtocol):
             self._refuse(408, f"no complete request arrived within {REQUEST_S_MAX} s")
 
     def _answer_shortly(self, data: bytes) -> bool:
-        if self._kept is None or self._is_answering():
+        if self._kept is None or self._gate is None or self._is_answering():
             return False
         if self.flow.write_paused or self.transport.is_closing():
             return False
         short = self._kept.by_head(data)
-        if short is None:
+        if short is None or not self._gate.admits(short.admission, is_local=self._is_local):
             return False
         # This counts as a whole request, although nothing has parsed it.
         self._begun = self._completed = max(1, self._begun)
@@ -183,6 +197,10 @@ class ReadProtocol(HttpToolsProtocol):
         self.transport.write(b"".join(parts))
         short.kept.count()
         self._was_short = True
+
+    def _bytes_of_head(self) -> int:
+        line = len(self.parser.get_method()) + len(self.url) + len("  HTTP/1.1\r\n\r\n")
+        return line + sum(len(name) + len(value) + 4 for name, value in self.headers)
 
     def _is_answering(self) -> bool:
         cycle: RequestResponseCycle | None = self.cycle

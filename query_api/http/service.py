@@ -11,11 +11,12 @@ import msgspec
 import structlog
 from starlette.types import Receive, Scope, Send
 
-from hive.errors import InputError, MetatideError, NoSuchObjectError, TooLargeError
+from hive.errors import ForbiddenError, InputError, MetatideError, NoSuchObjectError, TooLargeError
 from query_api.backend import Backend
-from query_api.http.access import OPEN, Role, Tokens
+from query_api.http.access import OPEN, Tokens
 from query_api.http.endpoints import Endpoint, streamed
-from query_api.http.forward import FORWARDED, Forwarder
+from query_api.http.forward import Forwarder
+from query_api.http.gate import Gate
 from query_api.http.messages import (
     NDJSON,
     Headers,
@@ -28,16 +29,17 @@ from query_api.http.messages import (
     status_of,
 )
 from query_api.http.metrics import Metrics
+from query_api.http.proof import FORWARDED, REQUIREMENTS
 from query_api.http.request_parameters import RequestParameters
 from query_api.http.response_cache import CONSISTENCY, CachedResponse, ResponseCache
 from query_api.http.scatter_gather import Parts
+from query_api.partners import Partners
 from query_api.reads import Read, Rendered
-from query_api.requirement import PARAMETERS, Defaults, Requirement, parse_requirement
+from query_api.requirement import Defaults, Requirement, parse_requirement
 from query_api.resolver.answer import ReadAnswer
 
 BODY_BYTES_MAX: Final = 4 * 1024 * 1024
 BODY_TIMEOUT_S: Final = 10.0
-_HEADERS: Final = {f"metatide-{name.replace('_', '-')}".encode(): name for name in PARAMETERS}
 
 log = structlog.get_logger(__name__)
 
@@ -47,8 +49,13 @@ class Settings(msgspec.Struct, frozen=True):
 
     defaults: Defaults = Defaults()
     tokens: Tokens = OPEN
+    names: frozenset[str] = frozenset()
+    """Names of this server, by which browsers may ask it where there are no tokens."""
+    hooks_guard_reads: bool = False
+    """Whether the metastore has authorization hooks for reads. HTTP doesn't ask them."""
     trusted: SSLContext | None = None
     """The CA certificates for other workers; by default the system's."""
+    partners: Partners = msgspec.field(default_factory=Partners)
     in_flight_max: int = 2_000
     timeout_s: float = 60.0
 
@@ -60,10 +67,13 @@ class Service:
         resolver, views = backend.resolver, backend.views
         self.metrics = Metrics()
         self.settings = settings
+        self.gate = Gate(
+            settings.tokens, settings.names, hooks_guard_reads=settings.hooks_guard_reads
+        )
         self._resolver = resolver
         self._views = views
         self.kept = ResponseCache(views, resolver.is_rewound)
-        self.forwarder = Forwarder(settings.trusted)
+        self.forwarder = Forwarder(settings.trusted, settings.partners)
         self._parts = Parts(resolver, views, self.forwarder)
         self._in_flight = 0
         self.metrics.in_flight.set_function(lambda: self._in_flight)
@@ -97,9 +107,12 @@ class Service:
             self._in_flight -= 1
 
     def _refusal(self, scope: Scope) -> tuple[int, str, Headers] | None:
-        if self.settings.tokens.role_of(header(scope, b"authorization")) < Role.READ:
-            detail = "send a valid token: Authorization: Bearer …"
-            return 401, detail, [(b"www-authenticate", b"Bearer")]
+        try:
+            if self.gate.reader(scope) is None:
+                detail = "send a valid token: Authorization: Bearer …"
+                return 401, detail, [(b"www-authenticate", b"Bearer")]
+        except ForbiddenError as error:
+            return 403, str(error), []
         if self._in_flight >= self.settings.in_flight_max:
             return 503, "too many concurrent requests", [(b"retry-after", b"1")]
         return None
@@ -122,7 +135,7 @@ class Service:
             return
         answer: ReadAnswer[Any] | None = None
         if header(scope, FORWARDED) is None:
-            answer = await self._parts.answer(read, requirement, _to_owner(conditions, scope))
+            answer = await self._parts.answer(read, requirement, _to_owner(conditions))
         if answer is None:
             asked_for = read if in_lines else Rendered(read, endpoint.encode)
             latest = scope.get("state", {}).get("told")
@@ -136,14 +149,14 @@ class Service:
         elif in_lines and endpoint.lines is not None:
             await send_lines(send, endpoint.lines(answer.value), headers)
         else:
-            by_consistency = in_headers.keys() <= {_HEADERS[CONSISTENCY]}
+            by_consistency = in_headers.keys() <= {REQUIREMENTS[CONSISTENCY]}
             # An answer for a minimum position isn't kept: positions aren't checked again.
             keeps = by_consistency and requirement.min_position is None
             if answer.moment is not None and scope["method"] == "GET" and keeps:
                 count = partial(self.metrics.served_kept, answer.reason, type(read).__name__)
                 latest_of = answer.moment.targets if requirement.latest else ()
                 kept = CachedResponse.of(answer.moment, latest_of, answer.value, headers, count)
-                consistency = in_headers.get(_HEADERS[CONSISTENCY], "").encode("latin-1")
+                consistency = in_headers.get(REQUIREMENTS[CONSISTENCY], "").encode("latin-1")
                 self.kept.put((scope["path"], scope["query_string"], consistency), kept)
             await send_body(scope, send, answer.value, headers)
 
@@ -182,20 +195,18 @@ class _Began:
 
 def _in_headers(scope: Scope) -> Mapping[str, str]:
     return {
-        _HEADERS[name]: value.decode("latin-1")
+        REQUIREMENTS[name]: value.decode("latin-1")
         for name, value in scope["headers"]
-        if name in _HEADERS
+        if name in REQUIREMENTS
     }
 
 
-def _to_owner(conditions: Mapping[str, str], scope: Scope) -> Headers:
+def _to_owner(conditions: Mapping[str, str]) -> Headers:
     """The headers of a request for a part."""
-    headers = [
+    return [
         (f"metatide-{name.replace('_', '-')}".encode(), value.encode("latin-1", "replace"))
         for name, value in conditions.items()
     ]
-    authorization = header(scope, b"authorization")
-    return headers if authorization is None else [*headers, (b"authorization", authorization)]
 
 
 async def _body(scope: Scope, receive: Receive) -> bytes:

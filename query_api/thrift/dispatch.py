@@ -4,7 +4,7 @@ from time import perf_counter
 
 import structlog
 
-from hive.errors import MetatideError, ThriftError
+from hive.errors import MetatideError, ThriftError, UnprovedError
 from query_api.reasons import Reason
 from query_api.thrift.call import Call, CallAnswer, Client, Relay, Unable
 from query_api.thrift.client_identity import (
@@ -14,7 +14,7 @@ from query_api.thrift.client_identity import (
     SET_UGI,
 )
 from query_api.thrift.connection import Connection
-from query_api.thrift.forward import FORWARDED, call_of, refused, told
+from query_api.thrift.forward import FORWARDED, REFUSED, call_of, reply, told
 from query_api.thrift.hub import Hub
 from query_api.thrift.own_writes import OwnWrites
 from query_api.thrift.relay import ClientRelay
@@ -136,19 +136,26 @@ class Dispatch:
             self._replies.send(message, answer)
 
     async def _answer_forwarded(self, message: Message) -> None:
-        methods = self._hub.methods
+        methods, peers = self._hub.methods, self._hub.peers
+        partners, nonce = peers.partners, b""
         try:
-            call = call_of(message)
+            call, nonce = call_of(message, partners, peers.own_address)
             if call.method not in methods.names or self._hub.settings.relay_reads:
                 raise ThriftError(f"{call.method} is not answered here")
             answer = methods.answer_now(call) or await methods.answer(call)
+        except UnprovedError as error:
+            why = str(error)
+            data = refusal(message.method, message.sequence, Fault.UNKNOWN_METHOD, why)
+            self._connection.end("stranger", why, reply=data)
+            return
         except Exception as error:
             answer = _failed(message, error)
         if isinstance(answer, Relay):
-            self._connection.write(refused(message))
+            self._connection.write(reply(message, REFUSED, partners, nonce))
             self._connection.done()
         else:
-            self._connection.write(told(message, answer, await whole(answer.result)))
+            fields = told(answer, await whole(answer.result))
+            self._connection.write(reply(message, fields, partners, nonce))
             self._replies.answered(message.method, answer.source, answer.reason)
 
 

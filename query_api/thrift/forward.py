@@ -2,18 +2,27 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final
+from hmac import compare_digest
+from typing import Any, Final, NamedTuple
 
 import msgspec
 import structlog
 
-from hive.errors import ThriftError, UpstreamError
+from hive.errors import ThriftError, UnprovedError, UpstreamError
 from hive.thrift.binary import decode, encode
 from hive.thrift.types import Struct, binary, i64, string
+from query_api.partners import Partners, Question
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
 from query_api.thrift.call import Call, CallAnswer, Client
-from query_api.thrift.upstream import Address, Collected, Link, Upstreams, UpstreamSettings
+from query_api.thrift.upstream import (
+    Address,
+    Collected,
+    Link,
+    Upstreams,
+    UpstreamSettings,
+    shown,
+)
 from query_api.thrift.wire import Message, MessageType, header
 
 FORWARDED: Final = "metatide.forward"
@@ -26,6 +35,9 @@ _CALL: Final = Struct(
     (2, "arguments", binary),
     (3, "epoch", i64),
     (4, "event", i64),
+    (5, "time_s", i64),
+    (6, "nonce", binary),
+    (7, "proof", binary),
 )
 _ANSWER: Final = Struct(
     "forward_result",
@@ -34,42 +46,66 @@ _ANSWER: Final = Struct(
     (3, "reason", string),
     (4, "epoch", i64),
     (5, "event", i64),
+    (6, "proof", binary),
 )
+_PROTOCOL: Final = "thrift"
+_OF_PROOF: Final = frozenset(("time_s", "nonce", "proof"))
 
 log = structlog.get_logger(__name__)
 
 
-def call_of(message: Message) -> Call:
-    """The call that another worker forwards."""
-    arguments = decode(_CALL, message.body)
+class Asked(NamedTuple):
+    """A call that another worker forwards, and the nonce for the proof of the answer."""
+
+    call: Call
+    nonce: bytes
+
+
+def call_of(message: Message, partners: Partners, address: str) -> Asked:
+    """The call that another worker forwards to this one, at this address. Raises UnprovedError if
+    it doesn't prove the workers' secret, if there is one.
+    """
+    fields = decode(_CALL, message.body)
+    proof = (fields.get("time_s", 0), fields.get("nonce", b""), fields.get("proof", b""))
+    question = Question(*proof)
+    if partners.have_secret and not partners.is_asked(question, address, _parts(fields)):
+        raise UnprovedError(f"{FORWARDED} is for workers alone, and this call doesn't prove it")
     try:
-        floor = Position(arguments["epoch"], arguments["event"]) if "epoch" in arguments else None
-        return Call(arguments["method"], arguments["arguments"], Client(), floor)
+        floor = Position(fields["epoch"], fields["event"]) if "epoch" in fields else None
+        return Asked(Call(fields["method"], fields["arguments"], Client(), floor), question.nonce)
     except KeyError as error:
         raise ThriftError(f"a forwarded call lacks its {error}") from error
 
 
-def told(message: Message, answer: CallAnswer, result: bytes) -> bytes:
+def told(answer: CallAnswer, result: bytes) -> Mapping[str, Any]:
     """The reply with an answer."""
-    return _reply(
-        message,
-        {
-            "result": result,
-            "source": answer.source,
-            "reason": answer.reason,
-            "epoch": answer.position.epoch,
-            "event": answer.position.event,
-        },
-    )
+    return {
+        "result": result,
+        "source": answer.source,
+        "reason": answer.reason,
+        "epoch": answer.position.epoch,
+        "event": answer.position.event,
+    }
 
 
-def refused(message: Message) -> bytes:
-    """The reply without an answer."""
-    return _reply(message, {})
+REFUSED: Final[Mapping[str, Any]] = {}
+"""The reply without an answer."""
 
 
-def _reply(message: Message, fields: Mapping[str, Any]) -> bytes:
+def reply(message: Message, fields: Mapping[str, Any], partners: Partners, nonce: bytes) -> bytes:
+    """The message of a reply, with its proof."""
+    if partners.have_secret:
+        fields = {**fields, "proof": partners.answer(nonce, _parts(fields))}
     return header(MessageType.REPLY, message.method, message.sequence) + encode(_ANSWER, fields)
+
+
+def _parts(fields: Mapping[str, Any]) -> list[bytes]:
+    """All that a message says, beside its own proof."""
+    parts = [_PROTOCOL.encode()]
+    for name in sorted(fields.keys() - _OF_PROOF):
+        value = fields[name]
+        parts += name.encode(), value if isinstance(value, bytes) else str(value).encode()
+    return parts
 
 
 class _Peer(msgspec.Struct, eq=False):
@@ -82,24 +118,33 @@ class Peers:
     """The Thrift servers of the other workers."""
 
     def __init__(
-        self, owner_of: Callable[[int], Awaitable[Address | None]], settings: UpstreamSettings
+        self,
+        owner_of: Callable[[int], Awaitable[Address | None]],
+        settings: UpstreamSettings,
+        partners: Partners,
     ) -> None:
         """`settings` tells how to talk to all of them; it names no addresses."""
+        self.partners = partners
+        self.own_address = ""
+        """The HOST:PORT by which the others ask this worker."""
         self._owner_of = owner_of
         self._settings = settings
         self._peers: dict[Address, _Peer] = {}
 
     async def ask(self, shard: int, call: Call) -> CallAnswer | None:
-        """The owner's answer; None if it has none, or if the owner is unknown."""
+        """The owner's answer; None if it has none, or if the owner is unknown or not trusted."""
         try:
             async with asyncio.timeout(TIMEOUT_S):
                 address = await self._owner_of(shard)
-                if address is None:
+                if address is None or not self.partners.may_ask(shown(address)):
                     return None
                 return await self._ask(address, call)
+        except UnprovedError:
+            assert address is not None
+            self.partners.distrust(shown(address), _PROTOCOL)
         except (UpstreamError, ThriftError, TimeoutError, OSError) as error:
             log.warning("a shard's owner does not answer", shard=shard, error=str(error))
-            return None
+        return None
 
     def close(self) -> None:
         for peer in self._peers.values():
@@ -117,15 +162,44 @@ class Peers:
             return None
         try:
             taker = Collected()
-            link.call(_message(call), taker)
-            reply = await taker.reply
-            answer = _answer(link, reply)
+            data, nonce = self._message(address, call)
+            link.call(data, taker)
+            answer = self._answer(link, await taker.reply, nonce)
         except BaseException:
             peer.links -= 1
             link.close()
             raise
         peer.idle.append(link)
         return answer
+
+    def _message(self, address: Address, call: Call) -> tuple[bytes, bytes | None]:
+        """The message that forwards a call, and its nonce; None without a secret."""
+        fields: dict[str, Any] = {"method": call.method, "arguments": call.arguments}
+        if call.min_position is not None:
+            fields |= {"epoch": call.min_position.epoch, "event": call.min_position.event}
+        question = self.partners.question(shown(address), _parts(fields))
+        if question is not None:
+            fields |= msgspec.structs.asdict(question)
+        data = header(MessageType.CALL, FORWARDED, b"\0\0\0\0") + encode(_CALL, fields)
+        return data, None if question is None else question.nonce
+
+    def _answer(self, link: Link, data: bytes, nonce: bytes | None) -> CallAnswer | None:
+        if link.reply_kind != MessageType.REPLY:
+            kind = UpstreamError if nonce is None else UnprovedError
+            raise kind("it doesn't accept forwarded calls")
+        fields = decode(_ANSWER, data[link.reply_body_at :])
+        if nonce is not None:
+            proof = self.partners.answer(nonce, _parts(fields))
+            if not compare_digest(proof, fields.get("proof", b"")):
+                raise UnprovedError("its answer proves nothing")
+        if "result" not in fields:
+            return None
+        try:
+            source, reason = Source(fields["source"]), Reason(fields["reason"])
+            position = Position(fields["epoch"], fields["event"])
+        except (KeyError, ValueError) as error:
+            raise UpstreamError(f"its answer can't be read: {error}") from error
+        return CallAnswer(fields["result"], source, reason, position)
 
 
 async def _link(peer: _Peer) -> Link | None:
@@ -142,24 +216,3 @@ async def _link(peer: _Peer) -> Link | None:
     except BaseException:
         peer.links -= 1
         raise
-
-
-def _message(call: Call) -> bytes:
-    fields: dict[str, Any] = {"method": call.method, "arguments": call.arguments}
-    if call.min_position is not None:
-        fields |= {"epoch": call.min_position.epoch, "event": call.min_position.event}
-    return header(MessageType.CALL, FORWARDED, b"\0\0\0\0") + encode(_CALL, fields)
-
-
-def _answer(link: Link, reply: bytes) -> CallAnswer | None:
-    if link.reply_kind != MessageType.REPLY:
-        raise UpstreamError("it doesn't accept forwarded calls")
-    answer = decode(_ANSWER, reply[link.reply_body_at :])
-    if "result" not in answer:
-        return None
-    try:
-        source, reason = Source(answer["source"]), Reason(answer["reason"])
-        position = Position(answer["epoch"], answer["event"])
-    except (KeyError, ValueError) as error:
-        raise UpstreamError(f"its answer can't be read: {error}") from error
-    return CallAnswer(answer["result"], source, reason, position)

@@ -11,6 +11,7 @@ from typing import Final
 import structlog
 
 from query_api.backend import Backend
+from query_api.partners import Partners
 from query_api.reasons import Reason, Source
 from query_api.thrift.backlog import Budget
 from query_api.thrift.call import Methods
@@ -22,7 +23,7 @@ from query_api.thrift.metrics import Metrics
 from query_api.thrift.reply_cache import reply_cache
 from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.shadow import Difference, Shadow
-from query_api.thrift.upstream import Address, Upstreams, UpstreamSettings
+from query_api.thrift.upstream import Address, Upstreams, UpstreamSettings, shown
 
 BACKLOG: Final = 1024
 CHECK_EVERY_S: Final = 2.0
@@ -46,13 +47,17 @@ class ThriftServer:
         *,
         owner_of: Callable[[int], Awaitable[Address | None]] = _nobody,
         peers: UpstreamSettings | None = None,
+        partners: Partners | None = None,
+        host: str = "",
         expressions: Mapping[str, int] | None = None,
     ) -> None:
         """`owner_of` gives the Thrift address of the worker that holds a shard; `peers` tells how
-        to talk to it. `expressions` counts the outcomes of reading serialized expressions, for the
+        to talk to it, and `partners` whether it is one; `host` is the name by which the others ask
+        this server. `expressions` counts the outcomes of reading serialized expressions, for the
         metrics. The caller closes the backend.
         """
         settings = settings or ThriftSettings()
+        self._host = host
         self._connections: set[_Accepted] = set()
         metrics = Metrics(lambda: len(self._connections), expressions)
         upstreams = Upstreams(upstream or UpstreamSettings())
@@ -65,7 +70,11 @@ class ThriftServer:
             backend.views,
             reply_cache(backend.views, backend.database.history.is_rewound),
             upstreams,
-            Peers(owner_of, peers or UpstreamSettings(framed=settings.framed)),
+            Peers(
+                owner_of,
+                peers or UpstreamSettings(framed=settings.framed),
+                partners or Partners(),
+            ),
             metrics,
             Shadow(methods, upstreams, metrics),
         )
@@ -80,6 +89,7 @@ class ThriftServer:
         )
         self._checking = asyncio.create_task(self._check())
         bound: int = self._server.sockets[0].getsockname()[1]
+        self._hub.peers.own_address = shown((self._host, bound))
         return bound
 
     async def close(self) -> None:

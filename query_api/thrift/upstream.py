@@ -171,9 +171,9 @@ class Upstreams:
                     link = await self._connect(address, opening)
             except (OSError, TimeoutError, UpstreamError) as error:
                 why = str(error) or "no answer in time"
-                log.warning("a metastore doesn't answer", address=_shown(address), why=why)
+                log.warning("a metastore doesn't answer", address=shown(address), why=why)
                 self.avoid(address)
-                failures.append(f"{_shown(address)}: {why}")
+                failures.append(f"{shown(address)}: {why}")
                 continue
             self._failed.pop(address, None)
             return link
@@ -211,5 +211,6 @@ class Upstreams:
         return link
 
 
-def _shown(address: Address) -> str:
+def shown(address: Address) -> str:
+    """The address as HOST:PORT."""
     return f"{address[0]}:{address[1]}"

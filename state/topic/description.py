@@ -25,6 +25,13 @@ class Topic(Struct, frozen=True):
         return f"{self.name}.dead-letter"
 
     @property
+    def no_group(self) -> str:
+        """The group of consumers that join none. librdkafka requires one, and looks for its
+        coordinator.
+        """
+        return f"{self.name}.none"
+
+    @property
     def client(self) -> dict[str, Any]:
         """The settings of every client of its brokers."""
         return client_settings(self.servers, self.security)

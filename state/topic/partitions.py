@@ -22,8 +22,7 @@ def assigned_consumer(topic: Topic) -> Consumer:
     return Consumer(
         {
             **topic.client,
-            # The library requires a group; this one is never joined.
-            "group.id": f"{topic.name}.none",
+            "group.id": topic.no_group,
             "enable.auto.commit": False,
             "enable.auto.offset.store": False,
             "enable.partition.eof": True,

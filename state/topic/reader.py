@@ -43,7 +43,7 @@ class TopicReader:
         self._consumer = Consumer(
             {
                 **topic.client,
-                "group.id": "metatide-replay",
+                "group.id": topic.no_group,
                 "enable.auto.commit": False,
                 "enable.auto.offset.store": False,
                 "auto.offset.reset": "error",

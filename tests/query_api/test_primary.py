@@ -58,7 +58,7 @@ async def test_latest_follows_the_database_and_not_the_cache(
     primary = Primary(made.url, connections=2)
     backend = Backend(made.shards, primary)
     transport = httpx.ASGITransport(create_app(backend))
-    async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
 
         async def ask(db: str, table: str) -> httpx.Response:
             return await client.get(f"/v1/databases/{db}/tables/{table}/partition-names")

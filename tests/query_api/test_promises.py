@@ -101,7 +101,9 @@ async def server(url: str, shards: MemoryShards) -> AsyncIterator[httpx.AsyncCli
     app = create_app(backend)
     async with (
         app.router.lifespan_context(app),
-        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://here") as client,
+        httpx.AsyncClient(
+            transport=httpx.ASGITransport(app), base_url="http://localhost"
+        ) as client,
     ):
         yield client
     await backend.close()

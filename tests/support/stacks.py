@@ -61,6 +61,19 @@ class Stack:
         self.until(self._writes_its_state)
         self.until(self.ready)
 
+    def until_live(self, name: str) -> str:
+        """Waits until a worker follows the topic, which therefore exists; returns its URL."""
+        url = self.entry(name).address
+
+        def is_live() -> bool:
+            try:
+                return httpx.get(f"{url}/readyz", timeout=10).status_code == 200
+            except httpx.TransportError:
+                return False
+
+        self.until(is_live)
+        return url
+
     def _writes_its_state(self) -> bool:
         state = StateFile(self.folder).read()
         return state is not None and state.pid == self.process.pid

@@ -9,7 +9,6 @@ import msgspec
 from hive.errors import InputError, MetatideError
 from hive.names import TableName, parse_table_name
 from query_api.http.forward import Forwarder
-from query_api.http.messages import Headers
 from query_api.reasons import Reason
 from query_api.resolver.shard_facts import look
 from query_api.shards import Views
@@ -54,7 +53,7 @@ class CachedTables:
         self._views = views
         self._forwarder = forwarder
 
-    async def of(self, question: Asked, headers: Headers, *, is_forwarded: bool) -> HeldTables:
+    async def of(self, question: Asked, *, is_forwarded: bool) -> HeldTables:
         if not 0 < len(question.tables) <= TABLES_MAX:
             raise InputError(f"name 1 to {TABLES_MAX} tables, not {len(question.tables)}")
         names = list(dict.fromkeys(map(parse_table_name, question.tables)))
@@ -64,7 +63,7 @@ class CachedTables:
             owners.setdefault(url, []).append(name)
         parts = await asyncio.gather(
             *(
-                self._here(some) if url is None else self._there(url, some, headers)
+                self._here(some) if url is None else self._there(url, some)
                 for url, some in owners.items()
             )
         )
@@ -94,11 +93,11 @@ class CachedTables:
         load = "" if ended is None else ended.id
         return Held(str(name), facts.refused is None, facts.refused or "", facts.detail, load)
 
-    async def _there(self, url: str, names: Sequence[TableName], headers: Headers) -> list[Held]:
+    async def _there(self, url: str, names: Sequence[TableName]) -> list[Held]:
         body = msgspec.json.encode(Asked([str(name) for name in names]))
-        answer = await self._forwarder.ask(url + PATH, {}, headers, body)
+        answer = await self._forwarder.ask(url, PATH, body=body)
         try:
-            if answer is not None and answer.status_code == 200:
+            if answer is not None and answer.status == 200:
                 tables = _decode(answer.content).tables
                 if [table.table for table in tables] == [str(name) for name in names]:
                     return tables

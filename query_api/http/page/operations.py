@@ -6,8 +6,6 @@ from typing import Any, Final
 from starlette.requests import Request
 
 from query_api.backend import Backend
-from query_api.http.forward import FORWARDED
-from query_api.http.messages import Headers
 from query_api.http.operation import Operation, OperationRequest
 from query_api.http.page import cached_tables, events, overview
 from query_api.http.page.cached_tables import Asked, CachedTables, Held, HeldTables
@@ -15,6 +13,7 @@ from query_api.http.page.events import Event, Events, RecentEvents
 from query_api.http.page.overview import Glance, Overview
 from query_api.http.page.process_info import Answered, ProcessInfo, answered_by
 from query_api.http.page.table_counts import TableCounts
+from query_api.http.proof import FORWARDED
 from query_api.http.service import Service
 
 
@@ -36,11 +35,11 @@ class Pages:
     async def overview(self, request: OperationRequest[None]) -> Overview:
         if _is_forwarded(request.http):
             return await self._glance.of_this()
-        return await self._glance.of_group(_authentication(request.http))
+        return await self._glance.of_group()
 
     async def held(self, request: OperationRequest[Asked]) -> HeldTables:
-        headers, is_forwarded = _authentication(request.http), _is_forwarded(request.http)
-        return await self._holdings.of(request.body, headers, is_forwarded=is_forwarded)
+        is_forwarded = _is_forwarded(request.http)
+        return await self._holdings.of(request.body, is_forwarded=is_forwarded)
 
     async def events(self, request: OperationRequest[None]) -> Events:
         return await self._events.last(request.http.query_params.get("limit"))
@@ -48,11 +47,6 @@ class Pages:
 
 def _is_forwarded(request: Request) -> bool:
     return FORWARDED.decode() in request.headers
-
-
-def _authentication(request: Request) -> Headers:
-    authorization = request.headers.get("authorization")
-    return [] if authorization is None else [(b"authorization", authorization.encode("latin-1"))]
 
 
 _STATUS: Final = {"name": "worker-1", "ready": True, "shards": []}

@@ -8,7 +8,6 @@ from typing import Any, Final
 import msgspec
 
 from query_api.http.forward import Forwarder
-from query_api.http.messages import Headers
 from query_api.http.page.process_info import Answered, ProcessInfo
 from query_api.http.page.table_counts import Counting, TableCounts
 from query_api.positions import Position
@@ -76,15 +75,15 @@ class Glance:
     async def close(self) -> None:
         await self._counting.close()
 
-    async def of_group(self, headers: Headers) -> Overview:
-        """The overview of the whole group; `headers` authenticate the caller at other workers."""
+    async def of_group(self) -> Overview:
+        """The overview of the whole group."""
         async with self._lock:
             if self._known is None or time.monotonic() >= self._until:
                 source = self._views.source
                 urls = {source.owner_url(number) for number in range(source.count)} - {None}
                 others = sorted(url for url in urls if url is not None)[:WORKERS_MAX]
                 workers, event = await asyncio.gather(
-                    asyncio.gather(self._own_part(), *(self._ask(url, headers) for url in others)),
+                    asyncio.gather(self._own_part(), *(self._ask(url) for url in others)),
                     self._current_event(),
                 )
                 self._known = self._overview(event, workers)
@@ -118,14 +117,16 @@ class Glance:
         head = reader.head
         return ShardPart(number, str(Position(head.epoch, head.applied)), head.paused, tables)
 
-    async def _ask(self, url: str, headers: Headers) -> WorkerPart:
+    async def _ask(self, url: str) -> WorkerPart:
+        if not self._forwarder.may_ask(url):
+            return WorkerPart(url, "isn't asked, for want of the workers' secret", None, [], [])
         try:
             async with asyncio.timeout(PATIENCE_S):
-                answer = await self._forwarder.ask(url + PATH, {}, headers)
+                answer = await self._forwarder.ask(url, PATH)
         except TimeoutError:
             answer = None
-        if answer is None or answer.status_code != 200:
-            said = "doesn't answer" if answer is None else f"answers {answer.status_code}"
+        if answer is None or answer.status != 200:
+            said = "doesn't answer" if answer is None else f"answers {answer.status}"
             return WorkerPart(url, said, None, [], [])
         try:
             [part] = _decode(answer.content).workers

@@ -112,6 +112,10 @@ EXAMPLES: dict[str, tuple[Series, Series]] = {
             f'metatide_refused_requests_total{{{WORKER},status="503"}}': "0x60",
         },
     ),
+    "PartnerUnproved": (
+        {f'metatide_unproved_answers_total{{{WORKER},protocol="http"}}': "0+1x60"},
+        {f'metatide_unproved_answers_total{{{WORKER},protocol="thrift"}}': "1x60"},
+    ),
     "FewHits": (
         {
             f'metatide_answers_total{{{WORKER},source="cache"}}': "0+40x60",

@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
+from msgspec.structs import replace
 from starlette.applications import Starlette
 
 from metatide.cli.work import _settings
@@ -49,9 +50,9 @@ async def application(config: Config) -> AsyncIterator[Starlette]:
         yield await worker_application(config, Worker(_settings(config, 1)), "http", parts)
 
 
-async def get(app: Starlette, path: str) -> httpx.Response:
-    transport = httpx.ASGITransport(app)
-    async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
+async def get(app: Starlette, path: str, asker: str = LOOPBACK) -> httpx.Response:
+    transport = httpx.ASGITransport(app, client=(asker, 1))
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
         return await client.get(path)
 
 
@@ -95,6 +96,21 @@ async def test_a_shard_that_is_not_here_is_a_problem_that_says_so(tmp_path: Path
         answer = await get(app, "/v1/status/shards/7")
     validator(TOLD, {"$ref": "#/components/schemas/Problem"}).validate(answer.json())
     assert (answer.status_code, answer.json()["detail"]) == (404, "shard 7 isn't open here")
+
+
+async def test_a_shard_is_read_through_for_administrators_alone(tmp_path: Path) -> None:
+    async with application(config(tmp_path)) as app:
+        assert (await get(app, "/v1/status/shards/7", "10.0.0.7")).status_code == 403
+        assert (await get(app, "/v1/status", "10.0.0.7")).status_code == 200
+
+
+async def test_relayed_reads_are_for_administrators_alone_over_http(tmp_path: Path) -> None:
+    plain = config(tmp_path)
+    guarded = replace(plain, thrift=replace(plain.thrift, relay_reads=True))
+    async with application(guarded) as app:
+        answer = await get(app, "/v1/databases?consistency=any", "10.0.0.7")
+    assert answer.status_code == 403
+    assert "thrift.relay_reads" in answer.json()["detail"]
 
 
 async def test_without_thrift_nothing_is_told_of_it(tmp_path: Path) -> None:

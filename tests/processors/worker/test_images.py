@@ -135,18 +135,24 @@ def test_a_running_worker_makes_images_when_it_is_asked(
 def test_who_may_not_order_gets_no_image(topic: Topic, tmp_path: Path) -> None:
     tokens = tmp_path / "tokens"
     tokens.write_text(f"read {sha256(b'reader').hexdigest()}\n")
+    secret = tmp_path / "secret"
+    secret.write_text("5" * 64)
     worker = WorkerProcess(
         topic,
         tmp_path,
         "one",
         METATIDE_IMAGES_URL=str(tmp_path / "images"),
         METATIDE_READS_TOKENS_PATH=str(tokens),
+        METATIDE_WORKER_SECRET_FILE=str(secret),
     )
     with workers(worker):
         worker.until_ready(SHARDS)
         name = {"METATIDE_KAFKA_TOPIC": topic.name, "METATIDE_CLIENT_TOKEN": "reader"}
-        result = CliRunner().invoke(root, ["image", "create", *options(topic, tmp_path)], env=name)
-        assert "role admin" in str(result.exception)
+        with_secret = name | {"METATIDE_WORKER_SECRET_FILE": str(secret)}
+        for env, fault in ((with_secret, "role admin"), (name, "isn't sent client.token")):
+            command = ["image", "create", *options(topic, tmp_path)]
+            result = CliRunner().invoke(root, command, env=env)
+            assert fault in str(result.exception)
     assert not (tmp_path / "images").exists()
 
 

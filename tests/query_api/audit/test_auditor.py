@@ -18,7 +18,7 @@ from query_api.audit import AUDITS, Audited, Auditor, Rounds
 from query_api.audit.operations import PATH
 from query_api.audit.scopes import draw, known_scopes, ticket
 from query_api.database import Primary
-from query_api.http.access import OPEN
+from query_api.http.gate import Gate
 from query_api.http.routes import routes_of
 from query_api.shards import Views
 from state import entries, keys
@@ -196,7 +196,7 @@ def samples(page: bytes) -> dict[str, float]:
 async def test_audits_are_asked_for_over_http(own_world: World) -> None:
     primary = Primary(own_world.url)
     auditor = Auditor(Views(own_world.shards), primary)
-    app = Starlette(routes=routes_of(AUDITS, auditor, OPEN))
+    app = Starlette(routes=routes_of(AUDITS, auditor, Gate()))
     transport = httpx.ASGITransport(app, client=("127.0.0.1", 4711))
     try:
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:

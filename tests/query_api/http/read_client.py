@@ -59,7 +59,7 @@ def ask(
         transport = httpx.ASGITransport(app)
         async with (
             app.router.lifespan_context(app),
-            httpx.AsyncClient(transport=transport, base_url="http://here") as client,
+            httpx.AsyncClient(transport=transport, base_url="http://localhost") as client,
         ):
             await asking(client)
         await backend.close()

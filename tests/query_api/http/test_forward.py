@@ -10,6 +10,7 @@ from hive.names import DatabaseName, TableName, table_name
 from metatide.stack.machine import free_port
 from query_api.http.forward import Forwarder
 from query_api.latest.latest_log import LatestLog
+from query_api.partners import Partners
 from state.records import AnyRecord
 from state.records.actions import AnyAction, CreateNames, CreateTable, PutName
 from state.records.routing import home_shard, table_shard
@@ -91,11 +92,11 @@ async def test_an_owner_that_sends_what_grows_is_not_heard() -> None:
         writer.write(b"%d\r\n\r\n" % len(packed) + packed)
         writer.close()
 
-    forwarder = Forwarder()
+    forwarder = Forwarder(None, Partners())
     async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         try:
-            assert await forwarder.ask(f"http://127.0.0.1:{port}/", {}, []) is None
+            assert await forwarder.ask(f"http://127.0.0.1:{port}", "/") is None
         finally:
             await forwarder.close()
 

@@ -9,6 +9,7 @@ import pytest
 from starlette.applications import Starlette
 
 from query_api.http.access import Access, Role, Tokens
+from query_api.http.gate import Gate
 from query_api.http.operation import Operation, OperationRequest, described
 from query_api.http.routes import routes_of
 
@@ -51,12 +52,12 @@ TOKENS = Tokens(
 
 
 def post(counter: Counter, access: Access, token: str, content: str) -> httpx.Response:
-    app = Starlette(routes=routes_of([add(access)], counter, TOKENS))
+    app = Starlette(routes=routes_of([add(access)], counter, Gate(TOKENS)))
 
     async def ask() -> httpx.Response:
         transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
-            headers = {"authorization": f"Bearer {token}"}
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            headers = {"authorization": f"Bearer {token}", "content-type": "application/json"}
             return await client.post("/v1/counters/7", content=content, headers=headers)
 
     return asyncio.run(ask())

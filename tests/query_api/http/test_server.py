@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from query_api.http import server
+from query_api.http.gate import Gate
 from query_api.http.response_cache import CachedResponse, ResponseCache
 from query_api.latest.latest_log import LatestLog
 from query_api.latest.row_effects import RowEffects
@@ -35,7 +36,7 @@ def connection(url: str) -> Iterator[socket.socket]:
 
 
 def request(path: str, *headers: str) -> bytes:
-    return "\r\n".join([f"GET {path} HTTP/1.1", "Host: here", *headers, "", ""]).encode()
+    return "\r\n".join([f"GET {path} HTTP/1.1", "Host: localhost", *headers, "", ""]).encode()
 
 
 def response(opened: socket.socket, count: int = 1) -> list[tuple[str, dict[str, str], bytes]]:
@@ -91,7 +92,7 @@ def test_many_at_once_take_the_room_of_one() -> None:
     kept.put(("/", b"", b""), cached)
     scope = {"state": {"head": b"GET /"}, "http_version": "1.1", "headers": []}
     for _ in range(40):
-        kept.put_head(("/", b"", b""), cached, scope, cached.response(None, None))
+        kept.put_head(("/", b"", b""), cached, scope, cached.response(None, None), Gate().admission)
     assert cached.heads == [b"GET /"]
     by_head = kept.by_head(b"GET /")
     assert by_head is not None
@@ -114,7 +115,7 @@ def test_what_is_cut_differently_or_asks_for_more_goes_the_long_way() -> None:
         opened.sendall(plain[20:] + other)
         assert [body for _, _, body in response(opened, 2)] == [names, table]
         # A body that looks like a request is none.
-        head = f"POST {NAMES} HTTP/1.1\r\nHost: here\r\nContent-Length: {len(plain)}\r\n"
+        head = f"POST {NAMES} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(plain)}\r\n"
         for type_, expected in (("application/json", "400 Bad"), ("text/plain", "415 Unsupported")):
             opened.sendall(f"{head}Content-Type: {type_}\r\n\r\n".encode())
             opened.sendall(plain)
@@ -137,6 +138,8 @@ def test_a_head_without_end_and_bytes_that_are_no_request_are_refused() -> None:
     with serving(warm()) as url:
         for sent, status in (
             (b"GET / HTTP/1.1\r\n" + b"X-Y: %s\r\n" % (b"z" * 1000) * 70, 431),
+            (b"GET / HTTP/1.1\r\n" + b"X-Y: %s\r\n" % (b"z" * 1000) * 70 + b"\r\n", 431),
+            (b"GET /%s HTTP/1.1\r\n\r\n" % (b"z" * 70_000), 431),
             (b"\x16\x03\x01 nonsense\r\n\r\n", 400),
         ):
             with connection(url) as opened:
@@ -145,6 +148,13 @@ def test_a_head_without_end_and_bytes_that_are_no_request_are_refused() -> None:
                 assert line.startswith(f"HTTP/1.1 {status} ")
                 assert headers["content-type"] == "application/problem+json"
                 assert json.loads(body)["status"] == status
+
+
+def test_a_long_head_behind_another_is_not_answered() -> None:
+    with serving(warm()) as url, connection(url) as opened:
+        opened.sendall(request(NAMES) + request(NAMES, "X-Y: " + "z" * 70_000))
+        lines = [line for line, _, _ in response(opened, 2)]
+        assert lines.count("HTTP/1.1 200 OK") <= 1
 
 
 def test_who_sends_nothing_whole_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:

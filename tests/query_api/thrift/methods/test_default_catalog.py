@@ -157,7 +157,9 @@ async def by_http(world: World) -> None:
     app = create_app(backend)
     async with (
         app.router.lifespan_context(app),
-        httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://here") as client,
+        httpx.AsyncClient(
+            transport=httpx.ASGITransport(app), base_url="http://localhost"
+        ) as client,
     ):
         for consistency in ("any", "latest"):
             for more, catalog, count in (

@@ -15,6 +15,7 @@ from hive.errors import TopicError
 from query_api.admin import ORDERS as OPERATIONS
 from query_api.admin import PATH, Administration
 from query_api.http.access import OPEN, FileTokens, Tokens
+from query_api.http.gate import Gate
 from query_api.http.routes import routes_of
 from query_api.shards import Views
 from state.records import Pause, Scope, ScopeKind, SetLists
@@ -50,7 +51,8 @@ def send(
     views = Views(shards or MemoryShards(MemoryShard()))
 
     async def run() -> httpx.Response:
-        app = Starlette(routes=routes_of(OPERATIONS, Administration(views, connectors), tokens))
+        administration = Administration(views, connectors)
+        app = Starlette(routes=routes_of(OPERATIONS, administration, Gate(tokens)))
         transport = httpx.ASGITransport(app, client=(client, 4711))
         async with httpx.AsyncClient(transport=transport, base_url=base_url) as http:
             if what == "show":
@@ -189,7 +191,7 @@ def test_with_tokens_administrators_are_heard_from_anywhere(tmp_path: Path) -> N
 def test_tokens_are_read_again_when_their_file_changes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("query_api.http.access.LOOK_EVERY_S", 0)
+    monkeypatch.setattr("query_api.watched_file.LOOK_EVERY_S", 0)
     file = tmp_path / "tokens"
 
     def write(*texts: str) -> None:

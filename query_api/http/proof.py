@@ -1,0 +1,230 @@
+"""Questions of partners over HTTP, and answers to them in frames that prove themselves.
+
+An answer is a response of type `application/x-metatide-proved`. Its first frame holds the status
+and the headers, the others the body. So each piece is proved before it is passed on, however long
+the answer is, and one that was cut off is noticed.
+"""
+
+from collections.abc import AsyncIterator
+from hashlib import sha256
+from hmac import compare_digest
+from struct import Struct as Packed
+from typing import Final
+
+import msgspec
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from hive.errors import ForbiddenError, UnprovedError
+from query_api.http.gate import PARTNER
+from query_api.http.messages import Headers, header, send_problem
+from query_api.partners import Partners, Question
+from query_api.requirement import PARAMETERS
+
+PROOF: Final = b"metatide-proof"
+PROVED: Final = b"application/x-metatide-proved"
+FRAME_BYTES_MAX: Final = 1 << 20
+REQUIREMENTS: Final = {f"metatide-{name.replace('_', '-')}".encode(): name for name in PARAMETERS}
+"""The headers that state a requirement, and its parameter."""
+FORWARDED: Final = b"metatide-forwarded"
+"""The header of what another worker forwards, which isn't forwarded again."""
+PASSED_ON: Final = frozenset(
+    (b"accept", b"accept-encoding", b"content-type", b"if-none-match", FORWARDED, *REQUIREMENTS)
+)
+"""The headers of a request that a partner gets; nothing else leads to another answer."""
+PASSED_BACK: Final = frozenset(
+    (
+        *(b"cache-control", b"content-encoding", b"content-length", b"content-type", b"etag"),
+        *(
+            b"metatide-detail",
+            b"metatide-position",
+            b"metatide-reason",
+            b"metatide-source",
+            b"vary",
+        ),
+    )
+)
+"""The headers of an answer that the client gets."""
+_FRAME: Final = Packed("!?I32s")
+_IS_LAST, _HAS_MORE = b"\x01", b"\x00"
+
+
+class Head(msgspec.Struct, frozen=True):
+    """The first frame of an answer."""
+
+    status: int
+    headers: list[tuple[bytes, bytes]]
+
+
+_decode: Final = msgspec.msgpack.Decoder(Head).decode
+
+
+def proof_header(
+    partners: Partners, address: str, method: str, target: bytes, headers: Headers, body: bytes
+) -> Headers:
+    """The header that proves a question to a partner; nothing without a secret."""
+    digest = sha256(body).digest()
+    question = partners.question(address, _parts(method, target, headers, digest))
+    if question is None:
+        return []
+    codes = question.nonce.hex(), question.proof.hex(), digest.hex()
+    return [(PROOF, ".".join((str(question.time_s), *codes)).encode())]
+
+
+def nonce_of(headers: Headers) -> bytes:
+    """The nonce of a question."""
+    [(_, value)] = headers
+    return bytes.fromhex(value.split(b".")[1].decode())
+
+
+def _parts(method: str, target: bytes, headers: Headers, digest: bytes) -> list[bytes]:
+    passed_on = [b"%b: %b" % pair for pair in headers if pair[0] in PASSED_ON]
+    return [b"http", method.encode(), target, b"\n".join(passed_on), digest]
+
+
+class PartnerMiddleware:
+    """Lets partners ask, and proves the answers to them."""
+
+    def __init__(self, app: ASGIApp, partners: Partners) -> None:
+        self._app = app
+        self._partners = partners
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not self._partners.have_secret:
+            await self._app(scope, receive, send)
+            return
+        proof = header(scope, PROOF)
+        if proof is None:
+            await self._app(scope, receive, send)
+            return
+        checked = self._checked(scope, proof)
+        if checked is None:
+            detail = "the proof of the workers' secret (worker.secret_file) is wrong, or too old"
+            await send_problem(send, 403, detail)
+            return
+        question, digest = checked
+        scope.setdefault("state", {})[PARTNER] = True
+        answer = _ProvedAnswer(self._partners, question.nonce, send)
+        await self._app(scope, _proved(receive, digest), answer.send)
+
+    def _checked(self, scope: Scope, proof: bytes) -> tuple[Question, bytes] | None:
+        """The question of a partner, and the digest of its body."""
+        try:
+            time_s, *texts = proof.decode("ascii").split(".")
+            nonce, code, digest = (bytes.fromhex(text) for text in texts)
+            question = Question(int(time_s[:20]), nonce, code)
+        except ValueError:
+            return None
+        target = scope.get("raw_path") or scope["path"].encode()
+        if scope["query_string"]:
+            target += b"?" + scope["query_string"]
+        parts = _parts(scope["method"], target, scope["headers"], digest)
+        if not self._partners.is_asked(question, self._partners.address, parts):
+            return None
+        return question, digest
+
+
+def _proved(receive: Receive, digest: bytes) -> Receive:
+    """Receives a body that must have this digest before it ends."""
+    hashed = sha256()
+
+    async def checked() -> Message:
+        message = await receive()
+        if message["type"] == "http.request":
+            hashed.update(message.get("body", b""))
+            if not message.get("more_body", False) and hashed.digest() != digest:
+                raise ForbiddenError("the body isn't the one that was proved")
+        return message
+
+    return checked
+
+
+class _ProvedAnswer:
+    """Sends an answer in frames."""
+
+    def __init__(self, partners: Partners, nonce: bytes, send: Send) -> None:
+        self._frames = _Frames(partners, nonce)
+        self._send = send
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            head = Head(
+                message["status"], [(k, v) for k, v in message["headers"] if k in PASSED_BACK]
+            )
+            start = {**message, "status": 200, "headers": [(b"content-type", PROVED)]}
+            await self._send(start)
+            await self._write(msgspec.msgpack.encode(head), more=True)
+            return
+        body, more = memoryview(message.get("body", b"")), message.get("more_body", False)
+        for at in range(0, max(len(body), 1), FRAME_BYTES_MAX):
+            end = at + FRAME_BYTES_MAX
+            await self._write(body[at:end], more=more or end < len(body))
+
+    async def _write(self, payload: bytes | memoryview, *, more: bool) -> None:
+        frame = self._frames.head(payload, more=more)
+        await self._send({"type": "http.response.body", "body": frame, "more_body": True})
+        if payload or not more:
+            body = bytes(payload)
+            await self._send({"type": "http.response.body", "body": body, "more_body": more})
+
+
+class _Frames:
+    """Proves the frames of one answer, in order."""
+
+    def __init__(self, partners: Partners, nonce: bytes) -> None:
+        self._partners = partners
+        self._nonce = nonce
+        self._count = 0
+
+    def proof(self, payload: bytes | memoryview, *, more: bool) -> bytes:
+        """The proof of the next frame."""
+        number, self._count = self._count, self._count + 1
+        flag = _HAS_MORE if more else _IS_LAST
+        parts = (b"http", number.to_bytes(8), flag, payload)
+        return self._partners.answer(self._nonce, parts)
+
+    def head(self, payload: bytes | memoryview, *, more: bool) -> bytes:
+        return _FRAME.pack(more, len(payload), self.proof(payload, more=more))
+
+
+class ProvedReader:
+    """Reads the frames of an answer; raises UnprovedError for the first that proves nothing."""
+
+    def __init__(self, partners: Partners, nonce: bytes, blocks: AsyncIterator[bytes]) -> None:
+        self._frames = _Frames(partners, nonce)
+        self._blocks = blocks
+        self._data = bytearray()
+        self._more = True
+
+    async def head(self) -> Head:
+        payload = await self._next()
+        try:
+            return _decode(payload)
+        except msgspec.DecodeError as error:
+            raise UnprovedError(f"the head of an answer can't be read: {error}") from error
+
+    async def body(self) -> AsyncIterator[bytes]:
+        """The pieces of the body, each of which is proved."""
+        while self._more:
+            payload = await self._next()
+            if payload:
+                yield payload
+
+    async def _next(self) -> bytes:
+        more, length, proof = _FRAME.unpack(await self._take(_FRAME.size))
+        if length > FRAME_BYTES_MAX:
+            raise UnprovedError("a frame of an answer is too long")
+        payload = await self._take(length)
+        if not compare_digest(proof, self._frames.proof(payload, more=more)):
+            raise UnprovedError("a frame of an answer proves nothing")
+        self._more = more
+        return payload
+
+    async def _take(self, count: int) -> bytes:
+        while len(self._data) < count:
+            block = await anext(self._blocks, None)
+            if block is None:
+                raise UnprovedError("an answer was cut off")
+            self._data += block
+        taken = bytes(self._data[:count])
+        del self._data[:count]
+        return taken

@@ -1,0 +1,120 @@
+"""Strangers among the workers, over Thrift."""
+
+from pathlib import Path
+
+import pytest
+
+from query_api.partners import Partners, SecretFile
+from query_api.reasons import Reason
+from query_api.thrift.call import Call, CallAnswer, Relay
+from query_api.thrift.forward import FORWARDED
+from query_api.thrift.upstream import Address
+from tests.query_api.thrift.serving import HOST, Client, Metastore, answer, result, serving
+from tests.query_api.thrift.structs import text
+
+pytestmark = pytest.mark.anyio
+COLD = text(1, "cold") + b"\0"
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Path:
+    path = tmp_path / "secret"
+    path.write_text("5" * 64)
+    return path
+
+
+def not_ours(_: Call) -> Relay:
+    return Relay(Reason.NOT_OWNED, shard=3)
+
+
+def ours(call: Call) -> CallAnswer | Relay:
+    return Relay(Reason.COLD) if call.arguments == COLD else answer("owner")
+
+
+class Owner:
+    """Tells who has a shard."""
+
+    def __init__(self) -> None:
+        self.port = 0
+
+    async def of(self, _: int) -> Address | None:
+        return HOST, self.port
+
+
+def partners(path: Path | None, *, needs_secret: bool = True) -> Partners:
+    secret = None if path is None else SecretFile(path)
+    return Partners(secret, needs_secret=needs_secret)
+
+
+async def body_of(client: Client, arguments: bytes = b"\0") -> bytes:
+    reply = await client.call("get_table", arguments)
+    assert reply is not None
+    return reply.body
+
+
+async def test_partners_answer_each_other(secret: Path) -> None:
+    owner, mine = Owner(), partners(secret)
+    async with (
+        serving(more={"partners": partners(secret), "host": HOST}, get_table=ours) as other,
+        serving(
+            Metastore(), more={"owner_of": owner.of, "partners": mine}, get_table=not_ours
+        ) as here,
+    ):
+        owner.port = other.port
+        client = await here.connect()
+        for _ in range(3):
+            assert await body_of(client) == result("owner")
+            assert await body_of(client, COLD) == result("m:get_table")
+            assert await body_of(client) == result("owner")
+    assert not next(iter(mine.metrics.unproved.collect())).samples
+
+
+@pytest.mark.parametrize("answers", ["other secret", "no secret", "other address", "made up"])
+async def test_a_stranger_is_not_heard_and_not_asked_again(secret: Path, answers: str) -> None:
+    owner, mine = Owner(), partners(secret)
+    stranger = secret.with_name("other")
+    stranger.write_text("6" * 64)
+    theirs = {
+        "other secret": partners(stranger),
+        "no secret": partners(None, needs_secret=False),
+        "other address": partners(secret),
+        "made up": partners(None),
+    }[answers]
+    metastore = Metastore("stranger")
+    async with (
+        serving(metastore, more={"partners": theirs, "host": "elsewhere"}, get_table=ours) as other,
+        serving(
+            Metastore(), more={"owner_of": owner.of, "partners": mine}, get_table=not_ours
+        ) as here,
+    ):
+        owner.port = metastore.address[1] if answers == "made up" else other.port
+        client = await here.connect()
+        for _ in range(4):
+            assert await body_of(client) == result("m:get_table")
+    [metric] = mine.metrics.unproved.collect()
+    [count] = (sample.value for sample in metric.samples if sample.name.endswith("_total"))
+    assert count == 1
+
+
+async def test_where_there_are_tokens_but_no_secret_nobody_is_asked() -> None:
+    owner = Owner()
+    more = {"owner_of": owner.of, "partners": partners(None)}
+    async with (
+        serving(get_table=ours) as other,
+        serving(Metastore(), more=more, get_table=not_ours) as here,
+    ):
+        owner.port = other.port
+        assert await body_of(await here.connect()) == result("m:get_table")
+        assert other.methods.calls == []
+
+
+async def test_a_client_does_not_forward(secret: Path) -> None:
+    more = {"partners": partners(secret), "host": HOST}
+    async with serving(Metastore(), more=more, get_table=ours) as here:
+        client = await here.connect()
+        reply = await client.call(FORWARDED, text(1, "get_table") + text(2, "\0") + b"\0")
+        assert reply is not None
+        assert reply.kind == 3
+        assert b"is for workers alone" in reply.body
+        assert await client.reply() is None
+        assert here.methods.calls == []
