@@ -50,12 +50,11 @@ class ThriftPort:
         """`refused` gives the number of connections that the server's metrics say it ended."""
         self._port = port
         self._refused = refused
-        self._ended = refused()
 
     def fault(self, data: bytes) -> str | None:
         """What is wrong with how these bytes are answered; None if nothing is."""
         calls, rest = thrift_messages(data)
-        received = b""
+        refused_before, received = self._refused(), b""
         with sent(self._port, data) as connection:
             try:
                 if not calls and rest is Rest.BEGUN:
@@ -75,16 +74,11 @@ class ThriftPort:
             if fault is not None:
                 return fault
         if len(replies) < len(calls) or rest is Rest.UNREADABLE:
-            return self._fault_of_end()
-        return None
-
-    def _fault_of_end(self) -> str | None:
-        deadline, before = monotonic() + PATIENCE_S, self._ended
-        while (ended := self._refused()) <= before:
-            if monotonic() > deadline:
-                return "the connection was ended, and isn't counted"
-            sleep(0.005)
-        self._ended = ended
+            deadline = monotonic() + PATIENCE_S
+            while self._refused() == refused_before:
+                if monotonic() > deadline:
+                    return "the connection was ended, and isn't counted"
+                sleep(0.005)
         return None
 
 

@@ -42,7 +42,8 @@ def check(
 
     @seed(number)
     @settings(
-        max_examples=count + count // 10,
+        # Some are made twice.
+        max_examples=count + count // 4,
         database=None,
         deadline=None,
         phases=[Phase.generate, Phase.shrink],
@@ -69,7 +70,8 @@ PORT: Final = mutants(seeds.port_requests(), seeds.IN_HTTP, REPETITIONS_MAX)
 def over_thrift(world: World, count: int, number: int) -> None:
     check(world, THRIFT, world.thrift.fault, count, number)
     log = world.worker.log.read_text()
-    for reason in refused_connections(world.worker):
+    # Where no metastore answers, a client is told so, and its connection goes on.
+    for reason in refused_connections(world.worker).keys() - {"upstream"}:
         assert re.search(f"connection was ended .*reason={reason}", log)
 
 

@@ -9,7 +9,6 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
-import httpx
 import psutil
 from thriftpy2.thrift import TApplicationException
 
@@ -121,7 +120,9 @@ def standing(folder: Path, servers: str, database_url: str) -> Iterator[World]:
 
 def refused_connections(worker: WorkerProcess) -> Counter[str]:
     """How many connections the worker ended, by reason."""
-    page = httpx.get(f"http://{LOOPBACK}:{worker.port}/metrics", timeout=30).text
+    with closing(http.client.HTTPConnection(LOOPBACK, worker.port, timeout=60)) as connection:
+        connection.request("GET", "/metrics")
+        page = connection.getresponse().read().decode()
     refused = re.findall(r'thrift_refused_total\{reason="(\w+)"\} (\S+)', page)
     return Counter({reason: int(float(count)) for reason, count in refused})
 
