@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-
 _SECRET: Final = re.compile(r"PASSWORD|PASSWD|_PWD|SECRET|TOKEN|CREDENTIAL|_KEY(_ID)?$")
 """The names of variables from which programs and libraries read secrets."""
 DATABASE_SECRETS: Final = ("PG", "MYSQL_")

@@ -1,5 +1,6 @@
 """Sends bytes that may be anything, and says what is wrong with how they are answered."""
 
+import io
 import json
 import socket
 from collections.abc import Callable, Iterator
@@ -7,7 +8,7 @@ from contextlib import contextmanager, suppress
 from enum import Enum
 from http.client import HTTPException, HTTPResponse
 from time import monotonic, sleep
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 import httptools
 from thriftpy2.thrift import TApplicationException
@@ -153,6 +154,19 @@ class _Requests:
         self.is_whole = True
 
 
+class _Responses(io.BufferedReader):
+    """The bytes of a connection, which several responses share: none closes it for the next."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        super().__init__(socket.SocketIO(connection, "r"))
+
+    def makefile(self, _mode: str) -> Self:
+        return self
+
+    def close(self) -> None:
+        """Leaves the connection to who opened it."""
+
+
 def http_fault(port: int, data: bytes) -> str | None:
     """What is wrong with how a worker answers HTTP; None if nothing is."""
     requests = _Requests()
@@ -160,8 +174,9 @@ def http_fault(port: int, data: bytes) -> str | None:
     with sent(port, data) as connection:
         if not requests.is_whole:
             connection.shutdown(socket.SHUT_WR)
+        responses = _Responses(connection)
         for method in requests.methods or ["GET"]:
-            response = HTTPResponse(connection, method=method)
+            response = HTTPResponse(responses, method=method)  # type: ignore[arg-type]
             try:
                 response.begin()
                 body = response.read()

@@ -15,9 +15,13 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from tests.hostile import seeds
+from state.records import names_scope
+from state.records.signals import Ask, BeginEpoch, Choose, Forget, Serve, encode_signal
+from tests.hostile import seeds, topic_records
 from tests.hostile.exchange import http_fault, port_fault
+from tests.hostile.topic_records import Writer, mutated, recorded
 from tests.hostile.world import World, refused_connections, standing
+from tests.query_api.sales import ORDERS
 from tests.support.mutations import mutants
 from tests.support.processes import open_folder
 
@@ -43,7 +47,7 @@ def check(
     @seed(number)
     @settings(
         # Some are made twice.
-        max_examples=count + count // 4,
+        max_examples=count * 3 // 2,
         database=None,
         deadline=None,
         phases=[Phase.generate, Phase.shrink],
@@ -67,6 +71,18 @@ HTTP: Final = mutants(seeds.http_requests(), seeds.IN_HTTP, REPETITIONS_MAX)
 PORT: Final = mutants(seeds.port_requests(), seeds.IN_HTTP, REPETITIONS_MAX)
 
 
+SIGNALS: Final = [
+    encode_signal(signal)
+    for signal in (
+        Ask(0, names_scope(ORDERS.database), 1, ((), ("a",))),
+        Forget(0, ORDERS, True),
+        Choose(0, 1, ("sales.*",), ("tmp.*",)),
+        Serve(0, 0, False),
+        BeginEpoch(0),
+    )
+]
+
+
 def over_thrift(world: World, count: int, number: int) -> None:
     check(world, THRIFT, world.thrift.fault, count, number)
     log = world.worker.log.read_text()
@@ -83,6 +99,22 @@ def over_the_connectors_port(world: World, count: int, number: int) -> None:
     check(world, PORT, partial(port_fault, world.connector.port), count, number)
 
 
+def into_the_topic(world: World, count: int, number: int) -> None:
+    """First what can be read, because what can't be stops its shard."""
+    writer, records = Writer(world.topic), recorded(world.topic)
+
+    def writes(write: Callable[[bytes], None]) -> Fault:
+        return lambda data: write(data)
+
+    check(world, topic_records.signals, writes(writer.signal), count, number)
+    check(world, mutated(SIGNALS), writes(writer.signal), count, number)
+    check(world, topic_records.events, writes(writer.event), count, number)
+    world.until_folded()
+    check(world, mutated(records), writes(writer.event), count, number)
+    world.until_folded()
+    assert world.fault(lambda: None) is None
+
+
 def test_mutated_calls_over_thrift(world: World) -> None:
     over_thrift(world, 2_000, 1)
 
@@ -95,6 +127,11 @@ def test_mutated_requests_to_a_connector(world: World) -> None:
     over_the_connectors_port(world, 200, 3)
 
 
+def test_mutated_records_in_the_topic(world: World) -> None:
+    """Comes last, because some shards stop by it."""
+    into_the_topic(world, 120, 4)
+
+
 @pytest.mark.torture
 @pytest.mark.timeout(0)
 def test_an_hour_of_mutants(world: World) -> None:
@@ -104,3 +141,4 @@ def test_an_hour_of_mutants(world: World) -> None:
         over_thrift(world, 2_000, number)
         over_http(world, 2_000, number)
         over_the_connectors_port(world, 200, number)
+    into_the_topic(world, 2_000, Random().randrange(1 << 30))

@@ -55,6 +55,14 @@ class World(NamedTuple):
                 return None
         return f"others wait for {waited_s:.1f} s"
 
+    def until_folded(self) -> None:
+        """Waits until each shard has folded what the topic holds, or says why it can't."""
+        self.worker.until(
+            lambda status: all(
+                shard["fault"] or not shard["lag_records"] for shard in status["shards"]
+            )
+        )
+
     def _fault_of_processes(self) -> str | None:
         for process in (self.worker, self.connector):
             if not process.running:
