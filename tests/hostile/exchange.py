@@ -48,14 +48,17 @@ class ThriftPort:
     """The Thrift server of a worker."""
 
     def __init__(self, port: int, refused: Callable[[], int]) -> None:
-        """`refused` gives the number of connections that the server's metrics say it ended."""
+        """`refused` gives the number of connections that the server's metrics say it ended, but for
+        those that it ended because no metastore took a call without a reply.
+        """
         self._port = port
         self._refused = refused
+        self._ended = refused()
 
     def fault(self, data: bytes) -> str | None:
         """What is wrong with how these bytes are answered; None if nothing is."""
         calls, rest = thrift_messages(data)
-        refused_before, received = self._refused(), b""
+        received = b""
         with sent(self._port, data) as connection:
             try:
                 if not calls and rest is Rest.BEGUN:
@@ -74,12 +77,18 @@ class ThriftPort:
             fault = _reply_fault(call, reply)
             if fault is not None:
                 return fault
-        if len(replies) < len(calls) or rest is Rest.UNREADABLE:
-            deadline = monotonic() + PATIENCE_S
-            while self._refused() == refused_before:
-                if monotonic() > deadline:
-                    return "the connection was ended, and isn't counted"
-                sleep(0.005)
+        is_one_way = any(call.kind == MessageType.ONEWAY for call in calls)
+        if is_one_way or (len(replies) == len(calls) and rest is not Rest.UNREADABLE):
+            return None
+        return self._fault_of_end()
+
+    def _fault_of_end(self) -> str | None:
+        deadline, before = monotonic() + PATIENCE_S, self._ended
+        while (ended := self._refused()) == before:
+            if monotonic() > deadline:
+                return "the connection was ended, and isn't counted"
+            sleep(0.005)
+        self._ended = ended
         return None
 
 
