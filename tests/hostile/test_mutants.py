@@ -43,6 +43,7 @@ def check(
     """Sends so many different requests."""
     number = int(os.environ.get(SEED, number))
     different: set[bytes] = set()
+    faults: list[str] = []
 
     @seed(number)
     @settings(
@@ -56,11 +57,12 @@ def check(
     )
     @given(requests)
     def send(data: bytes) -> None:
-        if len(different) == count:
+        if len(different) >= count and not faults:
             return
         different.add(data)
         fault = world.fault(partial(fault_of, data))
         if fault is not None:
+            faults.append(fault)
             raise AssertionError(f"{fault}\n{SEED}={number}, {len(data)} bytes: {data.hex()}")
 
     send()
