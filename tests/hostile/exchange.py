@@ -16,6 +16,7 @@ from thriftpy2.utils import deserialize
 
 from hive.errors import ThriftError
 from metatide.stack.machine import LOOPBACK
+from query_api.http.server import HEAD_BYTES_MAX
 from query_api.thrift.scanner import Scanner
 from query_api.thrift.wire import MessageType
 
@@ -192,7 +193,10 @@ def http_fault(port: int, data: bytes) -> str | None:
             except TimeoutError:
                 return f"no answer within {PATIENCE_S:g} s"
             except (HTTPException, ConnectionResetError) as error:
-                return None if not requests.is_whole else f"no answer: {error!r}"
+                # What the server didn't read makes the system reset the connection, and that may
+                # overtake the answer.
+                is_reset = isinstance(error, ConnectionResetError) and len(data) > HEAD_BYTES_MAX
+                return None if is_reset or not requests.is_whole else f"no answer: {error!r}"
             fault = _problem_fault(response, method, body)
             if fault is not None:
                 return fault
