@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-from confluent_kafka import KafkaException, Message, Producer
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from connectors.headers import Headers
 from connectors.producer import WAITING_RECORDS_MAX, make_producer
-from hive.errors import PublishError
+from hive.errors import PublishError, UnwritableRecordError
 from state.topic import Topic
 from state.topic.settings import reason
 from state.topic.silence import Silence
@@ -65,7 +65,9 @@ class Sender:
         except BufferError:
             return False
         except KafkaException as error:
-            raise PublishError(f"{topic}, partition {partition}: {reason(error)}") from error
+            code = error.args[0].code()
+            kind = UnwritableRecordError if code == KafkaError.MSG_SIZE_TOO_LARGE else PublishError
+            raise kind(f"{topic}, partition {partition}: {reason(error)}") from error
         return True
 
     def _wait(self, look: Callable[[], bool]) -> None:

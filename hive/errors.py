@@ -106,6 +106,10 @@ class SourceError(MachineError):
     """The metastore's database can't be read now; a later attempt may succeed."""
 
 
+class RefusedLoadError(InputError):
+    """A load that fails because of what is to be loaded: another attempt would fail again."""
+
+
 class PublishError(MachineError):
     """The brokers refused a connector's record; it resumes from what the topic holds."""
 

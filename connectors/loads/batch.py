@@ -8,13 +8,13 @@ import uuid
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import Engine, tuple_
+from sqlalchemy import Engine, select, tuple_
 from sqlalchemy.exc import SQLAlchemyError
 
 from connectors.loads import images
 from connectors.loads.chunks import Load
 from connectors.loads.sink import Sink
-from hive.errors import SourceError
+from hive.errors import RefusedLoadError, SourceError
 from hive.names import DatabaseName, TableName
 from hive.reader.constraints import read_constraints
 from hive.reader.databases import read_databases, read_functions
@@ -24,7 +24,7 @@ from hive.reader.snapshot import DatabaseSnapshot, open_snapshot
 from hive.reader.statistics import OF_PARTITIONS, OF_TABLES, stream_statistics
 from hive.reader.tables import Condition, named, read_tables, stream_names
 from hive.reader.write_ids import read_write_ids
-from hive.schema import Version, detect_followed
+from hive.schema import Version, detect_followed, metadata
 from hive.urls import masked
 from state.records import Scope, ScopeKind
 
@@ -56,6 +56,18 @@ def unreadable(error: SQLAlchemyError) -> SourceError:
     return SourceError(f"the metastore's database can't be read: {cause}")
 
 
+def refusal(database: Database, error: Exception) -> RefusedLoadError | SourceError:
+    """The error of a load: about what was to be loaded if the database answers otherwise."""
+    if not isinstance(error, SQLAlchemyError):
+        return RefusedLoadError(str(error))
+    fault = unreadable(error)
+    try:
+        with open_snapshot(*database):
+            return RefusedLoadError(str(fault))
+    except SQLAlchemyError:
+        return fault
+
+
 class Read(NamedTuple):
     """The outcome of a batch."""
 
@@ -77,6 +89,7 @@ def load(
     load.
     """
     assert len(set(scopes)) == len(scopes)
+    _look_up(database, scopes)
     loads = {scope: Load(sink, epoch, uuid.uuid4().hex[:16], scope) for scope in scopes}
     for load in loads.values():
         load.begin()
@@ -102,6 +115,20 @@ def read(
     here = {scope: load for scope, load in loads.items() if scope.name.database not in elsewhere}
     _read(snapshot, here, loaded)
     return here
+
+
+def _look_up(database: Database, scopes: Iterable[Scope]) -> None:
+    """Has the database look up the names, so that those which it can't even compare are refused
+    before anything is written about them.
+    """
+    schema = metadata(database.version).tables
+    tbls, dbs = schema["TBLS"], schema["DBS"]
+    names = sorted({scope.name for scope in scopes})
+    columns = tuple_(dbs.c.CTLG_NAME, dbs.c.NAME, tbls.c.TBL_NAME)
+    joined = tbls.join(dbs, tbls.c.DB_ID == dbs.c.DB_ID)
+    statement = select(tbls.c.TBL_ID).select_from(joined).where(columns.in_(names))
+    with database.engine.connect() as connection:
+        connection.execute(statement).all()
 
 
 def read_table_alone(snapshot: DatabaseSnapshot, load: Load) -> None:

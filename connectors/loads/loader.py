@@ -11,14 +11,21 @@ from sqlalchemy.exc import SQLAlchemyError
 from connectors.loads import batch, plan
 from connectors.loads.batch import Database
 from connectors.loads.kafka_sink import KafkaSink
-from connectors.loads.metrics import LoadMetrics
+from connectors.loads.metrics import LoadFault, LoadMetrics
 from connectors.loads.plan import Planned
 from connectors.loads.queue import Queue
 from connectors.loads.rereads import Wanted, reread
 from connectors.loads.signals import SignalsConsumer
 from connectors.orders import obey
 from connectors.sender import Stopped
-from hive.errors import MachineError, NameFormatError, SourceError
+from hive.errors import (
+    InputError,
+    MachineError,
+    NameFormatError,
+    RefusedLoadError,
+    SourceError,
+    UnwritableRecordError,
+)
 from hive.names import storable
 from hive.reader.snapshot import open_snapshot
 from hive.table_lists import TableLists
@@ -66,7 +73,8 @@ class Loader:
     """Loads on threads of this process.
 
     A batch that fails is loaded again later under new load ids: the loads of the failed attempt
-    never end, so none of their rows count.
+    never end, so none of their rows count. If it fails because of what is in it, each of its scopes
+    is loaded alone, and the one that fails then is given up: whoever still misses it asks again.
     """
 
     def __init__(
@@ -91,6 +99,8 @@ class Loader:
         self._epoch = 0
         self._threads: list[threading.Thread] = []
         self._fault: MachineError | None = None
+        self.given_up = 0
+        """The number of loads that were given up; the log names each."""
 
     def begin_epoch(self, epoch: int) -> None:
         """Sets the epoch of all further loads; the first call starts the loader."""
@@ -193,8 +203,13 @@ class Loader:
         began, position = time.monotonic(), None
         try:
             position = self._load(sink, epoch, scopes)
-        finally:
-            vain = self._queue.done(scopes, position)
+        except RefusedLoadError as error:
+            self._refused(scopes, error)
+            return
+        except BaseException:
+            self._queue.done(scopes, None)
+            raise
+        vain = self._queue.done(scopes, position)
         if vain:
             self.metrics.vain.inc(vain)
             log.warning(
@@ -208,8 +223,8 @@ class Loader:
         self.progress.ended(scopes)
 
     def _load(self, sink: KafkaSink, epoch: int, scopes: Sequence[Scope]) -> int:
+        database = self._database()
         try:
-            database = self._database()
             tables = [scope.name for scope in scopes if scope.kind is ScopeKind.OBJECTS]
             whole = [scope for scope in scopes if scope.kind is not ScopeKind.OBJECTS]
             positions = []
@@ -219,9 +234,23 @@ class Loader:
             if whole:
                 read = batch.load(database, sink, epoch, whole, self.progress.read)
                 positions.append(read.position)
-        except SQLAlchemyError as error:
-            raise batch.unreadable(error) from error
+        except (SQLAlchemyError, InputError, UnicodeError, UnwritableRecordError) as error:
+            raise batch.refusal(database, error) from error
         return min(positions)
+
+    def _refused(self, scopes: Sequence[Scope], error: RefusedLoadError) -> None:
+        given_up = self._queue.refused(scopes)
+        if given_up is None:
+            return
+        self.given_up += 1
+        self.metrics.faults.labels(LoadFault.REFUSED).inc()
+        log.error(
+            "a load was given up",
+            kind=given_up.kind.value,
+            name=str(given_up.name),
+            why=str(error),
+            remedy="see MetatideLoadsGivenUp in docs/operate.md",
+        )
 
     def _database(self) -> Database:
         if self._found is None:
@@ -268,7 +297,7 @@ class Loader:
 
     def _complain(self, error: MachineError) -> None:
         self._fault = error
-        kind = "source" if isinstance(error, SourceError) else "publish"
+        kind = LoadFault.SOURCE if isinstance(error, SourceError) else LoadFault.PUBLISH
         self.metrics.faults.labels(kind).inc()
         log.error("loads wait", why=str(error))
 

@@ -1,10 +1,23 @@
 """The Prometheus metrics of loads."""
 
+from enum import StrEnum
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from state.records import ScopeKind
 
 _SECONDS = (0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300)
+
+
+class LoadFault(StrEnum):
+    """The kinds of faults."""
+
+    SOURCE = "source"
+    """The database couldn't be read."""
+    PUBLISH = "publish"
+    """The brokers didn't take a record."""
+    REFUSED = "refused"
+    """A scope couldn't be loaded though others could, and was given up."""
 
 
 class LoadMetrics:
@@ -27,7 +40,7 @@ class LoadMetrics:
         )
         self.faults = Counter(
             "metatide_loads_faults",
-            "What went wrong, by kind: source, publish.",
+            "What went wrong, by kind: source, publish, refused.",
             ["kind"],
             registry=registry,
         )
@@ -54,7 +67,7 @@ class LoadMetrics:
         # All labels exist from the start, because Prometheus sees no increase in a new series.
         for counter, values in (
             (self.loads, ScopeKind),
-            (self.faults, ("source", "publish")),
+            (self.faults, LoadFault),
             (self.asked, ("taken", "answered", "rests", "unreadable", "refused")),
         ):
             for value in values:

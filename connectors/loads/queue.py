@@ -2,7 +2,8 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from time import monotonic
 from typing import NamedTuple
 
@@ -18,16 +19,19 @@ ANSWERS_S = 30.0
 an operator's order, through another connector, made it forget that."""
 REMEMBERED_MAX = 200_000
 """The number of scopes whose last load is remembered."""
-VAIN_S_FIRST, VAIN_S_MAX = 5.0, 300.0
-"""How long a scope rests after a load that ended before the event it was asked for; twice as long
-after each that follows. Workers ask less often than that, so none of them waits for two rests."""
+REST_S_FIRST, REST_S_MAX = 5.0, 300.0
+"""How long a scope rests after a load that ended before the event it was asked for, or that was
+given up; twice as long after each that follows. Workers ask less often than that, so none of them
+waits for two rests."""
 
 
-class _Vain(NamedTuple):
-    """The rest of a scope after loads in vain."""
+class _Rest(NamedTuple):
+    """The rest of a scope after loads that brought nothing."""
 
     rest_s: float
     until_s: float
+    given_up: bool
+    """Whether the last of them was given up, so that a later event is no reason to try again."""
 
 
 class Queue:
@@ -39,7 +43,9 @@ class Queue:
         self._asked: OrderedDict[Scope, int] = OrderedDict()
         self._due: OrderedDict[Scope, int] = OrderedDict()
         self._running: dict[Scope, int] = {}
-        self._vain: OrderedDict[Scope, _Vain] = OrderedDict()
+        self._resting: OrderedDict[Scope, _Rest] = OrderedDict()
+        self._alone: set[Scope] = set()
+        """Queued scopes that must share no snapshot, because a batch with them was refused."""
         self._newest = 0
         self._loaded: OrderedDict[Scope, tuple[int, float]] = OrderedDict()
         self._closed = False
@@ -66,11 +72,13 @@ class Queue:
             return True
 
     def rests(self, scope: Scope, floor: int) -> bool:
-        """Whether a scope rests, because loads of it ended before the event they were asked for,
-        and the log hasn't reached this one either as far as is known."""
+        """Whether a scope rests, because loads of it were given up, or ended before the event they
+        were asked for, and the log hasn't reached this one either as far as is known."""
         with self._changed:
-            vain = self._vain.get(scope)
-            return vain is not None and floor > self._newest and self._clock() < vain.until_s
+            rest = self._resting.get(scope)
+            if rest is None or self._clock() >= rest.until_s:
+                return False
+            return rest.given_up or floor > self._newest
 
     def take(self, wait_s: float) -> list[Scope]:
         """The scopes to load next in one snapshot; empty when none came within this time."""
@@ -98,7 +106,7 @@ class Queue:
                     vain += 1
                     self._rest(scope)
                 else:
-                    self._vain.pop(scope, None)
+                    self._resting.pop(scope, None)
                 if scope.kind is ScopeKind.OBJECTS:
                     # Each request names objects of its own, so an earlier reread doesn't answer it.
                     continue
@@ -111,17 +119,32 @@ class Queue:
             self._changed.notify_all()
         return vain
 
+    def refused(self, scopes: Sequence[Scope]) -> Scope | None:
+        """Notes that a batch can't be loaded because of what is in it. Each of its scopes is queued
+        again, to be loaded alone. If it is alone already, it is given up and returned."""
+        with self._changed:
+            floors = {scope: self._running.pop(scope, 0) for scope in scopes}
+            self._changed.notify_all()
+            if len(scopes) == 1:
+                self._rest(scopes[0], given_up=True)
+                return scopes[0]
+            self._alone.update(scopes)
+            for scope, floor in floors.items():
+                queue = self._asked if floor else self._due
+                queue[scope] = max(floor, queue.get(scope, 0))
+            return None
+
     def forget_scope(self, scope: Scope) -> None:
         """Forgets when this scope was loaded: the next request for it is not answered already."""
         with self._changed:
             self._loaded.pop(scope, None)
-            self._vain.pop(scope, None)
+            self._resting.pop(scope, None)
 
     def forget(self) -> None:
         """Forgets all that was loaded: the epoch or the lists have changed."""
         with self._changed:
             self._loaded.clear()
-            self._vain.clear()
+            self._resting.clear()
             self._newest = 0
 
     def close(self) -> None:
@@ -139,18 +162,19 @@ class Queue:
         with self._changed:
             return len(self._asked) + len(self._due)
 
-    def _rest(self, scope: Scope) -> None:
-        earlier = self._vain.pop(scope, None)
-        rest_s = VAIN_S_FIRST if earlier is None else min(2 * earlier.rest_s, VAIN_S_MAX)
-        self._vain[scope] = _Vain(rest_s, self._clock() + rest_s)
-        if len(self._vain) > REMEMBERED_MAX:
-            self._vain.popitem(last=False)
+    def _rest(self, scope: Scope, *, given_up: bool = False) -> None:
+        earlier = self._resting.pop(scope, None)
+        rest_s = REST_S_FIRST if earlier is None else min(2 * earlier.rest_s, REST_S_MAX)
+        self._resting[scope] = _Rest(rest_s, self._clock() + rest_s, given_up)
+        if len(self._resting) > REMEMBERED_MAX:
+            self._resting.popitem(last=False)
 
     def _pick(self) -> dict[Scope, int]:
         """The next scopes, with the events that they were asked for."""
         if self._closed:
             return {}
-        scopes = [scope for scope in self._asked if scope not in self._running][:ASKED_AT_ONCE]
+        waiting = (scope for scope in self._asked if scope not in self._running)
+        scopes = self._together(islice(waiting, ASKED_AT_ONCE))
         floors = {scope: self._asked.pop(scope) for scope in scopes}
         for scope in scopes:
             self._due.pop(scope, None)
@@ -166,6 +190,19 @@ class Queue:
             if scope not in self._running:
                 scopes.append(scope)
                 partitions += count
+        scopes = self._together(scopes)
         for scope in scopes:
             del self._due[scope]
         return scopes
+
+    def _together(self, scopes: Iterable[Scope]) -> list[Scope]:
+        """The first of these scopes that may share a snapshot."""
+        together: list[Scope] = []
+        for scope in scopes:
+            if scope in self._alone:
+                if together:
+                    break
+                self._alone.discard(scope)
+                return [scope]
+            together.append(scope)
+        return together

@@ -122,6 +122,11 @@ def _load(loader: Loader, events: Topic, epoch: int) -> None:
             time.sleep(_LOOK_S)
     finally:
         loader.stop()
+    if loader.given_up:
+        raise MachineError(
+            f"{loader.given_up} of the loads were given up, as the log says above; all others are "
+            f"in {events.name}"
+        )
 
 
 def _load_on_spark(

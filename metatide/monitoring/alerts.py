@@ -119,10 +119,17 @@ ALERTS: Final = (
     ),
     Alert(
         "LoadsFail",
-        "sum by (kind) (increase(metatide_loads_faults_total[10m])) > 3",
+        'sum by (kind) (increase(metatide_loads_faults_total{kind!="refused"}[10m])) > 3',
         "5m",
         "warning",
         "loads fail for the {{ $labels.kind }}",
+    ),
+    Alert(
+        "LoadsGivenUp",
+        'sum(increase(metatide_loads_faults_total{kind="refused"}[1h])) > 0',
+        AT_ONCE,
+        "warning",
+        "something can't be loaded; the connector's log names it",
     ),
     Alert(
         "LoadsInVain",

@@ -109,8 +109,8 @@ SECTIONS: Final = (
             "metatide_loads_partitions": "High: large tables are loaded; it spares the database "
             "to do so once, with `metatide prewarm`.",
             "metatide_loads_bytes": "As `metatide_connect_bytes`.",
-            "metatide_loads_faults": "`source`: the database; `publish`: the brokers. The "
-            "connector's log says what.",
+            "metatide_loads_faults": "`source`: the database; `publish`: the brokers; `refused`: "
+            "one table or list alone. The connector's log says what.",
             "metatide_loads_waiting": "Growing: more is asked for than is loaded: add connectors.",
             "metatide_loads_asked": "Many `unreadable`: workers of a later release than the "
             "connector's. Upgrade connectors. `rests`: as `metatide_loads_vain`.",

@@ -14,6 +14,7 @@ from xml.sax.saxutils import quoteattr
 from hive.errors import InputError, MachineError
 from metatide.stack.java import find_java
 from metatide.stack.progress import progress
+from metatide.stack.service import child_environment
 
 _NAMESPACE = 'xmlns:m="http://ant.apache.org/ivy/maven"'
 _EXACT_SETTINGS = """<ivysettings>
@@ -121,7 +122,9 @@ def _run(dependencies: list[str], pattern: str, cache: Path, text: str, *, exact
         command += ["-retrieve", pattern]
         log = folder / "log"
         with log.open("wb") as out, progress(text) as shown:
-            process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT)
+            process = subprocess.Popen(
+                command, stdout=out, stderr=subprocess.STDOUT, env=child_environment()
+            )
             try:
                 while process.poll() is None:
                     time.sleep(_POLL_S)

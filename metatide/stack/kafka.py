@@ -16,7 +16,7 @@ from metatide.stack import jars
 from metatide.stack.java import find_java
 from metatide.stack.machine import LOOPBACK, MIB, folder_aside
 from metatide.stack.ports import Ports
-from metatide.stack.service import Launch, Service
+from metatide.stack.service import Launch, Service, child_environment
 from state.folders import make_folder
 from state.topic.settings import QUIET, Security, client_settings, reason
 
@@ -117,7 +117,14 @@ class Kafka(Service):
         cluster = cluster.replace("-", "A")
         command = [str(find_java()), _COMPILER, "-cp", classes]
         command += ["kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(config)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, process_group=0)
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            check=False,
+            process_group=0,
+            env=child_environment(),
+        )
         if done.returncode != 0:
             lines = (done.stderr + done.stdout).strip().splitlines()
             messages = [line for line in lines if not line.lstrip().startswith("at ")]

@@ -20,7 +20,7 @@ from metatide.stack.database import make_engine
 from metatide.stack.kept_secret import keep_secret
 from metatide.stack.machine import LOOPBACK, MIB, as_user, folder_aside, require_room
 from metatide.stack.ports import Ports
-from metatide.stack.service import Launch, Service
+from metatide.stack.service import Launch, Service, child_environment
 from state.folders import make_folder
 
 DATABASE = "metastore"
@@ -139,6 +139,7 @@ class Postgres(Service):
             check=False,
             process_group=0,
             cwd="/",
+            env=child_environment(),
             **as_user(self._user),
         )
         handed_over.unlink()

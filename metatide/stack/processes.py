@@ -14,7 +14,7 @@ from metatide.stack.metastore import Metastore, own_classes
 from metatide.stack.metastore import Settings as MetastoreSettings
 from metatide.stack.ports import Ports
 from metatide.stack.postgres import Postgres
-from metatide.stack.service import Launch, Service
+from metatide.stack.service import ALL_SECRETS, DATABASE_SECRETS, Launch, Service
 
 # Created once and without certificates, because loading them takes longer than the rest of a probe.
 # Proxies are ignored: one that the environment names couldn't reach this machine's ports.
@@ -37,13 +37,15 @@ class Ours(Service):
         needs: tuple[str, ...] = (),
         scheme: str = "http",
         thrift: str | None = None,
+        secrets: tuple[str, ...] = DATABASE_SECRETS,
     ) -> None:
-        """`thrift` is the address of its Thrift server, if it has one."""
+        """`thrift` is the address of its Thrift server, if it has one; `secrets` as in `Launch`."""
         self.name = name
         self._scheme = scheme
         self.needs = needs
         self.thrift = thrift
-        self._launch = Launch((sys.executable, "-m", *arguments), environment)
+        command = (sys.executable, "-m", *arguments)
+        self._launch = Launch(command, environment, secrets=secrets)
         self._host = LOOPBACK if host == ANY else host
         self._port = port
 
@@ -111,7 +113,7 @@ def services(effective: Effective, ports: Ports) -> list[Service]:
     connect = ("metatide", "connect", "--data-dir", folder)
     host = config.connect.host
     without_images = {name: text for name, text in settings.items() if name != _IMAGES_URL}
-    needs = ("kafka", "postgres")
+    needs: tuple[str, ...] = ("kafka", "postgres")
     processes.append(Ours("connect", connect, host, connect_port, without_images, needs))
     work = ("metatide", "work", "--data-dir", folder)
     scheme = "http" if config.reads.tls_certificate is None else "https"
@@ -133,8 +135,9 @@ def services(effective: Effective, ports: Ports) -> list[Service]:
             thrift_host = LOOPBACK if config.thrift.host == ANY else config.thrift.host
             thrift = f"thrift://{thrift_host}:{thrift_port}"
         host = config.worker.host
+        environment, needs = settings | own, ("kafka",)
         processes.append(
-            Ours(name, work, host, worker_port, settings | own, ("kafka",), scheme, thrift)
+            Ours(name, work, host, worker_port, environment, needs, scheme, thrift, ALL_SECRETS)
         )
     web = ("metatide.stack.web", folder)
     processes.append(Ours("http", web, config.http.host, port, without_images))

@@ -1,10 +1,28 @@
 """The interface between the supervisor and its processes."""
 
 import os
+import re
 import signal
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
+
+_SECRET: Final = re.compile(r"PASSWORD|PASSWD|_PWD|SECRET|TOKEN|CREDENTIAL|_KEY(_ID)?$")
+"""The names of variables from which programs and libraries read secrets."""
+DATABASE_SECRETS: Final = ("PG", "MYSQL_")
+ALL_SECRETS: Final = ("",)
+
+
+def child_environment(secrets: tuple[str, ...] = ()) -> dict[str, str]:
+    """The environment of a child. Of the secrets in ours it inherits those whose names begin in one
+    of these ways.
+    """
+    return {
+        name: text
+        for name, text in os.environ.items()
+        if name.startswith(secrets) or not _SECRET.search(name)
+    }
 
 
 @dataclass(frozen=True)
@@ -14,9 +32,11 @@ class Launch:
     argv: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
     user: str | None = None
+    secrets: tuple[str, ...] = ()
+    """How the names of secrets begin that it inherits."""
 
     def full_environment(self) -> dict[str, str]:
-        return {**os.environ, **self.environment}
+        return {**child_environment(self.secrets), **self.environment}
 
 
 class Service(ABC):

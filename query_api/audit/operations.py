@@ -7,10 +7,10 @@ import msgspec
 from starlette.requests import Request
 
 from hive.errors import InputError
-from hive.names import parse_table_name
+from hive.names import parse_table_name, storable
 from query_api.audit.auditor import Auditor
 from query_api.audit.findings import Audited, Field, ObjectDifference
-from query_api.audit.scopes import draw, known_scopes
+from query_api.audit.scopes import TARGETS, draw, known_scopes
 from query_api.http.access import Access
 from query_api.http.operation import Operation, OperationRequest
 from query_api.positions import Position
@@ -46,6 +46,10 @@ async def _audited(auditor: Auditor, request: OperationRequest[Wanted]) -> list[
     scopes = request.body.scopes
     if len(scopes) > SCOPES_MAX:
         raise InputError(f"give at most {SCOPES_MAX} scopes, not {len(scopes)}")
+    for scope in scopes:
+        storable(scope.name)
+        if scope.kind not in TARGETS:
+            raise InputError(f"{scope.kind} of {scope.name} are compared along with their table")
     return await auditor.audit(list(dict.fromkeys(scopes)))
 
 

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 from typing import Final
 
+from hive.errors import NameFormatError
+from hive.names import storable
 from query_api.shards import ShardSource, Views
 from query_api.targets import Target, TargetKind
 from state.records import Scope, ScopeKind, databases_scope, names_scope
@@ -30,12 +32,22 @@ def targets_of(scope: Scope) -> tuple[Target, ...]:
 
 
 def known_scopes(views: Views) -> Iterator[Scope]:
-    """All scopes that the shards here know of."""
+    """All scopes that the shards here know of, and that the database can be asked for: forged
+    records may name others, by which a whole audit would fail.
+    """
     source = views.source
     for number in range(source.count):
         reader = views.own_reader(number)
         if reader is not None:
-            yield from _of_shard(source, number, reader)
+            yield from filter(_is_storable, _of_shard(source, number, reader))
+
+
+def _is_storable(scope: Scope) -> bool:
+    try:
+        storable(scope.name)
+    except NameFormatError:
+        return False
+    return True
 
 
 def _of_shard(source: ShardSource, number: int, reader: ShardReader) -> Iterator[Scope]:

@@ -73,6 +73,8 @@ class ReadProtocol(HttpToolsProtocol):
         self._head_bytes = self._data_bytes = 0
         self._has_body = self._was_short = False
         self._late_s = self._stuck_s = self._unsent = 0
+        self._refusal: tuple[int, str] | None = None
+        """The last response, which is sent once earlier requests are answered."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -81,6 +83,8 @@ class ReadProtocol(HttpToolsProtocol):
             transport.abort()
 
     def data_received(self, data: bytes) -> None:
+        if self._refusal is not None:
+            return
         if self._held is not None:
             self._held.append(data)
             self.flow.pause_reading()
@@ -129,6 +133,12 @@ class ReadProtocol(HttpToolsProtocol):
     def send_400_response(self, msg: str) -> None:
         if not self.transport.is_closing():
             self._refuse(400, msg)
+
+    def on_response_complete(self) -> None:
+        is_last = not self.pipeline
+        super().on_response_complete()
+        if self._refusal is not None and is_last:
+            self._send_refusal(*self._refusal)
 
     def timeout_keep_alive_handler(self) -> None:
         if self._was_short or self._held is not None:
@@ -207,8 +217,24 @@ class ReadProtocol(HttpToolsProtocol):
         return cycle is not None and not cycle.response_complete
 
     def _refuse(self, status: int, detail: str) -> None:
-        """Sends an error and closes the connection; if a response has begun, only closes it."""
-        if not self._is_answering():
+        """Sends an error, after the responses to earlier requests, and closes the connection; if
+        the response to this request has begun, only closes it.
+        """
+        self._refusal = status, detail
+        cycle: RequestResponseCycle | None = self.cycle
+        if cycle is None or cycle.response_complete:
+            self._send_refusal(status, detail)
+        elif cycle.more_body and self.pipeline:
+            # This request waits for the responses to earlier ones, and won't be complete.
+            self.pipeline.popleft()
+        elif cycle.more_body:
+            if cycle.response_started:
+                self.transport.close()
+            else:
+                self._send_refusal(status, detail)
+
+    def _send_refusal(self, status: int, detail: str) -> None:
+        if not self.transport.is_closing():
             body = problem(status, detail)
             self.transport.write(
                 STATUS_LINE[status]
@@ -216,7 +242,7 @@ class ReadProtocol(HttpToolsProtocol):
                 + b"content-length: %d\r\n\r\n" % len(body)
                 + body
             )
-        self.transport.close()
+            self.transport.close()
 
 
 class ReadServer(uvicorn.Server):

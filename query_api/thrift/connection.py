@@ -69,6 +69,8 @@ class Connection(asyncio.Protocol):
         self.client_address = ""
         self.ended: str | None = None
         """The reason in a word, if this side ended the connection."""
+        self.why = ""
+        """The same in a sentence."""
         self.flow = FlowControl()
         self._settings = settings
         self._budget = budget
@@ -118,8 +120,7 @@ class Connection(asyncio.Protocol):
             return
         assert self._transport is not None
         self._enter(ENDING)
-        self.ended = kind
-        log.info("a client's connection was ended", client=self.client_address, why=why)
+        self.ended, self.why = kind, why
         if reply and not self.flow.is_blocked:
             self.write(reply)
             self._transport.close()

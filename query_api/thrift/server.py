@@ -17,6 +17,7 @@ from query_api.thrift.backlog import Budget
 from query_api.thrift.call import Methods
 from query_api.thrift.connection import Connection
 from query_api.thrift.dispatch import Dispatch
+from query_api.thrift.ended_connections import EndedConnections
 from query_api.thrift.forward import Peers
 from query_api.thrift.hub import Hub
 from query_api.thrift.metrics import Metrics
@@ -27,6 +28,7 @@ from query_api.thrift.upstream import Address, Upstreams, UpstreamSettings, show
 
 BACKLOG: Final = 1024
 CHECK_EVERY_S: Final = 2.0
+_CLOSING: Final = "closing"
 
 log = structlog.get_logger(__name__)
 
@@ -62,6 +64,7 @@ class ThriftServer:
         metrics = Metrics(lambda: len(self._connections), expressions)
         upstreams = Upstreams(upstream or UpstreamSettings())
         self._budget = Budget(settings.buffered_bytes_max)
+        self._ended = EndedConnections()
         self._hub = Hub(
             settings,
             methods,
@@ -103,7 +106,7 @@ class ThriftServer:
         await self._hub.shadow.close()
         self._hub.peers.close()
         for connection in list(self._connections):
-            connection.end("closing", "the server ends")
+            connection.end(_CLOSING, "the server ends")
         # Connections are notified of their end in the next iteration of the event loop.
         await asyncio.sleep(0)
 
@@ -125,7 +128,7 @@ class ThriftServer:
         return self._hub.metrics.counts()
 
     def _accept(self) -> "_Accepted":
-        return _Accepted(self._hub, self._budget, self._connections)
+        return _Accepted(self._hub, self._budget, self._connections, self._ended)
 
     async def _check(self) -> None:
         while True:
@@ -136,12 +139,15 @@ class ThriftServer:
 
 
 class _Accepted(Connection):
-    """A connection that is counted in the metrics."""
+    """A connection that is counted in the metrics, and whose end is logged."""
 
-    def __init__(self, hub: Hub, budget: Budget, all_of_them: set["_Accepted"]) -> None:
+    def __init__(
+        self, hub: Hub, budget: Budget, all_of_them: set["_Accepted"], ended: EndedConnections
+    ) -> None:
         super().__init__(hub.settings, budget)
         self._hub = hub
         self._all = all_of_them
+        self._ended = ended
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
@@ -158,3 +164,5 @@ class _Accepted(Connection):
         self._all.discard(self)
         if self.ended is not None:
             self._hub.metrics.refused[self.ended] += 1
+            if self.ended != _CLOSING:
+                self._ended.note(self.ended, self.why, self.client_address)

@@ -3,7 +3,6 @@
 Whatever a row says, it is an event that can be published and folded, or an error that names it.
 """
 
-from collections.abc import Callable
 from functools import cache
 from typing import Final
 
@@ -25,19 +24,14 @@ from state.records import Change
 from state.shard_reader import ShardReader
 from state.store import MemoryStore, Position
 from tests.hive.events.logs import LOGS, notification_rows
+from tests.support.mutations import NUMBERS, gentle, mutations
 
-NUMBERS: Final = (
-    *(b"0", b"7", b"12", b"99999", b"-1", b"0.5", b"1e999", b"1_0", str(2**31).encode()),
-    *(str(2**power - less).encode() for power in (62, 63, 64) for less in (0, 1)),
-)
 HOSTILE: Final = (
     *NUMBERS,
     *(b"null", b"true", b'""', b"[]", b"{}", b"[" * 2000, b'\\"', b"\\u0000", b"\\ud800", b"\xff"),
     *(b'"rec"', b'"lst"', b'"map"', b'"i64"', b'"str"', b'"tf"', b'"dbl"', b'"set"', b"\x00"),
 )
 BYTES_MAX: Final = 4_000_000
-Mutation = Callable[[bytes], bytes]
-_places = st.integers(0, 1 << 20)
 
 
 @cache
@@ -69,47 +63,7 @@ def _change(row: NotificationRow, addressed: list[Addressed]) -> Change:
     return Change(0, row.event_id - 1, row.event_id, actions)
 
 
-def _replace_number(at: int, put: bytes) -> Mutation:
-    """Puts something in place of a run of digits, so that what surrounds it stays well-formed."""
-
-    def mutate(text: bytes) -> bytes:
-        digits = [place for place, byte in enumerate(text) if byte in b"0123456789"]
-        if not digits:
-            return text
-        start = end = digits[at % len(digits)]
-        while text[start - 1 : start].isdigit():
-            start -= 1
-        while text[end : end + 1].isdigit():
-            end += 1
-        return text[:start] + put + text[end:]
-
-    return mutate
-
-
-def _replace(at: int, length: int, put: bytes) -> Mutation:
-    def mutate(text: bytes) -> bytes:
-        start = at % (len(text) + 1)
-        return text[:start] + put + text[start + length :]
-
-    return mutate
-
-
-def _copy(source: int, length: int, to: int) -> Mutation:
-    def mutate(text: bytes) -> bytes:
-        source_, to_ = source % (len(text) + 1), to % (len(text) + 1)
-        return text[:to_] + text[source_ : source_ + length] + text[to_:]
-
-    return mutate
-
-
-_gentle = st.builds(_replace_number, _places, st.sampled_from(NUMBERS))
-_mutations = st.one_of(
-    _gentle,
-    st.builds(_replace_number, _places, st.sampled_from(HOSTILE)),
-    st.builds(_replace, _places, st.integers(0, 40), st.sampled_from(HOSTILE)),
-    st.builds(_replace, _places, st.integers(0, 2000), st.binary(max_size=3)),
-    st.builds(_copy, _places, st.integers(1, 300), _places),
-)
+_mutations = mutations(HOSTILE)
 
 
 @st.composite
@@ -121,7 +75,7 @@ def mutated_rows(draw: st.DrawFn) -> NotificationRow:
     if inside:
         plain = open_message(row.message, row.message_format)
         text = plain.encode() if isinstance(plain, str) else plain
-    some = st.lists(_gentle, min_size=1, max_size=4) | st.lists(_mutations, min_size=1, max_size=2)
+    some = st.lists(gentle, min_size=1, max_size=4) | st.lists(_mutations, min_size=1, max_size=2)
     for mutate in draw(some):
         text = mutate(text)
     message = text.decode(errors="replace")

@@ -2,12 +2,21 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 
 import httpx
 import pytest
 from thriftpy2.thrift import TApplicationException
 
+from hive.names import TableName
 from metatide.stack.machine import LOOPBACK, free_port
+from query_api.audit.scopes import known_scopes
+from query_api.shards import Views
+from state.records import LoadBegin, Scope, ScopeKind, names_scope
+from tests.hostile import seeds
+from tests.hostile.exchange import thrift_messages
+from tests.query_api.sales import ORDERS
+from tests.query_api.shards import MemoryShard, MemoryShards
 from tests.query_api.thrift.methods import corpus, wire
 from tests.support.processes import open_folder
 from tests.support.stacks import Stack, stack
@@ -86,3 +95,80 @@ def test_a_name_that_no_metastore_holds_is_a_bad_request(
     answer = httpx.get(f"{worker_url(up)}{path}", timeout=30)
     assert answer.status_code == 400, answer.text
     assert len(answer.json()["detail"]) < 300
+
+
+BAD = {
+    "long": "x" * 300,
+    "endless": "x" * 30_000,
+    "nul": "a\0b",
+}
+TEXTS = (b"/v1/admin/lists", b"write_ids=", b"pattern=")
+"""What takes patterns or lists of ids, which name no table."""
+
+
+def http_requests(name: str) -> Iterator[tuple[str, str, bytes]]:
+    """Method, path and body of each request that names the table, with another name."""
+    for request in seeds.http_requests():
+        head, _, body = request.partition(b"\r\n\r\n")
+        method, path, _ = head.partition(b"\r\n")[0].split(b" ")
+        if ORDERS.table.encode() in path + body and not any(text in path for text in TEXTS):
+            other_path = path.decode().replace(ORDERS.table, _quoted(name))
+            other_body = body.decode().replace(ORDERS.table, json.dumps(name)[1:-1])
+            yield method.decode(), other_path, other_body.encode()
+
+
+def _quoted(name: str) -> str:
+    return str(httpx.QueryParams({"n": name}))[2:]
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_each_operation_refuses_names_that_no_metastore_holds(
+    running: tuple[Stack, str], kind: str
+) -> None:
+    up, _ = running
+    pid, url = up.entry("worker-1").pid, httpx.URL(worker_url(up))
+    answers = {}
+    with httpx.Client(timeout=60) as client:
+        for method, path, body in http_requests(BAD[kind]):
+            headers = {"content-type": "application/json"} if body else {}
+            answer = client.request(method, url.join(path), content=body, headers=headers)
+            if answer.status_code != 400 or len(answer.content) > 1000:
+                answers[method, path[:120]] = answer.status_code, answer.text[:300]
+    assert not answers
+    assert_goes_on(up, pid)
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_each_method_refuses_names_that_no_metastore_holds(
+    running: tuple[Stack, str], kind: str
+) -> None:
+    """Without a metastore behind the worker, each is an exception."""
+    up, address = running
+    pid, name = up.entry("worker-1").pid, BAD[kind].encode()
+    old = len(ORDERS.table).to_bytes(4, "big") + ORDERS.table.encode()
+    new = len(name).to_bytes(4, "big") + name
+    answered = []
+    with wire.connect(address) as client:
+        for data in seeds.thrift_calls():
+            [[call], _] = thrift_messages(data)
+            if old in call.body:
+                with suppress(TApplicationException):
+                    client.call(call.method, call.body.replace(old, new))
+                    answered.append(call.method)
+    assert not answered
+    assert_goes_on(up, pid)
+
+
+def test_an_audit_draws_no_name_that_the_database_cant_be_asked_for() -> None:
+    forged, good = TableName("hive", "sales", "a\0b"), names_scope(ORDERS.database)
+    scopes = [Scope(ScopeKind.TABLE, forged), good]
+    loads = [LoadBegin(0, f"load{number}", scope) for number, scope in enumerate(scopes)]
+    shards = MemoryShards(MemoryShard(*loads))
+    assert [*known_scopes(Views(shards))] == [good]
+
+
+def test_what_is_no_scope_of_an_audit_is_a_bad_request(running: tuple[Stack, str]) -> None:
+    up, _ = running
+    body = {"scopes": [["write_ids", list(ORDERS)]]}
+    answer = httpx.post(f"{worker_url(up)}/v1/admin/audit", json=body, timeout=30)
+    assert answer.status_code == 400, answer.text

@@ -5,6 +5,7 @@ import uuid
 from collections.abc import Callable, Iterator
 
 import pytest
+import sqlalchemy as sa
 from confluent_kafka import Producer
 
 from connectors import topic_admin
@@ -83,6 +84,63 @@ def records(events: Topic) -> list[tuple[int, LoadBegin | LoadRows | LoadEnd]]:
 def scopes(database: Database) -> list[Scope]:
     with open_snapshot(*database) as snapshot:
         return [one.scope for one in everything(snapshot, TableLists())]
+
+
+def test_a_name_that_the_database_cant_compare_is_given_up_and_nothing_is_written(
+    new_database: Callable[[], str], events: Topic
+) -> None:
+    url = sa.make_url(new_database())
+    with make_engine(url.render_as_string(hide_password=False)).connect() as connection:
+        connection.execution_options(isolation_level="AUTOCOMMIT").execute(
+            sa.text(
+                f"CREATE DATABASE {url.database}_latin ENCODING 'LATIN1' LC_COLLATE 'C' "
+                "LC_CTYPE 'C' TEMPLATE template0"
+            )
+        )
+    latin = url.set(database=f"{url.database}_latin").render_as_string(hide_password=False)
+    store = Store(latin)
+    bad, good = (Scope(ScopeKind.TABLE, TableName("hive", "db", name)) for name in ("t€中", "t"))
+    loader = Loader(store.engine, events)
+    loader.ask(Ask(0, bad, 0))
+    loader.ask(Ask(0, good, 0))
+    run(loader)
+    assert loader.given_up == 1
+    assert loader.metrics.faults.labels("refused")._value.get() == 1
+    assert {one.scope for _, one in records(events) if isinstance(one, LoadBegin)} == {good}
+    loader.ask(Ask(0, bad, 7))
+    assert loader.metrics.asked.labels("rests")._value.get() == 1
+    store.engine.dispose()
+
+
+def test_a_table_that_cant_be_read_keeps_no_other_from_being_loaded(
+    new_database: Callable[[], str], events: Topic
+) -> None:
+    store = Store(new_database())
+    size = Size(tables=6, partitions=30, storage_descriptors=3)
+    for _ in fill(Workload(store.ids, store.session, store.schema, size, Style())):
+        pass
+    database = Database(store.engine, store.schema)
+    whole = set(scopes(database))
+    with store.engine.begin() as connection:
+        [(bad, db, name)] = connection.execute(
+            sa.text(
+                'SELECT "TBL_ID", d."NAME", "TBL_NAME" FROM "TBLS" JOIN "DBS" d USING ("DB_ID") '
+                'ORDER BY "TBL_ID" LIMIT 1 OFFSET 2'
+            )
+        )
+        columns = [one["name"] for one in sa.inspect(connection).get_columns("TBLS")]
+        # What can't be read of one row, as after damage to a page.
+        read = f'1 / ("TBL_ID" - {bad})'
+        shown = ", ".join(f'{read} AS "{c}"' if c == "RETENTION" else f'"{c}"' for c in columns)
+        connection.execute(sa.text('ALTER TABLE "TBLS" RENAME TO stored'))
+        connection.execute(sa.text(f'CREATE VIEW "TBLS" AS SELECT {shown} FROM stored'))
+    loader = Loader(database.engine, events)
+    loader.plan()
+    run(loader)
+    assert loader.given_up == 1
+    ended = {one.scope for _, one in records(events) if isinstance(one, LoadEnd)}
+    assert ended == whole - {Scope(ScopeKind.TABLE, TableName("hive", db, name))}
+    store.engine.dispose()
 
 
 def test_what_is_in_the_topic_folds_to_all_there_is(database: Database, events: Topic) -> None:

@@ -164,3 +164,32 @@ def test_few_asks_share_a_snapshot() -> None:
         due.ask(scope(number), 1)
     assert len(due.take(0)) == ASKED_AT_ONCE
     assert len(due.take(0)) == 1
+
+
+def test_what_makes_a_batch_fail_is_found_and_given_up_and_the_rest_is_loaded() -> None:
+    due, bad = queue(*[1] * 5), scope(3)
+    loaded: list[Scope] = []
+    due.ask(scope(4), 9)
+    given_up = []
+    while batch := due.take(0):
+        if bad in batch:
+            given_up.append(due.refused(batch))
+        else:
+            due.done(batch, 10)
+            loaded += batch
+    assert given_up == [None, bad]
+    assert set(loaded) == {scope(number) for number in (0, 1, 2, 4)}
+    assert due.empty()
+
+
+def test_what_was_given_up_rests_longer_and_longer_whatever_event_it_is_asked_for() -> None:
+    now_s, tries = 100.0, 0
+    due = Queue(lambda: now_s)
+    for event in range(3_600):
+        if due.ask(scope(0), event):
+            assert due.refused(due.take(0)) == scope(0)
+            tries += 1
+        now_s += 1
+    assert 10 < tries < 20
+    due.forget_scope(scope(0))
+    assert due.ask(scope(0), 0)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from connectors.loads.metrics import LoadFault
 from connectors.metrics import Fault
 from metatide.monitoring.alerts import ALERTS, RUNBOOK, Alert
 from metatide.monitoring.dashboards import dashboards
@@ -31,7 +32,7 @@ OUTCOMES = {value for name, value in vars(Outcome).items() if name.isupper()}
 VALUES: dict[str, set[str]] = {
     "source": {*Source},
     "reason": {*Reason, *Unable},
-    "kind": {*Fault},
+    "kind": {*Fault, *LoadFault},
     "phase": {*Phase},
     "result": {*Result},
     "outcome": OUTCOMES,

@@ -86,6 +86,10 @@ EXAMPLES: dict[str, tuple[Series, Series]] = {
         {f'metatide_loads_faults_total{{{CONNECTOR},kind="source"}}': "0+1x60"},
         {f'metatide_loads_faults_total{{{CONNECTOR},kind="source"}}': "0 1x59"},
     ),
+    "LoadsGivenUp": (
+        {f'metatide_loads_faults_total{{{CONNECTOR},kind="refused"}}': "0x30 1x30"},
+        {f'metatide_loads_faults_total{{{CONNECTOR},kind="source"}}': "0x30 1x30"},
+    ),
     "LoadsInVain": (
         {f"metatide_loads_vain_total{{{CONNECTOR}}}": "0x20 1x10 2x10 4x10 8x10"},
         {f"metatide_loads_vain_total{{{CONNECTOR}}}": "0x20 1x10 2x30"},

@@ -157,6 +157,25 @@ def test_a_long_head_behind_another_is_not_answered() -> None:
         assert lines.count("HTTP/1.1 200 OK") <= 1
 
 
+POST = b"POST /v1/tables HTTP/1.1\r\nHost: x\r\ncontent-type: application/json\r\n"
+CHUNKED = POST + b"transfer-encoding: chunked\r\n\r\n"
+
+
+@pytest.mark.parametrize("garbage", [b"\x00\x01\r\n\r\n", b" x\r\n\r\n", CHUNKED + b"no\r\n"])
+@pytest.mark.parametrize("before", [0, 1, 3])
+def test_what_comes_before_bytes_that_are_no_request_is_answered(
+    before: int, garbage: bytes
+) -> None:
+    with serving(warm()) as url, connection(url) as opened:
+        opened.sendall(request(NAMES) * before + garbage)
+        *answers, (status, headers, body) = response(opened, before + 1)
+        assert [answer[0] for answer in answers] == ["HTTP/1.1 200 OK"] * before
+        assert status == "HTTP/1.1 400 Bad Request"
+        assert headers["content-type"] == "application/problem+json"
+        assert json.loads(body)["detail"]
+        assert opened.recv(1) == b""
+
+
 def test_who_sends_nothing_whole_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "REQUEST_S_MAX", 1)
     with serving(warm()) as url, connection(url) as idle, connection(url) as slow:

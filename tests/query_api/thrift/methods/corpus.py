@@ -106,7 +106,11 @@ def tables_of(client: HmsClient, databases: Sequence[str]) -> list[Table]:
 
 def corpus(client: HmsClient, databases: Sequence[str]) -> Iterator[Call]:
     """Several hundred calls."""
-    tables = tables_of(client, databases)
+    return calls_about(databases, tables_of(client, databases))
+
+
+def calls_about(databases: Sequence[str], tables: Sequence[Table]) -> Iterator[Call]:
+    """The calls about these tables."""
     yield from _about_databases([*databases, "default", "no_such"])
     for db in (*databases, "no_such"):
         yield from _about_names(db, [one.name for one in tables if one.db == db])

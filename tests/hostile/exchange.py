@@ -1,0 +1,236 @@
+"""Sends bytes that may be anything, and says what is wrong with how they are answered."""
+
+import io
+import json
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from enum import Enum
+from http.client import HTTPException, HTTPResponse
+from time import monotonic, sleep
+from typing import Final, NamedTuple, Self
+
+import httptools
+from thriftpy2.thrift import TApplicationException
+from thriftpy2.utils import deserialize
+
+from hive.errors import ThriftError
+from metatide.stack.machine import LOOPBACK
+from query_api.http.server import HEAD_BYTES_MAX
+from query_api.thrift.scanner import Scanner
+from query_api.thrift.wire import MessageType
+
+PATIENCE_S: Final = 30.0
+_MESSAGE_BYTES_MAX: Final = 100 << 20
+_UNABLE: Final = 503
+
+
+class Message(NamedTuple):
+    """A whole Thrift message."""
+
+    method: str
+    kind: int
+    sequence: bytes
+    body: bytes
+
+
+@contextmanager
+def sent(port: int, data: bytes) -> Iterator[socket.socket]:
+    """A connection on which these bytes were sent, as far as the server took them."""
+    with socket.create_connection((LOOPBACK, port), timeout=PATIENCE_S) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        # If the server refuses the beginning, its answer may be there nevertheless.
+        with suppress(BrokenPipeError, ConnectionResetError):
+            connection.sendall(data)
+        yield connection
+
+
+class ThriftPort:
+    """The Thrift server of a worker."""
+
+    def __init__(self, port: int, refused: Callable[[], int]) -> None:
+        """`refused` gives the number of connections that the server's metrics say it ended, but for
+        those that it ended because no metastore took a call without a reply.
+        """
+        self._port = port
+        self._refused = refused
+        self._ended = refused()
+
+    def fault(self, data: bytes) -> str | None:
+        """What is wrong with how these bytes are answered; None if nothing is."""
+        calls, rest = thrift_messages(data)
+        received = b""
+        with sent(self._port, data) as connection:
+            try:
+                if not calls and rest is Rest.BEGUN:
+                    connection.shutdown(socket.SHUT_WR)
+                while rest is Rest.UNREADABLE or not calls or _count(received) < len(calls):
+                    block = connection.recv(1 << 20)
+                    if not block:
+                        break
+                    received += block
+            except TimeoutError:
+                return f"no answer within {PATIENCE_S:g} s"
+            except (ConnectionResetError, BrokenPipeError):
+                pass
+        replies, _ = thrift_messages(received)
+        for call, reply in zip(calls, replies, strict=False):
+            fault = _reply_fault(call, reply)
+            if fault is not None:
+                return fault
+        is_one_way = any(call.kind == MessageType.ONEWAY for call in calls)
+        if is_one_way or (len(replies) == len(calls) and rest is not Rest.UNREADABLE):
+            return None
+        return self._fault_of_end()
+
+    def _fault_of_end(self) -> str | None:
+        deadline, before = monotonic() + PATIENCE_S, self._ended
+        while (ended := self._refused()) == before:
+            if monotonic() > deadline:
+                return "the connection was ended, and isn't counted"
+            sleep(0.005)
+        self._ended = ended
+        return None
+
+
+class Rest(Enum):
+    """What follows the last whole message."""
+
+    NOTHING = 0
+    BEGUN = 1
+    """The server waits for its end."""
+    UNREADABLE = 2
+
+
+def thrift_messages(data: bytes) -> tuple[list[Message], Rest]:
+    """The whole messages at the beginning, and what follows them."""
+    scanner, at = Scanner(_MESSAGE_BYTES_MAX), 0
+    messages: list[Message] = []
+    try:
+        while at < len(data):
+            end = scanner.feed(data, at)
+            if end < 0:
+                return messages, Rest.BEGUN
+            body = data[at + scanner.body_at : end]
+            messages.append(Message(scanner.method, scanner.kind, scanner.sequence, body))
+            at = end
+    except ThriftError:
+        return messages, Rest.UNREADABLE
+    return messages, Rest.NOTHING if data else Rest.BEGUN
+
+
+def _count(received: bytes) -> int:
+    return len(thrift_messages(received)[0])
+
+
+def _reply_fault(call: Message, reply: Message) -> str | None:
+    if (reply.method, reply.sequence) != (call.method, call.sequence):
+        return f"{reply.method} answers {call.method}"
+    if reply.kind not in (MessageType.REPLY, MessageType.EXCEPTION):
+        return f"a reply of type {reply.kind}"
+    if reply.kind == MessageType.EXCEPTION and not _reason(reply.body):
+        return "an exception without a reason"
+    return None
+
+
+def _reason(body: bytes) -> str | None:
+    reason: str | None = deserialize(TApplicationException(), body).message
+    return reason
+
+
+class _Requests:
+    """What a parser sees in the bytes of requests."""
+
+    def __init__(self) -> None:
+        self.methods: list[str] = []
+        self.is_whole = True
+        self._parser = httptools.HttpRequestParser(self)
+
+    def feed(self, data: bytes) -> None:
+        self.is_whole = False
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
+            # The server refuses it, or doesn't care for what follows.
+            self.is_whole = True
+
+    def on_message_begin(self) -> None:
+        self.is_whole = False
+
+    def on_headers_complete(self) -> None:
+        self.methods.append(self._parser.get_method().decode())
+
+    def on_message_complete(self) -> None:
+        self.is_whole = True
+
+
+class _Responses(io.BufferedReader):
+    """The bytes of a connection, which several responses share: none closes it for the next."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        super().__init__(socket.SocketIO(connection, "r"))
+
+    def makefile(self, _mode: str) -> Self:
+        return self
+
+    def close(self) -> None:
+        """Leaves the connection to who opened it."""
+
+
+def http_fault(port: int, data: bytes) -> str | None:
+    """What is wrong with how a worker answers HTTP; None if nothing is."""
+    requests = _Requests()
+    requests.feed(data)
+    with sent(port, data) as connection:
+        if not requests.is_whole:
+            connection.shutdown(socket.SHUT_WR)
+        responses = _Responses(connection)
+        for method in requests.methods or ["GET"]:
+            response = HTTPResponse(responses, method=method)  # type: ignore[arg-type]
+            try:
+                response.begin()
+                body = response.read()
+            except TimeoutError:
+                return f"no answer within {PATIENCE_S:g} s"
+            except (HTTPException, ConnectionResetError) as error:
+                # What the server didn't read makes the system reset the connection, and that may
+                # overtake the answer.
+                is_reset = isinstance(error, ConnectionResetError) and len(data) > HEAD_BYTES_MAX
+                return None if is_reset or not requests.is_whole else f"no answer: {error!r}"
+            fault = _problem_fault(response, method, body)
+            if fault is not None:
+                return fault
+            if response.will_close:
+                break
+    return None
+
+
+def _problem_fault(response: HTTPResponse, method: str, body: bytes) -> str | None:
+    if response.status < 400:
+        return None
+    if response.status >= 500 and response.status != _UNABLE:
+        return f"status {response.status}: {body[:300]!r}"
+    if method == "HEAD":
+        return None
+    if response.getheader("content-type") != "application/problem+json":
+        return f"status {response.status} with {response.getheader('content-type')}"
+    problem = json.loads(body)
+    if problem["status"] != response.status or not problem["detail"]:
+        return f"status {response.status} with {problem}"
+    return None
+
+
+def port_fault(port: int, data: bytes) -> str | None:
+    """What is wrong with how a connector's port answers; None if nothing is."""
+    received = b""
+    with sent(port, data) as connection:
+        try:
+            connection.shutdown(socket.SHUT_WR)
+            while block := connection.recv(1 << 20):
+                received += block
+        except TimeoutError:
+            return f"no answer within {PATIENCE_S:g} s"
+        except OSError:
+            # It was closed before all was read.
+            return None
+    return f"{received[:300]!r}" if received.split()[1:2] == [b"500"] else None

@@ -1,0 +1,31 @@
+"""What a server tells of the connections that it ends."""
+
+import structlog.testing
+
+from query_api.thrift.ended_connections import LOG_EVERY_S, EndedConnections
+from tests.query_api.thrift.serving import serving, until
+
+
+async def test_a_connection_that_is_ended_is_counted_and_its_reason_logged() -> None:
+    with structlog.testing.capture_logs() as logged:
+        async with serving() as here:
+            client = await here.connect()
+            client.send(b"GET / HTTP/1.1\r\n\r\n")
+            assert await client.reply() is None
+            await until(lambda: 'refused_total{reason="protocol"} 1.0' in here.metrics())
+    [line] = [line for line in logged if line["event"] == "a client's connection was ended"]
+    assert (line["log_level"], line["reason"]) == ("warning", "protocol")
+    assert "not Thrift's protocol" in line["why"]
+
+
+def test_a_reason_that_comes_again_and_again_is_logged_now_and_then() -> None:
+    now_s = 0.0
+    ended = EndedConnections(lambda: now_s)
+    with structlog.testing.capture_logs() as logged:
+        for _ in range(100):
+            ended.note("protocol", "why", "client")
+            ended.note("slow", "why", "client")
+        now_s += LOG_EVERY_S
+        ended.note("protocol", "why", "client")
+    counts = [(line["reason"], line["unlogged_before"]) for line in logged]
+    assert counts == [("protocol", 0), ("slow", 0), ("protocol", 99)]
