@@ -124,7 +124,7 @@ class Connector:
     def _begin_epoch(self, epoch: int, ended: HistoryEnded) -> None:
         log.error(
             "the log tells another history; a new epoch begins, and everything is answered by the "
-            "database until it is loaded again",
+            "database until it is read and loaded again",
             why=str(ended),
             epoch=epoch,
             event_id=ended.current,

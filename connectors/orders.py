@@ -6,11 +6,11 @@ import structlog
 
 from connectors.headers import RecordHeaders, RecordKind
 from connectors.publisher import reset, write_now
-from state.records import AnyRecord, Pause, ResetTable, SetLists
+from state.records import AnyRecord, Pause, ResetTable, SetLists, Skip
 from state.records.epochs import follows
 from state.records.numbers import NATURAL_MAX
 from state.records.routing import table_shard
-from state.records.signals import BeginEpoch, Choose, Forget, Order, Serve
+from state.records.signals import BeginEpoch, Choose, Forget, Order, PassOver, Serve
 from state.topic import Topic
 
 log = structlog.get_logger()
@@ -37,6 +37,12 @@ def obey(topic: Topic, epoch: int, order: Order, offset: int, current: Callable[
             record = SetLists(epoch, version, order.whitelist, order.blacklist)
         case Serve():
             record = Pause(epoch, _version(order.above, offset), order.paused)
+        case PassOver(shard=shard, first=first, last=last):
+            if shard >= topic.shards:
+                log.warning("an order was not written: there is no such shard", shard=shard)
+                return
+            record = Skip(epoch, first, last)
+            shards = (shard,)
     write_now(topic, record, RecordHeaders(RecordKind.CONTROL, epoch), shards)
     log.warning("an order was written", record=type(record).__name__, order=str(order))
 

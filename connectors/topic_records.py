@@ -5,9 +5,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
+import structlog
 
 from connectors import headers
 from connectors.headers import RecordHeaders
+from hive.errors import RecordFormatError
 from hive.names import TableName
 from state.records import (
     AnyRecord,
@@ -28,6 +30,8 @@ from state.topic.partitions import PartitionsReader
 _WAIT_S = 0.2
 _SHOWN_MAX = 5
 
+log = structlog.get_logger()
+
 
 class TopicRecord(NamedTuple):
     """A record and its place in the topic."""
@@ -47,7 +51,12 @@ def follow(
         head, value = headers.read(message.headers()), message.value()
         if head is None or value is None or head.upto < from_event:
             continue
-        record = decode(value)
+        try:
+            record = decode(value)
+        except RecordFormatError as error:
+            where = {"shard": message.partition(), "offset": message.offset()}
+            log.warning("a record can't be read", **where, why=str(error))
+            continue
         if table is None or touches(record, table):
             yield TopicRecord(message.partition(), message.offset(), head, record)
 

@@ -91,6 +91,26 @@ class UncertainOrderError(InputError):
 class RecordFormatError(InputError):
     """A message of the topic can't be read by this release."""
 
+    def __init__(self, why: str, reason: str = "damaged") -> None:
+        super().__init__(why)
+        self.reason = reason
+        """The reason in a word."""
+
+
+class UnreadableRecordError(MachineError):
+    """A record of the events topic that nobody passes before it can be read, or before an operator
+    orders it to be skipped."""
+
+    def __init__(self, shard: int, offset: int, error: RecordFormatError) -> None:
+        super().__init__(
+            f"shard {shard} stops at offset {offset} ({error.reason}): {error}; "
+            f"`metatide topic record {shard} {offset}` shows the record, `metatide admin skip "
+            f"{shard} {offset}` passes it over"
+        )
+        self.shard = shard
+        self.offset = offset
+        self.reason = error.reason
+
 
 class EventError(InputError):
     """A row of the notification log can't be read. Its table must be loaded again."""

@@ -1,5 +1,6 @@
 """Folds records into a store, batch by batch."""
 
+from collections.abc import Callable
 from typing import Final, Protocol
 
 from processors.fold import Fold, Signal
@@ -26,7 +27,8 @@ class Applier:
 
     1. Takes records in the order of their offsets and skips those that it has already folded.
     2. `commit` makes the batch visible together with its position.
-    3. An error discards the whole batch: the applier continues from the last commit.
+    3. An error discards the whole batch: the applier continues from the last commit. Only a record
+       that can't be read leaves the batch as it is.
     """
 
     def __init__(self, store: Committed) -> None:
@@ -67,16 +69,24 @@ class Applier:
         if offset < self._next:
             return
         assert offset == self._next, f"offset {offset} came, {self._next} was expected"
+        record = decode(value)
+        self._take(lambda fold: fold.apply(record), len(value))
+
+    def skip(self) -> None:
+        """Passes over the next record, which can't be read."""
+        self._take(Fold.skip, 0)
+
+    def _take(self, change: Callable[[Fold], None], size: int) -> None:
         try:
             if self._fold is None:
                 self._txn = self._store.transaction()
                 self._fold = Fold(self._txn)
-            self._fold.apply(decode(value))
+            change(self._fold)
         except BaseException:
             self._reset()
             raise
         self._next += 1
-        self._bytes += len(value)
+        self._bytes += size
 
     def commit(self) -> list[Signal]:
         """Makes the batch visible and returns the signals of its events."""

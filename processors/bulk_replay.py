@@ -6,8 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Event, local
 from typing import Final, TypeVar
 
-from hive.errors import OtherStoreError
+from hive.errors import OtherStoreError, UnreadableRecordError
 from processors.replay import Progress, replay
+from processors.skips import Skips
 from state.store import Store
 from state.topic import Topic, TopicReader
 
@@ -27,7 +28,9 @@ class Bulk:
         self._own = local()
         self._readers: list[TopicReader] = []
 
-    async def catch_up(self, store: Store, stop: Event, report: Callable[[], None]) -> bool:
+    async def catch_up(
+        self, store: Store, skips: Skips, stop: Event, report: Callable[[], None]
+    ) -> bool:
         """Folds a stretch into a store; returns whether it reached the end of the topic.
 
         `report` is called in the event loop after each batch.
@@ -47,9 +50,16 @@ class Bulk:
                     f"{bounds.end} and not at {offset}: it has lost records. Build the shard again"
                 )
             end = min(bounds.end, max(offset, bounds.first) + STRETCH_RECORDS)
-            return replay(store, reader, end=end, stop=stop, report=progressed).offset >= bounds.end
+            reached = replay(store, reader, end=end, stop=stop, report=progressed, skips=skips)
+            return reached.offset >= bounds.end
 
         return await self.run(work, stop)
+
+    async def is_skipped(self, error: UnreadableRecordError, skips: Skips, stop: Event) -> bool:
+        """Whether the topic holds an order by now to skip this record."""
+        return await self.run(
+            lambda: skips.search(self._reader(), error.shard, error.offset, stop), stop
+        )
 
     async def run(self, work: Callable[[], T], stop: Event) -> T:
         """Runs a function in a thread. When the caller is cancelled, the thread is stopped and

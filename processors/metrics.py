@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
+from hive.errors import UnreadableRecordError
 from processors.phases import Phase
 
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
@@ -54,6 +55,13 @@ class Metrics:
         self._shards = gauge(
             "metatide_shards", "Shards of this worker, by what they are doing.", "phase"
         )
+        self._unreadable = gauge(
+            "metatide_unreadable_record",
+            "1 for each record that can't be read and stops its shard.",
+            "shard",
+            "offset",
+            "reason",
+        )
         self.topic_shards = gauge(
             "metatide_topic_shards", "Shards that the topic has, whoever holds them."
         )
@@ -69,6 +77,13 @@ class Metrics:
         counts = Counts(phases)
         for phase in Phase:
             self._shards.labels(phase).set(counts[phase])
+
+    def stop_at(self, records: Iterable[UnreadableRecordError | None]) -> None:
+        """Sets the records that stop shards."""
+        self._unreadable.clear()
+        for record in records:
+            if record is not None:
+                self._unreadable.labels(record.shard, record.offset, record.reason).set(1)
 
     def page(self) -> bytes:
         """The metrics in Prometheus' text format."""

@@ -14,6 +14,9 @@ class Phase(StrEnum):
     LIVE = "live"
     OVER_LIMIT = "over_limit"
     """The worker has no room: nothing is applied until there is room again."""
+    STOPPED = "stopped"
+    """The next record can't be read: nothing is applied until an operator orders it to be
+    skipped."""
     FAILED = "failed"
     """The shard failed and will be tried again; see its fault."""
     CLOSED = "closed"

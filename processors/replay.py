@@ -6,12 +6,19 @@ from pathlib import Path
 from threading import Event
 from typing import Final, NamedTuple
 
+import structlog
+
+from hive.errors import RecordFormatError, UnreadableRecordError
 from processors.applier import Applier
+from processors.skips import Skips
 from state.store import MemoryBudget, Position, Store
 from state.store.families import SHARD_FAMILIES, shard_identity
 from state.topic import Topic, TopicReader
+from state.topic.reader import StoredRecord
 
 FLUSH_EVERY_S: Final = 15.0
+
+log = structlog.get_logger(__name__)
 
 
 class Progress(NamedTuple):
@@ -30,26 +37,48 @@ def replay(
     end: int | None = None,
     stop: Event | None = None,
     report: Callable[[Progress], None] | None = None,
+    skips: Skips | None = None,
 ) -> Position:
     """Folds the records after the store's position, up to `end` or to the present end of the topic.
 
     Signals are dropped: they have been answered, or whoever still misses the load asks again.
-    Returns early when `stop` is set, and keeps what was folded until then.
+    Returns early when `stop` is set, and keeps what was folded until then. Raises at a record that
+    can't be read unless an order skips it, and keeps what was folded before it.
     """
     shard = store.identity.shard
+    skips = skips or Skips()
     if end is None:
         end = reader.bounds(shard).end
+    while True:
+        try:
+            return _replay(store, reader, end, stop, report, skips)
+        except UnreadableRecordError as error:
+            if not skips.search(reader, shard, error.offset, stop):
+                if stop is not None and stop.is_set():
+                    return store.position
+                raise
+
+
+def _replay(
+    store: Store,
+    reader: TopicReader,
+    end: int,
+    stop: Event | None,
+    report: Callable[[Progress], None] | None,
+    skips: Skips,
+) -> Position:
+    shard = store.identity.shard
     applier = Applier(store)
     first = applier.next_offset
     flushed = time.monotonic()
     for batch in reader.read(shard, first, end) if first < end else ():
         if stop is not None and stop.is_set():
             break
-        for offset, value in batch:
-            if offset > applier.next_offset:
+        for record in batch:
+            if record.offset > applier.next_offset:
                 applier.commit()
-                applier.skip_to(offset)
-            applier.add(offset, value)
+                applier.skip_to(record.offset)
+            _add(applier, shard, record, skips)
             if applier.full:
                 applier.commit()
         applier.commit()
@@ -59,6 +88,19 @@ def replay(
             store.flush()
             flushed = time.monotonic()
     return store.position
+
+
+def _add(applier: Applier, shard: int, record: StoredRecord, skips: Skips) -> None:
+    """Folds a record, or passes it over if it can't be read and an order says so."""
+    offset, value = record
+    try:
+        applier.add(offset, value)
+    except RecordFormatError as error:
+        if not skips.cover(offset):
+            applier.commit()
+            raise UnreadableRecordError(shard, offset, error) from error
+        log.warning("a record was skipped by order", shard=shard, offset=offset, why=str(error))
+        applier.skip()
 
 
 def rebuild(

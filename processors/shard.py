@@ -15,7 +15,9 @@ from hive.errors import (
     ColdShardError,
     MetatideError,
     OtherStoreError,
+    RecordFormatError,
     TopicError,
+    UnreadableRecordError,
 )
 from processors.applier import Applier
 from processors.bulk_replay import Bulk
@@ -25,6 +27,7 @@ from processors.metrics import Metrics
 from processors.phases import Phase
 from processors.seek import Seek
 from processors.signals import Signals
+from processors.skips import Skips
 from processors.waiters import Waiters
 from state.image import Images, Manifest
 from state.store import Commits, MemoryBudget, Position, Store, StoreSnapshot, set_aside
@@ -37,6 +40,7 @@ ARRIVED_BYTES_MAX: Final = 32 << 20
 BACK_OFF_FIRST_S: Final = 0.25
 BACK_OFF_MAX_S: Final = 30.0
 RETRY_S: Final = 0.1
+SKIP_LOOK_S: Final = 0.5
 
 log = structlog.get_logger(__name__)
 
@@ -71,13 +75,16 @@ class Shard:
     1. Catches up in bulk, then takes the live consumer's records from exactly there on.
     2. Refuses records that don't follow on the last one, and catches up again from the topic.
     3. Folds in slices, so that other tasks of the event loop needn't wait.
-    4. After a fault it closes the store, waits, and starts over from what is stored.
+    4. Waits before a record that can't be read, and goes on being read, until an order skips it.
+    5. After a fault it closes the store, waits, and starts over from what is stored.
     """
 
     def __init__(self, number: int, around: Surroundings) -> None:
         self.number = number
         self.phase = Phase.OPENING
         self.fault: str | None = None
+        self.unreadable: UnreadableRecordError | None = None
+        """The record before which the shard waits."""
         self.end = 0
         """The end offset of the topic when it was last seen."""
         self.lag_s = 0.0
@@ -87,6 +94,7 @@ class Shard:
         self._store: Store | None = None
         self._lifecycle = asyncio.Lock()
         self._waiters = Waiters()
+        self._skips = Skips()
         self._arrived: deque[Record] = deque()
         self._arrived_bytes = 0
         self._tail: int | None = None
@@ -109,6 +117,11 @@ class Shard:
     @property
     def live(self) -> bool:
         return self.phase is Phase.LIVE
+
+    @property
+    def settled(self) -> bool:
+        """Whether the shard is as new as it can be for now."""
+        return self.phase in (Phase.LIVE, Phase.STOPPED)
 
     def snapshot(self) -> StoreSnapshot | None:
         """The present state with its position, for one request; None while nothing can be read."""
@@ -282,7 +295,12 @@ class Shard:
                 await self._around.limits.room()
             self.phase = Phase.CATCHING_UP
             try:
-                at_end = await self._around.bulk.catch_up(store, self._stop, self._advanced)
+                at_end = await self._around.bulk.catch_up(
+                    store, self._skips, self._stop, self._advanced
+                )
+            except UnreadableRecordError as error:
+                await self._await_order(error)
+                continue
             except TopicError as error:
                 self.fault = str(error)
                 await asyncio.sleep(RETRY_S)
@@ -292,6 +310,22 @@ class Shard:
             if at_end and await self._follow(applier.next_offset):
                 return
             await asyncio.sleep(RETRY_S if at_end else 0)
+
+    async def _await_order(self, error: UnreadableRecordError) -> None:
+        """Waits until an operator orders a record to be skipped."""
+        self._advanced()
+        self.phase, self.fault, self.unreadable = Phase.STOPPED, str(error), error
+        log.error("a shard stops", shard=self.number, offset=error.offset, why=str(error))
+        try:
+            while True:
+                await asyncio.sleep(SKIP_LOOK_S)
+                try:
+                    if await self._around.bulk.is_skipped(error, self._skips, self._stop):
+                        return
+                except TopicError as fault:
+                    log.warning("the topic can't be read", shard=self.number, why=str(fault))
+        finally:
+            self.unreadable = None
 
     async def _follow(self, offset: int) -> bool:
         """Moves the live consumer to an offset; its records count from now on."""
@@ -325,7 +359,12 @@ class Shard:
         while arrived and not applier.full and time.perf_counter() - started < SLICE_S:
             record = arrived.popleft()
             self._arrived_bytes -= len(record.value)
-            applier.add(record.offset, record.value)
+            try:
+                applier.add(record.offset, record.value)
+            except RecordFormatError:
+                # The bulk replay meets it again, and knows what to do.
+                self.unfollow()
+                arrived.clear()
         pending = applier.pending
         signals = applier.commit()
         self._advanced()

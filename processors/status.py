@@ -8,6 +8,13 @@ from processors.shard import Shard
 from processors.worker import Worker
 
 
+class UnreadableRecord(Struct, frozen=True):
+    """A record that stops its shard."""
+
+    offset: int
+    reason: str
+
+
 class ShardStatus(Struct, frozen=True):
     """One shard, cheap to tell."""
 
@@ -21,6 +28,7 @@ class ShardStatus(Struct, frozen=True):
     lag_ms: int
     """The milliseconds until the last record became readable."""
     image_age_s: float | None
+    unreadable: UnreadableRecord | None = None
 
 
 class WorkerStatus(Struct, frozen=True):
@@ -56,7 +64,7 @@ def worker_status(worker: Worker) -> WorkerStatus:
 
 
 def _shard_status(shard: Shard) -> ShardStatus:
-    position = shard.position
+    position, stopped = shard.position, shard.unreadable
     return ShardStatus(
         shard.number,
         shard.phase,
@@ -67,4 +75,5 @@ def _shard_status(shard: Shard) -> ShardStatus:
         max(0, shard.end - position.offset),
         round(shard.lag_s * 1000),
         None if shard.image_made_s is None else round(time.time() - shard.image_made_s, 1),
+        None if stopped is None else UnreadableRecord(stopped.offset, stopped.reason),
     )

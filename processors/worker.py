@@ -79,8 +79,8 @@ class Worker:
 
     @property
     def ready(self) -> bool:
-        """Whether the worker has its shards, and all of them follow the topic."""
-        return self._shared_out and all(shard.live for shard in self.shards.values())
+        """Whether the worker has its shards, and all follow the topic as far as they can."""
+        return self._shared_out and all(shard.settled for shard in self.shards.values())
 
     @property
     def limits(self) -> Limits:
@@ -259,6 +259,7 @@ class Worker:
         metrics.over_limit.set(limits.fault is not None)
         metrics.asks_waiting.set(self.asks_waiting)
         metrics.are_in(shard.phase for shard in self.shards.values())
+        metrics.stop_at(shard.unreadable for shard in self.shards.values())
 
     async def _flush_stores(self) -> None:
         while True:

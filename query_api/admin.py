@@ -21,7 +21,7 @@ from query_api.http.operation import Operation, OperationRequest
 from query_api.shards import Views
 from state.records import Scope, ScopeKind
 from state.records.numbers import Natural
-from state.records.signals import AnySignal, Ask, BeginEpoch, Choose, Forget, Serve
+from state.records.signals import AnySignal, Ask, BeginEpoch, Choose, Forget, PassOver, Serve
 from state.shard_head import ShardHead
 
 PATH: Final = "/v1/admin"
@@ -70,6 +70,15 @@ class Lists(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     whitelist: list[str] = []
     blacklist: list[str] = []
     above: Natural = 0
+
+
+class Skipped(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The records to pass over if they can't be read: the one at `offset`, or those up to `last`,
+    too."""
+
+    shard: Natural
+    offset: Natural
+    last: Natural | None = None
 
 
 class Sent(msgspec.Struct, frozen=True):
@@ -145,6 +154,18 @@ class Administration:
         """Drop everything until somebody reads it, under a new epoch."""
         highest = max(request.body.above, *(head.epoch for _, head in self._heads()), 0)
         return await self._send(request.by, "reset", [BeginEpoch(highest)])
+
+    async def skip(self, request: OperationRequest[Skipped]) -> Sent:
+        """Pass over records of a shard that can't be read, and drop all that it holds."""
+        shard, first = request.body.shard, request.body.offset
+        last = first if request.body.last is None else request.body.last
+        count = self._views.source.count
+        if shard >= count:
+            raise InputError(f"there is no shard {shard}: the topic has {count}")
+        if last < first:
+            raise InputError(f"give a last offset of {first} or more, not {last}")
+        order = PassOver(self._views.reached.epoch, shard, first, last)
+        return await self._send(request.by, "skip", [order], shard=shard, offset=first, last=last)
 
     async def _forget(self, request: OperationRequest[Tables], what: str, *, load: bool) -> Sent:
         tables = _tables(request.body)
@@ -264,5 +285,11 @@ ORDERS: Final[tuple[Operation[Administration, Any, Any], ...]] = (
         "Drop everything until it is read, under a new epoch",
         Administration.reset,
         Epoch(),
+    ),
+    _order(
+        "skip",
+        "Pass over a record that can't be read; its shard drops everything and is paused",
+        Administration.skip,
+        Skipped(0, 5678),
     ),
 )

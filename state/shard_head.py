@@ -22,6 +22,9 @@ class ShardHead(msgspec.Struct, array_like=True):
     """The number of loads of tables and of write ids between their Begin and their End."""
     ended_count: int = 0
     """The number of transactions whose end is kept for these loads."""
+    renames_floor: int = -1
+    """The event up to which renames may be unknown, because a record was skipped; -1 if none
+    was."""
 
 
 _decoder = msgspec.msgpack.Decoder(ShardHead)

@@ -30,7 +30,7 @@ from hive.names import storable
 from hive.reader.snapshot import open_snapshot
 from hive.table_lists import TableLists
 from state.records import Scope, ScopeKind
-from state.records.signals import AnySignal, Ask, Choose, Forget, Order
+from state.records.signals import AnySignal, Ask, Choose, Forget, Order, PassOver
 from state.topic import Topic
 
 log = structlog.get_logger()
@@ -278,8 +278,9 @@ class Loader:
 
     def _obey(self, order: Order, offset: int) -> None:
         obey(self._topic, self._epoch, order, offset, self._current)
-        if isinstance(order, Choose):
-            # Tables that the lists let in again were deleted meanwhile: earlier loads don't count.
+        if isinstance(order, Choose | PassOver):
+            # What the lists let in again, or a skipped record made unknown, was deleted meanwhile:
+            # earlier loads don't count.
             self._queue.forget()
         elif isinstance(order, Forget):
             scope = Scope(ScopeKind.TABLE, order.table)

@@ -12,7 +12,8 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
-from hive.errors import MachineError
+from connectors.single_records import record_at
+from hive.errors import InputError, MachineError
 from metatide.config import Config, Effective, configured
 from metatide.members import json_of, worker_client, worker_urls
 from metatide.topic import find_topic
@@ -45,7 +46,7 @@ class Workers:
     """The workers of the configured group."""
 
     def __init__(self, config: Config) -> None:
-        topic = find_topic(config)
+        topic = self.topic = find_topic(config)
         self._client = worker_client(config, TIMEOUT_S)
         self._urls = worker_urls(config, topic, config.worker.group)
         self._count = topic.shards
@@ -75,6 +76,27 @@ class Workers:
             for shard in orjson.loads(json_of(self._asked("GET", f"{url}{PATH}")))
         ]
         return sorted(states, key=lambda shard: int(shard["shard"]))
+
+    def until_passed(self, number: int, offset: int) -> dict[str, Any]:
+        """Waits until a shard has passed an offset or stops before another record; returns its
+        status."""
+        deadline = time.monotonic() + HEARD_S_MAX
+        while True:
+            for shard in self._statuses():
+                if shard["shard"] == number and shard["offset"] > offset:
+                    return shard
+            if time.monotonic() > deadline:
+                raise MachineError(
+                    f"shard {number} hasn't passed offset {offset} within {HEARD_S_MAX:g} s: is a "
+                    "connector running (metatide connect), and has the shard a worker (metatide "
+                    "status)?"
+                )
+            time.sleep(LOOK_S)
+
+    def _statuses(self) -> Iterator[dict[str, Any]]:
+        """The status of each shard that a worker holds."""
+        for url in self._urls:
+            yield from orjson.loads(json_of(self._asked("GET", f"{url}/v1/status")))["shards"]
 
     def until_heard(self, heard: Callable[[dict[str, Any]], bool]) -> None:
         """Waits until every shard has applied an order."""
@@ -205,6 +227,41 @@ def reset(effective: Effective) -> None:
     before = {shard["shard"]: shard["epoch"] for shard in workers.shards()}
     workers.decide("reset", "epoch")
     workers.until_heard(lambda shard: shard["epoch"] != before.get(shard["shard"]))
+
+
+@command.command()
+@_SETTINGS
+@click.argument("shard", type=click.IntRange(0))
+@click.argument("offset", type=click.IntRange(0))
+@click.option(
+    "--last",
+    type=click.IntRange(0),
+    metavar="OFFSET",
+    help="Also skip those up to here that can't be read.",
+)
+def skip(effective: Effective, shard: int, offset: int, last: int | None) -> None:
+    """Skip a record that can't be read, before which its shard has stopped.
+
+    `metatide status` names both, `metatide topic record` shows the record. Nobody knows what it
+    would have changed, so the shard drops all that it holds, and answers nothing from the cache
+    until `metatide admin resume`: the record may have been an order, too.
+    """
+    workers = Workers(effective.config)
+    shown = record_at(workers.topic, shard, offset)
+    if shown.reason is None:
+        raise InputError(f"shard {shard} can read offset {offset}, a {shown.type}: nothing to skip")
+    if last is not None:
+        record_at(workers.topic, shard, last)
+    workers.order("skip", shard=shard, offset=offset, last=last)
+    status = workers.until_passed(shard, offset if last is None else last)
+    click.echo(
+        f"shard {shard} has passed offset {offset}. It has dropped what it held, and is paused: "
+        "compare its lists with the others' (metatide admin show), then run metatide admin resume. "
+        "What is read is loaded again; metatide prewarm loads the rest",
+        err=True,
+    )
+    if status["unreadable"] is not None:
+        click.echo(status["fault"], err=True)
 
 
 def _deaf(

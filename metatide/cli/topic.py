@@ -1,9 +1,11 @@
 """`metatide topic`: manages the events topic."""
 
 import click
+import msgspec
 import orjson
 
 from connectors import topic_admin
+from connectors.single_records import record_at
 from hive.errors import InputError
 from metatide.config import Effective, configured
 from metatide.topic import events_topic, find_topic
@@ -44,6 +46,20 @@ def show(effective: Effective) -> None:
         "partitions": [partition._asdict() for partition in description.partitions],
     }
     click.echo(orjson.dumps(shown, option=orjson.OPT_INDENT_2))
+
+
+@command.command()
+@configured("data_dir", "kafka.bootstrap_servers")
+@click.argument("shard", type=click.IntRange(0))
+@click.argument("offset", type=click.IntRange(0))
+def record(effective: Effective, shard: int, offset: int) -> None:
+    """Print one record as JSON, even one that can't be read.
+
+    It tells why the record can't be read, its type as far as its first bytes tell it, its headers,
+    and an excerpt. `metatide events` prints records that can be read.
+    """
+    shown = record_at(find_topic(effective.config), shard, offset)
+    click.echo(orjson.dumps(msgspec.to_builtins(shown), option=orjson.OPT_INDENT_2))
 
 
 @command.command()

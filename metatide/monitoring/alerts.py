@@ -41,6 +41,14 @@ ALERTS: Final = (
         "{{ $value }} shards of {{ $labels.instance }} are {{ $labels.phase }}",
     ),
     Alert(
+        "RecordUnreadable",
+        "metatide_unreadable_record == 1",
+        "1m",
+        "warning",
+        "shard {{ $labels.shard }} stops before offset {{ $labels.offset }}, which can't be read "
+        "({{ $labels.reason }})",
+    ),
+    Alert(
         "ShardLag",
         "max by (instance, shard) (metatide_lag_records) > 10000",
         "5m",
@@ -101,7 +109,7 @@ ALERTS: Final = (
         _fault("history"),
         AT_ONCE,
         "critical",
-        "the log tells another history: everything is loaded again",
+        "the log tells another history: everything is loaded again when it is read",
     ),
     Alert(
         "ListenerNotTransactional",

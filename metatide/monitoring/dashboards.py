@@ -227,6 +227,15 @@ OVERVIEW: Final = (
                 [Query("sum by (phase) (metatide_shards)", "{{phase}}")],
             ),
             Panel(
+                "Records that stop shards",
+                [
+                    Query(
+                        "max by (shard, offset, reason) (metatide_unreadable_record)",
+                        "shard {{shard}}, offset {{offset}}: {{reason}}",
+                    )
+                ],
+            ),
+            Panel(
                 "What went wrong, an hour",
                 [
                     Query(

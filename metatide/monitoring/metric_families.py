@@ -8,6 +8,7 @@ from prometheus_client.registry import Collector
 
 from connectors.loads.metrics import LoadMetrics
 from connectors.metrics import Metrics as ConnectorMetrics
+from hive.errors import RecordFormatError, UnreadableRecordError
 from processors.metrics import Metrics as WorkerMetrics
 from processors.phases import Phase
 from query_api.audit.metrics import Metrics as AuditMetrics
@@ -68,6 +69,7 @@ def _of_worker() -> Iterator[Collector]:
     yield partners.registry
     worker = WorkerMetrics()
     worker.are_in(Phase)
+    worker.stop_at([UnreadableRecordError(0, 0, RecordFormatError(""))])
     worker.lag_records.labels(0)
     worker.image_made_s.labels(0)
     yield worker.registry

@@ -50,7 +50,10 @@ SECTIONS: Final = (
         "Workers",
         {
             "metatide_shards": "`failed`: `metatide status` has the fault, and it is tried again. "
-            "`over_limit`: make room. `catching_up` for long: see the lag.",
+            "`over_limit`: make room. `stopped`: a record can't be read. `catching_up` for long: "
+            "see the lag.",
+            "metatide_unreadable_record": "1: nobody but an operator lets its shard go on: see "
+            "MetatideRecordUnreadable in docs/operate.md.",
             "metatide_topic_shards": "More than the sum of `metatide_shards`: a shard has no "
             "owner. Start a worker.",
             "metatide_lag_records": "Growing: the worker lacks CPU or disk, or it catches up. "

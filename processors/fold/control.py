@@ -3,7 +3,7 @@
 from hive.table_lists import TableLists
 from processors.fold import doubts, tables
 from processors.fold.working_set import WorkingSet
-from state.records import Pause, Reset, SetLists
+from state.records import Pause, Reset, SetLists, Skip
 from state.records.epochs import follows
 from state.records.numbers import NATURAL_MAX
 
@@ -31,6 +31,10 @@ def set_lists(work: WorkingSet, record: SetLists) -> None:
     for table in list(work.table_names()):
         if not work.lists.allow(table):
             tables.forget_table(work, table)
+
+
+def skip(_work: WorkingSet, _record: Skip) -> None:
+    """Changes nothing: the records that it is about came before it."""
 
 
 def _wins(version: int, current: int) -> bool:

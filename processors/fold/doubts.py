@@ -46,6 +46,8 @@ def _doubt_all_of(
 def break_chain(work: WorkingSet, event: int) -> None:
     """Makes the whole shard unknown up to an event: records before it are missing."""
     work.head.floor = event
+    if work.head.renames_floor >= 0:
+        work.head.renames_floor = event
     for table in list(work.table_names()):
         forget(work, table, event, Cold.LOST_EVENTS)
     _ask_for_all(work, event)
@@ -53,10 +55,30 @@ def break_chain(work: WorkingSet, event: int) -> None:
 
 def reset(work: WorkingSet, epoch: int, at: int) -> None:
     """Begins another history: its event ids can't be compared with those folded so far."""
-    _ask_for_all(work, at)
+    work.head.epoch, work.head.applied = epoch, at
+    _forget_all(work)
+
+
+def skip(work: WorkingSet) -> None:
+    """Passes over a record that can't be read.
+
+    It may have been anything. An event shows as a gap in the intervals. But it may also have been
+    a table's old name, a part of a load, or an order; so nothing known is kept, and the shard
+    doesn't serve until an operator has decided so again.
+    """
+    _forget_all(work)
+    work.head.paused = True
+    work.head.renames_floor = work.head.applied
+
+
+def _forget_all(work: WorkingSet) -> None:
+    """Deletes all that is known. What is read is asked for by its readers: whatever is asked for
+    without one would be loaded before it."""
     head = work.head
-    head.epoch, head.applied, head.floor, head.lists_floor = epoch, at, at, at
+    head.floor = head.lists_floor = head.applied
     head.loads_open = head.ended_count = 0
+    if head.renames_floor >= 0:
+        head.renames_floor = head.applied
     work.forget()
     for kind in keys.KINDS:
         work.txn.delete_range(kind, kv.after(kind))

@@ -53,6 +53,7 @@ ANY_EPOCH: Final[dict[type, Callable[[WorkingSet, Any], None]]] = {
     records.Reset: control.reset,
     records.SetLists: control.set_lists,
     records.Pause: control.pause,
+    records.Skip: control.skip,
 }
 
 SAME_EPOCH: Final[dict[type, Callable[[WorkingSet, Any], None]]] = {

@@ -49,6 +49,10 @@ class Fold:
         elif record.epoch == work.head.epoch:
             SAME_EPOCH[kind](work, record)
 
+    def skip(self) -> None:
+        """Passes over a record that can't be read."""
+        doubts.skip(self._work)
+
     def flush(self) -> list[Signal]:
         """Writes all decoded states into the transaction; returns the signals since the last
         flush."""

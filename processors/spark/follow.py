@@ -15,15 +15,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from processors.applier import Applier
-from processors.replay import replay
 from processors.spark.build import Built, Place, publish
 from processors.spark.executor_store import kept_store
 from processors.spark.kafka_source import source_options
+from processors.spark.records import add, fetch
 from processors.spark.task import telling
 from state.image import Images
-from state.store import MemoryBudget, Store
+from state.store import MemoryBudget
 from state.store.families import shard_identity
-from state.topic import Bounds, Topic, TopicReader
+from state.topic import Bounds, Topic
 
 BATCH_RECORDS_MAX: Final = 1_000_000
 _WAIT_S: Final = 1
@@ -114,10 +114,10 @@ def _fold(topic: Topic, place: Place, keep: int, rows: Iterable[Any]) -> Iterato
             assert row.partition == shard
             if row.offset > applier.next_offset:
                 applier.commit()
-                _fetch(topic, kept.store, row.offset)
+                fetch(topic, kept.store, row.offset)
                 applier.resume()
                 applier.skip_to(row.offset)
-            applier.add(row.offset, bytes(row.value or b""))
+            add(topic, kept.store, applier, row)
             if applier.full:
                 applier.commit()
         applier.commit()
@@ -125,9 +125,3 @@ def _fold(topic: Topic, place: Place, keep: int, rows: Iterable[Any]) -> Iterato
             built = publish(kept.images, kept.store, kept.scratch, digested=False)
             kept.images.prune(kept.store.identity, keep)
             yield built
-
-
-def _fetch(topic: Topic, store: Store, end: int) -> None:
-    """Folds records that the batch lacks, because an image or its executor is gone."""
-    with TopicReader(topic) as reader:
-        replay(store, reader, end=end)

@@ -10,9 +10,11 @@ from typing import Any, Final, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 
+from hive.errors import RecordFormatError
 from hive.names import DatabaseName, TableName
 from processors.applier import Applier
 from processors.spark.kafka_source import source_options
+from processors.spark.records import add
 from processors.spark.scratch import scratch
 from processors.spark.task import telling
 from state.loads import Cold
@@ -95,14 +97,14 @@ def _tell(topic: Topic, memory_bytes: int, rows: Iterable[Any]) -> Iterator[Fact
     ):
         applier, cold = Applier(store), Coldness(store)
         for row in chain((first,), records):
-            value = bytes(row.value or b"")
-            record = decode(value)
-            yield from _events(row, record, len(value))
-            cold.touch(record)
+            record = _read(row)
+            if record is not None:
+                yield from _events(row, record)
+                cold.touch(record)
             if row.offset > applier.next_offset:
                 applier.commit()
                 applier.skip_to(row.offset)
-            applier.add(row.offset, value)
+            add(topic, store, applier, row)
             if applier.full or applier.pending >= SLICE_RECORDS:
                 applier.commit()
                 yield from cold.look(row.ms)
@@ -111,9 +113,18 @@ def _tell(topic: Topic, memory_bytes: int, rows: Iterable[Any]) -> Iterator[Fact
         yield from cold.end(row.ms)
 
 
-def _events(row: Any, record: AnyRecord, size: int) -> Iterator[Fact]:
+def _read(row: Any) -> AnyRecord | None:
+    """The record; None if it can't be read."""
+    try:
+        return decode(bytes(row.value or b""))
+    except RecordFormatError:
+        return None
+
+
+def _events(row: Any, record: AnyRecord) -> Iterator[Fact]:
     if not isinstance(record, Change):
         return
+    size = len(row.value)
     headers = dict(row.headers or ())
     type_ = bytes(headers.get("event") or b"").decode()
     fact = Fact("event", row.partition, record.epoch, record.upto, type_, begin_ms=row.ms)

@@ -6,7 +6,7 @@ from typing import Final
 
 from hive.events.row import NotificationRow
 from hive.names import TableName
-from query_api.facts import Current
+from query_api.facts import ANY_TABLE, Current
 from query_api.latest.row_effects import RowEffects
 from query_api.positions import Position
 from query_api.reasons import Reason
@@ -34,7 +34,7 @@ class LatestLog:
         self._former_names = former_names
         self.current = current
         self._known_after = current
-        self._everything = 0
+        self._everything = self._last_of_any_table = 0
         self._tables: dict[TableName, int] = {}
         self._others: dict[Target, int] = {}
         for event, touched in reversed(rows):
@@ -57,6 +57,8 @@ class LatestLog:
         if not target.is_of_table:
             return self._others.get(target, 0)
         names = (target.name, *self._former_names.get(target.name, ()))
+        if ANY_TABLE in names:
+            return self._last_of_any_table
         return max(self._tables.get(name, 0) for name in names)
 
     def leaves(self, targets: Iterable[Target], reached: Position) -> bool:
@@ -68,6 +70,8 @@ class LatestLog:
     def _add(self, event: int, touched: RowEffects) -> None:
         if touched.everything:
             self._everything = max(event, self._everything)
+        if touched.tables:
+            self._last_of_any_table = max(event, self._last_of_any_table)
         for table in touched.tables:
             self._tables.setdefault(table, event)
         for target in touched.others:

@@ -80,8 +80,11 @@ class Inspection:
             return store_error(target, str(error))
         if facts.refused is None and self._is_of_another_history(facts.reached.epoch):
             facts = msgspec.structs.replace(facts, refused=Reason.REWOUND)
+        names = self._history.former_names
         if facts.former_names:
-            self._history.former_names[target.name] = facts.former_names
+            names[target.name] = facts.former_names
+        elif names and facts.refused is None:
+            names.pop(target.name, None)
         current = None
         if self._latest is not None:
             current = self._latest.about(target, facts.reached.event)

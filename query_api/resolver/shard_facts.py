@@ -5,7 +5,7 @@ from typing import Final
 
 from hive.names import TableName
 from hive.table_lists import is_cached
-from query_api.facts import Facts
+from query_api.facts import ANY_TABLE, Facts
 from query_api.hot_tables import SharedReader
 from query_api.positions import Position
 from query_api.reasons import Reason
@@ -62,14 +62,14 @@ def look(reader: ShardReader, target: Target, *, with_ids: bool) -> Facts:
 def _look_at_table(
     reader: ShardReader, target: Target, state: TableState, reached: Position, *, with_ids: bool
 ) -> Facts:
-    table = reader.table(target.name)
+    table, head = reader.table(target.name), reader.head
     detail = _why_cold(reader, target, state, table)
     if detail is not None:
-        floor = max(state.loads.floor, state.statistics_floor, reader.head.floor)
+        floor = max(state.loads.floor, state.statistics_floor, head.floor)
         return Facts(reached, Reason.COLD, detail, floor)
     ids = reader.write_ids(target.name) if with_ids else None
     # Write ids that reflect later events than the objects may include writes that the objects lack.
-    is_known = ids is not None and ids.reflects <= reader.head.applied
+    is_known = ids is not None and ids.reflects <= head.applied
     return Facts(
         reached,
         floor=0 if ids is None else max(ids.cold_since, 0),
@@ -78,7 +78,9 @@ def _look_at_table(
         table_id=state.id if table is not None else 0,
         pending=ids is not None and state.is_pending(ids),
         write_ids=ids.snapshot() if ids is not None and is_known else None,
-        former_names=_former_names(state, reader.head.applied) if state.former_names else (),
+        former_names=_former_names(state, head)
+        if state.former_names or head.renames_floor >= 0
+        else (),
     )
 
 
@@ -114,8 +116,10 @@ def _is_doubtful(state: TableState, target: Target) -> bool:
     return True
 
 
-def _former_names(state: TableState, applied: int) -> tuple[TableName, ...]:
-    oldest = applied - MISNAMED_EVENTS_MAX
+def _former_names(state: TableState, head: ShardHead) -> tuple[TableName, ...]:
+    oldest = head.applied - MISNAMED_EVENTS_MAX
+    if head.renames_floor >= max(oldest, 0):
+        return (ANY_TABLE,)
     return tuple(former.name for former in state.former_names if former.event >= oldest)
 
 

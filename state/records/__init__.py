@@ -1,6 +1,6 @@
 """The records of the topic: what connectors and processors must agree on."""
 
-from state.records.codec import FORMAT_VERSION, decode, encode
+from state.records.codec import FORMAT_VERSION, Unreadable, decode, encode, skip_in, type_of
 from state.records.envelopes import (
     AnyRecord,
     Change,
@@ -17,6 +17,7 @@ from state.records.envelopes import (
     Scope,
     ScopeKind,
     SetLists,
+    Skip,
     databases_scope,
     names_scope,
 )
@@ -38,8 +39,12 @@ __all__ = [
     "Scope",
     "ScopeKind",
     "SetLists",
+    "Skip",
+    "Unreadable",
     "databases_scope",
     "decode",
     "encode",
     "names_scope",
+    "skip_in",
+    "type_of",
 ]

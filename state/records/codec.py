@@ -1,15 +1,32 @@
 """Records as bytes: a format version, then MessagePack."""
 
+from enum import StrEnum
+from typing import Final
+
 import msgspec
 
 from hive.errors import RecordFormatError, UnwritableRecordError
-from state.records.envelopes import AnyRecord
+from state.records.envelopes import AnyRecord, Skip
 
 FORMAT_VERSION = 1
 
 _PREFIX = bytes((FORMAT_VERSION,))
+# A record is an array of less than 16 items, the first of which is its tag.
+_TAG_AT: Final = 2
+_FIXED_TEXT: Final = 0xA0
+_TAGS: Final = {str(kind.__struct_config__.tag): kind for kind in AnyRecord.__args__}
+_SKIP_TAG: Final = msgspec.msgpack.encode(Skip.__struct_config__.tag)
 _encoder = msgspec.msgpack.Encoder()
 _decoder: msgspec.msgpack.Decoder[AnyRecord] = msgspec.msgpack.Decoder(AnyRecord)
+
+
+class Unreadable(StrEnum):
+    """Why a record can't be read."""
+
+    EMPTY = "empty"
+    NEWER_FORMAT = "newer_format"
+    UNKNOWN_FORMAT = "unknown_format"
+    DAMAGED = "damaged"
 
 
 def encode(record: AnyRecord) -> bytes:
@@ -29,19 +46,46 @@ def encode(record: AnyRecord) -> bytes:
 def decode(value: bytes) -> AnyRecord:
     """Decodes a message's value; refuses other format versions, and bytes that aren't a record."""
     if value[:1] != _PREFIX:
-        raise RecordFormatError(_version_problem(value))
+        raise _version_problem(value)
     try:
         return _decoder.decode(memoryview(value)[1:])
     except msgspec.MsgspecError as error:
-        raise RecordFormatError(f"a record of the topic can't be read: {error}") from error
+        raise RecordFormatError(
+            f"a record of the topic can't be read: {error}", Unreadable.DAMAGED
+        ) from error
 
 
-def _version_problem(value: bytes) -> str:
+def skip_in(value: bytes) -> Skip | None:
+    """The order to skip records that these bytes are; other records aren't decoded."""
+    if not value.startswith(_SKIP_TAG, _TAG_AT):
+        return None
+    try:
+        record = decode(value)
+    except RecordFormatError:
+        return None
+    return record if isinstance(record, Skip) else None
+
+
+def type_of(value: bytes) -> str | None:
+    """The type of a record as its first bytes tell it; None if they don't."""
+    if value[:1] != _PREFIX or len(value) <= _TAG_AT:
+        return None
+    tag = value[_TAG_AT + 1 : _TAG_AT + 1 + max(0, value[_TAG_AT] - _FIXED_TEXT)]
+    kind = _TAGS.get(tag.decode("ascii", "replace"))
+    return None if kind is None else kind.__name__
+
+
+def _version_problem(value: bytes) -> RecordFormatError:
     if not value:
-        return "an empty message isn't a record; is this the events topic?"
+        why = "an empty message isn't a record; is this the events topic?"
+        return RecordFormatError(why, Unreadable.EMPTY)
     if value[0] > FORMAT_VERSION:
-        return (
+        return RecordFormatError(
             f"the topic has records of format {value[0]}; this release reads format "
-            f"{FORMAT_VERSION}; upgrade the workers before the connectors"
+            f"{FORMAT_VERSION}; upgrade the workers before the connectors",
+            Unreadable.NEWER_FORMAT,
         )
-    return f"the topic has records of unknown format {value[0]}; is this the events topic?"
+    return RecordFormatError(
+        f"the topic has records of unknown format {value[0]}; is this the events topic?",
+        Unreadable.UNKNOWN_FORMAT,
+    )

@@ -172,6 +172,17 @@ class Pause(Record, frozen=True, tag="cp"):
     paused: bool
 
 
+class Skip(Record, frozen=True, tag="cs"):
+    """Orders that the records between two offsets which can't be read are passed over.
+
+    It comes after them in their partition, so whoever meets one looks for it ahead. Records that
+    can be read are folded all the same, and so this one changes nothing where it stands.
+    """
+
+    first: Natural
+    last: Natural
+
+
 AnyRecord = (
     Change
     | LoadBegin
@@ -183,4 +194,5 @@ AnyRecord = (
     | ResetTable
     | SetLists
     | Pause
+    | Skip
 )

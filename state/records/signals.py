@@ -6,7 +6,7 @@ from hive.errors import RecordFormatError
 from hive.names import TableName
 from state.records.codec import FORMAT_VERSION
 from state.records.envelopes import Record, Scope, ScopeKind
-from state.records.numbers import Natural
+from state.records.numbers import Natural, Word
 
 _PREFIX = bytes((FORMAT_VERSION,))
 
@@ -48,7 +48,16 @@ class BeginEpoch(Record, frozen=True, tag="e"):
     knows: everything is forgotten."""
 
 
-Order = Forget | Choose | Serve | BeginEpoch
+class PassOver(Record, frozen=True, tag="p"):
+    """An operator's order to skip the records of a shard between two offsets that can't be
+    read."""
+
+    shard: Word
+    first: Natural
+    last: Natural
+
+
+Order = Forget | Choose | Serve | BeginEpoch | PassOver
 """Operators' decisions: a connector writes them into the events topic as Control records."""
 AnySignal = Ask | Order
 

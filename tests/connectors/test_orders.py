@@ -10,7 +10,7 @@ from connectors.headers import RecordKind
 from connectors.orders import obey
 from hive.errors import RecordFormatError
 from hive.names import TableName
-from state.records import Pause, Reset, ResetTable, Scope, ScopeKind, SetLists
+from state.records import Pause, Reset, ResetTable, Scope, ScopeKind, SetLists, Skip
 from state.records.numbers import NATURAL_MAX
 from state.records.routing import table_shard
 from state.records.signals import (
@@ -20,6 +20,7 @@ from state.records.signals import (
     Choose,
     Forget,
     Order,
+    PassOver,
     Serve,
     decode_signal,
     encode_signal,
@@ -35,6 +36,7 @@ SIGNALS: st.SearchStrategy[AnySignal] = (
     | st.builds(BeginEpoch, epoch=NUMBERS)
     | st.builds(Choose, epoch=NUMBERS, above=NUMBERS)
     | st.builds(Serve, epoch=NUMBERS, above=NUMBERS)
+    | st.builds(PassOver, NUMBERS, st.integers(0, 2**32 - 1), NUMBERS, NUMBERS)
     | st.builds(Ask, epoch=NUMBERS, scope=SCOPES, floor=NUMBERS)
 )
 
@@ -82,6 +84,15 @@ def test_an_order_begins_an_epoch_above_what_any_shard_has(kafka_broker: str) ->
     records = [Reset(6, 99), Reset(9, 99), Reset(6, 99)]
     assert [message.record for message in read(events)] == 2 * records
     assert tails.find(events).epoch == 9
+
+
+def test_an_order_to_skip_goes_to_its_shard_alone(kafka_broker: str) -> None:
+    events = new_topic(kafka_broker, 2)
+    topic_admin.create(events)
+    for shard in (1, 2):
+        obey(events, 5, PassOver(3, shard, 7, 9), 4, lambda: 99)
+    [message] = read(events)
+    assert (message.shard, message.record) == (1, Skip(5, 7, 9))
 
 
 @pytest.mark.parametrize("order", [Serve(0, 1 << 63, paused=False), Choose(0, 1 << 63, (), ())])

@@ -64,6 +64,15 @@ class Shard:
         if scope.kind is ScopeKind.TABLE:
             self.signals.pop(Scope(ScopeKind.WRITE_IDS, scope.name), None)
 
+    def skip(self) -> None:
+        """A record comes that can't be read, and is skipped by order."""
+        txn = self.store.transaction()
+        fold = Fold(txn)
+        fold.skip()
+        self.signals.clear()
+        assert fold.flush() == []
+        self.store.commit(txn, Position(epoch=fold.epoch, applied=fold.applied))
+
     def fold(self, *records: AnyRecord) -> None:
         txn = self.store.transaction()
         fold = Fold(txn)
@@ -90,6 +99,7 @@ class World:
         self._check = check
         self._seen_open: list[OpenTransactions] = []
         self._read_again: list[tuple[int, Reread]] = []
+        self._unreadable: set[int] = set()
         self._numbers = 0
 
     def run(self, steps: Sequence[Step]) -> None:
@@ -106,8 +116,18 @@ class World:
         return self.store.histories[self.topic.histories[epoch]]
 
     def _deliver(self, shard: int, record: AnyRecord) -> None:
-        self.store.story.append(f"    shard {shard} ← {record_lines.record(record)}")
-        self.shards[shard].fold(record)
+        line = f"    shard {shard} ← {record_lines.record(record)}"
+        if shard in self._unreadable:
+            self._unreadable.discard(shard)
+            self.store.story.append(f"{line}, which can't be read")
+            self.shards[shard].skip()
+            self._check(self, shard)
+            # Operators let it serve again, whatever the record was.
+            record = Pause(self.topic.epoch, self.number(), paused=False)
+            self.shards[shard].fold(record)
+        else:
+            self.store.story.append(line)
+            self.shards[shard].fold(record)
         self._check(self, shard)
 
     def number(self) -> int:
@@ -229,6 +249,10 @@ class World:
             record = ResetTable(self.topic.epoch, self.store.now.event, table)
             self.topic.send(table_shard(table, SHARDS), record)
 
+    def damage(self, picks: Choices) -> None:
+        """The next record of a shard can't be read."""
+        self._unreadable.add(picks.below(SHARDS))
+
     def set_lists(self, picks: Choices) -> None:
         black = picks.of([(), ("a.s",), ("b.*",)])
         white = picks.of([(), (), ("a.*",)])
@@ -271,6 +295,7 @@ STEPS: Final[dict[str, Callable[[World, Choices], object]]] = {
     "tell_open": World.tell_open,
     "repeat": World.repeat,
     "reset_table": World.reset_table,
+    "damage": World.damage,
     "set_lists": World.set_lists,
     "pause": World.pause,
     "clean_log": World.clean_log,

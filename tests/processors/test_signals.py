@@ -107,6 +107,14 @@ def test_a_new_reason_does_not_wait(asking: Asking) -> None:
     assert [asking.sent(), asking.sent()] == [1, 0]
 
 
+def test_after_a_reset_a_table_is_asked_for_when_it_is_read(asking: Asking) -> None:
+    """Idle tables don't stand before those that somebody waits for."""
+    asking.fold(Reset(1, 3))
+    assert (asking.waiting, asking.sent()) == (0, 0)
+    asking.read()
+    assert (asking.waiting, asking.sent()) == (1, 1)
+
+
 def test_a_table_becomes_warm_once_its_cause_has_gone(asking: Asking) -> None:
     asking.fold(Change(0, 100, 101))
     for _ in range(8):

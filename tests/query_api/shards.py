@@ -1,7 +1,8 @@
 """Shards in memory, folded from records made by hand."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from hive.names import DatabaseName, TableName, table_name
@@ -166,12 +167,19 @@ class MemoryShard:
 
     def fold(self, records: Iterable[AnyRecord]) -> None:
         for record in records:
-            txn = self.store.transaction()
-            fold = Fold(txn)
-            fold.apply(record)
-            self.signals.update(signal.scope for signal in fold.flush())
-            self._offset += 1
-            self.store.commit(txn, Position(fold.epoch, fold.applied, self._offset))
+            self._commit(partial(Fold.apply, record=record))
+
+    def skip(self) -> None:
+        """As if a record had come that can't be read."""
+        self._commit(Fold.skip)
+
+    def _commit(self, change: Callable[[Fold], None]) -> None:
+        txn = self.store.transaction()
+        fold = Fold(txn)
+        change(fold)
+        self.signals.update(signal.scope for signal in fold.flush())
+        self._offset += 1
+        self.store.commit(txn, Position(fold.epoch, fold.applied, self._offset))
 
     def snapshot(self) -> View:
         return self.store.snapshot()

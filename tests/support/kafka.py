@@ -13,7 +13,7 @@ from metatide.stack.ports import Ports
 from tests.support.containers import use_containers
 from tests.support.processes import open_folder, running
 
-_IMAGE = "apache/kafka:4.1.1"
+_IMAGE = "apache/kafka:4.1.2"
 _START_TIMEOUT_S = 120.0
 
 

@@ -9,11 +9,12 @@ import sqlalchemy as sa
 from confluent_kafka import Producer
 
 from connectors import topic_admin
-from connectors.headers import RecordKind
+from connectors.headers import RecordHeaders, RecordKind
 from connectors.loads.batch import Database
 from connectors.loads.finished_loads import ended_scopes
 from connectors.loads.loader import Loader
 from connectors.loads.plan import everything
+from connectors.publisher import write_now
 from hive.names import TableName
 from hive.reader.snapshot import open_snapshot
 from hive.table_lists import TableLists
@@ -22,9 +23,10 @@ from metatide.demo.options import Size
 from metatide.demo.store import Store
 from metatide.demo.workload import Style, Workload
 from metatide.stack.database import make_engine
-from state.records import LoadBegin, LoadEnd, LoadRows, Scope, ScopeKind
+from state.records import LoadBegin, LoadEnd, LoadRows, Scope, ScopeKind, Skip
 from state.records.signals import Ask, encode_signal, signal_key, signals_topic
 from state.topic import Topic
+from state.topic.client import topic_bounds
 from tests.connectors.connector_runs import read
 from tests.connectors.loads.load_topic import Topic as Folded
 from tests.connectors.loads.load_topic import contents
@@ -174,6 +176,22 @@ def test_a_prewarm_goes_on_where_another_ended(database: Database, events: Topic
     tables = [scope for scope in begun if scope.kind is ScopeKind.TABLE]
     assert len(tables) == len(set(tables)) == 30
     assert len(rest) == 31
+
+
+def test_a_prewarm_loads_again_what_a_shard_dropped_for_a_skipped_record(
+    database: Database, events: Topic
+) -> None:
+    loader = Loader(database.engine, events)
+    loader.plan()
+    run(loader)
+    ended = ended_scopes(events, 0)
+    of_shard = {record.scope for shard, record in records(events) if shard == 1}
+    last = topic_bounds(events)[1].end - 1
+    order = RecordHeaders(RecordKind.CONTROL, 0)
+    write_now(events, Skip(0, 0, 0), order, [1])
+    assert ended_scopes(events, 0) == ended, "that was before the loads"
+    write_now(events, Skip(0, last, last), order, [1])
+    assert ended_scopes(events, 0) == ended - of_shard < ended
 
 
 def test_asks_are_answered_once(database: Database, events: Topic) -> None:

@@ -12,13 +12,16 @@ from pathlib import Path
 import httpx
 from click.testing import CliRunner, Result
 
-from connectors import tails, topic_admin
+from connectors import headers, tails, topic_admin
+from connectors.headers import RecordHeaders, RecordKind
 from connectors.producer import make_producer
 from connectors.sql_source import SqlSource
 from metatide.cli import root
 from metatide.config import load
 from metatide.demo.store import Store
-from state.image.manifest import Manifest, encode
+from state.image import manifest as manifests
+from state.image.manifest import Manifest
+from state.records import Change, encode
 from state.store import Position
 from state.store.families import shard_identity
 from state.topic import Topic, TopicClient
@@ -84,7 +87,7 @@ def image(url: str, events: Topic, shard: int, offset: int) -> None:
     folder = Path(url) / identity.topic_id.replace("/", "_") / str(shard) / "manifests"
     folder.mkdir(parents=True, exist_ok=True)
     manifest = Manifest(identity=identity, position=position, exact="", made_s=0, files=())
-    (folder / manifest.name).write_bytes(encode(manifest))
+    (folder / manifest.name).write_bytes(manifests.encode(manifest))
 
 
 def test_what_no_image_needs_is_trimmed(kafka_broker: str, tmp_path: Path) -> None:
@@ -160,3 +163,28 @@ def test_kafkas_security_is_passed_through() -> None:
         "sasl.password": "hush",
         "ssl.ca.location": "/ca.pem",
     }
+
+
+def test_a_record_that_cannot_be_read_is_shown_and_passed_over(kafka_broker: str) -> None:
+    events, head = new_topic(kafka_broker, 1), RecordHeaders(RecordKind.CHANGE, 0, 7, "ALTER_TABLE")
+    topic_admin.create(events)
+    producer = make_producer(events)
+    for value in (encode(Change(0, 1, 2)), b"\x00garbage", encode(Change(0, 2, 3))):
+        producer.produce(events.name, value, partition=0, headers=headers.write(head))
+    producer.flush()
+    readable, garbage = (
+        json.loads(invoke(events, "topic", "record", "0", offset).stdout) for offset in "01"
+    )
+    assert (readable["type"], readable["reason"], readable["why"]) == ("Change", None, None)
+    assert (garbage["type"], garbage["reason"]) == (None, "unknown_format")
+    assert garbage["headers"] == {
+        "kind": "change",
+        "epoch": "0",
+        "upto": "7",
+        "event": "ALTER_TABLE",
+    }
+    assert garbage["excerpt"] == "\0garbage"
+    for shard, offset, why in (("0", "3", "but not 3"), ("1", "0", "there is no shard 1")):
+        assert why in str(invoke(events, "topic", "record", shard, offset).exception)
+    shown = invoke(events, "events", "--json").stdout.splitlines()
+    assert [json.loads(line)["offset"] for line in shown if line.startswith("{")] == [0, 2]

@@ -39,6 +39,10 @@ EXAMPLES: dict[str, tuple[Series, Series]] = {
             f'metatide_shards{{{WORKER},phase="live"}}': "1x60",
         },
     ),
+    "RecordUnreadable": (
+        {f'metatide_unreadable_record{{{WORKER},shard="3",offset="7",reason="empty"}}': "1x60"},
+        {f'metatide_unreadable_record{{{WORKER},shard="3",offset="7",reason="empty"}}': "1x9 _x50"},
+    ),
     "ShardLag": (
         {f'metatide_lag_records{{{WORKER},shard="3"}}': "20000x60"},
         {f'metatide_lag_records{{{WORKER},shard="3"}}': "20000x2 0x58"},

@@ -40,7 +40,7 @@ def test_what_is_not_coordinates_is_refused(text: str) -> None:
 
 def test_the_kafka_set_is_whole() -> None:
     folder = jars.fetch("kafka")
-    assert (folder / "org.apache.kafka_kafka_2.13-4.1.1.jar").is_file()
+    assert (folder / "org.apache.kafka_kafka_2.13-4.1.2.jar").is_file()
     assert len(list(folder.iterdir())) == len(JarSet.load("kafka").jars)
 
 

@@ -7,7 +7,7 @@ from hive.names import DEFAULT_PARTITION, table_name
 from hive.thrift.binary import encode
 from hive.thrift.structs import PARTITION
 from processors.fold import Fold
-from state import entries, keys, shard_head
+from state import digest, entries, keys, shard_head
 from state.loads import Cold
 from state.records import (
     AnyRecord,
@@ -21,6 +21,7 @@ from state.records import (
     Scope,
     ScopeKind,
     SetLists,
+    Skip,
 )
 from state.records.actions import (
     AllocateWriteIds,
@@ -85,6 +86,14 @@ class Shard:
             signals += [signal.scope for signal in fold.flush()]
             self.store.commit(txn, Position(applied=fold.applied))
         return signals
+
+    def skip(self) -> None:
+        """As if a record had come that can't be read."""
+        txn = self.store.transaction()
+        fold = Fold(txn)
+        fold.skip()
+        assert fold.flush() == []
+        self.store.commit(txn, Position(applied=fold.applied))
 
     def partitions(self) -> dict[str, bytes]:
         prefix = keys.of_table(keys.PARTITION, TABLE)
@@ -159,13 +168,55 @@ def test_progress_moves_the_position_alone(shard: Shard) -> None:
 
 def test_an_older_epoch_is_ignored_and_a_newer_one_begins_empty(shard: Shard) -> None:
     shard.fold(change(8, CreateTable(image()), after=0))
-    assert shard.fold(Reset(1, 3)) == [SCOPE]
+    assert shard.fold(Reset(1, 3)) == [], "nobody has read it yet"
     assert shard.state() is None
     shard.fold(change(9, add("late"), epoch=0), change(4, CreateTable(image()), epoch=1))
     assert shard.applied == 4
     assert shard.cold() is None
     shard.fold(Reset(1, 2))
     assert shard.applied == 4
+
+
+def test_a_skipped_record_leaves_nothing_and_nothing_is_served(shard: Shard) -> None:
+    shard.fold(Pause(0, 4, paused=False), change(8, CreateTable(image()), add("a"), after=0))
+    shard.skip()
+    assert (shard.applied, shard.head.floor, shard.head.lists_floor) == (8, 8, 8)
+    assert shard.state() is None
+    assert shard.partitions() == {}
+    assert shard.head.paused
+    shard.fold(Pause(0, 4, paused=False))
+    assert shard.head.paused, "that was decided before"
+    shard.fold(Pause(0, 5, paused=False))
+    assert not shard.head.paused
+
+
+def test_a_skipped_record_leaves_loads_that_began_after_it(shard: Shard) -> None:
+    shard.fold(change(8, CreateTable(image()), after=0), LoadBegin(0, "before", SCOPE))
+    shard.skip()
+    rows = Rows(tables=(image(),), partitions=(partition("a"),))
+    shard.fold(LoadRows(0, "before", SCOPE, 8, 0, rows), LoadEnd(0, "before", SCOPE, 8, 8, 1))
+    assert shard.state() is None
+    shard.fold(LoadBegin(0, "after", SCOPE), LoadRows(0, "after", SCOPE, 8, 0, rows))
+    shard.fold(LoadEnd(0, "after", SCOPE, 8, 8, 1))
+    assert shard.cold() is None
+
+
+def test_an_event_that_was_skipped_shows_in_the_next_one(shard: Shard) -> None:
+    """A load may have begun after the skipped record and yet have read an older event."""
+    shard.fold(change(8, CreateTable(image()), after=0))
+    shard.skip()
+    shard.fold(LoadBegin(0, "one", SCOPE), LoadRows(0, "one", SCOPE, 8, 0, Rows((image(),))))
+    shard.fold(LoadEnd(0, "one", SCOPE, 8, 8, 1))
+    assert shard.fold(change(20, after=12)) == [SCOPE]
+    assert shard.cold() is Cold.BROKEN_CHAIN
+    assert shard.head.renames_floor == 12
+
+
+def test_an_order_to_skip_changes_nothing_where_it_stands(shard: Shard) -> None:
+    shard.fold(change(8, CreateTable(image()), after=0))
+    before = digest.exact(shard.store.snapshot())
+    assert shard.fold(Skip(0, 0, 100), Skip(9, 0, NATURAL_MAX)) == []
+    assert digest.exact(shard.store.snapshot()) == before
 
 
 @pytest.mark.parametrize(

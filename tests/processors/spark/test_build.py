@@ -10,13 +10,15 @@ from pyspark.sql import SparkSession
 from metatide.cli import root
 from metatide.cli.digest import _digests
 from processors.directory import WorkerDirectory
+from processors.replay import replay
 from processors.spark import build
 from processors.spark.build import Place, build_images
+from state import digest
 from state.image import Images, Manifest
-from state.records import AnyRecord
-from state.store import MemoryBudget
-from state.store.families import shard_identity
-from state.topic import Topic
+from state.records import AnyRecord, Skip, encode
+from state.store import MemoryBudget, Store
+from state.store.families import SHARD_FAMILIES, shard_identity
+from state.topic import Topic, TopicReader
 from tests.support.spark import USES_SPARK
 from tests.support.topics import TopicWriter, log_records, new_topic, write
 from tests.support.workers import WorkerProcess, workers
@@ -145,3 +147,32 @@ def test_without_a_place_for_images_it_is_refused(topic: Topic, tmp_path: Path) 
     environment = {"METATIDE_KAFKA_TOPIC": topic.name}
     result = CliRunner().invoke(root, ["rebuild", "--engine", "spark", *options], env=environment)
     assert "--images URL" in str(result.exception)
+
+
+def test_what_an_order_skips_is_skipped_in_an_image_too(
+    spark: SparkSession,
+    kafka_broker: str,
+    records: dict[int, list[AnyRecord]],
+    tmp_path: Path,
+) -> None:
+    """The image ends before the order, which may come long after the record."""
+    topic = new_topic(kafka_broker, SHARDS)
+    writer = TopicWriter(topic)
+    before, after = records[0][:20], records[0][20:40]
+    writer.write(0, [*map(encode, before), b"garbage", *map(encode, after)])
+    writer.flush()
+    place, ends = Place(str(tmp_path / "images"), MEMORY), [(0, 41)]
+    with pytest.raises(Exception, match=r"shard 0 stops at offset 20 \(newer_format\)"):
+        build_images(spark.sparkContext, topic, ends, place)
+    writer.write(0, [*map(encode, records[0][40:]), encode(Skip(0, 20, 20))])
+    writer.flush()
+    [made] = build_images(spark.sparkContext, topic, ends, place)
+    path = tmp_path / "replayed"
+    with (
+        Store(
+            path, shard_identity(topic, 0), families=SHARD_FAMILIES, budget=MemoryBudget(MEMORY)
+        ) as store,
+        TopicReader(topic) as reader,
+    ):
+        replay(store, reader, end=41)
+        assert digest.exact(store.snapshot()) == made.exact

@@ -23,13 +23,13 @@ from metatide.cli.digest import _digests
 from processors.replay import rebuild
 from processors.spark import executor_store
 from state.image import Images, repository
-from state.records import AnyRecord
+from state.records import AnyRecord, Skip, encode
 from state.store import MemoryBudget
 from state.store.families import shard_identity
 from state.topic import Topic
 from tests.support.processes import die_with_parent
 from tests.support.spark import MASTER, USES_SPARK
-from tests.support.topics import log_records, new_topic, write
+from tests.support.topics import TopicWriter, log_records, new_topic, write
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -91,6 +91,19 @@ class TestOnce:
         shutil.rmtree(tmp_path / "images")
         write(topic, {1: records[1]}, 100, 200)
         assert sorted(once(topic, tmp_path)) == [200, 300]
+        check(topic, tmp_path)
+
+    def test_what_an_order_skips_is_skipped(
+        self, topic: Topic, records: dict[int, list[AnyRecord]], tmp_path: Path
+    ) -> None:
+        """Spark brings the record, and the order in the same batch or in a later one."""
+        writer = TopicWriter(topic)
+        writer.write(0, [*map(encode, records[0][:50]), b"garbage", encode(Skip(0, 50, 50))])
+        writer.write(0, map(encode, records[0][50:100]))
+        writer.flush()
+        assert once(topic, tmp_path) == [102]
+        write(topic, records, 100, 150)
+        assert sorted(once(topic, tmp_path)) == [50, 152]
         check(topic, tmp_path)
 
     def test_what_an_executor_had_is_fetched_by_another(

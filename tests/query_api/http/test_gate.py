@@ -20,7 +20,7 @@ from query_api.http.routes import routes_of
 from query_api.shards import Views
 from state.records import Pause, Scope, ScopeKind, SetLists
 from state.records.numbers import NATURAL_MAX
-from state.records.signals import AnySignal, Ask, BeginEpoch, Choose, Forget, Serve
+from state.records.signals import AnySignal, Ask, BeginEpoch, Choose, Forget, PassOver, Serve
 from tests.query_api.shards import ORDERS, MemoryShard, MemoryShards
 
 
@@ -74,6 +74,8 @@ CASES: list[tuple[str, Any, AnySignal]] = [
     ("resume", {"above": NATURAL_MAX}, Serve(0, NATURAL_MAX, paused=False)),
     ("reset", {}, BeginEpoch(0)),
     ("reset", {"above": 4}, BeginEpoch(4)),
+    ("skip", {"shard": 1, "offset": 9}, PassOver(0, 1, 9, 9)),
+    ("skip", {"shard": 0, "offset": 9, "last": 12}, PassOver(0, 0, 9, 12)),
     ("lists", {"whitelist": ["sales.*"]}, Choose(0, 3, ("sales.*",), ())),
     ("lists", {"above": 2}, Choose(0, 3, (), ())),
     ("lists", {"above": 9}, Choose(0, 9, (), ())),
@@ -122,6 +124,9 @@ def test_what_shards_have_heard_of_is_shown() -> None:
         ("lists", {"whitelist": ["nodot"]}),
         ("lists", {"blacklist": [7]}),
         ("drop", []),
+        ("skip", {"shard": 1}),
+        ("skip", {"shard": 1 << 20, "offset": 0}),
+        ("skip", {"shard": 0, "offset": 9, "last": 8}),
     ],
 )
 def test_what_makes_no_sense_is_refused(what: str, body: object) -> None:

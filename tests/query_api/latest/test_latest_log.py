@@ -7,7 +7,7 @@ import pytest
 from hive.events.envelope import PLAIN
 from hive.events.row import NotificationRow, row_from_json
 from hive.names import DEFAULT_CATALOG, TableName, table_name
-from query_api.facts import Current
+from query_api.facts import ANY_TABLE, Current
 from query_api.latest.latest_log import LatestLog
 from query_api.latest.log_history import LogHistory
 from query_api.latest.row_effects import EVERYTHING, NOTHING, RowEffects, effects_of
@@ -49,6 +49,12 @@ def test_a_row_touches_a_table_by_the_name_that_it_had() -> None:
     log = LatestLog(0, 12, [of(11, OTHER), of(12)], {ORDERS: [OTHER]})
     assert log.about(TABLE, 10) == Current(12, Reason.BEHIND)
     assert log.about(TABLE, 11) == Current(12)
+
+
+def test_any_row_touches_a_table_that_may_have_had_any_name() -> None:
+    log = LatestLog(0, 13, [of(11, OTHER), of(12), of(13)], {ORDERS: [ANY_TABLE]})
+    assert log.about(TABLE, 10) == Current(13, Reason.BEHIND)
+    assert log.about(TABLE, 11) == Current(13)
 
 
 @pytest.mark.parametrize("rows", [[], [of(12)], [of(10), of(12)], [of(11)]])

@@ -4,7 +4,7 @@ import pytest
 
 from hive.thrift.binary import encode
 from hive.thrift.constraints import PRIMARY_KEY
-from query_api.facts import Facts
+from query_api.facts import ANY_TABLE, Facts
 from query_api.positions import Position
 from query_api.reasons import Reason
 from query_api.resolver.shard_facts import look
@@ -242,3 +242,13 @@ def test_a_renamed_table_knows_what_it_was_called() -> None:
     assert facts(TABLE, *records).former_names == (old,)
     later = change(MISNAMED_EVENTS_MAX + 2, after=1)
     assert facts(TABLE, *records, later).former_names == ()
+
+
+def test_after_a_skipped_record_a_table_may_have_had_any_name() -> None:
+    """The record may have been its rename."""
+    shard = MemoryShard(change(1))
+    shard.skip()
+    shard.fold([Pause(0, 1, paused=False), *load_table(1, table=table_image(managed=False))])
+    assert look(shard.reader(), TABLE, with_ids=True).former_names == (ANY_TABLE,)
+    shard.fold([change(MISNAMED_EVENTS_MAX + 2, after=1)])
+    assert look(shard.reader(), TABLE, with_ids=True).former_names == ()

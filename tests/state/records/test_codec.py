@@ -13,8 +13,11 @@ from state.records import (
     Rows,
     Scope,
     ScopeKind,
+    Skip,
     decode,
     encode,
+    skip_in,
+    type_of,
 )
 from state.records.actions import AnyAction, CommitTxn, DropPartitions, PutPartitions
 from state.records.objects import PartitionImage
@@ -58,6 +61,44 @@ def test_records_come_back_as_they_were(record: Change) -> None:
 def test_what_nobody_could_read_is_not_written(record: AnyRecord) -> None:
     with pytest.raises(UnwritableRecordError, match=f"a {type(record).__name__} that nobody could"):
         encode(record)
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (b"", "empty"),
+        (bytes((FORMAT_VERSION + 1,)) + encode(CHANGE)[1:], "newer_format"),
+        (b"\x00x", "unknown_format"),
+        (encode(CHANGE)[:-1], "damaged"),
+    ],
+)
+def test_a_refusal_has_a_word_for_its_reason(value: bytes, reason: str) -> None:
+    with pytest.raises(RecordFormatError) as refused:
+        decode(value)
+    assert refused.value.reason == reason
+
+
+def test_the_first_bytes_tell_the_type() -> None:
+    assert type_of(encode(CHANGE)[:9]) == "Change"
+    assert type_of(encode(Reset(3, 17))) == "Reset"
+    for value in (
+        b"",
+        b"\x01",
+        b"\x01\x93",
+        b"\x01\x93\xa1",
+        b"\x01\x93\xa1y",
+        b"\x01\x93\xff",
+        b"\x02",
+    ):
+        assert type_of(value) is None
+
+
+def test_orders_to_skip_are_told_from_other_records() -> None:
+    order = Skip(4, 7, 9)
+    assert skip_in(encode(order)) == order
+    assert skip_in(encode(order)[:-1]) is None
+    for other in (CHANGE, Reset(3, 17), Pause(0, 1, paused=True)):
+        assert skip_in(encode(other)) is None
 
 
 def test_every_action_has_a_tag_of_its_own() -> None:
