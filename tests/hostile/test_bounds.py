@@ -32,7 +32,7 @@ ROOM = 64 * MIB
 """What a few of them may cost."""
 TABLE = "/v1/databases/sales/tables/large"
 PAGE = f"{TABLE}/partitions?consistency=any&limit=2000"
-GET_PAGE = f"GET {PAGE} HTTP/1.1\r\nHost: here\r\n\r\n".encode()
+GET_PAGE = f"GET {PAGE} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode()
 GET_ALL = text(1, "sales") + text(2, "large") + b"\x06\0\3\xff\xff\0"
 FORWARD = Struct("forward_args", (1, "method", string), (2, "arguments", binary))
 CLIENTS = 40
@@ -139,7 +139,7 @@ def problem(opened: socket.socket) -> str:
 def posting(*headers: str) -> bytes:
     lines = (
         f"POST {TABLE}/partition-names?consistency=any HTTP/1.1",
-        "Host: here",
+        "Host: 127.0.0.1",
         "Content-Type: application/json",
         *headers,
     )
@@ -183,8 +183,8 @@ def test_a_body_in_many_chunks_with_a_few_trailers_is_read(served: Served) -> No
 def test_requests_that_wait_for_their_responses_have_a_limit(served: Served) -> None:
     answers = 0
     with connected(served.http) as opened:
-        opened.sendall(GET_PAGE + b"GET /healthz HTTP/1.1\r\n\r\n" * 1000)
-        opened.sendall(b"GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n")
+        opened.sendall(GET_PAGE + b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 1000)
+        opened.sendall(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
         with suppress(ConnectionError):
             while piece := opened.recv(1 << 16):
                 answers += piece.count(b"HTTP/1.1 200")
