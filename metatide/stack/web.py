@@ -2,21 +2,23 @@
 the environment.
 """
 
+import asyncio
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
 import httpx
 import psutil
 import sqlalchemy as sa
-import uvicorn
+import uvloop
 from starlette.requests import Request
 
 from metatide.config import Config, load
 from metatide.stack.database import fault, make_engine
 from metatide.stack.kafka import KafkaProbe
-from metatide.stack.machine import ANY
+from metatide.stack.machine import ANY, require_port
 from metatide.stack.state import StateFile
-from query_api.http import Check, create_status_app
+from query_api.http import Check, ReadServer, create_status_app
 
 
 def checks(config: Config) -> list[Check]:
@@ -67,15 +69,23 @@ def _processes(folder: Path) -> Callable[[], str | None]:
     return check
 
 
+async def serve(config: Config) -> None:
+    """Serves until a signal arrives."""
+    application = create_status_app(checks(config), worker_page(config))
+    server = ReadServer(application, config.http.host, config.http.port)
+
+    def stop() -> None:
+        server.should_exit = True
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop)
+    await server.serve()
+
+
 def main() -> None:
     config = load().config
-    uvicorn.run(
-        create_status_app(checks(config), worker_page(config)),
-        host=config.http.host,
-        port=config.http.port,
-        access_log=False,
-        log_level="warning",
-    )
+    require_port(config.http.port, "http.port", config.http.host)
+    uvloop.run(serve(config))
 
 
 if __name__ == "__main__":

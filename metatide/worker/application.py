@@ -35,7 +35,9 @@ from query_api.http.operation import OperationGroup
 from query_api.http.page import ProcessInfo, answered_by
 from query_api.http.proof import PartnerMiddleware
 from query_api.http.routes import routes_of
+from query_api.in_flight import BYTES_MAX, Budget
 from query_api.partners import Partners
+from query_api.thrift.settings import MIB
 
 
 async def worker_application(
@@ -58,7 +60,9 @@ async def worker_application(
     parts.push_async_callback(primary.close)
     settings = await asyncio.to_thread(read_settings, config, primary, worker.settings.address)
     shards = WorkerShards(worker, scheme)
-    backend = Backend(shards, primary)
+    # A single call may be as large as it may be.
+    in_flight = Budget(max(BYTES_MAX, config.thrift.message_mib_max * MIB))
+    backend = Backend(shards, primary, in_flight)
     parts.push_async_callback(backend.close)
     endpoint = None
     if config.thrift.port is not None:

@@ -79,7 +79,12 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
-        yield {"kept": service.kept, "latest": backend.latest, "gate": service.gate}
+        yield {
+            "kept": service.kept,
+            "latest": backend.latest,
+            "gate": service.gate,
+            "in_flight": backend.in_flight,
+        }
         await pages.close()
         await service.close()
 

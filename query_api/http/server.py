@@ -7,17 +7,18 @@ takes the long way.
 
 import asyncio
 import socket
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from struct import pack
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec
+import structlog
 import uvicorn
 from starlette.types import ASGIApp
+from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import (
     STATUS_LINE,
     HttpToolsProtocol,
@@ -29,12 +30,18 @@ from hive.errors import TooLargeError
 from query_api.http.gate import Gate, is_this_machine
 from query_api.http.messages import problem
 from query_api.http.response_cache import RawResponse, ResponseCache
+from query_api.in_flight import SLICE_BYTES, WHY, Budget, write_in_slices
 from query_api.latest.latest_log import LatestLog
 from query_api.positions import Position
 from query_api.resolver.shared_reads import LatestReads
 
 CONNECTIONS_MAX: Final = 10_000
 HEAD_BYTES_MAX: Final = 64 * 1024
+"""The limit on a request's head, on its trailers, and on each line before a chunk of its body."""
+HEADERS_MAX: Final = 256
+"""The number of headers and trailers of a request that arrives in several pieces."""
+PIPELINED_MAX: Final = 64
+"""The number of requests of one client that may wait for the responses before theirs."""
 KEEP_ALIVE_S: Final = 60
 REQUEST_S_MAX: Final = 20
 """The time limit for a request after its first byte, and for that byte after connecting."""
@@ -44,6 +51,10 @@ SWEEP_S: Final = 1
 _TICKS_A_SECOND: Final = 10
 _LONG_HEAD: Final = f"a request's head has more than {HEAD_BYTES_MAX} bytes"
 _NO_LINGERING: Final = pack("ii", 1, 0)
+_WAITING_BYTES: Final = 4096
+"""About what a request takes that waits for the responses before its own."""
+
+log = structlog.get_logger(__name__)
 
 
 class Tls(msgspec.Struct, frozen=True):
@@ -69,24 +80,47 @@ class ReadProtocol(HttpToolsProtocol):
         self._gate: Gate | None = app_state.get("gate")
         self._is_local = False
         self._held: list[bytes] | None = None
+        self._answering: RequestResponseCycle | None = None
+        """The last response that was begun. Those to later requests wait in the pipeline."""
         self._begun = self._completed = 0
         self._head_bytes = self._data_bytes = 0
-        self._has_body = self._was_short = False
+        self._has_head = self._has_body = self._was_short = False
         self._late_s = self._stuck_s = self._unsent = 0
         self._refusal: tuple[int, str] | None = None
         """The last response, which is sent once earlier requests are answered."""
+        budget: Budget = app_state["in_flight"]
+        self._received, self._untaken = budget.share(self._make_room), budget.share(self._make_room)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
+        super().connection_made(cast(asyncio.Transport, _SlicingTransport(transport, self)))
         self._is_local = is_this_machine({"client": self.client})
         if len(self.connections) > CONNECTIONS_MAX:
             transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._disconnect()
+        self._received.set(0)
+        self._untaken.set(0)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._untaken.set(self.transport.get_write_buffer_size())
+
+    def was_sliced(self) -> None:
+        """Takes note that a large response was written."""
+        self._untaken.set(self.transport.get_write_buffer_size())
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._untaken.set(0)
 
     def data_received(self, data: bytes) -> None:
         if self._refusal is not None:
             return
         if self._held is not None:
             self._held.append(data)
+            self._received.add(len(data))
             self.flow.pause_reading()
         elif self._begun != self._completed or not self._answer_shortly(data):
             self._receive(data)
@@ -104,25 +138,42 @@ class ReadProtocol(HttpToolsProtocol):
             if is_between and self._begun == begun + 1 and not self._has_body:
                 self.scope["state"].update(state, head=data)
         elif self._head_bytes > HEAD_BYTES_MAX:
-            self._refuse(431, _LONG_HEAD)
+            long_trailers = f"a request's trailers have more than {HEAD_BYTES_MAX} bytes"
+            self._refuse(431, long_trailers if self._has_head else _LONG_HEAD)
+        elif len(self.headers) > HEADERS_MAX:
+            self._refuse(431, f"a request has more than {HEADERS_MAX} headers and trailers")
+        elif not self._has_head:
+            self._received.set(self._head_bytes)
 
     def on_message_begin(self) -> None:
         self._begun += 1
-        self._has_body = False
+        self._has_head = self._has_body = False
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
         # One delivery may hold a whole head, or the ends of one and of others before it.
         can_be_long = max(self._head_bytes, self._data_bytes) > HEAD_BYTES_MAX
-        self._head_bytes = -sys.maxsize
+        self._head_bytes = 0
         if can_be_long and self._bytes_of_head() > HEAD_BYTES_MAX:
             self._refuse(431, _LONG_HEAD)
             # The parser stops where a callback fails.
             raise TooLargeError(_LONG_HEAD)
+        self._has_head = True
+        if len(self.pipeline) >= PIPELINED_MAX:
+            raise TooLargeError(f"more than {PIPELINED_MAX} requests wait for their responses")
         super().on_headers_complete()
+        if self.pipeline:
+            self._received.add(_WAITING_BYTES)
+
+    def on_chunk_header(self) -> None:
+        self._head_bytes = 0
 
     def on_body(self, body: bytes) -> None:
         self._has_body = True
+        # What remains is the lines before chunks, and trailers.
+        self._head_bytes -= len(body)
+        if not self.cycle.response_complete:
+            self._received.add(len(body))
         super().on_body(body)
 
     def on_message_complete(self) -> None:
@@ -130,12 +181,17 @@ class ReadProtocol(HttpToolsProtocol):
         self._head_bytes = 0
         super().on_message_complete()
 
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._answering = cycle
+        super()._start_asgi_task(cycle, app)
+
     def send_400_response(self, msg: str) -> None:
         if not self.transport.is_closing():
             self._refuse(400, msg)
 
     def on_response_complete(self) -> None:
         is_last = not self.pipeline
+        self._received.set(len(self.pipeline) * _WAITING_BYTES)
         super().on_response_complete()
         if self._refusal is not None and is_last:
             self._send_refusal(*self._refusal)
@@ -154,13 +210,11 @@ class ReadProtocol(HttpToolsProtocol):
         unsent = self.transport.get_write_buffer_size()
         self._stuck_s = self._stuck_s + SWEEP_S if unsent and unsent == self._unsent else 0
         self._unsent = unsent
+        self._untaken.set(unsent)
         is_late = not self._begun or self._begun != self._completed
         self._late_s = self._late_s + SWEEP_S if is_late else 0
         if self._stuck_s >= STUCK_S_MAX:
-            # Without this, the system would go on sending what it has buffered.
-            connected = self.transport.get_extra_info("socket")
-            connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGERING)
-            self.transport.abort()
+            self._hang_up()
         elif self._late_s >= REQUEST_S_MAX and not self.transport.is_closing():
             self._refuse(408, f"no complete request arrived within {REQUEST_S_MAX} s")
 
@@ -185,6 +239,7 @@ class ReadProtocol(HttpToolsProtocol):
 
     def _answer_if_latest(self, data: bytes, short: RawResponse, latest: LatestLog | None) -> None:
         held, self._held = self._held, None
+        self._received.set(0)
         if self.transport.is_closing():
             return
         assert self._kept is not None
@@ -213,25 +268,55 @@ class ReadProtocol(HttpToolsProtocol):
         return line + sum(len(name) + len(value) + 4 for name, value in self.headers)
 
     def _is_answering(self) -> bool:
-        cycle: RequestResponseCycle | None = self.cycle
-        return cycle is not None and not cycle.response_complete
+        response = self._answering
+        return response is not None and not response.response_complete
 
-    def _refuse(self, status: int, detail: str) -> None:
-        """Sends an error, after the responses to earlier requests, and closes the connection; if
-        the response to this request has begun, only closes it.
+    def _disconnect(self) -> None:
+        """Has the application's response go nowhere."""
+        if self._answering is not None:
+            self._answering.disconnected = True
+            self._answering.message_event.set()
+
+    def _make_room(self) -> None:
+        """Ends the connection, because too many bytes are in flight."""
+        if self not in self.connections:
+            return
+        log.info("a client's connection was ended", client=self.client, why=WHY)
+        if self.transport.get_write_buffer_size():
+            self._hang_up()
+        elif not self.transport.is_closing():
+            self._refuse(503, WHY, at_once=True)
+
+    def _hang_up(self) -> None:
+        # Without this, the system would go on sending what it has buffered.
+        connected = self.transport.get_extra_info("socket")
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGERING)
+        self.transport.abort()
+
+    def _refuse(self, status: int, detail: str, *, at_once: bool = False) -> None:
+        """Sends an error and closes the connection, after the responses to earlier requests unless
+        it is `at_once`. If the response to this request has begun, only closes the connection.
         """
         self._refusal = status, detail
-        cycle: RequestResponseCycle | None = self.cycle
-        if cycle is None or cycle.response_complete:
-            self._send_refusal(status, detail)
-        elif cycle.more_body and self.pipeline:
-            # This request waits for the responses to earlier ones, and won't be complete.
-            self.pipeline.popleft()
-        elif cycle.more_body:
-            if cycle.response_started:
+        response = self._answering
+        has_response = self._has_head and self._begun != self._completed
+        if response is None or response.response_complete:
+            if has_response and response is self.cycle:
                 self.transport.close()
             else:
                 self._send_refusal(status, detail)
+        elif response is self.cycle and (has_response or at_once):
+            self._disconnect()
+            if response.response_started:
+                self.transport.close()
+            else:
+                self._send_refusal(status, detail)
+        elif at_once:
+            self._disconnect()
+            self.transport.close()
+        elif has_response and self.pipeline and self.cycle.more_body:
+            # It waits for the responses to earlier requests, and won't be complete.
+            self.pipeline.popleft()
 
     def _send_refusal(self, status: int, detail: str) -> None:
         if not self.transport.is_closing():
@@ -243,6 +328,26 @@ class ReadProtocol(HttpToolsProtocol):
                 + body
             )
             self.transport.close()
+
+
+class _SlicingTransport:
+    """A transport that is given large responses in slices."""
+
+    def __init__(self, transport: asyncio.Transport, protocol: ReadProtocol) -> None:
+        self._transport = transport
+        self._protocol = protocol
+        self._write = transport.write
+        self.is_closing = transport.is_closing
+
+    def write(self, data: bytes) -> None:
+        if len(data) <= SLICE_BYTES:
+            self._write(data)
+        else:
+            write_in_slices(self._write, data)
+            self._protocol.was_sliced()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
 
 
 class ReadServer(uvicorn.Server):
@@ -266,6 +371,11 @@ class ReadServer(uvicorn.Server):
                 ssl_keyfile=None if tls is None else tls.key,
             )
         )
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        # An application with ports of other protocols has a budget for all of them.
+        self.lifespan.state["in_flight"] = Budget()
+        await super().startup(sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -2,29 +2,19 @@
 
 from collections import deque
 
-
-class Budget:
-    """Counts the bytes of all clients' calls that haven't begun."""
-
-    def __init__(self, bytes_max: int) -> None:
-        self.bytes_max = bytes_max
-        self.bytes = 0
-
-    @property
-    def is_exceeded(self) -> bool:
-        return self.bytes > self.bytes_max
+from query_api.in_flight import Share
 
 
 class Backlog:
-    """The bytes of one client's calls that haven't begun; they count against the budget of all."""
+    """The bytes of one client's calls that haven't begun; they are in flight."""
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, share: Share) -> None:
         self.size = 0
         self.partial: list[bytes] = []
         """The beginning of a call whose end hasn't arrived."""
         self.waiting: deque[bytes] = deque()
         """Bytes that arrived while no call could begin."""
-        self._budget = budget
+        self._share = share
 
     def put(self, data: bytes) -> None:
         self.waiting.append(data)
@@ -59,4 +49,4 @@ class Backlog:
 
     def _count(self, size: int) -> None:
         self.size += size
-        self._budget.bytes += size
+        self._share.add(size)

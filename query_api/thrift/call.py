@@ -49,6 +49,8 @@ class Unable(StrEnum):
     """A form of the request, a projection or an option, that only the metastore answers."""
     UNREADABLE = "unreadable"
     """The arguments are invalid for this method."""
+    TOO_LONG = "too_long"
+    """A request of more values than may be read at once, while other clients wait."""
     CATALOG = "catalog"
     """A metastore's default catalog differs from the configured one."""
     SHADOW = "shadow"

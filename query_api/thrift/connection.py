@@ -7,8 +7,9 @@ from typing import Final, Protocol, cast
 import structlog
 
 from hive.errors import ThriftError
+from query_api.in_flight import SLICE_BYTES, WHY, Budget, write_in_slices
 from query_api.thrift import sasl
-from query_api.thrift.backlog import Backlog, Budget
+from query_api.thrift.backlog import Backlog
 from query_api.thrift.connection_state import (
     ENDING,
     HOLDING,
@@ -23,13 +24,15 @@ from query_api.thrift.connection_state import (
 )
 from query_api.thrift.flow_control import FlowControl
 from query_api.thrift.frames import Unframer, framed
-from query_api.thrift.scanner import Scanner
+from query_api.thrift.scanner import STEPS_MAX, Scanner
 from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.wire import Fault, Message, refusal
 
 CALLS_IN_A_ROW: Final = 32
 """After this many calls of one client, others get a turn."""
 PUT_OFF_BYTES_MAX: Final = 64 * 1024
+SHORT_BYTES: Final = 16 * 1024
+"""The values of a call of this length needn't be counted: they can't be many."""
 
 log = structlog.get_logger(__name__)
 
@@ -73,9 +76,11 @@ class Connection(asyncio.Protocol):
         """The same in a sentence."""
         self.flow = FlowControl()
         self._settings = settings
-        self._budget = budget
-        self._backlog = Backlog(budget)
-        self._scanner = Scanner(settings.message_bytes_max)
+        self._received, self._untaken = budget.share(self._make_room), budget.share(self._make_room)
+        self._held_bytes = 0
+        """The bytes of the call under way, and of what is collected for it."""
+        self._backlog = Backlog(self._received)
+        self._scanner = Scanner(settings.message_bytes_max, STEPS_MAX)
         self._unframer = Unframer() if settings.framed else None
         self._transport: asyncio.Transport | None = None
         self._state = NEW
@@ -84,8 +89,16 @@ class Connection(asyncio.Protocol):
     # For the handler of calls.
 
     def write(self, data: bytes) -> None:
-        if self._transport is not None:
-            self._transport.write(data if self._unframer is None else framed(data))
+        transport = self._transport
+        if transport is None:
+            return
+        if self._unframer is not None:
+            data = framed(data)
+        if len(data) <= SLICE_BYTES:
+            transport.write(data)
+        else:
+            write_in_slices(transport.write, data)
+            self._untaken.set(transport.get_write_buffer_size())
 
     def hold(self) -> None:
         """Begins a call that has a kept answer, but must wait for the database."""
@@ -98,8 +111,17 @@ class Connection(asyncio.Protocol):
         self._task = asyncio.get_running_loop().create_task(work)
         self._task.add_done_callback(self._worked)
 
+    def count(self, size: int) -> None:
+        """Takes note that so many bytes more are held until the call ends."""
+        if self._transport is not None:
+            self._held_bytes += size
+            self._received.add(size)
+
     def done(self) -> None:
         """Ends the call, so that the next may begin."""
+        if self._held_bytes:
+            self._received.add(-self._held_bytes)
+            self._held_bytes = 0
         if self._state is STARTING:
             self._enter(SCANNING)
         elif self._state is not ENDING:
@@ -111,7 +133,6 @@ class Connection(asyncio.Protocol):
         if self._transport is None:
             return
         self._backlog.put_back(data)
-        self._check_budget()
         self.done()
 
     def end(self, kind: str, why: str, *, reply: bytes = b"") -> None:
@@ -130,6 +151,8 @@ class Connection(asyncio.Protocol):
 
     def check(self, now: float) -> None:
         """Ends the connection if it makes no progress; called every few seconds."""
+        if self._transport is not None:
+            self._untaken.set(self._transport.get_write_buffer_size())
         if not self.flow.is_stuck(now, self._settings.message_timeout_s):
             return
         if self.ended is None:
@@ -144,6 +167,7 @@ class Connection(asyncio.Protocol):
         self._transport = self.flow.transport = cast(asyncio.Transport, transport)
         peer = transport.get_extra_info("peername")
         self.client_address = f"{peer[0]}:{peer[1]}" if peer else ""
+        self.flow.start_clock()
 
     def data_received(self, data: bytes) -> None:
         if self._state is ENDING or (self._state is NEW and self._refuses_sasl(data)):
@@ -162,6 +186,8 @@ class Connection(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self.flow.block()
+        assert self._transport is not None
+        self._untaken.set(self._transport.get_write_buffer_size())
         if self._state is IDLE:
             self._enter(HOLDING)
         if self.calls is not None:
@@ -169,6 +195,7 @@ class Connection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self.flow.unblock()
+        self._untaken.set(0)
         if self._backlog.partial:
             self.flow.start_clock()
         else:
@@ -184,6 +211,8 @@ class Connection(asyncio.Protocol):
         self._transport = self.flow.transport = None
         self.flow.unblock()
         self._backlog.clear()
+        self._received.set(0)
+        self._untaken.set(0)
         if self._task is not None:
             self._task.cancel()
         if self.calls is not None:
@@ -199,12 +228,12 @@ class Connection(asyncio.Protocol):
         if data[0] == sasl.START:
             self.end("sasl", sasl.ADVICE, reply=sasl.refusal())
             return True
+        self.flow.stop_clock()
         self._enter(IDLE)
         return False
 
     def _put_off(self, data: bytes) -> None:
         self._backlog.put(data)
-        self._check_budget()
         if self._backlog.size > PUT_OFF_BYTES_MAX:
             self.flow.pause_reading()
 
@@ -235,7 +264,6 @@ class Connection(asyncio.Protocol):
             self._fail(error)
         if self._state is not ENDING and at < len(data):
             self._backlog.put_back(data[at:])
-            self._check_budget()
         if self._state is SCANNING:
             self._pause()
 
@@ -255,6 +283,8 @@ class Connection(asyncio.Protocol):
             self.calls.begin(message)
             if self._state is STARTING:
                 self._enter(IN_CALL)
+            if self._state is IN_CALL:
+                self.count(len(message.data))
             if self._state is not SCANNING:
                 break
         return at
@@ -275,21 +305,30 @@ class Connection(asyncio.Protocol):
             whole = self._backlog.take_partial(whole)
             self.flow.stop_clock()
         scanner = self._scanner
-        return Message(whole, scanner.method, scanner.kind, scanner.sequence, scanner.body_at)
+        return Message(
+            whole,
+            scanner.method,
+            scanner.kind,
+            scanner.sequence,
+            scanner.body_at,
+            scanner.steps if len(whole) > SHORT_BYTES else 0,
+        )
 
     def _keep_partial(self, data: bytes) -> None:
         if not self._backlog.partial:
             self.flow.start_clock()
         self._backlog.put_partial(data)
-        self._check_budget()
 
     # Ends of the connection.
 
-    def _check_budget(self) -> None:
-        if self._budget.is_exceeded:
-            self._refuse(
-                "limit", "too many bytes of pending calls from all clients: try again later"
-            )
+    def _make_room(self) -> None:
+        """Ends the connection, because too many bytes are in flight."""
+        if self._transport is None:
+            return
+        if self._state is ENDING:
+            self._transport.abort()
+        else:
+            self._refuse("limit", WHY)
 
     def _refuse(self, kind: str, why: str) -> None:
         scanner = self._scanner

@@ -20,6 +20,7 @@ from query_api.thrift.own_writes import OwnWrites
 from query_api.thrift.relay import ClientRelay
 from query_api.thrift.replies import CALL_HEAD, Replies, key_of
 from query_api.thrift.results import whole
+from query_api.thrift.scanner import READ_STEPS_MAX
 from query_api.thrift.wire import Fault, Message, MessageType, refusal
 
 log = structlog.get_logger(__name__)
@@ -62,7 +63,9 @@ class Dispatch:
         elif message.kind != MessageType.CALL:
             self._connection.end("protocol", "expected a call, got a reply")
         elif method in hub.methods.names:
-            if hub.settings.relay_reads or hub.settings.shadow:
+            if message.steps > READ_STEPS_MAX:
+                self._relay.send(message, Unable.TOO_LONG)
+            elif hub.settings.relay_reads or hub.settings.shadow:
                 self._relay_known(message)
             else:
                 self._answer(message)
@@ -154,8 +157,8 @@ class Dispatch:
             self._connection.write(reply(message, REFUSED, partners, nonce))
             self._connection.done()
         else:
-            fields = told(answer, await whole(answer.result))
-            self._connection.write(reply(message, fields, partners, nonce))
+            result = await whole(answer.result, self._connection.count)
+            self._connection.write(reply(message, told(answer, result), partners, nonce))
             self._replies.answered(message.method, answer.source, answer.reason)
 
 

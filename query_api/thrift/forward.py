@@ -15,6 +15,7 @@ from query_api.partners import Partners, Question
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
 from query_api.thrift.call import Call, CallAnswer, Client
+from query_api.thrift.scanner import READ_STEPS_MAX, STEPS_MAX, Scanner
 from query_api.thrift.upstream import (
     Address,
     Collected,
@@ -29,6 +30,7 @@ FORWARDED: Final = "metatide.forward"
 TIMEOUT_S: Final = 5.0
 LINKS_MAX: Final = 16
 """The number of connections to each other worker."""
+_NO_SEQUENCE: Final = b"\0\0\0\0"
 _CALL: Final = Struct(
     "forward_args",
     (1, "method", string),
@@ -72,9 +74,14 @@ def call_of(message: Message, partners: Partners, address: str) -> Asked:
         raise UnprovedError(f"{FORWARDED} is for workers alone, and this call doesn't prove it")
     try:
         floor = Position(fields["epoch"], fields["event"]) if "epoch" in fields else None
-        return Asked(Call(fields["method"], fields["arguments"], Client(), floor), question.nonce)
+        call = Call(fields["method"], fields["arguments"], Client(), floor)
     except KeyError as error:
         raise ThriftError(f"a forwarded call lacks its {error}") from error
+    whole = header(MessageType.CALL, call.method, _NO_SEQUENCE) + call.arguments
+    scanner = Scanner(len(whole), STEPS_MAX)
+    if scanner.feed(whole) != len(whole) or scanner.steps > READ_STEPS_MAX:
+        raise ThriftError("a forwarded call can't be read here")
+    return Asked(call, question.nonce)
 
 
 def told(answer: CallAnswer, result: bytes) -> Mapping[str, Any]:

@@ -87,6 +87,9 @@ class ClientRelay:
     def pass_on(self, data: bytes) -> None:
         self._connection.write(data)
 
+    def count(self, size: int) -> None:
+        self._connection.count(size)
+
     def relayed(self, call: RelayedCall) -> None:
         message, method = call.message, call.message.method
         if not is_read(method):

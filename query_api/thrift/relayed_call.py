@@ -18,6 +18,9 @@ class Client(Protocol):
     def pass_on(self, data: bytes, /) -> None:
         """Writes some of the reply."""
 
+    def count(self, size: int, /) -> None:
+        """Takes note that so many bytes of a reply are held until its end."""
+
     def relayed(self, relaying: "RelayedCall", /) -> None:
         """Called when the whole reply was passed on."""
 
@@ -80,6 +83,7 @@ class RelayedCall:
         if self._copy is not None:
             self._copied += len(data)
             self._copy.append(data)
+            self._client.count(len(data))
             if self._copied > COPY_BYTES_MAX:
                 self._copy = None
 

@@ -11,9 +11,9 @@ from typing import Final
 import structlog
 
 from query_api.backend import Backend
+from query_api.in_flight import Budget
 from query_api.partners import Partners
 from query_api.reasons import Reason, Source
-from query_api.thrift.backlog import Budget
 from query_api.thrift.call import Methods
 from query_api.thrift.connection import Connection
 from query_api.thrift.dispatch import Dispatch
@@ -63,7 +63,7 @@ class ThriftServer:
         self._connections: set[_Accepted] = set()
         metrics = Metrics(lambda: len(self._connections), expressions)
         upstreams = Upstreams(upstream or UpstreamSettings())
-        self._budget = Budget(settings.buffered_bytes_max)
+        self._budget = backend.in_flight
         self._ended = EndedConnections()
         self._hub = Hub(
             settings,

@@ -20,8 +20,6 @@ class ThriftSettings(msgspec.Struct, frozen=True):
     """Log calls that take longer; 0 logs none."""
     connections_max: int = 10_000
     message_bytes_max: int = 100 * MIB
-    buffered_bytes_max: int = 512 * MIB
-    """The limit on bytes of pending calls from all clients."""
     message_timeout_s: float = 60.0
     """How long a client may take to send a call, or stall while it reads a reply."""
     tls: ssl.SSLContext | None = None

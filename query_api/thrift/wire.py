@@ -39,6 +39,8 @@ class Message(NamedTuple):
     sequence: bytes
     """Four bytes, which the reply repeats."""
     body_at: int
+    steps: int
+    """About the number of values in it."""
 
     @property
     def body(self) -> bytes:

@@ -1,15 +1,23 @@
-"""Where the address that `metatide up` names leads to."""
+"""Where the address that `metatide up` names leads to, and what clients may do to it."""
 
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
 from pathlib import Path
 
+import httpx
 import pytest
 from starlette.requests import Request
 
 from metatide.config import Config
 from metatide.config.schema import Worker
-from metatide.stack.machine import ANY, LOOPBACK
+from metatide.stack.machine import ANY, LOOPBACK, free_port
 from metatide.stack.state import Phase, ProcessState, StackState, StateFile
 from metatide.stack.web import worker_page
+from tests.support.processes import die_with_parent
 
 REQUEST = Request(
     {
@@ -43,3 +51,43 @@ def test_while_none_runs_it_leads_nowhere(tmp_path: Path, phase: Phase) -> None:
 
 def test_workers_of_all_addresses_are_found_by_that_of_the_request(tmp_path: Path) -> None:
     assert page(tmp_path, "running", ANY) == "http://lake.example:8010/"
+
+
+IMPATIENT = """
+from query_api.http import server
+server.REQUEST_S_MAX = 1
+from metatide.stack.web import main
+main()
+"""
+
+
+def test_who_says_nothing_is_hung_up_on(tmp_path: Path) -> None:
+    port = free_port()
+    settings = {
+        "METATIDE_DATA_DIR": str(tmp_path),
+        "METATIDE_KAFKA_BOOTSTRAP_SERVERS": f"{LOOPBACK}:{free_port()}",
+        "METATIDE_DATABASE_URL": f"postgresql://hive@{LOOPBACK}:{free_port()}/metastore",
+        "METATIDE_HTTP_PORT": str(port),
+    }
+    with subprocess.Popen(
+        [sys.executable, "-c", IMPATIENT],
+        env=os.environ | settings,
+        preexec_fn=die_with_parent(signal.SIGKILL),
+    ) as process:
+        try:
+            while not answers(port):
+                assert process.poll() is None
+                time.sleep(0.05)
+            with socket.create_connection((LOOPBACK, port), timeout=60) as silent:
+                assert b"408 Request Timeout" in silent.recv(1 << 16)
+            assert answers(port)
+        finally:
+            process.terminate()
+        assert process.wait(60) == 0
+
+
+def answers(port: int) -> bool:
+    try:
+        return httpx.get(f"http://{LOOPBACK}:{port}/healthz", timeout=60).is_success
+    except httpx.TransportError:
+        return False

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
 from query_api.backend import Backend
+from query_api.in_flight import Budget
 from query_api.latest.latest_log import LatestLog
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
@@ -206,6 +207,7 @@ async def serving(
     more: dict[str, Any] | None = None,
     upstream: UpstreamSettings | None = None,
     settings: ThriftSettings | None = None,
+    in_flight: Budget | None = None,
     **methods: Callable[[Call], Any],
 ) -> AsyncIterator[Running]:
     """A server with these metastores behind it, and these methods."""
@@ -216,7 +218,7 @@ async def serving(
         await metastore.start()
     upstream = upstream or UpstreamSettings(tuple(one.address for one in metastores))
     settings = settings or ThriftSettings()
-    backend = Backend(source, database)
+    backend = Backend(source, database, in_flight)
     server = ThriftServer(scripted, backend, settings, upstream, **(more or {}))
     port = await server.start(HOST, 0)
     running = Running(server, port, scripted, source, database, metastores, [], settings.framed)

@@ -10,6 +10,7 @@ from random import Random
 import psutil
 import pytest
 
+from query_api.in_flight import Budget
 from query_api.thrift.settings import ThriftSettings
 from tests.query_api.thrift.serving import (
     Client,
@@ -125,9 +126,8 @@ async def test_a_call_beyond_the_limit_is_refused_and_one_within_it_in_pieces_is
 
 
 async def test_all_clients_together_may_send_so_much() -> None:
-    settings = ThriftSettings(buffered_bytes_max=MIB)
     half = message("get_table", text(1, "x" * 2 * MIB) + b"\0")[: MIB * 3 // 4]
-    async with serving(settings=settings, get_table=lambda _: answer("c")) as here:
+    async with serving(in_flight=Budget(MIB), get_table=lambda _: answer("c")) as here:
         first, second = await here.connect(), await here.connect()
         first.writer.write(half)
         await until(lambda: here.server._budget.bytes == len(half))

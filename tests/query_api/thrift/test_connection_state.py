@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from query_api.thrift.backlog import Budget
+from query_api.in_flight import Budget
 from query_api.thrift.connection import Connection
 from query_api.thrift.connection_state import ENDING, HOLDING, IDLE, IN_CALL, NEW, NEXT, State
 from query_api.thrift.settings import ThriftSettings

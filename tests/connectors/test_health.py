@@ -1,0 +1,78 @@
+"""What clients may do to the port that tells the state of a connector."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+
+import httpx
+import pytest
+from prometheus_client import CollectorRegistry
+
+from connectors import health
+from connectors.connector import Status
+
+LOOPBACK = "127.0.0.1"
+
+
+@contextmanager
+def serving() -> Iterator[int]:
+    with health.serving(LOOPBACK, 0, Status(), CollectorRegistry()) as (_, port):
+        yield port
+
+
+def connected(stack: ExitStack, port: int) -> socket.socket:
+    return stack.enter_context(socket.create_connection((LOOPBACK, port), timeout=60))
+
+
+def answered(port: int) -> bool:
+    return httpx.get(f"http://{LOOPBACK}:{port}/metrics", timeout=60).status_code == 200
+
+
+def is_ended(opened: socket.socket) -> bool:
+    with suppress(ConnectionError):
+        return opened.recv(1 << 16) == b""
+    return True
+
+
+def test_who_says_nothing_or_never_ends_is_hung_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "EXCHANGE_S", 0.5)
+    with serving() as port, ExitStack() as stack:
+        silent, slow = connected(stack, port), connected(stack, port)
+        slow.sendall(b"GET /healthz HTTP/1.0\r\nX-Y: ")
+        # A byte now and then is no end of a request.
+        with suppress(ConnectionError, TimeoutError):
+            slow.settimeout(0.1)
+            while True:
+                slow.sendall(b"y")
+                with suppress(TimeoutError):
+                    if not slow.recv(1):
+                        break
+        assert is_ended(silent)
+        assert answered(port)
+
+
+def test_many_connections_take_few_threads_and_keep_nobody_out() -> None:
+    with serving() as port, ExitStack() as stack:
+        before = threading.active_count()
+        opened = [connected(stack, port) for _ in range(4 * health.CONNECTIONS_MAX)]
+        assert answered(port)
+        # All but the last ones have been hung up on.
+        for each in opened[: -health.CONNECTIONS_MAX]:
+            assert is_ended(each)
+        assert threading.active_count() - before <= 2 * health.CONNECTIONS_MAX
+        assert answered(port)
+
+
+def test_a_long_head_is_refused() -> None:
+    with serving() as port, ExitStack() as stack:
+        opened, answer = connected(stack, port), b""
+        with suppress(ConnectionError):
+            opened.sendall(b"GET /metrics HTTP/1.0\r\n")
+            for _ in range(90):
+                opened.sendall(b"X-Y: " + b"y" * 60_000 + b"\r\n")
+            opened.sendall(b"\r\n")
+            while piece := opened.recv(1 << 16):
+                answer += piece
+        assert b" 200 " not in answer
+        assert answered(port)
