@@ -79,7 +79,12 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
-        yield {"kept": service.kept, "latest": backend.latest, "gate": service.gate}
+        yield {
+            "kept": service.kept,
+            "latest": backend.latest,
+            "recent": backend.recent,
+            "gate": service.gate,
+        }
         await pages.close()
         await service.close()
 
@@ -105,7 +110,13 @@ def create_app(
         routes=[*routes, *more_routes, *_status_routes(Health(checks))],
         middleware=[
             Middleware(PartnerMiddleware, service.settings.partners),
-            Middleware(CacheMiddleware, service.kept, service.gate, backend.database.after_now),
+            Middleware(
+                CacheMiddleware,
+                service.kept,
+                service.gate,
+                backend.database.after_now,
+                backend.recent,
+            ),
         ],
         lifespan=lifespan,
     )

@@ -155,7 +155,14 @@ class Service:
             if answer.moment is not None and scope["method"] == "GET" and keeps:
                 count = partial(self.metrics.served_kept, answer.reason, type(read).__name__)
                 latest_of = answer.moment.targets if requirement.latest else ()
-                kept = CachedResponse.of(answer.moment, latest_of, answer.value, headers, count)
+                kept = CachedResponse.of(
+                    answer.moment,
+                    latest_of,
+                    requirement.max_age_ms,
+                    answer.value,
+                    headers,
+                    count,
+                )
                 consistency = in_headers.get(REQUIREMENTS[CONSISTENCY], "").encode("latin-1")
                 self.kept.put((scope["path"], scope["query_string"], consistency), kept)
             await send_body(scope, send, answer.value, headers)
