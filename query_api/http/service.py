@@ -77,6 +77,7 @@ class Service:
         self._parts = Parts(resolver, views, self.forwarder)
         self._in_flight = 0
         self.metrics.in_flight.set_function(lambda: self._in_flight)
+        self.metrics.watch(backend.recent)
 
     async def close(self) -> None:
         await self.forwarder.close()

@@ -35,7 +35,7 @@ class RecentReads:
         self._kept: tuple[tuple[float, LatestLog], ...] = ()
         self._background = Background()
         self._is_reading = False
-        self.reads = 0
+        self.reads = self.failures = 0
 
     def within(self, max_age_ms: int) -> list[LatestLog]:
         """The logs of reads that began at most this long ago, the newest first."""
@@ -57,7 +57,9 @@ class RecentReads:
             self.reads += 1
             began_s = monotonic()
             log = await self._after_now(lowest)
-            if log is not None:
+            if log is None:
+                self.failures += 1
+            else:
                 self._history.check_position(highest.epoch, highest.event, log.current)
                 self._kept = ((began_s, log), *self._kept[: KEPT - 1])
         finally:
