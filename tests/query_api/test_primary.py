@@ -58,7 +58,7 @@ async def test_within_follows_the_database_as_far_behind_as_it_may(
     primary = Primary(made.url, connections=2)
     backend = Backend(made.shards, primary)
     transport = httpx.ASGITransport(create_app(backend))
-    async with httpx.AsyncClient(transport=transport, base_url="http://here") as client:
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
 
         async def ask(age_ms: int, db: str = db, table: str = table) -> httpx.Response:
             path = f"/v1/databases/{db}/tables/{table}/partition-names"
