@@ -1,4 +1,4 @@
-"""HTTP: a table from the cache, a 304, lists of partitions, `within`, `latest`, beside an empty handler.
+"""HTTP: a table from the cache, a 304, lists of partitions, `within` and `latest`.
 
 One server process serves keep-alive clients, which a process of their own drives. The baseline is
 an ASGI handler that answers with the same number of bytes and does nothing else, on the same
