@@ -1,4 +1,4 @@
-"""HTTP: a table from the cache, a 304, lists of partitions, `latest`, beside an empty handler.
+"""HTTP: a table from the cache, a 304, lists of partitions, `within` and `latest`.
 
 One server process serves keep-alive clients, which a process of their own drives. The baseline is
 an ASGI handler that answers with the same number of bytes and does nothing else, on the same
@@ -69,6 +69,7 @@ EVENTS = table_name(None, "sales", "events")
 PATH: Final = "/v1/databases/sales/tables/orders"
 ANY: Final = "consistency=any"
 LATEST: Final = "consistency=latest"
+WITHIN: Final = "consistency=within&max_age_ms=100"
 NAMES: Final = f"{PATH}/partition-names?{ANY}"
 FILTERED: Final = f"/v1/databases/sales/tables/events/partitions?{ANY}&filter=ds="
 
@@ -366,17 +367,21 @@ def measure_latest() -> None:
             connection.execute(sa.update(sequence).values(NEXT_EVENT_ID=1_000))
         engine.dispose()
         with server(port, url) as running:
-            show_latest(running, port, "latest, nothing happens")
+            for consistency in (ANY, WITHIN, LATEST):
+                show_current(running, port, consistency, "nothing happens")
             with writer(url):
-                show_latest(running, port, f"latest, {EVENTS_PER_S} events/s on other tables")
+                for consistency in (ANY, WITHIN, LATEST):
+                    happens = f"{EVENTS_PER_S} events/s on other tables"
+                    show_current(running, port, consistency, happens)
 
 
-def show_latest(server: psutil.Process, port: int, name: str) -> None:
-    measure(Load(port, f"{PATH}?{LATEST}", LATEST_CLIENTS, 1), server)
+def show_current(server: psutil.Process, port: int, consistency: str, happens: str) -> None:
+    measure(Load(port, f"{PATH}?{consistency}", LATEST_CLIENTS, 1), server)
     before, began = int(get(port, "/reads")[1]), perf_counter()
-    figures = measured(server, port, f"{PATH}?{LATEST}", LATEST_CLIENTS)
+    figures = measured(server, port, f"{PATH}?{consistency}", LATEST_CLIENTS)
     statements = (int(get(port, "/reads")[1]) - before) / (perf_counter() - began)
     empty = measured(server, port, "/empty", LATEST_CLIENTS)
+    name = f"{consistency}, {happens}"
     show(name, LATEST_CLIENTS, figures, statements_per_s=round(statements), empty_handler=empty)
 
 

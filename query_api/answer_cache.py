@@ -2,7 +2,7 @@
 
 As long as no commit of the shard touches what was read, the same question has the same answer, byte
 for byte. So it suffices to check the commits. For `latest`, the database is also asked each time
-whether a newer event touched what was read.
+whether a newer event touched what was read; for `within`, a read that is recent enough tells.
 """
 
 from collections import OrderedDict
@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from query_api.latest.latest_log import LatestLog
+from query_api.latest.recent_reads import RecentReads
 from query_api.positions import Position
 from query_api.shards import Moment, Views
 from query_api.targets import Target
@@ -22,8 +23,10 @@ class CachedAnswer(msgspec.Struct, eq=False):
 
     moment: Moment
     latest_of: tuple[Target, ...]
-    """The targets that the database is asked about each time; only answers for `latest` have any.
-    """
+    """The targets that the database is asked about each time; only answers for `latest` and
+    `within` have any."""
+    max_age_ms: int
+    """How long ago it may have been asked; 0 for `latest`."""
     body: bytes
     size: int
     """Its size in bytes, including the key."""
@@ -35,6 +38,12 @@ class CachedAnswer(msgspec.Struct, eq=False):
     def is_latest(self, latest: LatestLog) -> bool:
         """Whether no newer event of the database touched what was read."""
         return latest.leaves(self.latest_of, self.reached)
+
+    def confirmed_by(self, recent: RecentReads) -> LatestLog | None:
+        """A read that is recent enough and shows no newer event that touched what was read."""
+        if not self.max_age_ms:
+            return None
+        return next(filter(self.is_latest, recent.within(self.max_age_ms)), None)
 
 
 K = TypeVar("K", bound=Hashable)

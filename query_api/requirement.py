@@ -15,6 +15,8 @@ from hive.write_ids.text import TxnWriteIdLists, parse
 from query_api.positions import Position, parse_position
 
 WAIT_MS_MAX: Final = 60_000
+AGE_MS: Final = 100
+AGE_MS_MAX: Final = 60_000
 WRITE_IDS_CHARS_MAX: Final = 1 << 20
 _TABLE_ID_MAX: Final = (1 << 63) - 1
 
@@ -28,8 +30,16 @@ class Consistency(StrEnum):
     """At least as new as a position."""
     WRITE_IDS = "write_ids"
     """Contains exactly the commits of a write-id list."""
+    WITHIN = "within"
+    """Contains everything that was committed up to some time before the request arrived."""
     LATEST = "latest"
     """Contains everything that was committed before the request arrived."""
+
+
+_CURRENT: Final = (Consistency.WITHIN, Consistency.LATEST)
+"""The consistencies that depend on what is current in the database."""
+_DEFAULTS: Final = (Consistency.ANY, *_CURRENT)
+"""The consistencies that need nothing but a word."""
 
 
 class Requirement(msgspec.Struct, frozen=True):
@@ -37,14 +47,17 @@ class Requirement(msgspec.Struct, frozen=True):
 
     consistency: Consistency = Consistency.LATEST
     latest: bool = True
-    """Whether the answer must be the latest. The deployment's floor can demand it of any
-    consistency."""
+    """Whether the answer must be complete up to what a read of the database shows to be current.
+    The deployment's floor can demand it of any consistency."""
     write_ids: WriteIdList | None = None
     """None if no list is checked, or if consistency `write_ids` was requested without a list."""
     table_id: int = 0
     accept_newer: bool = False
     min_position: Position | None = None
     max_wait_ms: int | None = None
+    max_age_ms: int = 0
+    """With `latest`: how long before the request the read of the database may have begun; 0 if it
+    must begin after it."""
 
 
 class Defaults(msgspec.Struct, frozen=True):
@@ -58,13 +71,15 @@ class Defaults(msgspec.Struct, frozen=True):
     """The least consistency of every answer: `any` or `latest`."""
     no_latest: str | None = None
     """Why no answer can be known to be the latest; None if it can."""
+    max_age_ms: int = AGE_MS
+    """The age for `within`."""
 
     def __post_init__(self) -> None:
         for pattern, _ in self.tables:
             compile_pattern(pattern)
         for consistency in (self.consistency, *(by_table for _, by_table in self.tables)):
-            if consistency in (Consistency.AT_LEAST, Consistency.WRITE_IDS):
-                raise InputError(f"{consistency} can't be a default: write latest or any")
+            if consistency not in _DEFAULTS:
+                raise InputError(f"{consistency} can't be a default: write latest, within or any")
         if self.floor not in (Consistency.ANY, Consistency.LATEST):
             raise InputError(f"the floor is any or latest, not {self.floor}")
         consistencies = (
@@ -72,9 +87,10 @@ class Defaults(msgspec.Struct, frozen=True):
             self.floor,
             *(by_table for _, by_table in self.tables),
         )
-        if self.no_latest is not None and Consistency.LATEST in consistencies:
+        current = next((name for name in _CURRENT if name in consistencies), None)
+        if self.no_latest is not None and current is not None:
             raise InputError(
-                f"latest can't be the default or the floor: {self.no_latest}; until then set "
+                f"{current} can't be the default or the floor: {self.no_latest}; until then set "
                 "reads.consistency to any, and reads.tables and reads.floor to nothing else"
             )
 
@@ -84,6 +100,16 @@ class Defaults(msgspec.Struct, frozen=True):
         if table is not None and self.tables:
             consistency = _by_pattern(self.tables, table.in_catalog)
         return consistency or self.consistency
+
+    def bound(self, consistency: Consistency, max_age_ms: int | None = None) -> tuple[bool, int]:
+        """The values of `latest` and `max_age_ms` for a requirement with this consistency, and with
+        this age if it names one.
+        """
+        if Consistency.LATEST in (consistency, self.floor):
+            return True, 0
+        if consistency is Consistency.WITHIN:
+            return True, max_age_ms or self.max_age_ms
+        return False, 0
 
 
 @lru_cache(maxsize=16_384)
@@ -105,6 +131,7 @@ PARAMETERS: Final = (
     "accept_newer",
     "min_position",
     "max_wait_ms",
+    "max_age_ms",
 )
 
 
@@ -112,6 +139,7 @@ def parse_requirement(
     conditions: Mapping[str, str], table: TableName | None, defaults: Defaults
 ) -> Requirement:
     """Parses the requirement of a request; `table` is the one that it reads, if only one."""
+    conditions = _in_full(conditions)
     ids, table_id = _ids(conditions, table)
     position = conditions.get("min_position")
     consistency = _consistency(conditions, has_list=ids is not None) or defaults.of(table)
@@ -121,9 +149,12 @@ def parse_requirement(
     checks_ids = consistency is Consistency.WRITE_IDS
     if checks_ids and table is None:
         raise InputError("consistency write_ids is for reads of one table: ask for latest")
-    latest = Consistency.LATEST in (consistency, defaults.floor)
+    max_age_ms = _number(conditions, "max_age_ms", 1, AGE_MS_MAX)
+    if max_age_ms is not None and consistency is not Consistency.WITHIN:
+        raise InputError(f"max_age_ms is for consistency within, not {consistency}")
+    latest, max_age_ms = defaults.bound(consistency, max_age_ms)
     if latest and defaults.no_latest is not None:
-        raise InputError(f"latest isn't available: {defaults.no_latest}")
+        raise InputError(f"{consistency} isn't available: {defaults.no_latest}")
     return Requirement(
         consistency,
         latest,
@@ -132,13 +163,27 @@ def parse_requirement(
         _flag(conditions, "accept_newer"),
         min_position,
         _number(conditions, "max_wait_ms", 0, WAIT_MS_MAX),
+        max_age_ms,
     )
+
+
+def _in_full(conditions: Mapping[str, str]) -> Mapping[str, str]:
+    """The conditions with `within; max_age_ms=100` taken apart."""
+    consistency, is_short, age = conditions.get("consistency", "").partition(";")
+    if not is_short:
+        return conditions
+    name, _, number = age.partition("=")
+    if name.strip() != "max_age_ms":
+        raise InputError(f"bad {age[:40]!r} after {consistency[:40]!r}: write max_age_ms=100")
+    return {"max_age_ms": number.strip(), **conditions, "consistency": consistency.strip()}
 
 
 def _consistency(conditions: Mapping[str, str], *, has_list: bool) -> Consistency | None:
     text = conditions.get("consistency")
     if text is None:
-        return Consistency.WRITE_IDS if has_list else None
+        if has_list:
+            return Consistency.WRITE_IDS
+        return Consistency.WITHIN if "max_age_ms" in conditions else None
     try:
         return Consistency(text)
     except ValueError:

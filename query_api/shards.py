@@ -1,5 +1,6 @@
 """The interface to the shards, as the worker provides them to the server."""
 
+from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
 from query_api.hot_tables import HotTables, SharedReader
@@ -147,12 +148,14 @@ class Views:
     @property
     def reached(self) -> Position:
         """The highest position of the shards that are here."""
-        positions = (
-            Position(shard.position.epoch, shard.position.applied)
-            for number in range(self.source.count)
-            if (shard := self.source.shard(number)) is not None
-        )
-        return max(positions, default=Position(0, 0))
+        return max(self.positions(), default=Position(0, 0))
+
+    def positions(self) -> Iterator[Position]:
+        """The positions of the shards that are here."""
+        for number in range(self.source.count):
+            shard = self.source.shard(number)
+            if shard is not None:
+                yield Position(shard.position.epoch, shard.position.applied)
 
 
 def _group_of(target: Target) -> bytes:

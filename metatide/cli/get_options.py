@@ -31,7 +31,8 @@ T = TypeVar("T")
 Rows = Callable[[Any], Iterable[tuple[str, ...]]]
 
 WAIT_MS_MAX = 60_000
-_CONSISTENCIES = ("any", "at_least", "write_ids", "latest")
+AGE_MS_MAX = 60_000
+_CONSISTENCIES = ("any", "at_least", "write_ids", "within", "latest")
 
 
 def asking(function: Callable[..., None]) -> Callable[..., None]:
@@ -46,12 +47,13 @@ def asking(function: Callable[..., None]) -> Callable[..., None]:
         table_id: int | None,
         accept_newer: bool,
         max_wait_ms: int | None,
+        max_age_ms: int | None,
         explain: bool,
         as_json: bool,
         **rest: Any,
     ) -> None:
         least = _position(min_position)
-        need = Need(consistency, write_ids, table_id, accept_newer, least, max_wait_ms)
+        need = Need(consistency, write_ids, table_id, accept_newer, least, max_wait_ms, max_age_ms)
         _check(need)
         config = effective.config
         url = _server(config)
@@ -92,6 +94,12 @@ def asking(function: Callable[..., None]) -> Callable[..., None]:
             type=click.IntRange(0, WAIT_MS_MAX),
             metavar="N",
             help="How long to wait for the cache before asking the database.",
+        ),
+        click.option(
+            "--max-age-ms",
+            type=click.IntRange(1, AGE_MS_MAX),
+            metavar="N",
+            help="How many milliseconds of changes the answer may lack, with within.",
         ),
         click.option(
             "--explain",
@@ -166,6 +174,8 @@ def _check(need: Need) -> None:
         raise InputError(
             "--write-ids and --table-id go together: `metatide get write-ids DB.TABLE` tells both"
         )
+    if need.max_age_ms is not None and need.consistency not in (None, "within"):
+        raise InputError("--max-age-ms is for --consistency within")
     if need.accept_newer and need.write_ids is None:
         raise InputError("--accept-newer needs --write-ids")
 

@@ -5,7 +5,7 @@ from typing import Generic, Literal, NamedTuple, TypeVar
 
 T = TypeVar("T")
 
-Consistency = Literal["any", "at_least", "write_ids", "latest"]
+Consistency = Literal["any", "at_least", "write_ids", "within", "latest"]
 
 
 class Position(NamedTuple):
@@ -33,6 +33,8 @@ class Need:
     accept_newer: bool = False
     min_position: Position | None = None
     max_wait_ms: int | None = None
+    max_age_ms: int | None = None
+    """With `within`: how much older than the request the answer may be."""
 
     def at_least(self, position: Position | None) -> "Need":
         """The same need, with at least this position."""
@@ -42,8 +44,11 @@ class Need:
 
     @property
     def headers(self) -> dict[str, str]:
+        consistency: str | None = self.consistency
+        if self.max_age_ms is not None:
+            consistency = f"{consistency or 'within'}; max_age_ms={self.max_age_ms}"
         values = {
-            "Metatide-Consistency": self.consistency,
+            "Metatide-Consistency": consistency,
             "Metatide-Write-Ids": self.write_ids,
             "Metatide-Table-Id": self.table_id,
             "Metatide-Accept-Newer": "true" if self.accept_newer else None,

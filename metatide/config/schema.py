@@ -153,9 +153,18 @@ class Reads(Section, frozen=True):
     """How workers answer reads; `worker.host` and `worker.port` say where."""
 
     consistency: Annotated[
-        Literal["latest", "any"],
+        Literal["latest", "within", "any"],
         key("The consistency of requests that state no requirement."),
     ] = "latest"
+    max_age_ms: Annotated[
+        int,
+        key(
+            "The age for `within`, where the request names none: an answer lacks at most what was "
+            "committed in so many milliseconds before it was asked for.",
+            ge=1,
+            le=60_000,
+        ),
+    ] = 100
     tables: Annotated[
         Consistencies | None,
         key(

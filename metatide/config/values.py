@@ -143,8 +143,10 @@ class Consistencies(str):
     __slots__ = ()
 
     def __new__(cls, text: str) -> Self:
-        if not re.fullmatch(r"[^=,]+=(any|latest)(,[^=,]+=(any|latest))*", text):
-            raise ValueError("expected PATTERN=any or PATTERN=latest, with commas in between")
+        if not re.fullmatch(r"[^=,]+=(any|within|latest)(,[^=,]+=(any|within|latest))*", text):
+            raise ValueError(
+                "expected PATTERN=any, PATTERN=within or PATTERN=latest, with commas in between"
+            )
         return super().__new__(cls, text)
 
     @property

@@ -253,7 +253,11 @@ OVERVIEW: Final = (
                     Query(
                         f"sum by (result) (rate(metatide_database_reads_total[{INTERVAL}]))",
                         "{{result}}",
-                    )
+                    ),
+                    Query(
+                        f"sum by (result) (rate(metatide_recent_reads_total[{INTERVAL}]))",
+                        "within: {{result}}",
+                    ),
                 ],
             ),
             Panel(

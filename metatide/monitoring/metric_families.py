@@ -14,7 +14,10 @@ from processors.phases import Phase
 from query_api.audit.metrics import Metrics as AuditMetrics
 from query_api.database.metrics import Metrics as DatabaseMetrics
 from query_api.http.metrics import Metrics as HttpMetrics
+from query_api.latest import LatestLog, RecentReads
+from query_api.latest.log_history import LogHistory
 from query_api.partners import Metrics as PartnerMetrics
+from query_api.positions import Position
 from query_api.reasons import Reason, Source
 from query_api.thrift.call import Unable
 from query_api.thrift.metrics import Metrics as ThriftMetrics
@@ -63,6 +66,7 @@ def _of_worker() -> Iterator[Collector]:
     http = HttpMetrics()
     http.answered(Source.CACHE, Reason.FRESH, "table", 0.0)
     http.refused(503)
+    http.watch(RecentReads(_never, LogHistory(), tuple))
     yield http.registry
     partners = PartnerMetrics()
     partners.unproved.labels("http")
@@ -84,6 +88,10 @@ def _of_worker() -> Iterator[Collector]:
     audits = AuditMetrics()
     audits.left_out.labels(Reason.COLD)
     yield audits.registry
+
+
+async def _never(_: Position) -> LatestLog | None:
+    return None
 
 
 def _families(collector: Collector, job: str) -> Iterator[Family]:

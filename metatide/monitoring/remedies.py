@@ -21,6 +21,8 @@ SECTIONS: Final = (
             "metatide_refused_requests": "4xx is the client's: its body says what is wrong. 503: "
             "see `metatide_database_reads`, or too many requests for this worker.",
             "metatide_requests_in_flight": "Near 2,000 requests are refused: add workers.",
+            "metatide_recent_reads": "`failed`: bring the database back; meanwhile `within` asks "
+            "it each time, as `latest` does. Too many: raise the ages that readers ask for.",
             "metatide_unproved_answers": "Above 0: see MetatidePartnerUnproved in docs/operate.md. "
             "A few while `worker.secret_file` is being changed are no fault.",
             "metatide_database_reads": "`down`, `left_alone`: bring the database back. `busy`, "

@@ -55,6 +55,7 @@ def read_settings(config: Config, primary: Primary, address: str = "") -> Settin
         tuple((pattern, Consistency(consistency)) for pattern, consistency in pairs),
         Consistency(reads.floor),
         _NOT_TRANSACTIONAL if _is_not_transactional(config, primary) else None,
+        reads.max_age_ms,
     )
     return Settings(
         defaults,

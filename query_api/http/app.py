@@ -84,6 +84,7 @@ def create_app(
             "latest": backend.latest,
             "gate": service.gate,
             "in_flight": backend.in_flight,
+            "recent": backend.recent,
         }
         await pages.close()
         await service.close()
@@ -110,7 +111,13 @@ def create_app(
         routes=[*routes, *more_routes, *_status_routes(Health(checks))],
         middleware=[
             Middleware(PartnerMiddleware, service.settings.partners),
-            Middleware(CacheMiddleware, service.kept, service.gate, backend.database.after_now),
+            Middleware(
+                CacheMiddleware,
+                service.kept,
+                service.gate,
+                backend.database.after_now,
+                backend.recent,
+            ),
         ],
         lifespan=lifespan,
     )

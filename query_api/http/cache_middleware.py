@@ -8,6 +8,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from query_api.http.gate import Gate
 from query_api.http.response_cache import CONSISTENCY, ResponseCache, messages
 from query_api.latest.latest_log import LatestLog
+from query_api.latest.recent_reads import RecentReads
 from query_api.positions import Position
 
 AfterNow = Callable[[Position], Awaitable[LatestLog | None]]
@@ -17,11 +18,19 @@ _ASKS_OTHERWISE: Final = b"metatide-"
 class CacheMiddleware:
     """Serves kept answers to requests whose headers require nothing but a consistency."""
 
-    def __init__(self, app: ASGIApp, kept: ResponseCache, gate: Gate, after_now: AfterNow) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        kept: ResponseCache,
+        gate: Gate,
+        after_now: AfterNow,
+        recent: RecentReads,
+    ) -> None:
         self._app = app
         self._kept = kept
         self._gate = gate
         self._after_now = after_now
+        self._recent = recent
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if (
@@ -49,11 +58,13 @@ class CacheMiddleware:
             return False
         position = kept.reached
         if kept.latest_of:
-            state = scope.setdefault("state", {})
-            latest = state["told"] if "told" in state else await self._after_now(kept.reached)
-            if latest is None or self._kept.get(key) is not kept or not kept.is_latest(latest):
-                state["told"] = latest
-                return False
+            latest = kept.confirmed_by(self._recent)
+            if latest is None:
+                state = scope.setdefault("state", {})
+                latest = state["told"] if "told" in state else await self._after_now(kept.reached)
+                if latest is None or self._kept.get(key) is not kept or not kept.is_latest(latest):
+                    state["told"] = latest
+                    return False
             position = max(position, Position(latest.epoch, latest.current))
         response = kept.response(etag, accepted)
         self._kept.put_head(key, kept, scope, response, self._gate.admission)

@@ -1,10 +1,14 @@
 """Metrics of the HTTP server."""
 
 from collections import Counter as Counts
+from collections.abc import Iterator
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily
+from prometheus_client.registry import Collector
 
+from query_api.latest.recent_reads import RecentReads
 from query_api.reasons import Reason, Source
 
 _BUCKETS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
@@ -41,6 +45,10 @@ class Metrics:
         self._counters: dict[tuple[Source, Reason, str], Counter] = {}
         self._timers = {source: self._seconds.labels(source) for source in Source}
 
+    def watch(self, recent: RecentReads) -> None:
+        """Exports the reads for answers of a bounded age."""
+        self.registry.register(_RecentReads(recent))
+
     def answered(self, source: Source, reason: Reason, read: str, seconds: float) -> None:
         key = source, reason, read
         counter = self._counters.get(key)
@@ -69,3 +77,19 @@ class Metrics:
     def page(self) -> bytes:
         """The metrics in Prometheus' text format."""
         return generate_latest(self.registry)
+
+
+class _RecentReads(Collector):
+    def __init__(self, recent: RecentReads) -> None:
+        self._recent = recent
+
+    def collect(self) -> Iterator[CounterMetricFamily]:
+        family = CounterMetricFamily(
+            "metatide_recent_reads",
+            "Reads of the current event in the background, for `within`, by result",
+            labels=("result",),
+        )
+        failures = self._recent.failures
+        family.add_metric(("read",), self._recent.reads - failures)
+        family.add_metric(("failed",), failures)
+        yield family

@@ -3,14 +3,15 @@
 from typing import Any, Final
 
 from query_api.http.endpoints import TABLE, Named
-from query_api.requirement import WAIT_MS_MAX, Consistency
+from query_api.requirement import AGE_MS_MAX, WAIT_MS_MAX, Consistency
 
 TEXT: Final[dict[str, Any]] = {"type": "string"}
 _PARAMETERS: Final[dict[str, tuple[str, dict[str, Any], Any]]] = {
     "consistency": (
         "How fresh the answer must be. Without it: write_ids when a list and a positive table id "
         "are given, else what the deployment sets, which is latest unless it says otherwise. "
-        "at_least needs min_position; write_ids is for reads of one table.",
+        "at_least needs min_position; write_ids is for reads of one table. In the header, "
+        "`within; max_age_ms=100` names the age as well.",
         {"type": "string", "enum": list(Consistency)},
         "latest",
     ),
@@ -34,6 +35,12 @@ _PARAMETERS: Final[dict[str, tuple[str, dict[str, Any], Any]]] = {
         "How long to wait for the cache before asking the database.",
         {"type": "integer", "minimum": 0, "maximum": WAIT_MS_MAX},
         50,
+    ),
+    "max_age_ms": (
+        "With within, which it implies: the answer may lack what was committed in so many "
+        "milliseconds before the request. Without it, the age that the deployment sets.",
+        {"type": "integer", "minimum": 1, "maximum": AGE_MS_MAX},
+        100,
     ),
     "catalog": ("The catalog; hive by default.", TEXT, "hive"),
     "pattern": (

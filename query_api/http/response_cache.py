@@ -44,6 +44,7 @@ class CachedResponse(CachedAnswer):
         cls,
         moment: Moment,
         latest_of: tuple[Target, ...],
+        max_age_ms: int,
         body: bytes,
         headers: Headers,
         count: Callable[[], None],
@@ -52,7 +53,7 @@ class CachedResponse(CachedAnswer):
         etag = etag_of(body)
         headers = [*headers, (b"etag", etag)]
         size = len(body) + _OVERHEAD_BYTES
-        return cls(moment, latest_of, body, size, etag, headers, count, [], {})
+        return cls(moment, latest_of, max_age_ms, body, size, etag, headers, count, [], {})
 
     def response(self, etag: bytes | None, accepted: bytes | None) -> Response:
         """The response for a caller with these ETags that accepts these encodings."""

@@ -32,6 +32,7 @@ from query_api.http.messages import problem
 from query_api.http.response_cache import RawResponse, ResponseCache
 from query_api.in_flight import SLICE_BYTES, WHY, Budget, write_in_slices
 from query_api.latest.latest_log import LatestLog
+from query_api.latest.recent_reads import RecentReads
 from query_api.positions import Position
 from query_api.resolver.shared_reads import LatestReads
 
@@ -77,6 +78,7 @@ class ReadProtocol(HttpToolsProtocol):
         super().__init__(config, server_state, app_state, _loop)
         self._kept: ResponseCache | None = app_state.get("kept")
         self._latest: LatestReads | None = app_state.get("latest")
+        self._recent: RecentReads | None = app_state.get("recent")
         self._gate: Gate | None = app_state.get("gate")
         self._is_local = False
         self._held: list[bytes] | None = None
@@ -230,8 +232,10 @@ class ReadProtocol(HttpToolsProtocol):
         self._begun = self._completed = max(1, self._begun)
         if not short.needs_latest:
             self._write(short, short.kept.reached)
-        elif self._latest is None:
+        elif self._latest is None or self._recent is None:
             return False
+        elif (latest := short.kept.confirmed_by(self._recent)) is not None:
+            self._write(short, _position(short, latest))
         else:
             self._held = []
             self._latest.ask(short.kept.reached, partial(self._answer_if_latest, data, short))
@@ -246,8 +250,7 @@ class ReadProtocol(HttpToolsProtocol):
         # The read may have shown another history of the database, which drops the answer.
         is_kept = self._kept.by_head(data) is short
         if latest is not None and is_kept and short.kept.is_latest(latest):
-            position = max(short.kept.reached, Position(latest.epoch, latest.current))
-            self._write(short, position)
+            self._write(short, _position(short, latest))
         else:
             self._receive(data, told=latest)
         self.flow.resume_reading()
@@ -348,6 +351,10 @@ class _SlicingTransport:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
+
+
+def _position(short: RawResponse, latest: LatestLog) -> Position:
+    return max(short.kept.reached, Position(latest.epoch, latest.current))
 
 
 class ReadServer(uvicorn.Server):

@@ -77,6 +77,7 @@ class Service:
         self._parts = Parts(resolver, views, self.forwarder)
         self._in_flight = 0
         self.metrics.in_flight.set_function(lambda: self._in_flight)
+        self.metrics.watch(backend.recent)
 
     async def close(self) -> None:
         await self.forwarder.close()
@@ -155,7 +156,14 @@ class Service:
             if answer.moment is not None and scope["method"] == "GET" and keeps:
                 count = partial(self.metrics.served_kept, answer.reason, type(read).__name__)
                 latest_of = answer.moment.targets if requirement.latest else ()
-                kept = CachedResponse.of(answer.moment, latest_of, answer.value, headers, count)
+                kept = CachedResponse.of(
+                    answer.moment,
+                    latest_of,
+                    requirement.max_age_ms,
+                    answer.value,
+                    headers,
+                    count,
+                )
                 consistency = in_headers.get(REQUIREMENTS[CONSISTENCY], "").encode("latin-1")
                 self.kept.put((scope["path"], scope["query_string"], consistency), kept)
             await send_body(scope, send, answer.value, headers)

@@ -63,8 +63,10 @@ class LatestLog:
 
     def leaves(self, targets: Iterable[Target], reached: Position) -> bool:
         """Whether no event after `reached` can have touched targets; False in another epoch."""
-        return self.epoch == reached.epoch and all(
-            self.about(target, reached.event).blocked is None for target in targets
+        epoch, event = reached
+        return self.epoch == epoch and (
+            event >= self.current
+            or all(self.about(target, event).blocked is None for target in targets)
         )
 
     def _add(self, event: int, touched: RowEffects) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 
 from hive.errors import InputError, NoSuchObjectError, UnansweredError
 from query_api.latest.latest_log import LatestLog
+from query_api.latest.recent_reads import RecentReads
 from query_api.positions import Position
 from query_api.reads.read import Read
 from query_api.reasons import Reason, Source
@@ -44,9 +45,10 @@ class Resolver:
     3. Long reads don't hold up the others.
     """
 
-    def __init__(self, views: Views, database: Database) -> None:
+    def __init__(self, views: Views, database: Database, recent: RecentReads) -> None:
         self._views = views
         self._database = database
+        self._recent = recent
         self._history = database.history
         self._loads = Loads(views.source)
         self._threads = ThreadPoolExecutor(LONG_READS, "reads")
@@ -105,9 +107,12 @@ class Resolver:
 
     def cached_now(self, read: Read[A], requirement: Requirement) -> ReadAnswer[A] | Miss | None:
         """The cache's answer without any waiting; None if only `cached` can tell."""
-        if requirement.latest or read.is_long:
+        if read.is_long:
             return None
         try:
+            if requirement.latest:
+                recent = self._look_within(read, requirement)
+                return None if recent is None else settle(self._views, read, requirement, recent[0])
             judged = self._look(read, requirement, None)
             return None if worth_waiting(judged) else settle(self._views, read, requirement, judged)
         except STORE_ERRORS as error:
@@ -165,6 +170,9 @@ class Resolver:
         rival: Rival[Any] | None,
     ) -> tuple[list[Judgement], LatestLog | None]:
         """Judges the targets; asks the database for newer events if that is needed."""
+        recent = self._look_within(read, requirement)
+        if recent is not None:
+            return recent
         judged = self._look(read, requirement, None)
         if requirement.latest:
             if not all(map(may_serve, judged)):
@@ -179,6 +187,18 @@ class Resolver:
         # A target that no newer event touches is complete, however far the shard lags.
         latest = await self._database.after_now(lowest(judged))
         return self._look(read, requirement, latest), latest
+
+    def _look_within(
+        self, read: Read[Any], requirement: Requirement
+    ) -> tuple[list[Judgement], LatestLog] | None:
+        """Judges the targets by a recent read; None if none lets the cache answer."""
+        if not requirement.max_age_ms:
+            return None
+        for log in self._recent.within(requirement.max_age_ms):
+            judged = self._look(read, requirement, log)
+            if first_miss(judged) is None:
+                return judged, log
+        return None
 
     async def _judge_latest(
         self,

@@ -77,9 +77,11 @@ class CallAnswer(msgspec.Struct, eq=False):
     """The state that the result was made from, if it depends on nothing else: while that lasts, the
     same method with the same arguments has the same result. Only set if the result is bytes."""
     latest_of: tuple[Target, ...] = ()
-    """If `latest` was required, the targets of the moment: each time the result is reused, the
-    database must confirm that no event has touched them. Without them, such a result must not have
-    a moment."""
+    """If `latest` or `within` was required, the targets of the moment: each time the result is
+    reused, the database must confirm that no event has touched them. Without them, such a result
+    must not have a moment."""
+    max_age_ms: int = 0
+    """How long ago the database may have confirmed it; 0 for `latest`."""
 
 
 class Substitute(msgspec.Struct, eq=False):

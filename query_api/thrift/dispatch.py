@@ -49,10 +49,10 @@ class Dispatch:
             return False
         replies, head = self._replies, data[4 : 12 + data[7]]
         replies.call_began = perf_counter()
-        if kept.latest_of:
-            replies.send_if_latest(kept, data, head)
-        else:
+        if not kept.latest_of or kept.confirmed_by(self._hub.recent) is not None:
             replies.send_kept(kept, head)
+        else:
+            replies.send_if_latest(kept, data, head)
         return True
 
     def begin(self, message: Message) -> None:

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from query_api.latest.recent_reads import RecentReads
 from query_api.resolver.database import Database
 from query_api.resolver.shared_reads import LatestReads
 from query_api.shards import Views
@@ -21,6 +22,7 @@ class Hub(msgspec.Struct, frozen=True, eq=False):
     methods: Methods
     database: Database
     latest: LatestReads
+    recent: RecentReads
     views: Views
     kept: ReplyCache
     upstreams: Upstreams

@@ -116,6 +116,7 @@ class Replies:
             call,
             answer.moment,
             answer.latest_of,
+            answer.max_age_ms,
             answer.reason,
             result,
             self._hub.metrics.of(message.method),

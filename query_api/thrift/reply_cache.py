@@ -36,9 +36,10 @@ def cached_reply(
     call: bytes,
     moment: Moment,
     latest_of: tuple[Target, ...],
+    max_age_ms: int,
     reason: Reason,
     result: bytes,
     figures: MethodFigures,
 ) -> CachedReply:
     size = len(call) + len(result) + _OVERHEAD_BYTES
-    return CachedReply(moment, latest_of, result, size, reason, figures)
+    return CachedReply(moment, latest_of, max_age_ms, result, size, reason, figures)

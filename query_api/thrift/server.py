@@ -70,6 +70,7 @@ class ThriftServer:
             methods,
             backend.database,
             backend.latest,
+            backend.recent,
             backend.views,
             reply_cache(backend.views, backend.database.history.is_rewound),
             upstreams,

@@ -19,7 +19,8 @@ def test_what_was_used_longest_ago_goes_first(monkeypatch: pytest.MonkeyPatch) -
 
     def put(call: bytes, size: int = 10 * KIB) -> None:
         figures = MethodFigures()
-        replies.put(call, cached_reply(call, moment(views), (), Reason.FRESH, b"x" * size, figures))
+        reply = cached_reply(call, moment(views), (), 0, Reason.FRESH, b"x" * size, figures)
+        replies.put(call, reply)
 
     for number in range(40):
         put(b"%d" % number)
@@ -38,7 +39,7 @@ def test_nothing_of_a_rewound_history_is_given() -> None:
     views = Views(MemoryShards(MemoryShard()))
     rewound: list[int] = []
     replies = reply_cache(views, lambda epoch: epoch in rewound)
-    kept = cached_reply(b"call", moment(views), (), Reason.FRESH, b"x", MethodFigures())
+    kept = cached_reply(b"call", moment(views), (), 0, Reason.FRESH, b"x", MethodFigures())
     replies.put(b"call", kept)
     assert replies.get(b"call") is kept
     rewound.append(0)

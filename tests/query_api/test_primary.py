@@ -50,6 +50,48 @@ def warm_tables(shards: MemoryShards) -> list[tuple[str, str]]:
     return answers
 
 
+async def test_within_follows_the_database_as_far_behind_as_it_may(
+    a_new_database: Callable[[], str],
+) -> None:
+    made = world(a_new_database(), events=300, shards=2)
+    (db, table), (other_db, other), *_ = warm_tables(made.shards)
+    primary = Primary(made.url, connections=2)
+    backend = Backend(made.shards, primary)
+    transport = httpx.ASGITransport(create_app(backend))
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+
+        async def ask(age_ms: int, db: str = db, table: str = table) -> httpx.Response:
+            path = f"/v1/databases/{db}/tables/{table}/partition-names"
+            within = {"metatide-consistency": f"within; max_age_ms={age_ms}"}
+            return await client.get(path, headers=within)
+
+        await asyncio.gather(ask(60_000), ask(60_000, other_db, other))
+        assert primary.index.reads == 1, "those who find no read share the one that begins"
+        current = append(made, "INSERT", db, table)
+        for _ in range(20):
+            answer = await ask(60_000)
+            assert grounds(answer) == ("cache", "fresh")
+            assert answer.headers["metatide-position"] == f"0:{made.current}"
+        assert primary.index.reads == 1
+        assert grounds(await ask(1)) == ("database", "behind")
+        untouched = await ask(1, other_db, other)
+        assert grounds(untouched) == ("cache", "fresh")
+        assert untouched.headers["metatide-position"] == f"0:{current}"
+        session = {"min_position": f"0:{current}", "max_age_ms": "60000"}
+        path = f"/v1/databases/{db}/tables/{table}/partition-names"
+        own = await client.get(path, params=session)
+        assert grounds(own) == ("database", "behind")
+        tables = metadata(Version.V4_1).tables
+        with made.store.engine.begin() as connection:
+            sequence = tables["NOTIFICATION_SEQUENCE"]
+            connection.execute(sa.update(sequence).values(NEXT_EVENT_ID=made.current))
+        await asyncio.sleep(0.01)
+        assert grounds(await ask(1)) == ("database", "rewound")
+        assert grounds(await ask(60_000)) == ("database", "rewound")
+    await backend.close()
+    await primary.close()
+
+
 async def test_latest_follows_the_database_and_not_the_cache(
     a_new_database: Callable[[], str],
 ) -> None:

@@ -78,8 +78,27 @@ def test_a_deployment_sets_defaults_by_table_and_a_floor() -> None:
     assert parse_with(floor, write_ids=LIST, table_id="5").latest
 
 
+def test_an_age_comes_in_a_word_or_by_itself_or_from_the_deployment() -> None:
+    forms = (
+        {"consistency": "within; max_age_ms=250"},
+        {"consistency": "within;max_age_ms = 250"},
+        {"consistency": "within", "max_age_ms": "250"},
+        {"consistency": "within; max_age_ms=9", "max_age_ms": "250"},
+        {"max_age_ms": "250"},
+    )
+    for form in forms:
+        assert parse(form) == Requirement(Consistency.WITHIN, latest=True, max_age_ms=250)
+    defaults = Defaults(tables=(("sales.*", Consistency.WITHIN),), max_age_ms=40)
+    by_default = Requirement(Consistency.WITHIN, latest=True, max_age_ms=40)
+    assert parse_with(defaults) == parse_with(defaults, consistency="within") == by_default
+    assert parse_with(defaults, max_age_ms="250").max_age_ms == 250
+    assert parse_with(defaults, consistency="latest") == Requirement()
+    floor = Defaults(Consistency.WITHIN, floor=Consistency.LATEST)
+    assert parse_with(floor, max_age_ms="250") == Requirement(Consistency.WITHIN, latest=True)
+
+
 def test_a_position_can_be_added_to_each() -> None:
-    for consistency in ("any", "at_least", "latest"):
+    for consistency in ("any", "at_least", "within", "latest"):
         requirement = parse(consistency=consistency, min_position="2:34", max_wait_ms="50")
         assert requirement.min_position == Position(2, 34)
         assert requirement.max_wait_ms == 50
@@ -88,13 +107,18 @@ def test_a_position_can_be_added_to_each() -> None:
 @pytest.mark.parametrize(
     ("given_", "says"),
     [
-        ({"consistency": "strong"}, "write one of any, at_least, write_ids, latest"),
+        ({"consistency": "strong"}, "write one of any, at_least, write_ids, within, latest"),
         ({"consistency": "at_least"}, "needs a min_position"),
         ({"min_position": "34"}, "Metatide-Position"),
         ({"max_wait_ms": "60001"}, "from 0 to 60000"),
         ({"max_wait_ms": "٣"}, "bad max_wait_ms"),
         ({"table_id": "x"}, "bad table_id"),
         ({"accept_newer": "maybe"}, "true or false"),
+        ({"max_age_ms": "0"}, "from 1 to 60000"),
+        ({"consistency": "within; max_age_ms="}, "bad max_age_ms"),
+        ({"consistency": "within; age=5"}, "write max_age_ms=100"),
+        ({"consistency": "latest; max_age_ms=5"}, "for consistency within, not latest"),
+        ({"write_ids": LIST, "table_id": "5", "max_age_ms": "5"}, "not write_ids"),
         ({"write_ids": "hr.t:5:1::", "table_id": "5"}, "but hive.sales.orders is read"),
         ({"write_ids": "12:7:7:", "table_id": "5"}, "list of transactions"),
         ({"write_ids": "sales.orders:x:1::", "table_id": "5"}, "bad write-id list"),
@@ -138,5 +162,8 @@ def test_latest_is_refused_where_nobody_can_tell_it() -> None:
         Defaults(no_latest="why")
     refusing = Defaults(Consistency.ANY, no_latest="why")
     assert parse_with(refusing).consistency is Consistency.ANY
-    with pytest.raises(InputError, match="latest isn't available: why"):
-        parse_with(refusing, consistency="latest")
+    for consistency in ("latest", "within"):
+        with pytest.raises(InputError, match=f"{consistency} isn't available: why"):
+            parse_with(refusing, consistency=consistency)
+    with pytest.raises(InputError, match="within can't be the default"):
+        Defaults(Consistency.ANY, (("logs.*", Consistency.WITHIN),), no_latest="why")

@@ -9,6 +9,7 @@ from connectors.translate import translate
 from hive.errors import NoSuchObjectError
 from hive.events.decode import decode
 from hive.names import TableName
+from query_api.backend import Backend
 from query_api.positions import Position
 from query_api.reads import (
     CountPartitions,
@@ -24,7 +25,6 @@ from query_api.reads import (
 )
 from query_api.requirement import Consistency, Requirement
 from query_api.resolver.answer import ReadAnswer
-from query_api.resolver.resolver import Resolver
 from query_api.shards import Moment, Views
 from query_api.targets import Target, TargetKind
 from state.records import Change, Pause
@@ -54,8 +54,8 @@ async def test_as_long_as_a_moment_is_renewed_the_answer_is_what_would_be_answer
     rows = workload_runs.notification_rows(small_world.store)
     reads, random = reads_of(small_world), Random(1)
     source = MemoryShards(MemoryShard(), MemoryShard())
-    views = Views(source)
-    resolver = Resolver(views, Nowhere())
+    backend = Backend(source, Nowhere())
+    views, resolver = backend.views, backend.resolver
     kept: dict[Read[Any], tuple[Moment, Any]] = {}
     seen: Counter[str] = Counter()
     for row in rows:
@@ -125,8 +125,8 @@ def test_a_moment_ends_with_its_store_and_with_what_moves_the_head() -> None:
 
 async def test_that_there_is_no_table_depends_on_the_list_of_names() -> None:
     shard = MemoryShard(change(1), *load_names(1, name_image("orders")))
-    views = Views(MemoryShards(shard))
-    resolver = Resolver(views, Nowhere())
+    backend = Backend(MemoryShards(shard), Nowhere())
+    views, resolver = backend.views, backend.resolver
     answer = await resolver.cached(GetTable(ORDERS._replace(table="none")), ANYTHING)
     resolver.close()
     assert isinstance(answer, ReadAnswer)

@@ -181,12 +181,14 @@ class CachedMethods:
         consistency = Consistency.WRITE_IDS
         if request.write_ids is None:
             consistency = self._defaults.of(request.read.of_table)
+        latest, max_age_ms = self._defaults.bound(consistency)
         return Requirement(
             consistency,
-            Consistency.LATEST in (consistency, self._defaults.floor),
+            latest,
             request.write_ids,
             request.table_id,
             min_position=min_position,
+            max_age_ms=max_age_ms,
         )
 
     def _missed(self, miss: Miss) -> Relay:
@@ -210,7 +212,7 @@ class _Chain:
 
     def __init__(self, method: Method, requirement: Requirement) -> None:
         self._method = method
-        self._latest = requirement.latest
+        self._requirement = requirement
         self._served: list[ReadAnswer[Outcome]] = []
         self._targets: list[Target] = []
         self.outcome: CallAnswer | Relay = Relay(Unable.FAILED)
@@ -234,7 +236,8 @@ class _Chain:
         moment = self._served[0].moment
         if not isinstance(data, bytes) or any(served.moment != moment for served in self._served):
             moment = None
-        latest_of = tuple(dict.fromkeys(self._targets)) if self._latest and moment else ()
+        asks = self._requirement.latest and moment is not None
+        latest_of = tuple(dict.fromkeys(self._targets)) if asks else ()
         return CallAnswer(
             data,
             Source.CACHE,
@@ -242,4 +245,5 @@ class _Chain:
             min(served.position for served in self._served),
             moment,
             latest_of,
+            self._requirement.max_age_ms,
         )

@@ -204,6 +204,15 @@ def test_a_session_carries_the_highest_position(url: str) -> None:
         assert client.table("sales.orders", ANY).source == "cache"
 
 
+def test_an_age_is_part_of_the_consistency(url: str) -> None:
+    by_age = Need(max_age_ms=250)
+    assert by_age.headers == {"Metatide-Consistency": "within; max_age_ms=250"}
+    assert Need("within", max_age_ms=250).headers == by_age.headers
+    with Client(url) as client:
+        for need in (by_age, Need("within")):
+            assert client.table("sales.orders", need).value["tableName"] == "orders"
+
+
 def test_errors_say_what_the_server_said(url: str) -> None:
     with Client(url) as client:
         with pytest.raises(NotFoundError, match=r"no table hive\.sales\.never"):

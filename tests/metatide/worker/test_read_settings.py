@@ -41,13 +41,15 @@ def test_reads_are_the_latest_and_open_to_all_unless_told(tmp_path: Path) -> Non
 def test_the_first_pattern_that_matches_counts(tmp_path: Path) -> None:
     reads = {
         "METATIDE_READS_CONSISTENCY": "any",
-        "METATIDE_READS_TABLES": "logs.tmp_*=any, logs.*|*.ledger=latest",
+        "METATIDE_READS_TABLES": "logs.tmp_*=within, logs.*|*.ledger=latest",
+        "METATIDE_READS_MAX_AGE_MS": "250",
         "METATIDE_READS_FLOOR": "any",
     }
     defaults = settings(tmp_path, reads).defaults
     by_name = {name: defaults.of(table_name(None, *name.split("."))) for name in NAMES}
-    assert by_name == dict(zip(NAMES, ("any", "latest", "latest", "any"), strict=True))
+    assert by_name == dict(zip(NAMES, ("within", "latest", "latest", "any"), strict=True))
     assert defaults.of(None) is Consistency.ANY
+    assert defaults.max_age_ms == 250
 
 
 NAMES = ("logs.tmp_1", "logs.web", "sales.ledger", "sales.orders")
@@ -56,7 +58,7 @@ NAMES = ("logs.tmp_1", "logs.web", "sales.ledger", "sales.orders")
 @pytest.mark.parametrize(
     ("name", "value", "complaint"),
     [
-        ("TABLES", "logs.*", "expected PATTERN=any or PATTERN=latest"),
+        ("TABLES", "logs.*", "expected PATTERN=any, PATTERN=within or PATTERN=latest"),
         ("CONSISTENCY", "at_least", "Invalid enum value"),
         ("TOKENS_PATH", "/nowhere/tokens", "reads.tokens_path: /nowhere/tokens can't be read"),
         ("TLS_CA", "/nowhere/ca.pem", "reads.tls_ca: /nowhere/ca.pem can't be used"),

@@ -116,6 +116,25 @@ def test_latest_is_asked_for_each_time() -> None:
     ask(shards(), asking, database=database)
 
 
+def test_within_asks_nobody_while_a_read_is_recent_enough() -> None:
+    within = NAMES.replace("any", "within&max_age_ms=60000")
+    database = EmptyDatabase(LatestLog(0, 2, []))
+
+    async def asking(client: httpx.AsyncClient) -> None:
+        await client.get(within)
+        database.log = None
+        for headers in ({}, {"metatide-consistency": "within; max_age_ms=60000"}):
+            for _ in range(2):
+                path = NAMES.partition("?")[0] if headers else within
+                answer = await client.get(path, headers=headers)
+                assert grounds(answer) == ("cache", "fresh")
+                assert answer.headers["metatide-position"] == "0:2"
+        latest = await client.get(NAMES.replace("any", "latest"))
+        assert grounds(latest) == ("database", "unread")
+
+    ask(shards(), asking, database=database)
+
+
 def test_what_is_kept_is_for_those_who_may_read() -> None:
     tokens = Tokens({})
 

@@ -88,7 +88,7 @@ def test_many_at_once_take_the_room_of_one() -> None:
     views = Views(warm())
     kept = ResponseCache(views, lambda _: False)
     grounds_of_it = [(b"metatide-position", b"0:4"), (b"x", b"y")]
-    cached = CachedResponse.of(moment(views), (), b"{}", grounds_of_it, lambda: None)
+    cached = CachedResponse.of(moment(views), (), 0, b"{}", grounds_of_it, lambda: None)
     kept.put(("/", b"", b""), cached)
     scope = {"state": {"head": b"GET /"}, "http_version": "1.1", "headers": []}
     for _ in range(40):
@@ -295,6 +295,23 @@ def test_what_comes_while_the_database_is_asked_is_answered_after_it() -> None:
             bodies = [body for _, _, body in response(opened, 4)]
         assert bodies[0] == bodies[3] == table
         assert bodies[1] == bodies[2] != table
+
+
+def test_within_is_answered_at_once_from_a_read_that_is_recent_enough() -> None:
+    within = request(f"{TABLE}?consistency=within&max_age_ms=60000")
+    database = Slow(LatestLog(0, 4, []))
+    with serving(warm(), database) as url, connection(url) as opened:
+        opened.sendall(within)
+        response(opened)
+        database.may.clear()
+        asked_count = database.asked_count
+        for _ in range(4):
+            opened.sendall(within)
+            [(_, headers, _)] = response(opened)
+            assert headers["metatide-source"] == "cache"
+            assert headers["metatide-position"] == "0:4"
+        assert database.asked_count == asked_count
+        database.may.set()
 
 
 def test_the_short_way_to_the_latest_ends_where_something_touched_it() -> None:

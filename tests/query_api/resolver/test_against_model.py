@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from hive.write_ids.lists import write_id_list
+from query_api.facts import Current, Facts
 from query_api.positions import Position
 from query_api.reasons import Reason
 from query_api.requirement import Consistency, Requirement
@@ -69,7 +70,12 @@ class Agreement:
             for ids in lists
             for new in (False, True)
         ]
-        for request in (ANY, *(checks if row is not None else [])):
+        head = reader.head
+        positions = [
+            ReadRequest(at_least=serving.HistoryPosition(head.epoch, head.applied + ahead))
+            for ahead in (0, 1)
+        ]
+        for request in (ANY, *positions, *(checks if row is not None else [])):
             event = 0 if row is None else row.event
             self._compare(reader, target, request, serving.entry(reader, name, event, request))
             whole = serving.table(reader, name, request)
@@ -106,6 +112,20 @@ class Agreement:
             return
         self.decided[verdict.serves] += 1
         assert verdict.serves == (refusal is None), (target, request, verdict, refusal)
+        if request.at_least is not None:
+            self._compare_current(facts, request.at_least.event, refusal)
+
+    def _compare_current(self, facts: Facts, event: int, refusal: serving.Reason | None) -> None:
+        """Who must be as new as a read of the sequence, made now or a while ago, is served when it
+        could be served at least that event.
+        """
+        for need in (
+            Requirement(),
+            Requirement(Consistency.WITHIN, latest=True, max_age_ms=100),
+        ):
+            verdict = decide(facts, need, Current(event, Reason.BEHIND))
+            assert verdict.serves == (refusal is None), (facts, need, verdict, refusal)
+            assert decide(facts, need, None).serves is False
 
 
 @settings(max_examples=25, deadline=None)

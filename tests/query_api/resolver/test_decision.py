@@ -92,9 +92,12 @@ def test_without_a_list_only_tables_without_write_ids_are_served() -> None:
 POSITIONS = st.builds(Position, st.integers(0, 2), st.integers(8, 12))
 REQUIREMENTS = st.builds(
     Requirement,
-    st.sampled_from([Consistency.ANY, Consistency.AT_LEAST, Consistency.LATEST]),
+    st.sampled_from(
+        [Consistency.ANY, Consistency.AT_LEAST, Consistency.WITHIN, Consistency.LATEST]
+    ),
     latest=st.booleans(),
     min_position=st.none() | POSITIONS,
+    max_age_ms=st.sampled_from([0, 100]),
 )
 FACTS = st.builds(
     Facts,

@@ -236,6 +236,31 @@ async def test_what_is_kept_and_must_be_the_latest_is_compared_with_the_log_each
             assert len(here.methods.calls) == calls
 
 
+async def test_what_is_kept_may_be_compared_with_a_log_that_is_recent_enough() -> None:
+    target = Target(TargetKind.TABLE, ORDERS)
+
+    def kept(call: Call) -> CallAnswer:
+        views = here.server._hub.views
+        return answer("kept", moment=moment(views), latest_of=(target,), max_age_ms=60_000)
+
+    async with serving(Metastore(), get_table=kept) as here:
+        here.database.log = LatestLog(0, 0, [])
+        client, other = await here.connect(), await here.connect()
+        for _ in range(2):
+            assert await body(client, "get_table") == result("kept")
+        # From now on, nobody can ask the database.
+        here.database.log = None
+        for _ in range(3):
+            assert await body(client, "get_table") == result("kept")
+        assert len(here.methods.calls) == 1
+        here.database.log = LatestLog(0, 3, [])
+        await other.call("alter_table")
+        assert await body(client, "get_table") == result("kept")
+        assert len(here.methods.calls) == 1
+        assert await body(other, "get_table") == result("kept")
+        assert [call.min_position for call in here.methods.calls] == [None, Position(0, 3)]
+
+
 async def test_after_a_write_a_client_reads_at_least_what_it_wrote() -> None:
     async with serving(Metastore(), get_table=cached, get_later=cached_later) as here:
         client, other = await here.connect(), await here.connect()

@@ -12,6 +12,7 @@ const READS = [
 ];
 const CONSISTENCIES = [
   ["latest", "latest", "all that was committed before"],
+  ["within", "within", "as of some milliseconds ago at most"],
   ["any", "any", "whatever the cache has"],
   ["at_least", "at least", "as new as a position"],
   ["write_ids", "write ids", "exactly the commits of a list"],
@@ -55,6 +56,8 @@ export class Explain {
   async #choose(consistency) {
     if (consistency === "at_least") {
       put(this.extra, ...field("min-position", "Position", position.now));
+    } else if (consistency === "within") {
+      put(this.extra, ...field("max-age-ms", "Age in ms", "100"));
     } else if (consistency === "write_ids") {
       put(this.extra, ...field("write-ids", "Write-id list", ""), ...field("table-id", "Table id", ""));
       try {
@@ -73,7 +76,7 @@ export class Explain {
   #parameters(consistency) {
     const given = new URLSearchParams({ consistency });
     for (const input of this.extra.querySelectorAll("input")) {
-      given.set(input.id.replace("-", "_"), input.value.trim());
+      given.set(input.id.replaceAll("-", "_"), input.value.trim());
     }
     return given.toString();
   }

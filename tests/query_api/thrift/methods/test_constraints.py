@@ -7,12 +7,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from hive.names import TableName
+from query_api.backend import Backend
 from query_api.database import Primary
 from query_api.reads import GetConstraints
 from query_api.reasons import Reason, Source
 from query_api.requirement import Consistency, Requirement
-from query_api.resolver.resolver import Resolver
-from query_api.shards import Views
 from query_api.thrift.call import CallAnswer, Relay
 from state.records import Scope, ScopeKind
 from tests.query_api.audit.shard_audits import audited
@@ -79,7 +78,7 @@ class ComparedPair(NamedTuple):
                             assert wire.result(method, whole(answer)) == theirs
                             assert method not in shown
                     assert isinstance(await ask(any_, call), CallAnswer)
-            resolver = Resolver(Views(self.cache.source), primary)
+            resolver = Backend(self.cache.source, primary).resolver
             served = await resolver.answer(GetConstraints(self.name), Requirement())
             assert bool(served.value) == (ALL in shown)
             if served.value:

@@ -1,0 +1,79 @@
+"""Reads of the sequence that began a short time ago, for answers of a bounded age."""
+
+from collections.abc import Awaitable, Callable, Iterable
+from time import monotonic
+from typing import Final
+
+from query_api.background_tasks import Background
+from query_api.latest.latest_log import ROWS_MAX, LatestLog
+from query_api.latest.log_history import LogHistory
+from query_api.positions import Position
+
+KEPT: Final = 2
+"""The number of reads that are kept. A shard that lags behind the last one, because that has just
+shown something new, has mostly reached the one before."""
+
+
+class RecentReads:
+    """The last reads of the log, renewed while somebody asks for them.
+
+    1. A read's age is counted from before it began.
+    2. When the last read is half as old as it may be, the next one begins in the background. So all
+       requests together cost a statement for every half of the age, and wait for none.
+    """
+
+    def __init__(
+        self,
+        after_now: Callable[[Position], Awaitable[LatestLog | None]],
+        history: LogHistory,
+        positions: Callable[[], Iterable[Position]],
+    ) -> None:
+        """`positions` gives those of the shards here."""
+        self._after_now = after_now
+        self._history = history
+        self._positions = positions
+        self._kept: tuple[tuple[float, LatestLog], ...] = ()
+        self._background = Background()
+        self._is_reading = False
+        self.reads = self.failures = 0
+
+    def within(self, max_age_ms: int) -> list[LatestLog]:
+        """The logs of reads that began at most this long ago, the newest first."""
+        age_s, now_s = max_age_ms / 1000, monotonic()
+        if not self._is_reading and (not self._kept or now_s - self._kept[0][0] >= age_s / 2):
+            self._is_reading = True
+            self._background.start(self._read())
+        return [log for began_s, log in self._kept if now_s - began_s <= age_s]
+
+    async def close(self) -> None:
+        await self._background.close()
+
+    async def _read(self) -> None:
+        try:
+            ends = ends_of(self._positions())
+            if ends is None:
+                return
+            lowest, highest = ends
+            self.reads += 1
+            began_s = monotonic()
+            log = await self._after_now(lowest)
+            if log is None:
+                self.failures += 1
+            else:
+                self._history.check_position(highest.epoch, highest.event, log.current)
+                self._kept = ((began_s, log), *self._kept[: KEPT - 1])
+        finally:
+            self._is_reading = False
+
+
+def ends_of(positions: Iterable[Position]) -> tuple[Position, Position] | None:
+    """The lowest position, from which on a read for all shards shows what happened; the highest, by
+    which it notices a change of the database's history. Shards of an earlier epoch, or so far
+    behind that no read shows all that they lack, don't count. None if there are no shards.
+    """
+    ordered = sorted(positions)
+    if not ordered:
+        return None
+    highest = ordered[-1]
+    near = highest._replace(event=highest.event - ROWS_MAX)
+    return next(position for position in ordered if position >= near), highest
