@@ -17,6 +17,11 @@ import org.apache.thrift.transport.TSocket;
  * Janino compiles this, so there are no type arguments and no lambdas.
  */
 public class Clients {
+    /** The partitions of each table. */
+    static final int PARTITIONS = 100;
+    /** A prime: consecutive ranks belong to keys that are far apart, and each key has one. */
+    static final long STRIDE = 1000003L;
+
     public static class Client extends Thread {
         final long[] nanos = new long[1 << 20];
         int count = 0;
@@ -32,11 +37,11 @@ public class Clients {
         private final String prefix;
         private final int tables;
         private final String ids;
-        private final int variants;
+        private final double[] weights;
 
         Client(
                 int port, int number, String call, String db, String prefix, int tables, String ids,
-                int variants) throws Exception {
+                double[] weights) throws Exception {
             this.socket = new TSocket("127.0.0.1", port, 60000);
             this.socket.open();
             this.rpc = new ThriftHiveMetastore.Client(new TBinaryProtocol(this.socket));
@@ -46,7 +51,7 @@ public class Clients {
             this.prefix = prefix;
             this.tables = tables;
             this.ids = ids;
-            this.variants = variants;
+            this.weights = weights;
         }
 
         public void run() {
@@ -71,8 +76,9 @@ public class Clients {
         }
 
         private void ask() throws Exception {
-            Random chosen = new Random((long) this.random.nextInt(this.variants));
-            int number = chosen.nextInt(this.tables);
+            int key = this.draw();
+            int number = key / PARTITIONS;
+            int partition = key % PARTITIONS;
             String table = this.prefix + number;
             String list = this.ids.isEmpty() ? null : this.db + "." + table + this.ids;
             if (this.call.equals("get_table_req")) {
@@ -83,10 +89,10 @@ public class Clients {
                 }
                 this.expect(1, this.rpc.get_table_req(request).isSetTable() ? 1 : 0);
             } else if (this.call.equals("get_partition")) {
-                List values = Collections.singletonList(day(chosen.nextInt(100)));
+                List values = Collections.singletonList(day(partition));
                 this.expect(1, this.rpc.get_partition(this.db, table, values).getValuesSize());
             } else if (this.call.equals("get_partition_req")) {
-                List values = Collections.singletonList(day(chosen.nextInt(100)));
+                List values = Collections.singletonList(day(partition));
                 GetPartitionRequest request = new GetPartitionRequest(this.db, table, values);
                 if (list != null) {
                     request.setValidWriteIdList(list);
@@ -100,7 +106,7 @@ public class Clients {
                 this.expect(100, this.rpc.get_partitions_req(request).getPartitionsSize());
             } else if (this.call.equals("get_partitions_by_names_req")) {
                 List names = new ArrayList();
-                int first = chosen.nextInt(90);
+                int first = partition % (PARTITIONS - 9);
                 for (int day = first; day < first + 10; day++) {
                     names.add("ds=" + day(day));
                 }
@@ -120,7 +126,7 @@ public class Clients {
             } else if (this.call.equals("get_partition_names of wide")) {
                 this.expect(10000, this.rpc.get_partition_names(this.db, "wide", (short) -1).size());
             } else if (this.call.equals("get_partitions_by_filter of wide")) {
-                String filter = "ds = '" + day(chosen.nextInt(100)) + "'";
+                String filter = "ds = '" + day(partition) + "'";
                 this.expect(
                     100, this.rpc.get_partitions_by_filter(this.db, "wide", filter, (short) -1).size());
             } else if (this.call.equals("get_valid_write_ids")) {
@@ -130,6 +136,17 @@ public class Clients {
             } else {
                 throw new IllegalArgumentException(this.call);
             }
+        }
+
+        /** The number of a partition among those of all tables. */
+        private int draw() {
+            int keys = this.tables * PARTITIONS;
+            if (this.weights == null) {
+                return this.random.nextInt(keys);
+            }
+            double drawn = this.random.nextDouble() * this.weights[keys - 1];
+            int rank = Arrays.binarySearch(this.weights, drawn);
+            return (int) ((long) (rank < 0 ? -rank - 1 : rank) * STRIDE % keys);
         }
 
         private PartitionsRequest all(String table, int number, String list) {
@@ -160,11 +177,12 @@ public class Clients {
      * the number of calls including the warm-up.
      */
     public String run(
-            int port, String call, String db, String prefix, int tables, String ids, int variants,
+            int port, String call, String db, String prefix, int tables, String ids, String keys,
             int clients, double warmUpS, double seconds) throws Exception {
+        double[] weights = keys.equals("zipf") ? weights(tables * PARTITIONS) : null;
         Client[] all = new Client[clients];
         for (int number = 0; number < clients; number++) {
-            all[number] = new Client(port, number, call, db, prefix, tables, ids, variants);
+            all[number] = new Client(port, number, call, db, prefix, tables, ids, weights);
         }
         for (int number = 0; number < clients; number++) {
             all[number].start();
@@ -198,6 +216,17 @@ public class Clients {
         Arrays.sort(nanos);
         return count / took + " " + nanos[count / 2] / 1e3 + " " + nanos[(int) (count * 0.99)] / 1e3
             + " " + asked;
+    }
+
+    /** The sums of 1/rank, up to each rank. */
+    private static double[] weights(int keys) {
+        double[] sums = new double[keys];
+        double sum = 0;
+        for (int rank = 1; rank <= keys; rank++) {
+            sum += 1.0 / rank;
+            sums[rank - 1] = sum;
+        }
+        return sums;
     }
 
     private void set(Client[] all, boolean counts) {

@@ -2,8 +2,10 @@
 
 One server process serves keep-alive clients, which a process of their own drives. The baseline is
 an ASGI handler that answers with the same number of bytes and does nothing else, on the same
-server, in the same run. `cpu_s` is the processor time of 10,000 requests, for the server and for
-the client. Unlike requests per second, it doesn't depend on what else the machine does.
+server, in the same run. Partitions are drawn from all there are: equally often, so that nearly each
+is read and judged, or by Zipf's law, where kept answers serve the frequent ones. `cpu_s` is the
+processor time of 10,000 requests, for the server and for the client. Unlike requests per second, it
+doesn't depend on what else the machine does.
 
 `latest` asks a PostgreSQL, to which either nobody writes, or somebody writes 200 events per second
 of other tables. The shard folds up to the current event every 50 ms.
@@ -31,6 +33,7 @@ import uvloop
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from benchmarks.load import Load, connect, cpu_s, measure, receive
+from benchmarks.random_keys import KINDS
 from hive.errors import UnansweredError
 from hive.names import table_name
 from hive.schema import Version, create, metadata
@@ -71,6 +74,7 @@ ANY: Final = "consistency=any"
 LATEST: Final = "consistency=latest"
 WITHIN: Final = "consistency=within&max_age_ms=100"
 NAMES: Final = f"{PATH}/partition-names?{ANY}"
+ONE: Final = f"/v1/databases/sales/tables/events/partitions/ds=d{{:04d}}/hr={{}}?{ANY}"
 FILTERED: Final = f"/v1/databases/sales/tables/events/partitions?{ANY}&filter=ds="
 
 
@@ -268,7 +272,7 @@ def measured(
 def get(port: int, path: str) -> tuple[bytes, bytes]:
     """GETs a path; returns head and body."""
     with connect(port) as connected:
-        connected.sendall(Load(port, path, 1, 0).request)
+        connected.sendall(Load(port, path, 1, 0).requests()())
         head, _, body = receive(connected).partition(b"\r\n\r\n")
     return head, body
 
@@ -300,6 +304,11 @@ def measure_any() -> None:
         ):
             figures = measured(running, port, path, clients, headers)
             show(name, clients, figures, empty_handler=measured(running, port, "/empty", clients))
+        for keys in KINDS:
+            drawn = Load(port, ONE, CLIENTS, SECONDS, "", keys, CHUNK, LARGE_PARTITIONS)
+            figures = measure(drawn, running)
+            empty = measured(running, port, "/empty", CLIENTS)
+            show(f"one of 100,000 partitions, {keys}", CLIENTS, figures, empty_handler=empty)
         show_once(running, port, "10,000 partition names", f"{NAMES}&limit=1{{:04d}}")
         show_once(running, port, "1,000 of 100,000 partitions by filter", f"{FILTERED}'d{{:04d}}'")
 

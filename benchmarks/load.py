@@ -11,9 +11,12 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 import psutil
+
+from benchmarks.random_keys import drawing
 
 _RECEIVED_MAX: Final = 1 << 20
 _PATIENCE_S: Final = 30
@@ -24,13 +27,27 @@ class Load(NamedTuple):
 
     port: int
     path: str
+    """With fields for the two parts of a drawn key, if `keys` are drawn."""
     clients: int
     seconds: float
     headers: str = ""
+    keys: str = ""
+    """How keys are drawn (`benchmarks.random_keys`); empty for one and the same request."""
+    keys_a_part: int = 1
+    """The number of keys with the same first part."""
+    keys_count: int = 1
+    """The number of keys."""
 
-    @property
-    def request(self) -> bytes:
-        return f"GET {self.path} HTTP/1.1\r\nHost: localhost\r\n{self.headers}\r\n".encode()
+    def requests(self) -> Callable[[], bytes]:
+        """Makes the next request."""
+        if not self.keys:
+            request = self._request(self.path)
+            return lambda: request
+        draw = drawing(self.keys, self.keys_count)
+        return lambda: self._request(self.path.format(*divmod(draw(), self.keys_a_part)))
+
+    def _request(self, path: str) -> bytes:
+        return f"GET {path} HTTP/1.1\r\nHost: localhost\r\n{self.headers}\r\n".encode()
 
 
 def measure(load: Load, server: psutil.Process) -> dict[str, Any]:
@@ -78,9 +95,9 @@ def length(data: bytes) -> int:
 
 
 def ask(load: Load) -> dict[str, Any]:
-    request = load.request
+    request = load.requests()
     with connect(load.port) as first:
-        first.sendall(request)
+        first.sendall(request())
         size = len(receive(first))
     opened = {one.fileno(): one for one in (connect(load.port) for _ in range(load.clients))}
     polling = select.epoll()
@@ -93,7 +110,7 @@ def ask(load: Load) -> dict[str, Any]:
     for number, connection in opened.items():
         polling.register(number, select.EPOLLIN)
         sent[number] = now()
-        connection.send(request)
+        connection.send(request())
     while (at := now()) < end:
         for number, _ in polling.poll(1):
             connection = opened[number]
@@ -106,7 +123,7 @@ def ask(load: Load) -> dict[str, Any]:
                 at = now()
                 took.append(at - sent[number])
                 sent[number] = at
-                connection.send(request)
+                connection.send(request())
     spent = time.process_time() - began_cpu
     took.sort()
     return {
@@ -119,8 +136,11 @@ def ask(load: Load) -> dict[str, Any]:
 
 
 def main() -> None:
-    port, path, clients, seconds, headers = sys.argv[1:]
-    print(json.dumps(ask(Load(int(port), path, int(clients), float(seconds), headers))))
+    port, path, clients, seconds, headers, keys, parts, count = sys.argv[1:]
+    load = Load(
+        int(port), path, int(clients), float(seconds), headers, keys, int(parts), int(count)
+    )
+    print(json.dumps(ask(load)))
     # This doesn't wait for the server to close the connections.
     sys.stdout.flush()
     os._exit(0)

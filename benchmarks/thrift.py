@@ -1,14 +1,16 @@
 """The Thrift server: the metastore's calls, beside an empty prototype and a real metastore.
 
-Clients run closed loops, each over its own connection. All calls of a row go to the same tables by
-turns. The server holds 1,001 external tables of 20 columns and 110,000 partitions in a RocksDB
-store. The prototype skips through a call and answers with the same number of bytes, on the same
-event loop. With `--metastore`, a Hive 4.2 metastore (ObjectStore on PostgreSQL) gets the same
-calls; it has 50 of those tables, and the one of 10,000 partitions. `cpu_us` is the processor time
-of a call in the process that answers. Unlike calls per second, it doesn't depend on what else the
-machine does. `first_cpu_us` is that of calls that weren't made before, so that no answer is kept.
+Clients run closed loops, each over its own connection. Each call asks for a table and partition
+drawn from all there are: equally often, so that nearly every answer must be read and judged, or
+with `--keys zipf` by Zipf's law, where kept answers serve the frequent ones. The server holds 1,001
+external tables of 20 columns and 110,000 partitions in a RocksDB store. The prototype skips through
+a call and answers with the same number of bytes, on the same event loop. With `--metastore`, a Hive
+4.2 metastore (ObjectStore on PostgreSQL) gets such calls too; it has 50 of those tables, and the
+one of 10,000 partitions. `cpu_us` is the processor time of a call in the process that answers.
+Unlike calls per second, it doesn't depend on what else the machine does.
 """
 
+import argparse
 import asyncio
 import json
 import os
@@ -17,10 +19,11 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
-from random import Random, sample
+from random import sample
 from time import monotonic, sleep
 from typing import Any, Final, NamedTuple, cast
 
@@ -28,6 +31,7 @@ import psutil
 import sqlalchemy as sa
 import uvloop
 
+from benchmarks import random_keys
 from benchmarks.http import NoDatabase, OneShard, follow, write_events
 from benchmarks.thrift_load import Server, measure
 from hive.names import TableName, table_name
@@ -76,11 +80,12 @@ COLUMNS: Final[Types] = {f"column_{number}": "decimal(18,2)" for number in range
 
 
 class Row(NamedTuple):
-    """One row of the results: a call of a method in many variants."""
+    """One row of the results: calls of a method with random keys."""
 
     name: str
     method: str
-    calls: list[bytes]
+    call: Callable[[], bytes]
+    """Makes the arguments of the next call."""
 
 
 def keys_of(name: str) -> tuple[str, ...]:
@@ -95,41 +100,34 @@ def values_of(name: str) -> Iterator[tuple[str, ...]]:
         yield from ((f"d{day:03d}",) for day in range(PARTITIONS))
 
 
-def rows(tables: int) -> Iterator[Row]:
-    """The calls to measure, spread over so many tables."""
-    random = Random(1)
-    names = [f"t{number}" for number in range(tables)]
-    pick = [random.choice(names) for _ in range(2_000)]
+def rows(tables: int, keys: str) -> Iterator[Row]:
+    """The calls to measure, of so many tables."""
+    draw = random_keys.drawing(keys, tables * PARTITIONS)
 
-    def named(table: str, count: int) -> list[str]:
-        return [f"ds=d{day:03d}" for day in random.sample(range(PARTITIONS), count)]
+    def row(name: str, made: Callable[[str, int], Sequence[Any]]) -> Row:
+        method = name.partition(" ")[0]
 
-    def some(method: str, made: Any, count: int = 2_000) -> Row:
-        return Row(method, method, [arguments(method, *made(name)) for name in pick[:count]])
+        def call() -> bytes:
+            table, partition = divmod(draw(), PARTITIONS)
+            return arguments(method, *made(f"t{table}", partition))
 
-    yield some("get_table_req", lambda name: [request("GetTableRequest", dbName=DB, tblName=name)])
-    yield some("get_partition", lambda name: [DB, name, [f"d{random.randrange(PARTITIONS):03d}"]])
-    yield some("get_partitions", lambda name: [DB, name, -1], 200)._replace(
-        name="get_partitions (100)"
+        return Row(name, method, call)
+
+    def ten(partition: int) -> list[str]:
+        first = partition % (PARTITIONS - 9)
+        return [f"ds=d{day:03d}" for day in range(first, first + 10)]
+
+    yield row(
+        "get_table_req", lambda table, _: [request("GetTableRequest", dbName=DB, tblName=table)]
     )
-    yield some("get_partitions_by_names", lambda name: [DB, name, named(name, 10)])._replace(
-        name="get_partitions_by_names (10)"
-    )
-    yield some("get_partition_names", lambda name: [DB, name, -1])._replace(
-        name="get_partition_names (100)"
-    )
-    yield Row(
-        "get_partition_names (10,000)",
-        "get_partition_names",
-        [arguments("get_partition_names", DB, WIDE, -1)],
-    )
-    yield Row(
+    yield row("get_partition", lambda table, partition: [DB, table, [f"d{partition:03d}"]])
+    yield row("get_partitions (100)", lambda table, _: [DB, table, -1])
+    yield row("get_partitions_by_names (10)", lambda table, partition: [DB, table, ten(partition)])
+    yield row("get_partition_names (100)", lambda table, _: [DB, table, -1])
+    yield row("get_partition_names (10,000)", lambda *_: [DB, WIDE, -1])
+    yield row(
         "get_partitions_by_filter (100 of 10,000)",
-        "get_partitions_by_filter",
-        [
-            arguments("get_partitions_by_filter", DB, WIDE, f"ds = 'd{day:03d}'", -1)
-            for day in range(WIDE_DAYS)
-        ],
+        lambda _, partition: [DB, WIDE, f"ds = 'd{partition:03d}'", -1],
     )
 
 
@@ -323,7 +321,7 @@ def nothing(size: int) -> bytes:
 def prototype(where: Server, clients: int, size: int) -> dict[str, Any]:
     """Measures the prototype with answers of this size."""
     beside = where._replace(port=where.port + 1)
-    return measure(beside, PROTOTYPE, [nothing(size)], clients)
+    return measure(beside, PROTOTYPE, partial(nothing, size), clients)
 
 
 def show(name: str, clients: int, **figures: Any) -> None:
@@ -331,25 +329,25 @@ def show(name: str, clients: int, **figures: Any) -> None:
     print(json.dumps({**line, "load_average": round(os.getloadavg()[0], 1)}), flush=True)
 
 
-def measure_any(real: Server | None) -> None:
+def measure_any(real: Server | None, keys: str) -> None:
     upstream = "" if real is None else f"thrift://127.0.0.1:{real.port}"
     with server(upstream=upstream) as here:
-        for row, small in zip(rows(TABLES), rows(METASTORES_TABLES), strict=True):
+        for row, small in zip(rows(TABLES, keys), rows(METASTORES_TABLES, keys), strict=True):
             for clients in CLIENTS:
-                ours = measure(here, row.method, row.calls, clients)
+                ours = measure(here, row.method, row.call, clients)
                 bare = prototype(here, clients, ours["reply_bytes"])
                 more = {}
                 if real is not None:
-                    theirs = measure(real, small.method, small.calls, clients)
+                    theirs = measure(real, small.method, small.call, clients)
                     more = {"metastore": theirs, "ratio": round(ours["per_s"] / theirs["per_s"], 1)}
                 show(f"any: {row.name}", clients, endpoint=ours, prototype=bare, **more)
         if real is not None:
-            call = arguments(
-                RELAYED, request("GetValidWriteIdsRequest", fullTableNames=[f"{DB}.t0"])
+            call = partial(
+                arguments, RELAYED, request("GetValidWriteIdsRequest", fullTableNames=[f"{DB}.t0"])
             )
             for clients in CLIENTS:
-                direct = measure(real, RELAYED, [call], clients)
-                through = measure(here, RELAYED, [call], clients)
+                direct = measure(real, RELAYED, call, clients)
+                through = measure(here, RELAYED, call, clients)
                 extra = round(through["p50_ms"] - direct["p50_ms"], 3)
                 show(
                     f"relayed: {RELAYED}",
@@ -360,7 +358,7 @@ def measure_any(real: Server | None) -> None:
                 )
 
 
-def measure_latest() -> None:
+def measure_latest(keys: str) -> None:
     with postgres.server() as database:
         url = database.new_database()
         engine = bounded_engine(url, connections=1, statement_timeout_ms=1000)
@@ -369,13 +367,13 @@ def measure_latest() -> None:
         with engine.begin() as connection:
             connection.execute(sa.update(sequence).values(NEXT_EVENT_ID=EVENT + 1))
         with server(url) as here:
-            row = next(rows(TABLES))
+            row = next(rows(TABLES, keys))
             for name in ("nothing happens", "200 events/s on other tables"):
                 stop = threading.Event()
                 writer = threading.Thread(target=write_events, args=(url, stop))
                 if "200" in name:
                     writer.start()
-                ours = measure(here, row.method, row.calls, LATEST_CLIENTS)
+                ours = measure(here, row.method, row.call, LATEST_CLIENTS)
                 stop.set()
                 bare = prototype(here, LATEST_CLIENTS, ours["reply_bytes"])
                 show(f"latest: {row.name}, {name}", LATEST_CLIENTS, endpoint=ours, prototype=bare)
@@ -394,17 +392,21 @@ def measure_relayed() -> None:
     ):
         for clients in CLIENTS:
             direct = prototype(behind, clients, RELAYED_BYTES)
-            through = measure(here, PROTOTYPE, [nothing(RELAYED_BYTES)], clients)
+            through = measure(here, PROTOTYPE, partial(nothing, RELAYED_BYTES), clients)
             extra = round(through["p50_ms"] - direct["p50_ms"], 3)
             show("relayed", clients, endpoint=through, prototype=direct, extra_ms=extra)
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--metastore", action="store_true")
+    parser.add_argument("--keys", choices=random_keys.KINDS, default="uniform")
+    options = parser.parse_args()
     with ExitStack() as stack:
-        wanted = "--metastore" in sys.argv[1:]
-        measure_any(stack.enter_context(metastore()) if wanted else None)
+        real = stack.enter_context(metastore()) if options.metastore else None
+        measure_any(real, options.keys)
     measure_relayed()
-    measure_latest()
+    measure_latest(options.keys)
 
 
 if __name__ == "__main__":

@@ -6,17 +6,18 @@ of one table that it created. The columns are: the server under `any` and `lates
 `write_ids` on transactional tables, where each call has the list and the table's id, beside the
 same calls without them; a Hive 4.2 metastore on PostgreSQL with ObjectStore, and with CachedStore
 in event mode. `bare` is the baseline: on the same event loop, it repeats the bytes that the server
-answered the first time. `cpu_us` is the processor time of a call in the server and in the clients:
-where the clients take most of it, it is their reading that is measured.
+answered to the first call of a method. `cpu_us` is the processor time of a call in the server and
+in the clients: where the clients take most of it, it is their reading that is measured.
 
 python -m benchmarks.thrift_java
     [bare] [any] [latest] [write_ids] [ObjectStore] [CachedStore] [relayed]
-    [--seconds 2] [--clients 1 8] [--variants 2000] [--calls get_partition …] [--one-core]
+    [--seconds 2] [--clients 1 8] [--keys uniform|zipf] [--calls get_partition …] [--one-core]
 
 Measures the named columns, or all of them. A column of the server takes a minute, one of a
-metastore another minute to fill its database. Each call is chosen at random from `--variants`
-different ones. `--one-core` keeps clients and server on one core: on two idle ones, each waits for
-the other to wake up, which takes longer than a call.
+metastore another minute to fill its database. Each call asks for a table and partition drawn from
+all there are: equally often, so that nearly every answer must be read and judged, or by Zipf's law
+with exponent 1, where kept answers serve the frequent ones. `--one-core` keeps clients and server
+on one core: on two idle ones, each waits for the other to wake up, which takes longer than a call.
 """
 
 import argparse
@@ -39,7 +40,7 @@ import sqlalchemy as sa
 import uvloop
 from py4j.java_gateway import JavaGateway
 
-from benchmarks import thrift
+from benchmarks import random_keys, thrift
 from benchmarks.load import cpu_s
 from benchmarks.thrift import DB, EVENT, MIB, TABLES, WIDE
 from benchmarks.thrift_load import Server
@@ -119,13 +120,15 @@ def fill(store: Store) -> None:
     thrift.fill(store, event)
 
 
-class Bare(asyncio.Protocol):
-    """Repeats the server's first answer to each call."""
+Kind = tuple[bytes, bool]
+"""The head of a call up to its sequence number, and whether it is about the large table."""
 
-    def __init__(self, server_port: int, replies: dict[bytes, tuple[bytes, bytes]]) -> None:
-        """`replies` has the bytes before and after the sequence number, by call without that
-        number.
-        """
+
+class Bare(asyncio.Protocol):
+    """Repeats the server's answer to the first call of a method for a table of the same size."""
+
+    def __init__(self, server_port: int, replies: dict[Kind, tuple[bytes, bytes]]) -> None:
+        """`replies` has the bytes before and after the sequence number, by kind of call."""
         self._server_port = server_port
         self._replies = replies
         self._transport: asyncio.Transport | None = None
@@ -135,7 +138,7 @@ class Bare(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         at = 8 + data[7]
-        reply = self._replies.get(data[:at] + data[at + 4 :])
+        reply = self._replies.get(_kind(data, at))
         if reply is None:
             self._asking = asyncio.ensure_future(self._ask(data, at))
         else:
@@ -156,8 +159,12 @@ class Bare(asyncio.Protocol):
                 break
         writer.close()
         answer = reply[:at], reply[at + 4 :]
-        self._replies[call[:at] + call[at + 4 :]] = answer
+        self._replies[_kind(call, at)] = answer
         self._write(answer, call[at : at + 4])
+
+
+def _kind(call: bytes, at: int) -> Kind:
+    return call[:at], WIDE.encode() in call
 
 
 def serve(port: int, url: str, upstream: str) -> None:
@@ -235,19 +242,19 @@ def copied(column: sa.Column[Any], number: Any) -> Any:
 class Clients:
     """Loops of Hive's generated client, in Clients.java, which Janino compiles."""
 
-    def __init__(self, java: JavaGateway, seconds: float, variants: int) -> None:
+    def __init__(self, java: JavaGateway, seconds: float, keys: str) -> None:
         compiler = java.jvm.org.codehaus.janino.SimpleCompiler()
         compiler.cook(Path(__file__).with_name("Clients.java").read_text())
         self._clients = compiler.getClassLoader().loadClass("Clients").newInstance()
         self.process = psutil.Process(java.jvm.java.lang.ProcessHandle.current().pid())
         self._seconds = seconds
-        self._variants = variants
+        self._keys = keys
 
     def run(
         self, side: Server, call: str, clients: int, prefix: str = "t", ids: str = ""
     ) -> dict[str, Any]:
         tables = TABLES if prefix == "t" else TRANSACTIONAL
-        what = (side.port, call, DB, prefix, tables, ids, self._variants)
+        what = (side.port, call, DB, prefix, tables, ids, self._keys)
         processes = {"server": side.process, "clients": self.process}
         before = {name: cpu_s(one) for name, one in processes.items()}
         output = self._clients.run(*what, clients, WARM_UP_S, self._seconds)
@@ -322,7 +329,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("columns", nargs="*", metavar="COLUMN", help=" ".join(COLUMNS))
     parser.add_argument("--seconds", type=float, default=2.0)
-    parser.add_argument("--variants", type=int, default=2_000)
+    parser.add_argument("--keys", choices=random_keys.KINDS, default="uniform")
     parser.add_argument("--clients", type=int, nargs="+", default=[1, 8])
     parser.add_argument("--one-core", action="store_true")
     parser.add_argument("--calls", nargs="+", choices=CALLS, default=CALLS, metavar="CALL")
@@ -337,7 +344,7 @@ def main() -> None:
         os.sched_setaffinity(0, {CORE})
     with ExitStack() as stack:
         java = stack.enter_context(hive_java(JAVA_OPTIONS, janino))
-        asking = Clients(java, options.seconds, options.variants)
+        asking = Clients(java, options.seconds, options.keys)
         database = stack.enter_context(postgres.server())
         measure_server(columns, figures, asking, database)
         if {"ObjectStore", "CachedStore", "relayed"} & set(columns):

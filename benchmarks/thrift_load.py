@@ -3,7 +3,7 @@ replies."""
 
 import selectors
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable
 from time import perf_counter
 from typing import Any, Final, NamedTuple
 
@@ -14,8 +14,7 @@ from query_api.thrift.scanner import Scanner
 from query_api.thrift.wire import MessageType, header
 
 SECONDS: Final = 3.0
-WARM_UP_S: Final = 15.0
-"""The time limit for making each call once before the measurement."""
+WARM_UP_S: Final = 2.0
 
 
 class Server(NamedTuple):
@@ -26,17 +25,19 @@ class Server(NamedTuple):
 
 
 class Client:
-    """A connection that sends these calls in turns, and awaits each reply."""
+    """A connection that sends one call after the other, and awaits each reply."""
 
     def __init__(
-        self, port: int, method: str, calls: Sequence[bytes], start: int, sizes: dict[int, int]
+        self, port: int, method: str, call: Callable[[], bytes], sizes: dict[int, int]
     ) -> None:
-        """`sizes` has the sizes of replies, as soon as one client has seen them."""
+        """`call` makes the arguments of the next call. `sizes` has the sizes of replies by those of
+        their calls, as soon as one client has seen them: calls of one size have replies of one
+        size.
+        """
         self.socket = socket.create_connection(("127.0.0.1", port))
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        head = header(MessageType.CALL, method, b"\0\0\0\1")
-        self._calls = [head + call for call in calls]
-        self._next = start * len(calls) // 8
+        self._head = header(MessageType.CALL, method, b"\0\0\0\1")
+        self._call = call
         self._scanner = Scanner(1 << 30)
         self._sizes = sizes
         self._left = 0
@@ -44,16 +45,16 @@ class Client:
         self._sent = 0.0
 
     def ask(self) -> None:
-        self._at = self._next % len(self._calls)
-        self._next += 1
+        call = self._head + self._call()
+        self._size = len(call)
         self._received = 0
-        self._left = self._sizes.get(self._at, -1)
+        self._left = self._sizes.get(self._size, -1)
         self._sent = perf_counter()
-        self.socket.sendall(self._calls[self._at])
+        self.socket.sendall(call)
 
     def receive(self) -> float | None:
-        """Receives bytes; returns the time of the reply once it is complete. Only its first
-        instance is scanned for its end.
+        """Receives bytes; returns the time of the reply once it is complete. Only the first one of
+        a size is scanned for its end.
         """
         data = self.socket.recv(1 << 20)
         if not data:
@@ -64,9 +65,11 @@ class Client:
                 return None
             if self._scanner.kind != MessageType.REPLY:
                 raise SystemExit(f"an exception instead of a reply: {data[:300]!r}")
-            self._sizes[self._at] = self._received
+            self._sizes[self._size] = self._received
         elif self._received < self._left:
             return None
+        elif self._received > self._left:
+            raise SystemExit("replies to calls of one size differ in size")
         return perf_counter() - self._sent
 
     @property
@@ -75,15 +78,14 @@ class Client:
         return sorted(self._sizes.values())[len(self._sizes) // 2]
 
 
-def measure(where: Server, method: str, calls: Sequence[bytes], clients: int) -> dict[str, Any]:
+def measure(where: Server, method: str, call: Callable[[], bytes], clients: int) -> dict[str, Any]:
     sizes: dict[int, int] = {}
-    opened = [Client(where.port, method, calls, number, sizes) for number in range(clients)]
+    opened = [Client(where.port, method, call, sizes) for _ in range(clients)]
     with selectors.DefaultSelector() as selector:
         for client in opened:
             selector.register(client.socket, selectors.EVENT_READ, client)
             client.ask()
-        began = cpu_s(where.process)
-        first = _drive(selector, WARM_UP_S, len(calls))
+        _drive(selector, WARM_UP_S)
         before = cpu_s(where.process)
         seconds = _drive(selector, SECONDS)
         spent = cpu_s(where.process) - before
@@ -95,16 +97,15 @@ def measure(where: Server, method: str, calls: Sequence[bytes], clients: int) ->
         "p50_ms": round(1000 * seconds[len(seconds) // 2], 3),
         "p99_ms": round(1000 * seconds[int(len(seconds) * 0.99)], 3),
         "cpu_us": round(1e6 * spent / len(seconds), 1),
-        "first_cpu_us": round(1e6 * (before - began) / len(first), 1),
         "reply_bytes": opened[0].size,
     }
 
 
-def _drive(selector: selectors.BaseSelector, for_s: float, count: int | None = None) -> list[float]:
-    """The latencies of the calls that are answered within this time, up to `count` of them."""
+def _drive(selector: selectors.BaseSelector, for_s: float) -> list[float]:
+    """The latencies of the calls that are answered within this time."""
     latencies: list[float] = []
     end = perf_counter() + for_s
-    while perf_counter() < end and (count is None or len(latencies) < count):
+    while perf_counter() < end:
         for key, _ in selector.select(1):
             took = key.data.receive()
             if took is not None:
