@@ -1,14 +1,17 @@
-"""Inflates batches of records that came zipped, within a limit.
+"""Inflates batches of records that came compressed, within a limit.
 
 aiokafka inflates a batch however large it becomes, and copies it several times. Here the records
-beyond the limit come out empty. No record of the topic is empty, so each of them is refused as a
-damaged one is, and the others of the batch are read.
+of a zipped batch beyond the limit come out empty. No record of the topic is empty, so each of them
+is refused as a damaged one is, and the others of the batch are read. Batches of other codecs can
+only be inflated at once: one beyond the limit is corrupt.
 """
 
+import struct
 import sys
 import zlib
-from typing import Final
+from typing import Any, Final
 
+import cramjam
 from aiokafka.errors import CorruptRecordException
 from aiokafka.record.default_records import DefaultRecordBatch
 from aiokafka.record.util import decode_varint, encode_varint
@@ -24,12 +27,67 @@ _PIECE_BYTES: Final = 1 << 20
 # The size of a record and what stands before its key are six varints and a byte at most.
 _HEAD_BYTES: Final = 64
 _GZIP_HEADER: Final = 16 + zlib.MAX_WBITS
+_TOO_LARGE: Final = "a compressed batch is too large, or can't be inflated"
 _NO_KEY_VALUE_AND_HEADERS: Final = b"\x01\x00\x00"
+
+
+_ROOM_BYTES_MIN: Final = 1 << 16
+_ROOM_FACTOR: Final = 8
+_XERIAL: Final = b"\x82SNAPPY\0"
+_XERIAL_HEAD_BYTES: Final = 16
+_BLOCK_SIZE: Final = struct.Struct("!i")
 
 
 def limit_batches() -> None:
     """Lets aiokafka inflate batches by this module."""
-    vars(sys.modules[DefaultRecordBatch.__module__])["gzip_decode"] = inflate
+    vars(sys.modules[DefaultRecordBatch.__module__]).update(
+        gzip_decode=inflate,
+        lz4_decode=inflate_lz4,
+        snappy_decode=inflate_snappy,
+        zstd_decode=inflate_zstd,
+    )
+
+
+def inflate_lz4(packed: bytes) -> bytes:
+    return _inflate_at_once(cramjam.lz4, packed)
+
+
+def inflate_zstd(packed: bytes) -> bytes:
+    return _inflate_at_once(cramjam.zstd, packed)
+
+
+def inflate_snappy(packed: bytes) -> bytes:
+    """Inflates a text, or the blocks of one in the framing of Java's clients."""
+    blocks: list[bytes] = []
+    if packed.startswith(_XERIAL):
+        at = _XERIAL_HEAD_BYTES
+        while at < len(packed):
+            (size,) = _BLOCK_SIZE.unpack_from(packed.ljust(at + _BLOCK_SIZE.size), at)
+            at += _BLOCK_SIZE.size
+            blocks.append(packed[at : at + max(1, size)])
+            at += max(1, size)
+    else:
+        blocks.append(packed)
+    try:
+        if sum(map(cramjam.snappy.decompress_raw_len, blocks)) > BATCH_BYTES_MAX:
+            raise CorruptRecordException(_TOO_LARGE)
+        return b"".join(bytes(cramjam.snappy.decompress_raw(block)) for block in blocks)
+    except cramjam.DecompressionError as error:
+        raise CorruptRecordException(_TOO_LARGE) from error
+
+
+def _inflate_at_once(codec: Any, packed: bytes) -> bytes:
+    size = max(_ROOM_BYTES_MIN, _ROOM_FACTOR * len(packed))
+    while True:
+        room = bytearray(min(size, BATCH_BYTES_MAX))
+        try:
+            length = codec.decompress_into(packed, room)
+        except cramjam.DecompressionError as error:
+            if size >= BATCH_BYTES_MAX:
+                raise CorruptRecordException(_TOO_LARGE) from error
+            size *= _ROOM_FACTOR
+        else:
+            return bytes(memoryview(room)[:length])
 
 
 def inflate(packed: bytes | memoryview) -> bytes:

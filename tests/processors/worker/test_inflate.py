@@ -1,6 +1,7 @@
 """Zipped batches of other producers: what they may grow to."""
 
 import gzip
+import random
 import subprocess
 import sys
 
@@ -10,8 +11,18 @@ from aiokafka.record.default_records import DefaultRecordBatch, DefaultRecordBat
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
+from hypothesis import given
+from hypothesis import strategies as st
 
-from processors.inflate import BATCH_BYTES_MAX, EMPTIED_MAX, inflate, limit_batches
+from processors.inflate import (
+    BATCH_BYTES_MAX,
+    EMPTIED_MAX,
+    inflate,
+    inflate_lz4,
+    inflate_snappy,
+    inflate_zstd,
+    limit_batches,
+)
 from state.topic.settings import RECORD_BYTES_MAX
 
 _READS_ALL = """
@@ -43,6 +54,13 @@ def batch(*values: bytes) -> bytes:
     return bytes(builder.build())
 
 
+def by_codec(*values: bytes, codec: int) -> bytes:
+    builder = DefaultRecordBatchBuilder(2, codec, 0, -1, -1, 0, 1 << 30)
+    for offset, value in enumerate(values):
+        builder.append(offset, 1_000 + offset, b"key", value, [])
+    return bytes(builder.build())
+
+
 def values(data: bytes) -> list[tuple[int, int, bytes | None]]:
     limit_batches()
     return [
@@ -56,6 +74,36 @@ def test_batches_within_the_limit_are_read_whole() -> None:
         (0, 1_000, b"a"),
         (1, 1_001, bytes(RECORD_BYTES_MAX)),
     ]
+
+
+LZ4, SNAPPY, ZSTD = 3, 2, 4
+
+
+@pytest.mark.parametrize("codec", [LZ4, SNAPPY, ZSTD])
+@pytest.mark.parametrize("size", [0, 10, 1 << 16, RECORD_BYTES_MAX])
+def test_batches_of_other_codecs_are_read_whole_within_the_limit(codec: int, size: int) -> None:
+    for filling in (bytes(size), random.Random(1).randbytes(size)):
+        assert [value for _, _, value in values(by_codec(b"a", filling, codec=codec))] == [
+            b"a",
+            filling,
+        ]
+
+
+@pytest.mark.parametrize("codec", [LZ4, SNAPPY, ZSTD])
+def test_batches_of_other_codecs_beyond_the_limit_are_corrupt(codec: int) -> None:
+    data = by_codec(b"a", bytes(BATCH_BYTES_MAX), codec=codec)
+    with pytest.raises(CorruptRecordException):
+        values(data)
+
+
+@given(st.binary(max_size=40), st.booleans())
+def test_no_bytes_make_a_codec_fail_otherwise(packed: bytes, is_framed: bool) -> None:
+    framed = b"\x82SNAPPY\0\0\0\0\1\0\0\0\1" + packed if is_framed else packed
+    for codec, data in ((inflate_lz4, packed), (inflate_zstd, packed), (inflate_snappy, framed)):
+        try:
+            codec(data)
+        except CorruptRecordException:
+            continue
 
 
 def test_records_beyond_the_limit_are_empty_and_the_others_whole() -> None:
