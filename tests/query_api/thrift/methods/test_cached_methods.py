@@ -3,12 +3,14 @@
 import asyncio
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hive.thrift import requests
 from hive.thrift.binary import decode, encode
+from hive.thrift.splice import lacking_serde_details
 from hive.thrift.structs import PARTITION, TABLE
 from hive.thrift.types import ListOf, Struct, string
 from query_api.backend import Backend
@@ -218,6 +220,52 @@ def test_an_expression_that_is_no_filter_is_relayed(
     cache = cached(source, expressions=Reads(text, at_once=at_once))
     assert reason(now(cache, by_expression(KRYO))) is why
     assert reason(now(cached(source), by_expression(KRYO))) is Unable.EXPRESSION
+
+
+@pytest.mark.parametrize("stored", ["MANAGED_TABLE", ""])
+def test_names_of_tables_are_relayed_where_one_has_no_type(stored: str) -> None:
+    """An alter gives it one without a word in the log."""
+    typeless = name_image("other", stored)
+    source = MemoryShards(
+        MemoryShard(
+            change(EVENT, after=0),
+            *load_databases(EVENT, database_image()),
+            *load_names(EVENT, name_image("orders"), typeless),
+        )
+    )
+    by_type = {"db_name": "sales", "tableType": "MANAGED_TABLE"}
+    lines = {"db_patterns": "sales", "tbl_types": ["EXTERNAL_TABLE"]}
+    asked = {
+        "other": call("get_tables_by_type", pattern="ot*", **by_type),
+        "orders": call("get_tables_by_type", pattern="or*", **by_type),
+        "others' lines": call("get_table_meta", tbl_patterns="*", **lines),
+        "orders' lines": call("get_table_meta", tbl_patterns="or*", **lines),
+    }
+    outcomes = {name: now(cached(source), question) for name, question in asked.items()}
+    relayed = {name for name, outcome in outcomes.items() if isinstance(outcome, Relay)}
+    assert relayed == (set() if stored else {"other", "others' lines"})
+
+
+def test_like_is_relayed_where_a_partition_has_more_of_its_serde() -> None:
+    """For such a filter the metastore reads whole serdes."""
+    plain, detailed = partition_image("a1"), partition_image("b1")
+    plain = msgspec.structs.replace(plain, data=lacking_serde_details(plain.data))
+    source = MemoryShards(
+        MemoryShard(
+            change(EVENT, after=0),
+            *load_databases(EVENT, database_image()),
+            *load_names(EVENT, name_image("orders")),
+            *load_table(EVENT, plain, detailed, table=table_image(managed=False)),
+        )
+    )
+
+    def answered(text: str) -> bool:
+        place = {"db_name": "sales", "tbl_name": "orders", "max_parts": -1}
+        outcome = now(cached(source), call("get_partitions_by_filter", filter=text, **place))
+        return isinstance(outcome, CallAnswer)
+
+    filters = ("ds LIKE 'a%'", "ds LIKE 'b%'", "ds LIKE '%1'", "ds = 'b1'", "ds >= 'a'")
+    assert [answered(text) for text in filters] == [False, True, False, True, True]
 
 
 def test_unknown_fields_are_relayed(source: MemoryShards) -> None:
