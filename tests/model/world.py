@@ -250,8 +250,10 @@ class World:
             self.topic.send(table_shard(table, SHARDS), record)
 
     def damage(self, picks: Choices) -> None:
-        """The next record of a shard can't be read."""
-        self._unreadable.add(picks.below(SHARDS))
+        """The next record of a shard can't be read, now and then: everything is cold after it."""
+        shard = picks.below(SHARDS)
+        if not picks.below(4):
+            self._unreadable.add(shard)
 
     def set_lists(self, picks: Choices) -> None:
         black = picks.of([(), ("a.s",), ("b.*",)])

@@ -203,5 +203,5 @@ def test_a_record_of_a_later_release_stops_its_shard_only(
         worker.until(lambda status: status["shards"][0]["event_id"] == 7)
         answer = worker.get("/readyz")
         assert answer is not None
-        assert answer.status_code == 503
+        assert answer.status_code == 200, "the other shard serves"
         assert worker.end() == 0
