@@ -235,13 +235,13 @@ def test_names_of_tables_are_relayed_where_one_has_no_type(stored: str) -> None:
     )
     by_type = {"db_name": "sales", "tableType": "MANAGED_TABLE"}
     lines = {"db_patterns": "sales", "tbl_types": ["EXTERNAL_TABLE"]}
-    asked = {
+    questions = {
         "other": call("get_tables_by_type", pattern="ot*", **by_type),
         "orders": call("get_tables_by_type", pattern="or*", **by_type),
         "others' lines": call("get_table_meta", tbl_patterns="*", **lines),
         "orders' lines": call("get_table_meta", tbl_patterns="or*", **lines),
     }
-    outcomes = {name: now(cached(source), question) for name, question in asked.items()}
+    outcomes = {name: now(cached(source), question) for name, question in questions.items()}
     relayed = {name for name, outcome in outcomes.items() if isinstance(outcome, Relay)}
     assert relayed == (set() if stored else {"other", "others' lines"})
 
