@@ -78,12 +78,13 @@ class Workers:
         return sorted(states, key=lambda shard: int(shard["shard"]))
 
     def until_passed(self, number: int, offset: int) -> dict[str, Any]:
-        """Waits until a shard has passed an offset or stops before another record; returns its
-        status."""
+        """Waits until a shard has passed an offset, and either follows the topic again or stops
+        before another record; returns its status."""
         deadline = time.monotonic() + HEARD_S_MAX
         while True:
             for shard in self._statuses():
-                if shard["shard"] == number and shard["offset"] > offset:
+                passed = shard["shard"] == number and shard["offset"] > offset
+                if passed and (shard["phase"] != "catching_up" or time.monotonic() > deadline):
                     return shard
             if time.monotonic() > deadline:
                 raise MachineError(

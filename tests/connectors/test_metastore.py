@@ -80,8 +80,10 @@ def compare(running: Instances, broker: str) -> None:
     exported = json.loads(json.dumps(export(ShardReader(fold(messages).snapshot()))))
     for kind in answered.keys() - {"event_id"}:
         cold = exported["cold"].get(COLD_KEYS.get(kind, ""), {})
-        # Nobody asks for the write ids of a table that isn't transactional.
-        assert [name for name in cold if not name.endswith(".plain")] == [], kind
+        # Other tests may have left tables in this metastore. Nobody asks for the write ids of a
+        # table that isn't transactional.
+        ours = [name for name in cold if name.startswith(("shop.", "bank."))]
+        assert [name for name in ours if not name.endswith(".plain")] == [], kind
         assert not cold or kind == "valid_write_ids", kind
         expected = {
             name: value
