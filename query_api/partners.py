@@ -34,19 +34,11 @@ class SecretFile:
     """The secret, which is read again when its file has changed."""
 
     def __init__(self, path: Path) -> None:
-        self._file = WatchedFile(path)
-        self._key = _read(path)
+        self._file = WatchedFile(path, _read)
 
     @property
     def key(self) -> bytes:
-        if self._file.has_changed():
-            try:
-                self._key = _read(self._file.path)
-            except (OSError, InputError) as error:
-                log.warning(
-                    "the workers' secret can't be read: the one before stays", why=str(error)
-                )
-        return self._key
+        return self._file.content()
 
 
 def _read(path: Path) -> bytes:

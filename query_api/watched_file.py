@@ -1,28 +1,54 @@
 """A small file that is read again when it has changed."""
 
+from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
-from typing import Final
+from typing import Final, Generic, TypeVar
+
+import structlog
+
+from hive.errors import InputError
 
 LOOK_EVERY_S: Final = 1.0
 
+log = structlog.get_logger(__name__)
+T = TypeVar("T")
 
-class WatchedFile:
-    """Notices that a file was written or replaced, looking at most once a second."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+class WatchedFile(Generic[T]):
+    """What a file says, read again after it was written or replaced. While the new content can't be
+    read, the one before stays.
+    """
+
+    def __init__(self, path: Path, read: Callable[[Path], T]) -> None:
+        self._path = path
+        self._read = read
         self._version = _version(path)
         self._next_look_s = monotonic() + LOOK_EVERY_S
+        self._content = read(path)
+        self.reads = 1
+        """How many contents have been read."""
 
-    def has_changed(self) -> bool:
-        """Whether the file changed since this was last asked."""
+    def content(self) -> T:
+        """Looks at the file at most once a second."""
         now = monotonic()
-        if now < self._next_look_s:
-            return False
-        self._next_look_s = now + LOOK_EVERY_S
-        before, self._version = self._version, _version(self.path)
-        return before != self._version
+        if now >= self._next_look_s:
+            self._next_look_s = now + LOOK_EVERY_S
+            before, self._version = self._version, _version(self._path)
+            if before != self._version:
+                self._read_again()
+        return self._content
+
+    def _read_again(self) -> None:
+        try:
+            self._content = self._read(self._path)
+            self.reads += 1
+        except (OSError, InputError) as error:
+            log.warning(
+                "a file can't be read again: its last content stays",
+                path=str(self._path),
+                why=str(error),
+            )
 
 
 def _version(path: Path) -> tuple[int, ...]:

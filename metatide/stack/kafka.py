@@ -3,7 +3,6 @@
 import contextlib
 import os
 import socket
-import subprocess
 import uuid
 from base64 import urlsafe_b64encode
 from pathlib import Path
@@ -11,12 +10,12 @@ from pathlib import Path
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from hive.errors import InputError, MachineError
+from hive.errors import InputError
 from metatide.stack import jars
 from metatide.stack.java import find_java
 from metatide.stack.machine import LOOPBACK, MIB, folder_aside
 from metatide.stack.ports import Ports
-from metatide.stack.service import Launch, Service, child_environment
+from metatide.stack.service import Launch, Service, run_tool
 from state.folders import make_folder
 from state.topic.settings import QUIET, Security, client_settings, reason
 
@@ -117,19 +116,7 @@ class Kafka(Service):
         cluster = cluster.replace("-", "A")
         command = [str(find_java()), _COMPILER, "-cp", classes]
         command += ["kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(config)]
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            check=False,
-            process_group=0,
-            env=child_environment(),
-        )
-        if done.returncode != 0:
-            lines = (done.stderr + done.stdout).strip().splitlines()
-            messages = [line for line in lines if not line.lstrip().startswith("at ")]
-            why = messages[-1] if messages else "it wrote nothing"
-            raise MachineError(f"Kafka's storage {data} could not be formatted: {why}")
+        run_tool(command, f"Kafka's storage {data} could not be formatted")
         aside.rename(data)
         with contextlib.suppress(FileNotFoundError):
             config.unlink()

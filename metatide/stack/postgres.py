@@ -20,7 +20,7 @@ from metatide.stack.database import make_engine
 from metatide.stack.kept_secret import keep_secret
 from metatide.stack.machine import LOOPBACK, MIB, as_user, folder_aside, require_room
 from metatide.stack.ports import Ports
-from metatide.stack.service import Launch, Service, child_environment
+from metatide.stack.service import Launch, Service, run_tool
 from state.folders import make_folder
 
 DATABASE = "metastore"
@@ -132,20 +132,10 @@ class Postgres(Service):
             shutil.chown(handed_over, self._user)
         command = [str(initdb), "-D", str(aside), "-U", USER, "--encoding=UTF8", "--locale=C"]
         command += ["--auth=scram-sha-256", f"--pwfile={handed_over}"]
-        done = subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            check=False,
-            process_group=0,
-            cwd="/",
-            env=child_environment(),
-            **as_user(self._user),
-        )
-        handed_over.unlink()
-        if done.returncode != 0:
-            lines = done.stderr.strip().splitlines() or ["it wrote nothing"]
-            raise MachineError(f"PostgreSQL could not initialize {aside}: {lines[-1]}")
+        try:
+            run_tool(command, f"PostgreSQL could not initialize {aside}", self._user)
+        finally:
+            handed_over.unlink()
         aside.rename(self._data)
 
     def _drop_stale_pid_file(self) -> None:

@@ -3,10 +3,14 @@
 import os
 import re
 import signal
+import subprocess
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
+
+from hive.errors import MachineError
+from metatide.stack.machine import as_user
 
 _SECRET: Final = re.compile(r"PASSWORD|PASSWD|_PWD|SECRET|TOKEN|CREDENTIAL|_KEY(_ID)?$")
 """The names of variables from which programs and libraries read secrets."""
@@ -23,6 +27,24 @@ def child_environment(secrets: tuple[str, ...] = ()) -> dict[str, str]:
         for name, text in os.environ.items()
         if name.startswith(secrets) or not _SECRET.search(name)
     }
+
+
+def run_tool(command: Sequence[str], purpose: str, user: str | None = None) -> None:
+    """Runs a program to its end, without secrets; `purpose` begins the error if it fails."""
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        process_group=0,
+        cwd="/",
+        env=child_environment(),
+        **as_user(user),
+    )
+    if done.returncode != 0:
+        lines = (done.stdout + done.stderr).strip().splitlines()
+        messages = [line for line in lines if not line.lstrip().startswith("at ")]
+        raise MachineError(f"{purpose}: {messages[-1] if messages else 'it wrote nothing'}")
 
 
 @dataclass(frozen=True)

@@ -8,15 +8,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-import structlog
-
 from hive.errors import InputError
 from query_api.watched_file import WatchedFile
 
 _LINE: Final = re.compile(r"(read|admin)\s+([0-9a-f]{64})(\s+.*)?")
 TOKEN_BYTES_MAX: Final = 512
-
-log = structlog.get_logger(__name__)
 
 
 class Role(IntEnum):
@@ -86,27 +82,20 @@ class FileTokens(Tokens):
     """
 
     def __init__(self, path: Path) -> None:
-        self._file = WatchedFile(path)
-        self._reads = 0
-        super().__init__(*_read(path))
+        self._file = WatchedFile(path, _read)
+        super().__init__(*self._file.content())
 
     @property
     def version(self) -> int:
-        self._look()
-        return self._reads
+        self._update()
+        return self._file.reads
 
     def holder_of(self, authorization: bytes | None) -> tuple[Role, str]:
-        self._look()
+        self._update()
         return super().holder_of(authorization)
 
-    def _look(self) -> None:
-        if not self._file.has_changed():
-            return
-        try:
-            self._hashes, self._names = _read(self._file.path)
-            self._reads += 1
-        except (OSError, InputError) as error:
-            log.warning("the file of tokens can't be read: those before stay", error=str(error))
+    def _update(self) -> None:
+        self._hashes, self._names = self._file.content()
 
 
 def _read(path: Path) -> tuple[dict[bytes, Role], dict[bytes, str]]:

@@ -215,7 +215,7 @@ def test_tokens_are_read_again_when_their_file_changes(
         assert let_in() == ["old", "new"]
         file.unlink()
         assert let_in() == ["old", "new"]
-    assert ["line 1: write read or admin" in entry["error"] for entry in logs] == [True, False]
+    assert ["line 1: write read or admin" in entry["why"] for entry in logs] == [True, False]
     replacement = file.with_suffix(".new")
     replacement.write_text(f"admin {sha256(b'new').hexdigest()}\n")
     replacement.replace(file)
