@@ -8,16 +8,9 @@ from collections.abc import Callable
 from typing import Final
 
 BYTES_MAX: Final = 192 * 1024 * 1024
-SLICE_BYTES: Final = 256 * 1024
+LARGE_BYTES: Final = 64 * 1024
+"""Smaller writes aren't counted before the transport says that too many wait."""
 WHY: Final = "too many bytes are in flight for all clients: try again later"
-
-
-def write_in_slices(write: Callable[[bytes], None], data: bytes) -> None:
-    """Writes large data in slices of its own. A transport keeps what it was given as a whole until
-    the last byte is taken, but counts only the bytes that aren't.
-    """
-    for at in range(0, len(data), SLICE_BYTES):
-        write(data[at : at + SLICE_BYTES])
 
 
 class Budget:
@@ -74,3 +67,21 @@ class Share:
 
     def add(self, size: int) -> None:
         self.set(self.size + size)
+
+
+class Untaken:
+    """The share of what a client hasn't taken. A large write counts as a whole until the last byte
+    is taken, because the transport keeps it so long.
+    """
+
+    def __init__(self, share: Share) -> None:
+        self._share = share
+
+    def wrote(self, size: int, buffered: int) -> None:
+        """Takes note of a large write, after which the transport buffers so many bytes."""
+        if buffered:
+            self._share.set(max(size, buffered))
+
+    def update(self, buffered: int) -> None:
+        """Takes note of how many bytes the transport buffers."""
+        self._share.set(max(self._share.size, buffered) if buffered else 0)

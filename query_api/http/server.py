@@ -30,7 +30,7 @@ from hive.errors import TooLargeError
 from query_api.http.gate import Gate, is_this_machine
 from query_api.http.messages import problem
 from query_api.http.response_cache import RawResponse, ResponseCache
-from query_api.in_flight import SLICE_BYTES, WHY, Budget, write_in_slices
+from query_api.in_flight import LARGE_BYTES, WHY, Budget, Untaken
 from query_api.latest.latest_log import LatestLog
 from query_api.latest.recent_reads import RecentReads
 from query_api.positions import Position
@@ -91,10 +91,14 @@ class ReadProtocol(HttpToolsProtocol):
         self._refusal: tuple[int, str] | None = None
         """The last response, which is sent once earlier requests are answered."""
         budget: Budget = app_state["in_flight"]
-        self._received, self._untaken = budget.share(self._make_room), budget.share(self._make_room)
+        self._received = budget.share(self._make_room)
+        self._untaken = Untaken(budget.share(self._make_room))
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(cast(asyncio.Transport, _SlicingTransport(transport, self)))
+        # Without a low mark, `resume_writing` means that nothing is buffered any more.
+        transport.set_write_buffer_limits(low=0)
+        counting = _CountingTransport(transport, self._untaken)
+        super().connection_made(cast(asyncio.Transport, counting))
         self._is_local = is_this_machine({"client": self.client})
         if len(self.connections) > CONNECTIONS_MAX:
             transport.abort()
@@ -103,19 +107,15 @@ class ReadProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
         self._disconnect()
         self._received.set(0)
-        self._untaken.set(0)
+        self._untaken.update(0)
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._untaken.set(self.transport.get_write_buffer_size())
-
-    def was_sliced(self) -> None:
-        """Takes note that a large response was written."""
-        self._untaken.set(self.transport.get_write_buffer_size())
+        self._untaken.update(self.transport.get_write_buffer_size())
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        self._untaken.set(0)
+        self._untaken.update(0)
 
     def data_received(self, data: bytes) -> None:
         if self._refusal is not None:
@@ -212,7 +212,7 @@ class ReadProtocol(HttpToolsProtocol):
         unsent = self.transport.get_write_buffer_size()
         self._stuck_s = self._stuck_s + SWEEP_S if unsent and unsent == self._unsent else 0
         self._unsent = unsent
-        self._untaken.set(unsent)
+        self._untaken.update(unsent)
         is_late = not self._begun or self._begun != self._completed
         self._late_s = self._late_s + SWEEP_S if is_late else 0
         if self._stuck_s >= STUCK_S_MAX:
@@ -333,21 +333,23 @@ class ReadProtocol(HttpToolsProtocol):
             self.transport.close()
 
 
-class _SlicingTransport:
-    """A transport that is given large responses in slices."""
+class _CountingTransport:
+    """A transport that counts large writes."""
 
-    def __init__(self, transport: asyncio.Transport, protocol: ReadProtocol) -> None:
+    def __init__(self, transport: asyncio.Transport, untaken: Untaken) -> None:
         self._transport = transport
-        self._protocol = protocol
+        self._untaken = untaken
         self._write = transport.write
+        # The others are found by `__getattr__`, which takes longer.
         self.is_closing = transport.is_closing
+        self.pause_reading = transport.pause_reading
+        self.resume_reading = transport.resume_reading
+        self.get_write_buffer_size = transport.get_write_buffer_size
 
     def write(self, data: bytes) -> None:
-        if len(data) <= SLICE_BYTES:
-            self._write(data)
-        else:
-            write_in_slices(self._write, data)
-            self._protocol.was_sliced()
+        self._write(data)
+        if len(data) > LARGE_BYTES:
+            self._untaken.wrote(len(data), self.get_write_buffer_size())
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)

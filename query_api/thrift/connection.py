@@ -7,7 +7,7 @@ from typing import Final, Protocol, cast
 import structlog
 
 from hive.errors import ThriftError
-from query_api.in_flight import SLICE_BYTES, WHY, Budget, write_in_slices
+from query_api.in_flight import LARGE_BYTES, WHY, Budget, Untaken
 from query_api.thrift import sasl
 from query_api.thrift.backlog import Backlog
 from query_api.thrift.connection_state import (
@@ -76,7 +76,8 @@ class Connection(asyncio.Protocol):
         """The same in a sentence."""
         self.flow = FlowControl()
         self._settings = settings
-        self._received, self._untaken = budget.share(self._make_room), budget.share(self._make_room)
+        self._received = budget.share(self._make_room)
+        self._untaken = Untaken(budget.share(self._make_room))
         self._held_bytes = 0
         """The bytes of the call under way, and of what is collected for it."""
         self._backlog = Backlog(self._received)
@@ -94,11 +95,9 @@ class Connection(asyncio.Protocol):
             return
         if self._unframer is not None:
             data = framed(data)
-        if len(data) <= SLICE_BYTES:
-            transport.write(data)
-        else:
-            write_in_slices(transport.write, data)
-            self._untaken.set(transport.get_write_buffer_size())
+        transport.write(data)
+        if len(data) > LARGE_BYTES:
+            self._untaken.wrote(len(data), transport.get_write_buffer_size())
 
     def hold(self) -> None:
         """Begins a call that has a kept answer, but must wait for the database."""
@@ -152,7 +151,7 @@ class Connection(asyncio.Protocol):
     def check(self, now: float) -> None:
         """Ends the connection if it makes no progress; called every few seconds."""
         if self._transport is not None:
-            self._untaken.set(self._transport.get_write_buffer_size())
+            self._untaken.update(self._transport.get_write_buffer_size())
         if not self.flow.is_stuck(now, self._settings.message_timeout_s):
             return
         if self.ended is None:
@@ -165,6 +164,8 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         # uvloop's transports aren't subclasses of asyncio's.
         self._transport = self.flow.transport = cast(asyncio.Transport, transport)
+        # Without a low mark, `resume_writing` means that nothing is buffered any more.
+        self._transport.set_write_buffer_limits(low=0)
         peer = transport.get_extra_info("peername")
         self.client_address = f"{peer[0]}:{peer[1]}" if peer else ""
         self.flow.start_clock()
@@ -187,7 +188,7 @@ class Connection(asyncio.Protocol):
     def pause_writing(self) -> None:
         self.flow.block()
         assert self._transport is not None
-        self._untaken.set(self._transport.get_write_buffer_size())
+        self._untaken.update(self._transport.get_write_buffer_size())
         if self._state is IDLE:
             self._enter(HOLDING)
         if self.calls is not None:
@@ -195,7 +196,7 @@ class Connection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         self.flow.unblock()
-        self._untaken.set(0)
+        self._untaken.update(0)
         if self._backlog.partial:
             self.flow.start_clock()
         else:
@@ -212,7 +213,7 @@ class Connection(asyncio.Protocol):
         self.flow.unblock()
         self._backlog.clear()
         self._received.set(0)
-        self._untaken.set(0)
+        self._untaken.update(0)
         if self._task is not None:
             self._task.cancel()
         if self.calls is not None:

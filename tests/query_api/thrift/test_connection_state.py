@@ -30,6 +30,9 @@ class Transport:
     def get_write_buffer_size(self) -> int:
         return 0
 
+    def set_write_buffer_limits(self, *, low: int) -> None:
+        pass
+
     def is_closing(self) -> bool:
         return not self.is_open
 
