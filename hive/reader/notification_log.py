@@ -42,10 +42,10 @@ def poll(tables: sa.MetaData, hashed_chars_max: int) -> sa.CompoundSelect[Any]:
         log.MESSAGE_FORMAT,
         sa.func.char_length(sa.func.coalesce(log.MESSAGE, "")),
     ).where(log.EVENT_ID == check)
-    sequence = sa.select(
-        _mark(CURRENT), _next_id(tables).scalar_subquery(), *[sa.null()] * (len(columns) + 2)
+    current = sa.select(
+        _mark(CURRENT), sequence(tables).scalar_subquery(), *[sa.null()] * (len(columns) + 2)
     )
-    return sa.union_all(new, checked, sequence)
+    return sa.union_all(new, checked, current)
 
 
 def polled_row(columns: Sequence[Any]) -> NotificationRow:
@@ -54,12 +54,17 @@ def polled_row(columns: Sequence[Any]) -> NotificationRow:
     return NotificationRow(event_id, time, event_type, catalog, db, table, message or "", form)
 
 
+def sequence(tables: sa.MetaData) -> sa.Select[Any]:
+    """The next event id."""
+    return sa.select(sa.func.max(tables.tables["NOTIFICATION_SEQUENCE"].c.NEXT_EVENT_ID))
+
+
 def bounds(tables: sa.MetaData, after: int) -> sa.Select[Any]:
     """The oldest event, the first one after an event, and the next event id."""
     event = _log(tables).EVENT_ID
     oldest = sa.select(sa.func.min(event)).scalar_subquery()
     following = sa.select(sa.func.min(event)).where(event > after).scalar_subquery()
-    return sa.select(oldest, following, _next_id(tables).scalar_subquery())
+    return sa.select(oldest, following, sequence(tables).scalar_subquery())
 
 
 def alters(tables: sa.MetaData, after: int, upto: int) -> sa.Select[Any]:
@@ -132,7 +137,7 @@ def open_transactions(tables: sa.MetaData) -> sa.CompoundSelect[Any]:
     txns = tables.tables["TXNS"].c
     return sa.union_all(
         sa.select(txns.TXN_ID, txns.TXN_TYPE, sa.literal_column("0")).where(txns.TXN_STATE == "o"),
-        _next_id(tables).add_columns(sa.null(), sa.literal_column("1")),
+        sequence(tables).add_columns(sa.null(), sa.literal_column("1")),
     )
 
 
@@ -166,10 +171,6 @@ def _log(tables: sa.MetaData) -> Any:
 
 def _thin(log: Any) -> tuple[Any, ...]:
     return log.EVENT_ID, log.EVENT_TIME, log.EVENT_TYPE, log.CAT_NAME, log.DB_NAME, log.TBL_NAME
-
-
-def _next_id(tables: sa.MetaData) -> sa.Select[Any]:
-    return sa.select(sa.func.max(tables.tables["NOTIFICATION_SEQUENCE"].c.NEXT_EVENT_ID))
 
 
 def _last_of_batch(log: Any, after: sa.BindParameter[int]) -> sa.ScalarSelect[int]:
