@@ -7,7 +7,7 @@ from dataclasses import dataclass
 class Pace:
     """The intervals at which a connector polls and reports."""
 
-    poll_interval_ms: int = 20
+    poll_interval_ms: int = 40
     """The longest rest between two polls of an idle log."""
     progress_ms: int = 200
     transactions_s: float = 60.0

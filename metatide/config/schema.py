@@ -283,7 +283,7 @@ class Connect(Section, frozen=True):
             ge=1,
             le=60_000,
         ),
-    ] = 20
+    ] = 40
     host: Annotated[str, key("The address that /metrics and /healthz listen on.")] = "127.0.0.1"
     port: Annotated[
         int,
