@@ -5,12 +5,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
-import httpx
 import pytest
 from prometheus_client import CollectorRegistry
 
 from connectors import health
 from connectors.connector import Status
+from tests.support import local_http
 
 LOOPBACK = "127.0.0.1"
 
@@ -26,7 +26,7 @@ def connected(stack: ExitStack, port: int) -> socket.socket:
 
 
 def answered(port: int) -> bool:
-    return httpx.get(f"http://{LOOPBACK}:{port}/metrics", timeout=60).status_code == 200
+    return local_http.get(f"http://{LOOPBACK}:{port}/metrics", timeout=60).status_code == 200
 
 
 def is_ended(opened: socket.socket) -> bool:

@@ -13,6 +13,7 @@ from query_api.http.gate import Gate
 from tests.metatide.client.serving import serving
 from tests.query_api.http.test_answers import ANY, TABLE, warm
 from tests.query_api.http.test_server import connection, response
+from tests.support import local_http
 
 READS = (f"{TABLE}?{ANY}", "/v1/overview", "/v1/events")
 OPEN_TO_ALL = ("/healthz", "/metrics", "/v1/openapi.json", "/")
@@ -32,7 +33,7 @@ def url() -> Iterator[str]:
 
 @pytest.mark.parametrize("path", READS)
 def test_a_page_whose_name_was_made_to_lead_here_reads_nothing(url: str, path: str) -> None:
-    answer = httpx.get(url + path, headers={"host": EVIL})
+    answer = local_http.get(url + path, headers={"host": EVIL})
     assert answer.status_code == 403
     detail = answer.json()["detail"]
     assert EVIL in detail
@@ -51,7 +52,7 @@ def test_a_page_whose_name_was_made_to_lead_here_does_not_read_what_was_kept(url
 
 @pytest.mark.parametrize("path", OPEN_TO_ALL)
 def test_probes_and_the_page_need_no_name(url: str, path: str) -> None:
-    assert httpx.get(url + path, headers={"host": EVIL}).status_code == 200
+    assert local_http.get(url + path, headers={"host": EVIL}).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -87,7 +88,7 @@ def test_a_server_is_asked_by_names_that_no_page_of_a_stranger_can_have(
 def test_a_post_of_the_page_is_of_json(url: str) -> None:
     body = b'{"tables": ["sales.orders"]}'
     statuses = [
-        httpx.post(f"{url}/v1/held", content=body, headers={"content-type": kind}).status_code
+        local_http.post(f"{url}/v1/held", content=body, headers={"content-type": kind}).status_code
         for kind in ("application/json", "text/plain")
     ]
     assert statuses == [200, 415]
@@ -118,11 +119,11 @@ def test_where_hooks_guard_reads_only_administrators_read_over_http(tmp_path: Pa
     with serving(warm(), settings=settings) as at:
         for path in READS[:2]:
             for token, status in (("root", 200), ("reader", 403), ("root", 200)):
-                answer = httpx.get(at + path, headers={"authorization": f"Bearer {token}"})
+                answer = local_http.get(at + path, headers={"authorization": f"Bearer {token}"})
                 assert answer.status_code == status, path
                 if status == 403:
                     assert "thrift.relay_reads" in answer.json()["detail"]
-        assert httpx.get(f"{at}/metrics").status_code == 200
+        assert local_http.get(f"{at}/metrics").status_code == 200
 
 
 def test_where_hooks_guard_reads_and_nobody_has_a_token_only_this_machine_reads() -> None:

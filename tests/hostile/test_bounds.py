@@ -14,7 +14,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from struct import pack
 from typing import NamedTuple
 
-import httpx
 import psutil
 import pytest
 
@@ -23,6 +22,7 @@ from hive.thrift.types import Struct, binary, string
 from metatide.stack.machine import LOOPBACK
 from tests.query_api.thrift.serving import Client, Reply
 from tests.query_api.thrift.structs import LIST, STRING, STRUCT, message, text
+from tests.support import local_http
 from tests.support.processes import die_with_parent
 
 MIB = 1 << 20
@@ -67,7 +67,7 @@ def serving() -> Iterator[Served]:
             ports = map(int, process.stdout.readline().split())
             served = Served(psutil.Process(process.pid), *ports)
             # What the first answers need once.
-            assert httpx.get(served.url + PAGE, timeout=60).status_code == 200
+            assert local_http.get(served.url + PAGE, timeout=60).status_code == 200
             yield served
             assert process.poll() is None
         finally:
@@ -96,7 +96,7 @@ def growth(served: Served, limit: int) -> Iterator[None]:
     watching.start()
     try:
         yield
-        assert httpx.get(f"{served.url}{TABLE}?consistency=any", timeout=60).status_code == 200
+        assert local_http.get(f"{served.url}{TABLE}?consistency=any", timeout=60).status_code == 200
     finally:
         stop = True
         watching.join()
@@ -189,7 +189,7 @@ def test_requests_that_wait_for_their_responses_have_a_limit(served: Served) -> 
             while piece := opened.recv(1 << 16):
                 answers += piece.count(b"HTTP/1.1 200")
     assert answers < 100
-    assert httpx.get(f"{served.url}{TABLE}?consistency=any", timeout=60).status_code == 200
+    assert local_http.get(f"{served.url}{TABLE}?consistency=any", timeout=60).status_code == 200
 
 
 def of_empty_structs(method: str, count: int) -> bytes:
@@ -337,7 +337,7 @@ def test_a_client_that_takes_its_answer_gets_it_beside_those_who_do_not(served: 
     with ExitStack() as stack:
         deaf(stack, served.http, GET_PAGE, CLIENTS // 2)
         for _ in range(2):
-            answer = httpx.get(served.url + PAGE, timeout=60)
+            answer = local_http.get(served.url + PAGE, timeout=60)
             assert len(answer.json()["partitions"]) == 2000
             reply = called(served, "get_partitions", GET_ALL)
             assert reply is not None

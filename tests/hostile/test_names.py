@@ -18,6 +18,7 @@ from tests.hostile.exchange import thrift_messages
 from tests.query_api.sales import ORDERS
 from tests.query_api.shards import MemoryShard, MemoryShards
 from tests.query_api.thrift.methods import corpus, wire
+from tests.support import local_http
 from tests.support.processes import open_folder
 from tests.support.stacks import Stack, stack
 
@@ -61,7 +62,7 @@ def worker_url(up: Stack) -> str:
 def assert_goes_on(up: Stack, pid: int | None) -> None:
     """No process was started again, and reads are answered."""
     assert up.entry("worker-1").pid == pid
-    assert httpx.get(worker_url(up) + DATABASE, timeout=30).status_code == 200
+    assert local_http.get(worker_url(up) + DATABASE, timeout=30).status_code == 200
 
 
 def test_a_long_name_over_http_is_refused(running: tuple[Stack, str]) -> None:
@@ -69,9 +70,9 @@ def test_a_long_name_over_http_is_refused(running: tuple[Stack, str]) -> None:
     pid = up.entry("worker-1").pid
     url, body = f"{worker_url(up)}/v1/tables", json.dumps({"names": [f"db.{LONG}"]})
     # As a page of another origin sends it, which needs no permission.
-    simple = httpx.post(url, content=body, headers={"content-type": "text/plain"}, timeout=30)
+    simple = local_http.post(url, content=body, headers={"content-type": "text/plain"}, timeout=30)
     assert simple.status_code == 415
-    whole = httpx.post(url, json=json.loads(body), timeout=30)
+    whole = local_http.post(url, json=json.loads(body), timeout=30)
     assert whole.status_code == 400
     assert "at most 256 characters" in whole.json()["detail"]
     assert len(whole.content) < 1000
@@ -92,7 +93,7 @@ def test_a_name_that_no_metastore_holds_is_a_bad_request(
     running: tuple[Stack, str], path: str
 ) -> None:
     up, _ = running
-    answer = httpx.get(f"{worker_url(up)}{path}", timeout=30)
+    answer = local_http.get(f"{worker_url(up)}{path}", timeout=30)
     assert answer.status_code == 400, answer.text
     assert len(answer.json()["detail"]) < 300
 
@@ -170,5 +171,5 @@ def test_an_audit_draws_no_name_that_the_database_cant_be_asked_for() -> None:
 def test_what_is_no_scope_of_an_audit_is_a_bad_request(running: tuple[Stack, str]) -> None:
     up, _ = running
     body = {"scopes": [["write_ids", list(ORDERS)]]}
-    answer = httpx.post(f"{worker_url(up)}/v1/admin/audit", json=body, timeout=30)
+    answer = local_http.post(f"{worker_url(up)}/v1/admin/audit", json=body, timeout=30)
     assert answer.status_code == 400, answer.text

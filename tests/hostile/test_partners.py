@@ -29,6 +29,7 @@ from tests.metatide.client.serving import serving, serving_app
 from tests.query_api.http.read_client import EmptyDatabase, ask, grounds
 from tests.query_api.http.test_answers import ANY, DAYS, TABLE, warm
 from tests.query_api.http.test_forward import TABLES, elsewhere, two
+from tests.support import local_http
 from tests.support.processes import open_folder
 from tests.support.stacks import PATIENCE_S, stack
 
@@ -275,19 +276,22 @@ def test_a_question_is_for_one_partner_and_for_a_while(
     [headers] = stranger.asked
     with owner(secret, tokens) as (url, its):
         path = f"{url}{TABLE}?{ANY}"
-        assert httpx.get(path, headers=headers).status_code == 403
+        assert local_http.get(path, headers=headers).status_code == 403
         its.address = address.partition("://")[2]
-        assert httpx.get(path, headers=headers).status_code == 200
+        assert local_http.get(path, headers=headers).status_code == 200
         other = f"{url}{TABLE}/partitions?{ANY}"
-        assert httpx.get(other, headers=headers).status_code == 403
-        assert httpx.get(path, headers=headers | {"if-none-match": "*"}).status_code == 403
+        assert local_http.get(other, headers=headers).status_code == 403
+        assert local_http.get(path, headers=headers | {"if-none-match": "*"}).status_code == 403
         code = headers["metatide-proof"]
-        assert httpx.get(path, headers=headers | {"metatide-proof": "x"}).status_code == 403
-        assert httpx.get(path, headers=headers | {"metatide-proof": f"{code}0"}).status_code == 403
+        assert local_http.get(path, headers=headers | {"metatide-proof": "x"}).status_code == 403
+        assert (
+            local_http.get(path, headers=headers | {"metatide-proof": f"{code}0"}).status_code
+            == 403
+        )
         monkeypatch.setattr(partners_module, "CLOCKS_DIFFER_S_MAX", -1)
-        assert httpx.get(path, headers=headers).status_code == 403
+        assert local_http.get(path, headers=headers).status_code == 403
         # Without a proof, a token is needed as always.
-        assert httpx.get(path, headers={"metatide-forwarded": "1"}).status_code == 401
+        assert local_http.get(path, headers={"metatide-forwarded": "1"}).status_code == 401
 
 
 def test_a_body_is_the_one_that_was_proved(secret: Path, tokens: FileTokens) -> None:
@@ -308,8 +312,8 @@ def test_a_body_is_the_one_that_was_proved(secret: Path, tokens: FileTokens) -> 
     with owner(secret, tokens) as (url, its):
         its.address = address.partition("://")[2]
         path = f"{url}{TABLE}/partition-count?{ANY}"
-        assert b'"count":1' in httpx.post(path, headers=headers, content=body).content
-        other = httpx.post(path, headers=headers, content=body.replace(b"05", b"06"))
+        assert b'"count":1' in local_http.post(path, headers=headers, content=body).content
+        other = local_http.post(path, headers=headers, content=body.replace(b"05", b"06"))
         assert b"isn't the one that was proved" in other.content
         assert b'"count"' not in other.content
 
@@ -363,7 +367,7 @@ def test_who_joins_the_group_gets_no_tokens_and_answers_nobody(
         topic = TopicClient(kafka_broker, name).describe()
         membership = Membership("metatide", "stranger", url.partition("://")[2], 10, parent)
         asyncio.run(_among_partners(topic, membership, worker, stranger))
-        page = httpx.get(f"{worker}/metrics").text
+        page = local_http.get(f"{worker}/metrics").text
     assert not stranger.asked[0].keys() & {"authorization", "cookie"}
     assert 'metatide_unproved_answers_total{protocol="http"} 1.0' in page
 

@@ -22,6 +22,7 @@ from state.records import FORMAT_VERSION, AnyRecord, Change, Skip, encode
 from state.records.routing import table_shard
 from state.store import MemoryBudget
 from state.topic import Topic, TopicClient
+from tests.support import local_http
 from tests.support.processes import open_folder
 from tests.support.stacks import Stack, stack
 from tests.support.topics import TopicWriter, log_records, new_topic
@@ -71,7 +72,7 @@ def running(kafka_broker: str) -> Iterator[Stack]:
 
 def get(up: Stack, path: str, **parameters: str) -> httpx.Response:
     url = up.entry("worker-1").address
-    answer = httpx.get(f"{url}{path}", params=parameters, timeout=30)
+    answer = local_http.get(f"{url}{path}", params=parameters, timeout=30)
     assert answer.status_code == 200, answer.text
     return answer
 
@@ -217,7 +218,7 @@ def test_whoever_meets_it_later_skips_it_too(
         writer.flush()
         end = len(records) + len(GARBAGE) + 1
         first.until_at({0: end, 1: 0})
-        answer = httpx.post(
+        answer = local_http.post(
             f"http://127.0.0.1:{first.port}/v1/images", json={"shard": 0}, timeout=60
         )
         assert answer.status_code == 200, answer.text

@@ -14,6 +14,7 @@ import psutil
 from prometheus_client.parser import text_string_to_metric_families
 
 from metatide.stack.state import ProcessState, StackState, StateFile
+from tests.support import local_http
 from tests.support.processes import die_with_parent
 
 PATIENCE_S = 240.0
@@ -67,7 +68,7 @@ class Stack:
 
         def is_live() -> bool:
             try:
-                return httpx.get(f"{url}/readyz", timeout=10).status_code == 200
+                return local_http.get(f"{url}/readyz", timeout=10).status_code == 200
             except httpx.TransportError:
                 return False
 
@@ -80,13 +81,13 @@ class Stack:
 
     def ready(self) -> bool:
         try:
-            return httpx.get(f"{self.state.address}/readyz", timeout=10).status_code == 200
+            return local_http.get(f"{self.state.address}/readyz", timeout=10).status_code == 200
         except httpx.TransportError:
             return False
 
     def metrics(self, name: str) -> set[str]:
         """The names of metrics on a process's page, without the creation times of counters."""
-        page = httpx.get(f"{self.entry(name).address}/metrics", timeout=30).text
+        page = local_http.get(f"{self.entry(name).address}/metrics", timeout=30).text
         found = {one.name for one in text_string_to_metric_families(page)}
         return {one for one in found if not one.endswith("_created")}
 

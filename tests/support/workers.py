@@ -16,6 +16,7 @@ from metatide.stack.machine import LOOPBACK
 from metatide.stack.ports import Ports
 from processors.directory import WorkerDirectory, worker_path
 from state.topic import Topic
+from tests.support import local_http
 from tests.support.processes import die_with_parent
 
 PATIENCE_S = 90.0
@@ -76,7 +77,7 @@ class WorkerProcess:
     def get(self, path: str) -> httpx.Response | None:
         """GETs a path; None while the worker doesn't answer."""
         try:
-            return httpx.get(f"http://{LOOPBACK}:{self.port}{path}", timeout=5)
+            return local_http.get(f"http://{LOOPBACK}:{self.port}{path}", timeout=5)
         except httpx.TransportError:
             return None
 

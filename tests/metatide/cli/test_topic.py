@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import httpx
 from click.testing import CliRunner, Result
 
 from connectors import headers, tails, topic_admin
@@ -28,6 +27,7 @@ from state.topic import Topic, TopicClient
 from state.topic.client import topic_bounds
 from tests.connectors.connector_runs import connecting, new_topic, until
 from tests.metatide.demo import workload_runs
+from tests.support import local_http
 from tests.support.processes import die_with_parent
 
 
@@ -136,10 +136,10 @@ def test_the_connector_tells_how_it_does(
         match = re.search(r"http://\S+", process.stdout.readline())
         assert match
         address = match[0].removesuffix("/metrics")
-        until(lambda: httpx.get(f"{address}/healthz").is_success)
-        metrics = httpx.get(f"{address}/metrics").text
+        until(lambda: local_http.get(f"{address}/healthz").is_success)
+        metrics = local_http.get(f"{address}/metrics").text
         assert "metatide_connect_lag_events 0.0" in metrics
-        assert httpx.get(f"{address}/else").status_code == 404
+        assert local_http.get(f"{address}/else").status_code == 404
         process.terminate()
         assert process.wait(30) == 0
     finally:

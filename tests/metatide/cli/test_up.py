@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-import httpx
 import psutil
 import psycopg
 import pytest
@@ -18,7 +17,7 @@ from confluent_kafka.cimpl import NewTopic
 from metatide.stack.ownership import end_orphans
 from metatide.stack.state import StateFile
 from query_api.http.health import FRESH_S
-from tests.support import hms_client
+from tests.support import hms_client, local_http
 from tests.support.postgres import Server
 from tests.support.processes import open_folder
 from tests.support.stacks import Stack, processes_on, stack
@@ -84,7 +83,7 @@ def assert_nothing_left(folder: Path) -> None:
 
 def test_all_is_said_to_be_ready(shared: Stack) -> None:
     address = shared.state.address
-    report = httpx.get(f"{address}/readyz").json()
+    report = local_http.get(f"{address}/readyz").json()
     assert {one["name"]: one["ok"] for one in report["checks"]} == {
         "Kafka": True,
         "database": True,
@@ -199,7 +198,7 @@ def test_what_a_killed_run_left_is_ended_and_found_again(folder: Path) -> None:
         running.end(signal.SIGKILL)
     assert all(psutil.pid_exists(one.pid or 0) for one in before.processes)
     time.sleep(FRESH_S)
-    assert httpx.get(f"{before.address}/readyz").status_code == 503
+    assert local_http.get(f"{before.address}/readyz").status_code == 503
     with stack(folder) as running:
         left = "http, worker-1, connect, postgres, kafka"
         assert f"stopped what a killed run had left: {left}" in running.output

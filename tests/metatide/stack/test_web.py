@@ -17,6 +17,7 @@ from metatide.config.schema import Worker
 from metatide.stack.machine import ANY, LOOPBACK, free_port
 from metatide.stack.state import Phase, ProcessState, StackState, StateFile
 from metatide.stack.web import worker_page
+from tests.support import local_http
 from tests.support.processes import die_with_parent
 
 REQUEST = Request(
@@ -88,6 +89,6 @@ def test_who_says_nothing_is_hung_up_on(tmp_path: Path) -> None:
 
 def answers(port: int) -> bool:
     try:
-        return httpx.get(f"http://{LOOPBACK}:{port}/healthz", timeout=60).is_success
+        return local_http.get(f"http://{LOOPBACK}:{port}/healthz", timeout=60).is_success
     except httpx.TransportError:
         return False

@@ -27,6 +27,7 @@ from state.records import Pause, Reset, encode
 from state.records.numbers import NATURAL_MAX
 from state.records.routing import table_shard
 from state.topic import TopicClient
+from tests.support import local_http
 from tests.support.openapi import closed, validator
 from tests.support.processes import open_folder
 from tests.support.stacks import Stack, stack
@@ -88,7 +89,7 @@ def test_each_of_two_workers_answers_for_all_from_the_cache(running: Stack) -> N
 
     def ask(url: str, path: str, **more: Any) -> httpx.Response:
         method = "POST" if more else "GET"
-        answer = httpx.request(method, f"{url}{path}", timeout=30, **more)
+        answer = local_http.request(method, f"{url}{path}", timeout=30, **more)
         assert answer.status_code == 200, answer.text
         return answer
 
@@ -117,7 +118,7 @@ def test_what_was_written_is_answered_from_the_cache_as_the_database_has_it(
     sources = set()
 
     def is_cached() -> bool:
-        answer = httpx.get(url, params={"consistency": "latest"}, timeout=30)
+        answer = local_http.get(url, params={"consistency": "latest"}, timeout=30)
         assert answer.status_code == 200, answer.text
         sources.add((answer.headers["Metatide-Source"], answer.text))
         return answer.headers["Metatide-Source"] == "cache"
@@ -129,7 +130,7 @@ def test_what_was_written_is_answered_from_the_cache_as_the_database_has_it(
 def live_on(up: Stack, shard: int) -> list[str]:
     """Workers that have it, and have it follow the topic."""
     urls = [up.entry(f"worker-{number}").address for number in (1, 2)]
-    shards = [httpx.get(f"{url}/v1/status", timeout=30).json()["shards"] for url in urls]
+    shards = [local_http.get(f"{url}/v1/status", timeout=30).json()["shards"] for url in urls]
     live = [{one["shard"] for one in some if one["phase"] == "live"} for some in shards]
     return [url for url, here in zip(urls, live, strict=True) if shard in here]
 
@@ -141,7 +142,7 @@ def test_what_the_document_tells_beside_reads_is_so(running: Stack) -> None:
     operations: list[AnyOperation] = [*WORKER, *THRIFT]
     for declared in operations:
         operation = description["paths"][declared.path][declared.method]
-        answer = httpx.request(
+        answer = local_http.request(
             declared.method,
             url + declared.path.format(shard=shard),
             headers={"content-type": "application/json"},
@@ -199,7 +200,7 @@ def test_an_audit_finds_what_sql_changed_and_orders_are_obeyed(
     )
 
     def table() -> tuple[str, str, int]:
-        answer = httpx.get(path, params={"consistency": "any"}, timeout=30)
+        answer = local_http.get(path, params={"consistency": "any"}, timeout=30)
         source, reason = (answer.headers[f"Metatide-{one}"] for one in ("Source", "Reason"))
         return source, reason, answer.json()["lastAccessTime"]
 

@@ -4,12 +4,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
 import pytest
 
 from metatide.monitoring.metric_families import WORKER, exported
 from metatide.stack.machine import LOOPBACK, free_port
-from tests.support import hms_client
+from tests.support import hms_client, local_http
 from tests.support import hms_objects as objects
 from tests.support.hive_client import HiveClient
 from tests.support.hive_java import Serialized, hive_java
@@ -66,7 +65,9 @@ def read(client: HmsClient, table: Any) -> tuple[str, int]:
 
 def pages(up: Stack) -> list[str]:
     """The metrics of both workers."""
-    return [httpx.get(f"{up.entry(one).address}/metrics").text for one in ("worker-1", "worker-2")]
+    return [
+        local_http.get(f"{up.entry(one).address}/metrics").text for one in ("worker-1", "worker-2")
+    ]
 
 
 def answers_of_the_cache(up: Stack) -> int:

@@ -9,11 +9,11 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from metatide.stack import jars
 from metatide.stack.machine import LOOPBACK, free_port
+from tests.support import local_http
 from tests.support.processes import open_folder
 from tests.support.stacks import Stack, stack
 
@@ -95,7 +95,7 @@ def test_spark_creates_reads_alters_and_drops_through_the_endpoint(kafka_broker:
 
 def cached(up: Stack) -> Counter[str]:
     """Calls that the cache answered, by method."""
-    page = httpx.get(f"{up.entry('worker-1').address}/metrics", timeout=30).text
+    page = local_http.get(f"{up.entry('worker-1').address}/metrics", timeout=30).text
     lines = re.findall(
         r'metatide_thrift_answers_total\{method="(\w+)",reason="\w+",source="cache"\} (\S+)', page
     )

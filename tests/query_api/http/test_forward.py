@@ -26,6 +26,7 @@ from tests.query_api.shards import (
     name_image,
     table_image,
 )
+from tests.support import local_http
 
 
 def elsewhere(url: str) -> MemoryShards:
@@ -77,7 +78,7 @@ def test_what_was_forwarded_is_not_forwarded_again() -> None:
     """Two workers that take each other for the owner don't go on for ever."""
     with serving(shards := MemoryShards(None)) as url:
         shards.urls[0] = url
-        response = httpx.get(f"{url}{TABLE}?{ANY}")
+        response = local_http.get(f"{url}{TABLE}?{ANY}")
     assert response.status_code == 503
     assert "not_owned" in response.json()["detail"]
 

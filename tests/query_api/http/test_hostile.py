@@ -12,6 +12,7 @@ import pytest
 from tests.metatide.client.serving import serving
 from tests.query_api.http.test_answers import ANY, DAYS, TABLE, warm
 from tests.query_api.http.test_server import NAMES, connection, request, response
+from tests.support import local_http
 
 MEGABYTE = 1 << 20
 COUNT = f"{TABLE}/partition-count?{ANY}"
@@ -34,7 +35,7 @@ def url() -> Iterator[str]:
 
 @pytest.mark.parametrize("name", FILTERS)
 def test_hostile_filters_are_refused_with_a_reason(url: str, name: str) -> None:
-    answer = httpx.post(url + COUNT, json={"filter": FILTERS[name]}, timeout=30)
+    answer = local_http.post(url + COUNT, json={"filter": FILTERS[name]}, timeout=30)
     assert answer.status_code == 400
     told = answer.json()["detail"]
     assert "filter" in told
@@ -43,10 +44,10 @@ def test_hostile_filters_are_refused_with_a_reason(url: str, name: str) -> None:
 
 def test_patterns_take_no_more_time_than_their_length(url: str) -> None:
     bomb = "ds like '" + "%a" * 250 + "b'"
-    assert httpx.post(url + COUNT, json={"filter": bomb}, timeout=30).json() == {"count": 0}
+    assert local_http.post(url + COUNT, json={"filter": bomb}, timeout=30).json() == {"count": 0}
     for pattern in PATTERNS:
         parameters = {"consistency": "any", "pattern": pattern, "database": pattern}
-        answer = httpx.get(f"{url}/v1/table-metadata", params=parameters, timeout=30)
+        answer = local_http.get(f"{url}/v1/table-metadata", params=parameters, timeout=30)
         assert answer.status_code in (200, 400)
         if answer.status_code == 200:
             assert answer.json()["tables"] == []
@@ -68,7 +69,7 @@ def test_patterns_take_no_more_time_than_their_length(url: str) -> None:
 def test_hostile_bodies_are_refused(url: str, body: bytes, status: int) -> None:
     headers = {"content-type": "application/json"}
     path = f"{TABLE}/partition-names?table_id=7"
-    answer = httpx.post(url + path, content=body, headers=headers, timeout=30)
+    answer = local_http.post(url + path, content=body, headers=headers, timeout=30)
     assert (answer.status_code, answer.json()["status"]) == (status, status)
 
 

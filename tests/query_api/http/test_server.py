@@ -23,6 +23,7 @@ from tests.metatide.client.serving import serving
 from tests.query_api.http.read_client import EmptyDatabase, grounds
 from tests.query_api.http.test_answers import ANY, DAYS, TABLE, warm
 from tests.query_api.shards import ORDERS, change, moment, partition_image
+from tests.support import local_http
 
 _ESTABLISHED = 1
 NAMES = f"{TABLE}/partition-names?{ANY}"
@@ -80,7 +81,7 @@ def test_the_short_way_gives_what_the_long_one_gives() -> None:
             [(status, response_headers, body)] = response(opened)
             assert (status, body) == ("HTTP/1.1 304 Not Modified", b"")
             assert response_headers["etag"] == headers["etag"]
-        metrics = httpx.get(f"{url}/metrics").text
+        metrics = local_http.get(f"{url}/metrics").text
     assert 'read="ListPartitionNames",reason="fresh",source="cache"} 9.0' in metrics
 
 
