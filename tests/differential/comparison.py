@@ -3,7 +3,8 @@
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Sequence as Many
 from typing import Any, Final, NamedTuple
 
 import httpx
@@ -58,14 +59,23 @@ class Difference(NamedTuple):
         return self.question.method, self.places[0].path
 
 
+class Endpoint(NamedTuple):
+    """Connections to a worker."""
+
+    thrift: RawClient
+    http: httpx.Client
+
+    def answer(self, question: Question) -> Answer:
+        if question.path is not None:
+            return http_questions.answer(self.http, question)
+        return self.thrift.call(question.method, question.given)
+
+
 class Comparison:
     """Compares answers, and counts the comparisons."""
 
-    def __init__(
-        self, endpoint: RawClient, http: httpx.Client, metastore: RawClient, sequence: Sequence
-    ) -> None:
-        self._endpoint = endpoint
-        self._http = http
+    def __init__(self, endpoints: Many[Endpoint], metastore: RawClient, sequence: Sequence) -> None:
+        self._endpoints = endpoints
         self._metastore = metastore
         self._sequence = sequence
         self.equal: Counter[str] = Counter()
@@ -74,32 +84,52 @@ class Comparison:
         self.unknown: Counter[str] = Counter()
         """By method, the questions that this release of the metastore doesn't know."""
 
-    def ask(self, question: Question, *, quiet: bool = True) -> Difference | None:
-        """Compares the answers to a question; None if they agree. `quiet` means that nobody writes,
-        so that they must agree at the first attempt.
+    def ask(self, questions: Iterable[Question]) -> Difference | None:
+        """Compares answers while nobody writes, until two differ. Each answer of the metastore is
+        compared with those of all workers, twice, because the second answer to what was cold comes
+        from the cache.
         """
-        for _ in range(1 if quiet else ROUNDS):
-            before = None if quiet else self._sequence.current()
-            try:
-                first = self._theirs(question)
-            except TApplicationException:
-                self.unknown[question.method] += 1
+        expected: list[tuple[Question, Answer]] = []
+        for question in questions:
+            theirs = self._theirs(question)
+            if theirs is not None:
+                expected.append((question, theirs))
+        for endpoint in (*self._endpoints, *self._endpoints):
+            for question, theirs in expected:
+                ours = endpoint.answer(question)
+                if _same(question, ours, theirs):
+                    self._equal(question)
+                    continue
+                difference = self._different(endpoint, question, ours, theirs)
+                if difference is not None:
+                    return difference
+        return None
+
+    def ask_meanwhile(self, question: Question) -> Difference | None:
+        """Compares the answers to a question while somebody writes: the one of the first worker
+        must be that of some moment within the call.
+        """
+        endpoint = self._endpoints[0]
+        for _ in range(ROUNDS):
+            before = self._sequence.current()
+            first = self._theirs(question)
+            if first is None:
                 return None
-            ours = self._ours(question)
-            if _same(question, ours, first) or (
-                not quiet and _same(question, ours, self._theirs(question))
-            ):
+            ours = endpoint.answer(question)
+            if _same(question, ours, first) or _same(question, ours, self._theirs(question)):
                 self._equal(question)
                 return None
-            if quiet or self._sequence.current() == before:
-                return self._different(question, ours, first)
+            if self._sequence.current() == before:
+                return self._different(endpoint, question, ours, first)
         self.moving[question.method] += 1
         return None
 
-    def _different(self, question: Question, ours: Answer, theirs: Answer) -> Difference | None:
+    def _different(
+        self, endpoint: Endpoint, question: Question, ours: Answer, theirs: Answer
+    ) -> Difference | None:
         deadline = time.monotonic() + (CATCH_UP_S if question.by_ids else 0)
         while True:
-            lasting = not _same(question, self._ours(question), self._theirs(question))
+            lasting = not _same(question, endpoint.answer(question), self._theirs(question))
             if question.by_ids and not lasting:
                 self._equal(question)
                 return None
@@ -112,17 +142,17 @@ class Comparison:
         kind = "over HTTP" if question.path else question.method
         self.equal[kind] += 1
 
-    def _ours(self, question: Question) -> Answer:
-        if question.path is not None:
-            return http_questions.answer(self._http, question)
-        return self._endpoint.call(question.method, question.given)
-
-    def _theirs(self, question: Question) -> Answer:
+    def _theirs(self, question: Question) -> Answer | None:
+        """The metastore's answer; None if its release doesn't know the method."""
         other = substitute(Call(question.method, question.given, Client()))
-        if other is None:
-            answer = self._metastore.call(question.method, question.given)
-        else:
-            answer = other.translated(self._metastore.call(other.method, other.arguments))
+        try:
+            if other is None:
+                answer = self._metastore.call(question.method, question.given)
+            else:
+                answer = other.translated(self._metastore.call(other.method, other.arguments))
+        except TApplicationException:
+            self.unknown[question.method] += 1
+            return None
         if question.path is None:
             return answer
         value = _result(question.method, answer)

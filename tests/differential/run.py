@@ -1,31 +1,28 @@
 """One run: steps from a seed on names of its own, and questions after each."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from collections.abc import Sequence as ManyOf
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from random import Random
 from typing import Final, NamedTuple
 
-import httpx
-
-from tests.differential import http_questions
-from tests.differential.comparison import Comparison, Difference
+from tests.differential.comparison import Difference
 from tests.differential.contents import Contents, Place
+from tests.differential.inquiry import Inquiry
 from tests.differential.names import Names
-from tests.differential.questions import Known, Questions
+from tests.differential.questions import Known
 from tests.differential.schedule import Schedule
 from tests.differential.sequence import Sequence
 from tests.differential.step_runner import StepRunner
 from tests.differential.steps import AnyStep, Held, Step
+from tests.differential.survey import Survey, surveying
 from tests.differential.world import Standing
 from tests.differential.writers import writing
-from tests.query_api.thrift.methods import wire
 from tests.support import hms_client
 
 STEPS: Final = 50
-QUESTIONS: Final = 48
+QUESTIONS: Final = 200
 """The number of questions after each step."""
 
 
@@ -61,17 +58,19 @@ class Run:
         self,
         names: Names,
         doing: StepRunner,
-        comparison: Comparison,
+        survey: Survey,
         contents: Contents,
     ) -> None:
         self.names = names
         self.doing = doing
-        self.comparison = comparison
+        self.survey = survey
         self.contents = contents
 
     def go(self, random: Random, steps: int = STEPS) -> Found | None:
         """Runs until an answer differs, or to the end."""
-        schedule, questions = Schedule(random), Questions(random, self.names)
+        # How many questions a race leaves time for must not change the steps after it.
+        asking = Inquiry(Random(random.random()), self.names, self.contents)
+        schedule = Schedule(random)
         done: list[AnyStep] = []
         waiting = schedule.opening()
         tables: Mapping[Place, Known] = {}
@@ -82,54 +81,26 @@ class Run:
                 waiting = schedule.next()
             step = waiting.pop(0)
             differences: list[Difference] = []
-            ask = partial(self._ask, random, questions)
 
             def meanwhile(
                 # While the sequence is held, nobody commits.
                 quiet: bool = isinstance(step, Held),
                 found: list[Difference] = differences,
-                ask: Callable[..., Iterator[Difference]] = ask,
                 tables: Mapping[Place, Known] = tables,
             ) -> None:
                 if not found:
-                    found += ask(tables, 2, quiet=quiet)
+                    questions = list(asking.questions(tables, 2))
+                    ask = self.survey.ask if quiet else self.survey.ask_meanwhile
+                    found += ask(questions)
 
             self.doing.do(step, meanwhile)
             done.append(step)
             tables = self.contents.tables()
             if not differences:
-                differences += ask(tables, QUESTIONS, quiet=True)
+                differences += self.survey.ask(list(asking.questions(tables, QUESTIONS)))
             if differences:
                 return Found(self.names, tuple(done), differences[0])
         return None
-
-    def _ask(
-        self,
-        random: Random,
-        questions: Questions,
-        tables: Mapping[Place, Known],
-        count: int,
-        *,
-        quiet: bool,
-    ) -> Iterator[Difference]:
-        """Asks questions until one is answered differently; yields that difference."""
-        places = sorted(tables)
-        for _ in range(2):
-            place = random.choice(places) if places else None
-            of = None if place is None else self.contents.with_ids(tables[place])
-            for _ in range(count // 2):
-                method = random.choice(questions.methods)
-                question = questions.ask(method, of if random.random() < 0.95 else None)
-                difference = self.comparison.ask(question, quiet=quiet)
-                if difference is not None:
-                    yield difference
-                    return
-            if of is not None:
-                [question] = random.sample([*http_questions.questions(of)], 1)
-                difference = self.comparison.ask(question, quiet=quiet)
-                if difference is not None:
-                    yield difference
-                    return
 
     def replay(self, steps: ManyOf[AnyStep]) -> None:
         """Repeats the steps of another run."""
@@ -150,20 +121,15 @@ def running(standing: Standing, counts: Counts) -> Iterator[Run]:
         sequence = Sequence(standing.world.metastores.database_url)
         stack.callback(sequence.close)
         writers = stack.enter_context(writing(addresses, names))
-        endpoint = stack.enter_context(wire.connect(standing.thrift))
-        # Writers that wait for the sequence occupy no connections of this metastore.
-        metastore = stack.enter_context(wire.connect(addresses[-1]))
         client = stack.enter_context(hms_client.connect(addresses[0]))
         doing = StepRunner(writers, sequence)
-        http = stack.enter_context(
-            httpx.Client(base_url=standing.http, timeout=60, trust_env=False)
-        )
-        comparison = Comparison(endpoint, http, metastore, sequence)
+        survey = stack.enter_context(surveying(standing, sequence))
         try:
-            yield Run(names, doing, comparison, Contents(client, names))
+            yield Run(names, doing, survey, Contents(client, names))
         finally:
             counts.runs += 1
-            counts.equal += comparison.equal
-            counts.moving += comparison.moving
-            counts.unknown += comparison.unknown
             counts.outcomes += doing.outcomes
+            for comparison in survey.comparisons:
+                counts.equal += comparison.equal
+                counts.moving += comparison.moving
+                counts.unknown += comparison.unknown

@@ -96,13 +96,13 @@ class Shrinking:
         old = self._found.difference.question
         for step in steps:
             run.doing.do(step)
-            run.comparison.ask(self._again(old, run))
+            run.survey.ask([self._again(old, run)])
             time.sleep(SETTLE_S / 10)
         deadline = time.monotonic() + SETTLE_S * 4
         while True:
-            difference = run.comparison.ask(self._again(old, run))
-            if difference is not None or time.monotonic() > deadline:
-                return difference
+            differences = run.survey.ask([self._again(old, run)])
+            if differences or time.monotonic() > deadline:
+                return differences[0] if differences else None
             time.sleep(SETTLE_S / 3)
 
     def _again(self, old: Question, run: Run) -> Question:

@@ -7,9 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
-import httpx
-
 from metatide.stack.machine import LOOPBACK, free_port
+from tests.support import local_http
 from tests.support.metastore import Instances
 from tests.support.processes import open_folder
 from tests.support.stacks import Stack, stack
@@ -39,6 +38,9 @@ class World:
     shards: int = 4
     workers: int = 1
 
+    def numbers(self) -> range:
+        return range(1, self.workers + 1)
+
 
 @dataclass
 class Standing:
@@ -46,17 +48,20 @@ class Standing:
 
     world: World
     stack: Stack
-    thrift: str
+    thrift: tuple[str, ...]
+    """The address of each worker's Thrift port."""
     topic: str
     images: str
     _runs: Iterator[int] = field(default_factory=lambda: itertools.count(1))
 
     @property
-    def http(self) -> str:
-        return self.stack.entry("worker-1").address
+    def http(self) -> tuple[str, ...]:
+        """The address of each worker's HTTP port."""
+        return tuple(self.stack.entry(f"worker-{n}").address for n in self.world.numbers())
 
     def metrics(self) -> str:
-        return httpx.get(f"{self.http}/metrics", timeout=30).text
+        """The pages of all workers."""
+        return "".join(local_http.get(f"{url}/metrics", timeout=30).text for url in self.http)
 
     def new_run(self) -> int:
         """The number of a new run, whose names nobody uses yet."""
@@ -91,5 +96,8 @@ def standing(world: World) -> Iterator[Standing]:
             METATIDE_IMAGES_URL=images,
         ) as up:
             ports = json.loads((up.folder / "ports.json").read_text())
-            thrift = ports.get("worker-1-thrift", port)
-            yield Standing(world, up, f"thrift://{LOOPBACK}:{thrift}", topic, images)
+            thrift = tuple(
+                f"thrift://{LOOPBACK}:{ports.get(f'worker-{number}-thrift', port)}"
+                for number in world.numbers()
+            )
+            yield Standing(world, up, thrift, topic, images)
