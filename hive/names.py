@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import chain
 from typing import Final, NamedTuple
 
@@ -21,6 +22,7 @@ TABLE_CHARACTERS_MAX: Final = 256
 
 _UNSAFE = re.compile(r"""[\x00-\x1f\x7f"#%'*/:=?\\{\[\]^]""")
 _SAFE = bytes(code for code in range(256) if code > 127 or not _UNSAFE.match(chr(code)))
+_IN_PLAIN_NAMES = _SAFE + b"/="
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _ESCAPED = re.compile("%([0-9A-Fa-f]{2})")
 
@@ -91,6 +93,7 @@ def parse_table_name(text: str) -> TableName:
     return storable(table_name(catalog[0] if catalog else None, db, table))
 
 
+@lru_cache(maxsize=4096)
 def storable(name: TableName) -> TableName:
     """The name. Raises NameFormatError if no metastore can hold it; a database's name comes with
     an empty table.
@@ -157,6 +160,37 @@ def partition_names_of(keys: Sequence[str], values: Sequence[str]) -> list[str]:
     # Line breaks are escaped, so no name contains one.
     forms = "\n".join([form] * (len(values) // len(keys)))
     return (forms % tuple(values)).split("\n")
+
+
+def values_of_names(keys: Sequence[str], names: Sequence[str]) -> list[tuple[str, ...]]:
+    """The values in those of the names that partitions with these keys can have; far faster than
+    one call for each when nothing is escaped.
+    """
+    if "/".join(names).encode(errors="replace").translate(None, _IN_PLAIN_NAMES):
+        return [values for name in names if (values := _fitting_values(keys, name))]
+    stems = [f"{key.lower()}=" for key in keys]
+    count = len(stems)
+    many = []
+    for name in names:
+        parts = name.split("/")
+        if len(parts) != count or name.count("=") != count:
+            continue
+        values = tuple(
+            part[len(stem) :]
+            for stem, part in zip(stems, parts, strict=True)
+            if part.startswith(stem)
+        )
+        if len(values) == count and all(values):
+            many.append(values)
+    return many
+
+
+def _fitting_values(keys: Sequence[str], name: str) -> tuple[str, ...] | None:
+    try:
+        values = partition_values(name)
+        return values if len(values) == len(keys) and partition_name(keys, values) == name else None
+    except NameFormatError:
+        return None
 
 
 def partition_values(name: str) -> tuple[str, ...]:

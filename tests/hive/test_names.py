@@ -18,6 +18,7 @@ from hive.names import (
     set_default_catalog,
     table_name,
     unescape_path_part,
+    values_of_names,
 )
 
 IDENTIFIERS = st.from_regex(r"[a-z0-9_]+", fullmatch=True)
@@ -122,3 +123,29 @@ def test_names_without_a_catalog_are_of_the_default_one() -> None:
         assert str(parse_table_name("hive.sales.orders")) == "hive.sales.orders"
     finally:
         set_default_catalog(DEFAULT_CATALOG)
+
+
+@given(
+    st.lists(st.sampled_from(["ds", "Hr", "a b", "k%"]), max_size=2, unique=True),
+    st.lists(
+        st.text()
+        | st.from_regex(
+            r"(ds|hr|a b)=[a-z0-9 =%]{0,3}(/(ds|hr|k)=[a-z0-9 =]{0,3})?", fullmatch=True
+        ),
+        max_size=4,
+    ),
+    st.lists(st.lists(st.text(min_size=1) | IDENTIFIERS, min_size=2, max_size=2), max_size=3),
+)
+def test_values_of_names_are_those_that_give_the_names_again(
+    keys: list[str], names: list[str], many: list[list[str]]
+) -> None:
+    names += [partition_name(keys, values[: len(keys)]) for values in many]
+    expected = []
+    for name in names:
+        try:
+            values = partition_values(name)
+        except NameFormatError:
+            continue
+        if len(values) == len(keys) and partition_name(keys, values) == name:
+            expected.append(values)
+    assert values_of_names(keys, names) == expected
