@@ -7,7 +7,7 @@ whether a newer event touched what was read; for `within`, a read that is recent
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 import msgspec
 
@@ -16,6 +16,8 @@ from query_api.latest.recent_reads import RecentReads
 from query_api.positions import Position
 from query_api.shards import Moment, Views
 from query_api.targets import Target
+
+ASKED_ONCE_MAX: Final = 32_768
 
 
 class CachedAnswer(msgspec.Struct, eq=False):
@@ -68,6 +70,8 @@ class AnswerCache(Generic[K, A]):
         self._body_bytes_max = body_bytes_max
         self._answers: OrderedDict[K, A] = OrderedDict()
         self._bytes = 0
+        self._asked_once: set[int] = set()
+        """The hashes of questions whose answers were not kept."""
 
     def get(self, key: K) -> A | None:
         """The kept answer, unless a commit may have changed it; doesn't ask the database."""
@@ -81,6 +85,21 @@ class AnswerCache(Generic[K, A]):
         answer.moment = moment
         self._answers.move_to_end(key)
         return answer
+
+    def admits(self, key: K) -> bool:
+        """Whether an answer to this question should be kept. Once half of the room is taken, a
+        question must come twice, so that many different ones don't displace the frequent ones.
+        """
+        if 2 * self._bytes < self._bytes_max:
+            return True
+        question = hash(key)
+        if question in self._asked_once:
+            self._asked_once.discard(question)
+            return True
+        if len(self._asked_once) >= ASKED_ONCE_MAX:
+            self._asked_once.clear()
+        self._asked_once.add(question)
+        return False
 
     def put(self, key: K, answer: A) -> None:
         """Keeps an answer, unless it is too long."""

@@ -112,6 +112,8 @@ class Replies:
         if answer.moment is None or data[:7] != CALL_HEAD:
             return
         call = key_of(data)
+        if not self._hub.kept.admits(call):
+            return
         kept = cached_reply(
             call,
             answer.moment,

@@ -2,6 +2,7 @@
 
 import pytest
 
+from query_api import answer_cache
 from query_api.reasons import Reason
 from query_api.shards import Views
 from query_api.thrift import reply_cache as module
@@ -33,6 +34,25 @@ def test_what_was_used_longest_ago_goes_first(monkeypatch: pytest.MonkeyPatch) -
     for number in range(40):
         put(b"again", number)
     assert len(replies._answers) <= 10
+
+
+def test_once_half_is_taken_a_question_must_come_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BYTES_MAX", 20 * KIB)
+    views = Views(MemoryShards(MemoryShard()))
+    replies = reply_cache(views, lambda _: False)
+    assert replies.admits(b"a")
+    reply = cached_reply(b"a", moment(views), (), 0, Reason.FRESH, b"x" * 12_000, MethodFigures())
+    replies.put(b"a", reply)
+    assert [replies.admits(call) for call in (b"b", b"c", b"b", b"b")] == [
+        False,
+        False,
+        True,
+        False,
+    ]
+    monkeypatch.setattr(answer_cache, "ASKED_ONCE_MAX", 2)
+    assert not replies.admits(b"d")
+    assert not replies.admits(b"e"), "those asked for once are forgotten when they are too many"
+    assert not replies.admits(b"c")
 
 
 def test_nothing_of_a_rewound_history_is_given() -> None:
