@@ -102,8 +102,8 @@ class CachedObjects:
                 some = [] if is_last else keys_of(some[-1] + b"\0", end, _AT_ONCE)
 
     def partition(self, table: TableName, values: Values) -> bytes | None:
-        entry = self._of(table).partition(table, values)
-        return None if entry is None else entry.data
+        value = self._of(table).view.get(keys.partition(table, values))
+        return None if value is None or not entries.is_live(value) else entries.data_of(value)
 
     def partitions(self, table: TableName, values: Sequence[Values]) -> Iterator[bytes]:
         """Reads partitions that are adjacent in the store in sequence, without seeking each."""

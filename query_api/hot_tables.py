@@ -1,7 +1,7 @@
 """Tables that are read often, decoded once for as long as their bytes last."""
 
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from collections.abc import Hashable, Iterator
+from typing import Any, Final, NamedTuple
 
 from hive.names import TableName
 from query_api.facts import Facts
@@ -92,6 +92,8 @@ class SharedReader(ShardReader):
         self._commit = commit
         self.facts: dict[tuple[TargetKind, TableName], Facts] = {}
         """What was found out about targets, without write ids."""
+        self.grounds: dict[Hashable, Any] = {}
+        """What reads that take any state share, by their groups."""
 
     def state(self, table: TableName) -> TableState | None:
         return self._hot.get(table, self.view, self._commits, self._commit).state

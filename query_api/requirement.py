@@ -59,6 +59,11 @@ class Requirement(msgspec.Struct, frozen=True):
     """With `latest`: how long before the request the read of the database may have begun; 0 if it
     must begin after it."""
 
+    @property
+    def takes_any(self) -> bool:
+        """Whether any state of the cache will do."""
+        return self.consistency is Consistency.ANY and not self.latest and self.min_position is None
+
 
 class Defaults(msgspec.Struct, frozen=True):
     """The defaults for requests that state no requirement."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
+from hive.names import TableName
 from query_api.hot_tables import HotTables, SharedReader
 from query_api.positions import Position
 from query_api.targets import Target, TargetKind
@@ -90,12 +91,15 @@ class Views:
         will do.
         """
         if target.is_of_table:
-            return table_shard(target.name, self.source.count)
+            return self.shard_of_table(target.name)
         shards = shards_of(scope_of(target), self.source.count)
         if len(shards) == 1:
             return shards[0]
         here = (number for number in shards if self.source.shard(number) is not None)
         return next(here, shards[0])
+
+    def shard_of_table(self, table: TableName) -> int:
+        return table_shard(table, self.source.count)
 
     def reader(self, number: int) -> ShardReader | None:
         """A reader no older than this call; None if the shard isn't here."""

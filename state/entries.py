@@ -20,6 +20,7 @@ class Mark(IntEnum):
 
 
 _TOMBSTONE: Final = Mark.TOMBSTONE.value
+_MARKS: Final = tuple(Mark)
 
 
 class Entry(NamedTuple):
@@ -53,7 +54,7 @@ def tombstone(event: int) -> bytes:
 
 def decode(value: bytes) -> Entry:
     mark, event, write_id, columns_hash = _HEADER.unpack_from(value)
-    return Entry(event, value[HEADER_SIZE:], write_id, columns_hash, Mark(mark))
+    return Entry(event, value[HEADER_SIZE:], write_id, columns_hash, _MARKS[mark])
 
 
 def event_of(value: bytes) -> int:

@@ -17,7 +17,7 @@ from hive.thrift.splice import acid_partition
 from hive.thrift.structs import TABLE
 from hive.thrift.view import TableView
 from query_api.objects import Objects, Values
-from query_api.reads.read import SHORT_MAX, Page, Slice, TableRead, cut, existing_table
+from query_api.reads.read import SHORT_MAX, Group, Page, Slice, TableRead, cut, existing_table
 from query_api.targets import Target, TargetKind
 
 A = TypeVar("A")
@@ -46,6 +46,10 @@ class GetPartition(TableRead[bytes], frozen=True):
             Target(TargetKind.TABLE, self.table),
             Target(TargetKind.PARTITION, self.table, self.values),
         )
+
+    @property
+    def group(self) -> Group | None:
+        return Group(TargetKind.PARTITION, self.table)
 
     def answer(self, objects: Objects) -> bytes:
         table = existing_table(objects, self.table)

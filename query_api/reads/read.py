@@ -10,12 +10,21 @@ import msgspec
 from hive.errors import NoSuchObjectError
 from hive.names import TableName
 from query_api.objects import Objects
-from query_api.targets import Target
+from query_api.targets import Target, TargetKind
 
 A = TypeVar("A")
 T = TypeVar("T")
 SHORT_MAX = 100
 """Reads of more objects than this run in a thread, so that other reads needn't wait."""
+
+
+class Group(NamedTuple):
+    """Reads that depend on the same targets, but for single partitions: a table, and what is of
+    this kind in it.
+    """
+
+    kind: TargetKind
+    table: TableName
 
 
 class Read(msgspec.Struct, Generic[A], frozen=True):
@@ -37,6 +46,11 @@ class Read(msgspec.Struct, Generic[A], frozen=True):
     @property
     def of_table(self) -> TableName | None:
         """The table that the read is about, if there is one."""
+        return None
+
+    @property
+    def group(self) -> Group | None:
+        """The group that the read belongs to, if any."""
         return None
 
     @property
@@ -74,6 +88,10 @@ class Rendered(Read[bytes], Generic[A], frozen=True):
     @property
     def of_table(self) -> TableName | None:
         return self.read.of_table
+
+    @property
+    def group(self) -> Group | None:
+        return self.read.group
 
     @property
     def is_long(self) -> bool:

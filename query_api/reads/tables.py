@@ -5,7 +5,7 @@ from typing import NamedTuple
 from hive.names import DatabaseName, TableName
 from hive.patterns import compile_pattern
 from query_api.objects import Objects
-from query_api.reads.read import SHORT_MAX, Page, Read, Slice, TableRead, cut, existing_table
+from query_api.reads.read import SHORT_MAX, Group, Page, Read, Slice, TableRead, cut, existing_table
 from query_api.targets import Target, TargetKind, of_catalog, of_database
 from state.shard_reader import NameLine
 
@@ -16,6 +16,10 @@ class GetTable(TableRead[bytes], frozen=True):
     @property
     def targets(self) -> tuple[Target, ...]:
         return (Target(TargetKind.TABLE, self.table),)
+
+    @property
+    def group(self) -> Group | None:
+        return Group(TargetKind.TABLE, self.table)
 
     def answer(self, objects: Objects) -> bytes:
         return existing_table(objects, self.table)

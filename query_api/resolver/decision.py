@@ -51,12 +51,7 @@ def decide(facts: Facts, requirement: Requirement, current: Current | None) -> V
 
 def _never(facts: Facts, requirement: Requirement) -> Reason | None:
     """The reason that no waiting can remove."""
-    takes_any = (
-        requirement.consistency is Consistency.ANY
-        and not requirement.latest
-        and requirement.min_position is None
-    )
-    return Reason.SILENT_LOG if facts.silent and not takes_any else None
+    return Reason.SILENT_LOG if facts.silent and not requirement.takes_any else None
 
 
 def _check_ids(facts: Facts, requirement: Requirement) -> Reason:

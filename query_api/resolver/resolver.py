@@ -24,6 +24,7 @@ from query_api.resolver.judgement import (
     worth_waiting,
 )
 from query_api.resolver.loads import Loads
+from query_api.resolver.plain_reads import PlainReads
 from query_api.resolver.rival import Rival
 from query_api.shards import Views
 
@@ -51,6 +52,7 @@ class Resolver:
         self._recent = recent
         self._history = database.history
         self._loads = Loads(views.source)
+        self._plain = PlainReads(views, self.is_rewound)
         self._threads = ThreadPoolExecutor(LONG_READS, "reads")
 
     def close(self) -> None:
@@ -69,7 +71,9 @@ class Resolver:
         """
         rival = Rival(partial(self._ask_database, read))
         try:
-            outcome = await self.cached(read, requirement, latest_read, rival)
+            outcome = self.cached_now(read, requirement) if requirement.takes_any else None
+            if outcome is None:
+                outcome = await self.cached(read, requirement, latest_read, rival)
             if isinstance(outcome, ReadAnswer):
                 return outcome
             if outcome.reason is Reason.NO_LIST and outcome.judgement is not None:
@@ -113,10 +117,23 @@ class Resolver:
             if requirement.latest:
                 recent = self._look_within(read, requirement)
                 return None if recent is None else settle(self._views, read, requirement, recent[0])
+            if requirement.takes_any:
+                return self._plain.answer(read) or self._first_of_group(read, requirement)
             judged = self._look(read, requirement, None)
             return None if worth_waiting(judged) else settle(self._views, read, requirement, judged)
         except STORE_ERRORS as error:
             return unreadable(read, error)
+
+    def _first_of_group(
+        self, read: Read[A], requirement: Requirement
+    ) -> ReadAnswer[A] | Miss | None:
+        judged = self._look(read, requirement, None)
+        if worth_waiting(judged):
+            return None
+        outcome = settle(self._views, read, requirement, judged)
+        if isinstance(outcome, ReadAnswer):
+            self._plain.remember(read, judged, outcome)
+        return outcome
 
     def want(self, miss: Miss) -> None:
         """Requests a load of the missed target, if it is cold."""

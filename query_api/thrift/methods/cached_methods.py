@@ -220,7 +220,8 @@ class _Chain:
     def follow(self, read: Read[Any], served: ReadAnswer[Outcome]) -> Read[Outcome] | None:
         """Takes the result of a read; returns the next read, or None with the outcome."""
         self._served.append(served)
-        self._targets += read.targets
+        if self._requirement.latest:
+            self._targets += read.targets
         value = served.value
         if isinstance(value, Read):
             return value
@@ -233,17 +234,22 @@ class _Chain:
         return None
 
     def _answer(self, data: Any) -> CallAnswer:
-        moment = self._served[0].moment
-        if not isinstance(data, bytes) or any(served.moment != moment for served in self._served):
+        first, *others = self._served
+        moment, reason, position = first.moment, first.reason, first.position
+        for served in others:
+            if served.moment != moment:
+                moment = None
+            if served.reason is Reason.NEWER:
+                reason = Reason.NEWER
+            position = min(position, served.position)
+        if not isinstance(data, bytes):
             moment = None
-        asks = self._requirement.latest and moment is not None
-        latest_of = tuple(dict.fromkeys(self._targets)) if asks else ()
         return CallAnswer(
             data,
             Source.CACHE,
-            max((served.reason for served in self._served), key=(Reason.FRESH, Reason.NEWER).index),
-            min(served.position for served in self._served),
+            reason,
+            position,
             moment,
-            latest_of,
+            () if moment is None else tuple(dict.fromkeys(self._targets)),
             self._requirement.max_age_ms,
         )

@@ -4,6 +4,8 @@ from typing import Final
 
 from hive.names import TableName
 from query_api.objects import Objects
+from query_api.reads.read import Group
+from query_api.targets import TargetKind
 from query_api.thrift.call import Unable
 from query_api.thrift.methods import names
 from query_api.thrift.methods.outcome import Outcome, Raised
@@ -37,6 +39,10 @@ class Columns(TableMethod, frozen=True, kw_only=True):
     """The columns of a table, with or without the partition keys."""
 
     with_keys: bool
+
+    @property
+    def group(self) -> Group | None:
+        return None if self.with_database else Group(TargetKind.TABLE, self.table)
 
     def of(self, table: bytes, objects: Objects) -> Outcome:
         serde = library(table)

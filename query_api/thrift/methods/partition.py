@@ -6,6 +6,7 @@ from hive.errors import InputError
 from hive.names import TableName, partition_items
 from hive.thrift.splice import acid_partition, has_values, lacks_serde_details
 from query_api.objects import Objects, Values
+from query_api.reads.read import Group
 from query_api.targets import Target, TargetKind
 from query_api.thrift.call import Unable
 from query_api.thrift.methods import names
@@ -31,6 +32,10 @@ class GetPartition(TableMethod, frozen=True, kw_only=True):
     def targets(self) -> tuple[Target, ...]:
         return (*super().targets, Target(TargetKind.PARTITION, self.table, self.values))
 
+    @property
+    def group(self) -> Group | None:
+        return None if self.with_database else Group(TargetKind.PARTITION, self.table)
+
     def of(self, table: bytes, objects: Objects) -> Outcome:
         about = facts(table)
         if len(self.values) != len(about.keys) or not self.values:
@@ -53,6 +58,10 @@ class GetPartitionByName(TableMethod, frozen=True, kw_only=True):
     """A partition by its name. The table gives the order of the keys."""
 
     name: str
+
+    @property
+    def group(self) -> Group | None:
+        return None if self.with_database else Group(TargetKind.TABLE, self.table)
 
     def of(self, table: bytes, objects: Objects) -> Outcome:
         items = dict(partition_items(self.name))

@@ -8,10 +8,10 @@ from typing import ClassVar, Final
 import msgspec
 
 from hive.collation import BY_BYTES, Collation
-from hive.errors import NameFormatError, UncertainOrderError
+from hive.errors import UncertainOrderError
 from hive.filters.expressions import Operator, compares_by
 from hive.filters.parser import parse_filter
-from hive.names import partition_name, partition_values
+from hive.names import partition_name, values_of_names
 from hive.thrift.binary import decode, extended
 from hive.thrift.splice import (
     acid_partition,
@@ -24,7 +24,7 @@ from hive.thrift.view import PartitionView
 from query_api.objects import Objects, Values
 from query_api.reads import CountPartitions, ListPartitionNames, ListPartitions
 from query_api.reads.partitions import Wanted
-from query_api.reads.read import SHORT_MAX
+from query_api.reads.read import SHORT_MAX, Group
 from query_api.targets import Target, TargetKind
 from query_api.thrift.call import Unable
 from query_api.thrift.methods.capabilities import partitions_lack_buckets
@@ -80,6 +80,12 @@ class Partitions(TableMethod, frozen=True, kw_only=True):
             if self.engine is None
             else (*targets, Target(TargetKind.STATISTICS, self.table))
         )
+
+    @property
+    def group(self) -> Group | None:
+        if self.with_database or self.engine is not None:
+            return None
+        return Group(TargetKind.PARTITIONS, self.table)
 
     @property
     def is_long(self) -> bool:
@@ -183,17 +189,9 @@ def _tells_values(prefix: Values, keys: int) -> bool:
     return len(prefix) == keys or (len(prefix) < keys and not any(prefix[-1:]))
 
 
-def _of_names(names: Iterable[str], keys: Values) -> Wanted:
+def _of_names(names: Sequence[str], keys: Values) -> Wanted:
     """The partitions of these names. A name that no partition can have matches none."""
-    possible: list[Values] = []
-    for name in names:
-        try:
-            values = partition_values(name)
-            if len(values) == len(keys) and partition_name(keys, values) == name:
-                possible.append(values)
-        except NameFormatError:
-            continue
-    return Wanted(names=tuple(possible))
+    return Wanted(names=tuple(values_of_names(keys, names)))
 
 
 def _chain(changes: Iterable[Callable[[bytes], bytes]]) -> Callable[[bytes], bytes]:

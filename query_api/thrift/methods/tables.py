@@ -9,7 +9,7 @@ from hive.thrift.structs import TABLE
 from hive.thrift.view import TableView
 from hive.write_ids.lists import WriteIdList
 from query_api.objects import Objects
-from query_api.reads.read import SHORT_MAX, Read
+from query_api.reads.read import SHORT_MAX, Group, Read
 from query_api.reads.statistics import DEFAULT_ENGINE
 from query_api.targets import Target, TargetKind, of_database
 from query_api.thrift.call import Unable
@@ -52,6 +52,12 @@ class GetTable(TableMethod, frozen=True, kw_only=True):
             if self.engine is None
             else (*targets, Target(TargetKind.STATISTICS, self.table))
         )
+
+    @property
+    def group(self) -> Group | None:
+        if self.with_database or self.engine is not None:
+            return None
+        return Group(TargetKind.TABLE, self.table)
 
     def of(self, table: bytes, objects: Objects) -> Outcome:
         about = facts(table)

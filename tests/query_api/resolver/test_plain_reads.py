@@ -1,0 +1,157 @@
+"""Reads that take any state get the same from shared grounds as from their own."""
+
+from collections import Counter
+from collections.abc import Iterator
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+
+from hive.names import TableName
+from query_api.backend import Backend
+from query_api.objects import Objects, Values
+from query_api.reads.read import Group, TableRead, existing_table
+from query_api.reasons import Reason
+from query_api.requirement import Consistency, Requirement
+from query_api.resolver import shard_facts
+from query_api.resolver.answer import Miss, ReadAnswer
+from query_api.shards import Views
+from query_api.targets import Target, TargetKind
+from state.records.routing import table_shard
+from tests.model import examples, quiet
+from tests.model.metastore import TABLES
+from tests.model.topic import SHARDS
+from tests.model.world import STEPS, Step, World
+from tests.query_api.http.read_client import Nowhere
+from tests.query_api.shards import (
+    ORDERS,
+    MemoryShard,
+    MemoryShards,
+    change,
+    load_table,
+    table_image,
+)
+
+ANY = Requirement(Consistency.ANY, latest=False)
+Outcome = tuple[object, ...]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def objects_of_the_model() -> Iterator[None]:
+    """Its objects are numbers, in which nothing can be silent."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("table_is_silent", "is_replicated", "database_is_silent"):
+            patch.setattr(shard_facts, name, lambda _: False)
+        yield
+
+
+class Row(TableRead[object], frozen=True):
+    """The table alone."""
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return (Target(TargetKind.TABLE, self.table),)
+
+    @property
+    def group(self) -> Group:
+        return Group(TargetKind.TABLE, self.table)
+
+    def answer(self, objects: Objects) -> bytes:
+        return existing_table(objects, self.table)
+
+
+class Partition(TableRead[object], frozen=True):
+    """The table and one of its partitions."""
+
+    values: Values
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        table = Target(TargetKind.TABLE, self.table)
+        return table, Target(TargetKind.PARTITION, self.table, self.values)
+
+    @property
+    def group(self) -> Group:
+        return Group(TargetKind.PARTITION, self.table)
+
+    def answer(self, objects: Objects) -> tuple[bytes, bytes | None]:
+        return existing_table(objects, self.table), objects.partition(self.table, self.values)
+
+
+class Comparison:
+    """Asks a backend that lives as long as the world, and a new one for each read."""
+
+    def __init__(self) -> None:
+        self.outcomes: Counter[str] = Counter()
+        self.shared = 0
+        self.backend: Backend | None = None
+
+    def __call__(self, world: World, shard: int) -> None:
+        source = MemoryShards(*(MemoryShard(store=each.store) for each in world.shards))
+        if self.backend is None:
+            self.backend = Backend(source, Nowhere())
+        for table in TABLES:
+            if table_shard(table, SHARDS) == shard:
+                self._compare(self.backend, source, table)
+
+    def _compare(self, backend: Backend, source: MemoryShards, table: TableName) -> None:
+        reader = Views(source).own_reader(table_shard(table, SHARDS))
+        assert reader is not None
+        values = [values for values, _ in reader.partitions(table)]
+        reads: list[TableRead[object]] = [Row(table), Partition(table, ("none",))]
+        reads += [Partition(table, each) for each in values]
+        for read in reads:
+            alone = Backend(source, Nowhere())
+            expected = seen(alone.resolver.cached_now(read, ANY))
+            alone.resolver.close()
+            for _ in range(2):
+                self.shared += backend.resolver._plain.answer(read) is not None
+                assert seen(backend.resolver.cached_now(read, ANY)) == expected, read
+            self.outcomes[type(expected[0]).__name__] += 1
+
+
+def seen(outcome: ReadAnswer[object] | Miss | None) -> Outcome:
+    match outcome:
+        case ReadAnswer():
+            value = str(outcome.value) if isinstance(outcome.value, Exception) else outcome.value
+            return value, outcome.source, outcome.reason, outcome.position
+        case Miss():
+            return outcome.reason, outcome.detail
+    return (None,)
+
+
+@settings(max_examples=25, deadline=None)
+@given(examples.steps(40))
+def test_shared_grounds_give_what_own_ones_do(steps: list[Step]) -> None:
+    World(Comparison()).run(steps)
+
+
+def test_both_ways_come_up() -> None:
+    comparison, random = Comparison(), Random(3)
+    calm = [name for name in STEPS if name not in ("pause", "restore", "set_lists", "clean_log")]
+    for _ in range(10):
+        steps = [
+            Step(random.choice(calm), tuple(random.randrange(100) for _ in range(8)))
+            for _ in range(60)
+        ]
+        world = World(comparison)
+        comparison.backend = None
+        world.run(steps)
+        quiet.settle(world)
+    assert comparison.shared > 100
+    assert len(comparison.outcomes) > 1
+
+
+def test_a_rewound_history_is_not_served() -> None:
+    source = MemoryShards(
+        MemoryShard(*load_table(5, table=table_image(managed=False)), change(5, after=0))
+    )
+    database = Nowhere()
+    backend = Backend(source, database)
+    for _ in range(2):
+        assert isinstance(backend.resolver.cached_now(Row(ORDERS), ANY), ReadAnswer)
+    database.history.check_position(0, 5, 3)
+    outcome = backend.resolver.cached_now(Row(ORDERS), ANY)
+    assert isinstance(outcome, Miss)
+    assert outcome.reason is Reason.REWOUND
+    backend.resolver.close()
