@@ -6,6 +6,7 @@ from itertools import takewhile
 from typing import Final
 
 from hive.filters.bounds import Span
+from hive.filters.semantics import PartitionKey
 from hive.names import (
     DEFAULT_PARTITION,
     DatabaseName,
@@ -15,12 +16,14 @@ from hive.names import (
 )
 from hive.thrift.view import PartitionView
 from query_api.objects import ColumnFigures, ConstraintColumns, Values
+from query_api.plain_tables import OwnReader
 from query_api.targets import Target, TargetKind, of_catalog, of_database
 from state import entries, keys
 from state.kv import after
 from state.shard_reader import ColumnStatistics, NameLine, ShardReader
 
 _AT_ONCE: Final = 4096
+_EVERYTHING: Final = (Span(()),)
 _DEFAULT: Final = DEFAULT_PARTITION.encode()
 ReaderOf = Callable[[Target], ShardReader]
 """Gives the snapshot in which a target was judged."""
@@ -71,6 +74,15 @@ class CachedObjects:
         """
         data = self.partition(table, values) if DEFAULT_PARTITION in values else None
         return values if data is None else PartitionView(data).values
+
+    def are_plain(
+        self, table: TableName, columns: tuple[PartitionKey, ...], positions: frozenset[int]
+    ) -> bool:
+        reader = self._of(table)
+        if not isinstance(reader, OwnReader):
+            return False
+        read = partial(self.partition_values, table, (), _EVERYTHING)
+        return reader.plain_tables.are_plain(table, columns, positions, reader, read)
 
     def partition_names(
         self, table: TableName, columns: Sequence[str], prefix: Sequence[str]

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from hive.filters.bounds import Span
+from hive.filters.semantics import PartitionKey
 from hive.names import DatabaseName, TableName
 from hive.thrift.view import View
 from state.records.objects import ConstraintKind
@@ -55,6 +56,13 @@ class Objects(Protocol):
 
         Partitions outside of `spans` may be left out.
         """
+        ...
+
+    def are_plain(
+        self, table: TableName, columns: tuple[PartitionKey, ...], positions: frozenset[int]
+    ) -> bool:
+        """Whether all values that the partitions have for the keys at these positions are plain;
+        False if that isn't known."""
         ...
 
     def partition_names(

@@ -5,6 +5,7 @@ from typing import NamedTuple, Protocol
 
 from hive.names import TableName
 from query_api.hot_tables import HotTables, SharedReader
+from query_api.plain_tables import OwnReader, PlainTables
 from query_api.positions import Position
 from query_api.targets import Target, TargetKind
 from state import keys
@@ -85,6 +86,7 @@ class Views:
         self.source = source
         self._seen: dict[int, _Seen] = {}
         self._hot_tables = HotTables()
+        self._plain_tables = PlainTables()
 
     def shard_of(self, target: Target) -> int:
         """The shard that knows the target. Every shard knows the databases, so any one held here
@@ -146,8 +148,11 @@ class Views:
     def own_reader(self, number: int) -> ShardReader | None:
         """A reader that isn't shared, for another thread."""
         shard = self.source.shard(number)
-        view = None if shard is None else shard.snapshot()
-        return None if view is None else ShardReader(view)
+        commits = None if shard is None else shard.commits
+        if shard is None or commits is None:
+            return None
+        commit, view = commits.count, shard.snapshot()
+        return None if view is None else OwnReader(view, self._plain_tables, commits, commit)
 
     @property
     def reached(self) -> Position:

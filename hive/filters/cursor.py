@@ -17,7 +17,9 @@ class Cursor:
 
     @property
     def next(self) -> Token:
-        return self._look(1)[0]
+        if not self._ahead:
+            self._ahead.append(next(self._rest))
+        return self._ahead[0]
 
     def words(self, count: int) -> list[str]:
         """The next keywords and signs, as `Token.word` has them; fewer at the end of the filter."""

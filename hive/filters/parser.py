@@ -203,14 +203,11 @@ class _Parser:
         of_row, of_rows = (any_of, all_of) if negative else (all_of, any_of)
         alternatives: list[Expression] = []
         for row in rows:
-            alternatives.append(
-                of_row(
-                    [
-                        self._comparison(key, operator, constant, key.place)
-                        for key, constant in zip(keys, row, strict=True)
-                    ]
-                )
-            )
+            terms: list[Expression] = [
+                self._comparison(key, operator, constant, key.place)
+                for key, constant in zip(keys, row, strict=True)
+            ]
+            alternatives.append(terms[0] if len(terms) == 1 else of_row(terms))
         return of_rows(alternatives)
 
     def _is_true(self) -> bool:

@@ -1,22 +1,29 @@
 """A filter in the form that the store needs: where to look, and what to keep."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from hive.collation import BY_BYTES, Collation
 from hive.filters.bounds import Span, bounds
+from hive.filters.expressions import ORDERS, Comparison, Expression
 from hive.filters.parser import parse_filter
 from hive.filters.predicate import predicate
-from hive.filters.semantics import PartitionKey, Predicate
+from hive.filters.semantics import KeyType, Meaning, Meanings, PartitionKey, Predicate
 
 
 class PartitionFilter(NamedTuple):
     """A filter for a table with certain keys."""
 
     spans: list[Span]
-    """The ranges, in the order of raw values, that contain every partition that passes."""
+    """The ranges, in the order of raw values, that contain every partition that passes, and those
+    whose values must be compared, since the filter is refused where they can't be."""
     matches: Predicate
     """Whether the raw values of a partition pass; raises when they can't be compared."""
+    plain_spans: list[Span]
+    """The ranges that contain every partition that passes, if all values of the `cast` keys are
+    plain."""
+    cast: frozenset[int]
+    """The positions of keys whose values are compared as numbers or dates."""
 
 
 def by_filter(
@@ -24,7 +31,23 @@ def by_filter(
 ) -> PartitionFilter:
     """A filter that selects the partitions that a metastore would in a database with this
     collation."""
-    expression = parse_filter(text)
+    expression, meanings = parse_filter(text), Meanings(keys)
     # The predicate comes first, because building it checks the limits.
-    matches = predicate(expression, keys, collation)
-    return PartitionFilter(bounds(expression, keys, collation), matches)
+    matches = predicate(expression, meanings, collation)
+    spans = plain_spans = bounds(expression, meanings, collation)
+    cast = list(_cast(expression, meanings))
+    if any(compared.position == 0 and compared.operator in ORDERS for compared in cast):
+        plain_spans = bounds(expression, meanings, collation, plain=True)
+    positions = frozenset(compared.position for compared in cast)
+    return PartitionFilter(spans, matches, plain_spans, positions)
+
+
+def _cast(expression: Expression, meanings: Meanings) -> Iterator[Meaning]:
+    """The comparisons that cast values to numbers or dates."""
+    if isinstance(expression, Comparison):
+        compared = meanings.of(expression)
+        if compared.kind is not KeyType.TEXT and not compared.is_one_text:
+            yield compared
+    else:
+        for term in expression.terms:
+            yield from _cast(term, meanings)

@@ -20,7 +20,7 @@ from hive.filters.expressions import (
     all_of,
 )
 from hive.filters.like import like
-from hive.filters.semantics import CASTS, KeyType, Meaning, PartitionKey, Predicate, Values, meaning
+from hive.filters.semantics import CASTS, KeyType, Meaning, Meanings, Predicate, Values
 
 MAX_TESTS: Final = 512
 """The most tests that one partition may take; comparisons that one lookup answers count once."""
@@ -34,16 +34,16 @@ _ORDERS: dict[Operator, Callable[[Any, Any], bool]] = {
 
 
 def predicate(
-    expression: Expression, keys: Sequence[PartitionKey], collation: Collation = BY_BYTES
+    expression: Expression, meanings: Meanings, collation: Collation = BY_BYTES
 ) -> Predicate:
     """A function that takes a partition's raw values, one for each key, and returns whether it
     passes."""
-    return _Builder(keys, collation).build(expression)
+    return _Builder(meanings, collation).build(expression)
 
 
 class _Builder:
-    def __init__(self, keys: Sequence[PartitionKey], collation: Collation) -> None:
-        self._keys = keys
+    def __init__(self, meanings: Meanings, collation: Collation) -> None:
+        self._meanings = meanings
         self._collation = collation
         self._tests = 0
 
@@ -54,7 +54,7 @@ class _Builder:
             case Or(terms):
                 return self._some(terms)
             case Comparison():
-                return self._compare(meaning(expression, self._keys))
+                return self._compare(self._meanings.of(expression))
 
     def _every(self, terms: Sequence[Expression]) -> Predicate:
         refused: dict[int, set[str]] = {}
@@ -94,6 +94,10 @@ class _Builder:
     def _split(self, term: Expression, after: int) -> tuple[Meaning | None, Expression]:
         """The comparison of a term that passes only one text, of a key after `after`, and the rest
         of the term; None and the whole term if it has none."""
+        if isinstance(term, Comparison):
+            compared = self._meanings.of(term)
+            is_split = compared.is_one_text and compared.position > after
+            return (compared, EVERYTHING) if is_split else (None, term)
         terms = term.terms if isinstance(term, And) else (term,)
         wanted = [
             (compared.position, number, compared)
@@ -102,11 +106,11 @@ class _Builder:
         ]
         if not wanted:
             return None, term
-        _, number, compared = min(wanted)
-        return compared, all_of([*terms[:number], *terms[number + 1 :]])
+        _, number, first = min(wanted)
+        return first, all_of([*terms[:number], *terms[number + 1 :]])
 
     def _meaning(self, term: Expression) -> Meaning | None:
-        return meaning(term, self._keys) if isinstance(term, Comparison) else None
+        return self._meanings.of(term) if isinstance(term, Comparison) else None
 
     def _compare(self, compared: Meaning) -> Predicate:
         self._tests += 1

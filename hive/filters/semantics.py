@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from enum import Enum
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from hive.errors import FilterNotSupportedError
 from hive.filters.expressions import ORDERS, Comparison, Operator
@@ -46,6 +46,7 @@ _KINDS = {
 }
 _escaped = lru_cache(65_536)(escape_path_part)
 _TYPE_NAME = re.compile(r"\w*")
+_EQUALITIES: Final = (Operator.EQ, Operator.NE)
 
 Cast = Callable[[str], int | None] | Callable[[str], str | None]
 CASTS: dict[KeyType, Cast] = {
@@ -88,32 +89,54 @@ class Meaning(NamedTuple):
         return is_text and self.operator is Operator.NE
 
 
-def meaning(comparison: Comparison, keys: Sequence[PartitionKey]) -> Meaning:
-    """Resolves a comparison; fails if the metastore couldn't evaluate it in SQL."""
-    key, operator, constant = comparison.key, comparison.operator, comparison.constant
-    position = next((at for at, item in enumerate(keys) if item.name.lower() == key), None)
-    if position is None:
-        names = ", ".join(item.name for item in keys) or "none"
-        raise _refused(comparison, f"it is no key of the table, whose keys are: {names}")
-    kind = of_key = _kind(comparison, keys[position].type)
-    if constant == DEFAULT_PARTITION:
-        kind = KeyType.TEXT
-    comparable = _comparable(kind, constant)
-    if comparable is None:
-        raise _refused(comparison, f"{constant!r} is not {kind.value}, as the key's type wants")
-    if operator is Operator.LIKE and kind is not KeyType.TEXT:
-        raise _refused(comparison, "LIKE wants a key that is a string")
-    text = str(constant)
-    name_test = None
-    is_spelled_so = operator is Operator.EQ and kind is KeyType.TEXT
-    if text and operator in (Operator.EQ, Operator.NE) and not is_spelled_so:
-        name_test = _name_test(keys, position, text, is_date=of_key is KeyType.DATE)
-    return Meaning(position, operator, kind, text, comparable, name_test)
+class Meanings:
+    """The meanings of a filter's comparisons for a table with certain keys, each resolved once."""
+
+    def __init__(self, keys: Sequence[PartitionKey]) -> None:
+        self.keys: Final = tuple(keys)
+        self._positions: dict[str, int] = {}
+        for position, key in enumerate(keys):
+            self._positions.setdefault(key.name.lower(), position)
+        self._resolved: dict[Comparison, Meaning] = {}
+
+    def of(self, comparison: Comparison) -> Meaning:
+        """Resolves a comparison; fails if the metastore couldn't evaluate it in SQL."""
+        resolved = self._resolved.get(comparison)
+        if resolved is None:
+            resolved = self._resolved[comparison] = self._resolve(comparison)
+        return resolved
+
+    def _resolve(self, comparison: Comparison) -> Meaning:
+        key, operator, constant = comparison.key, comparison.operator, comparison.constant
+        position = self._positions.get(key)
+        if position is None:
+            names = ", ".join(item.name for item in self.keys) or "none"
+            raise _refused(comparison, f"it is no key of the table, whose keys are: {names}")
+        kind = of_key = _kind(comparison, self.keys[position].type)
+        if constant == DEFAULT_PARTITION:
+            kind = KeyType.TEXT
+        comparable = _comparable(kind, constant)
+        if comparable is None:
+            raise _refused(comparison, f"{constant!r} is not {kind.value}, as the key's type wants")
+        if operator is Operator.LIKE and kind is not KeyType.TEXT:
+            raise _refused(comparison, "LIKE wants a key that is a string")
+        text = str(constant)
+        name_test = None
+        is_spelled_so = operator is Operator.EQ and kind is KeyType.TEXT
+        if text and operator in _EQUALITIES and not is_spelled_so:
+            name_test = _name_test(self.keys, position, text, is_date=of_key is KeyType.DATE)
+        return Meaning(position, operator, kind, text, comparable, name_test)
+
+
+@lru_cache(1024)
+def kind_of(type_: str) -> KeyType | None:
+    """How the values of a key of this type are compared; None if the metastore compares none."""
+    name = _TYPE_NAME.match(type_.lower())
+    return _KINDS.get(name[0]) if name else None
 
 
 def _kind(comparison: Comparison, type_: str) -> KeyType:
-    name = _TYPE_NAME.match(type_.lower())
-    kind = _KINDS.get(name[0]) if name else None
+    kind = kind_of(type_)
     if kind is None:
         raise _refused(comparison, f"the metastore filters by no key of type {type_}")
     return kind
@@ -134,15 +157,14 @@ def _comparable(kind: KeyType, constant: str | int) -> str | int | None:
 def _name_test(
     keys: Sequence[PartitionKey], position: int, text: str, *, is_date: bool
 ) -> Predicate | None:
-    names = [key.name for key in keys]
-    key = escape_path_part(keys[position].name.lower())
-    value = escape_path_part(text)
     if len(keys) == 1 and not is_date:
         # An empty value is stored as the default partition's name.
         empty_too = text == DEFAULT_PARTITION
         return (lambda values: (values[0] or DEFAULT_PARTITION) == text) if empty_too else None
+    names, value = [key.name for key in keys], escape_path_part(text)
     if not ("_" in value or "%" in value or _has_twin(names, position)):
         return None
+    key = escape_path_part(keys[position].name.lower())
     fragment = f"{key}={value}{'%' if is_date else ''}"
     before = "%/" if position else ""
     after = "/%" if position < len(keys) - 1 else ""

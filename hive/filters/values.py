@@ -21,11 +21,13 @@ _NUMBER = re.compile(
 )
 _DIGITS_MAX: Final = 21
 """The metastore casts to DECIMAL(21, 0)."""
+_PLAIN_NUMBER = re.compile(rf"-?\d{{1,{_DIGITS_MAX}}}", re.ASCII)
 _DAY = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})", re.ASCII)
 _SHORT_DAY = re.compile(r"(\d{4})(\d\d)(\d\d)", re.ASCII)
 _MOMENT = re.compile(
     rf"({_DAY.pattern})(?:[ T](\d{{1,2}}):(\d\d)(?::(\d\d)(?:\.(\d{{1,6}}))?)?)?", re.ASCII
 )
+_PLAIN_MOMENT = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?", re.ASCII)
 
 
 def day(text: str) -> str | None:
@@ -39,9 +41,28 @@ def moment(text: str) -> str | None:
     return _canonical_moment(text) if strict and day(text[:10]) else None
 
 
+def is_plain_integer(value: str) -> bool:
+    """Whether a value is nothing but digits, after a minus at most."""
+    return _PLAIN_NUMBER.fullmatch(value) is not None
+
+
+@lru_cache(_CACHED)
+def is_plain_date(value: str) -> bool:
+    """Whether a value is a date, spelled as a constant must be."""
+    return day(value) is not None
+
+
+@lru_cache(_CACHED)
+def is_plain_timestamp(value: str) -> bool:
+    """Whether a value is a timestamp, spelled as a constant must be, or with a fraction."""
+    return _PLAIN_MOMENT.fullmatch(value) is not None and _canonical_moment(value) is not None
+
+
 @lru_cache(_CACHED)
 def integer_of(value: str) -> int | None:
     """The number in a partition's value, rounded; None if it has none."""
+    if is_plain_integer(value):
+        return int(value)
     match = _NUMBER.fullmatch(value)
     number = Decimal(match[1]) if match else None
     if number is not None and number.adjusted() < _DIGITS_MAX:

@@ -6,6 +6,7 @@ from sqlalchemy import text
 
 from hive.events.row import NotificationRow
 from hive.filters.bounds import Span
+from hive.filters.semantics import PartitionKey
 from hive.names import DatabaseName, TableName, partition_name, partition_values
 from hive.reader import notification_log
 from hive.reader import partitions as stored_partitions
@@ -85,6 +86,11 @@ class DatabaseObjects:
             if spans is not None and len(spans) == 1 and not any(prefix):
                 prefix = spans[0].prefix
             yield from map(partition_values, self._partition_names(stored, prefix))
+
+    def are_plain(
+        self, _table: TableName, _columns: tuple[PartitionKey, ...], _positions: frozenset[int]
+    ) -> bool:
+        return False
 
     def partition(self, table: TableName, values: Values) -> bytes | None:
         return next(iter(self.partitions(table, [values])), None)

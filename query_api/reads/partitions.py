@@ -87,8 +87,13 @@ class _Selection(TableRead[A], Generic[A], frozen=True):
             return (values for values in dict.fromkeys(wanted.names) if len(values) == len(keys))
         if wanted.filter is None:
             return objects.partition_values(self.table, wanted.prefix, None)
-        spans, passes = by_filter(wanted.filter, _about(table).typed, wanted.collation)
-        return filter(passes, objects.partition_values(self.table, wanted.prefix, spans))
+        columns = _about(table).typed
+        chosen = by_filter(wanted.filter, columns, wanted.collation)
+        spans = chosen.spans
+        # Where a value can't be compared, it has to be read, so that the filter is refused.
+        if chosen.plain_spans != spans and objects.are_plain(self.table, columns, chosen.cast):
+            spans = chosen.plain_spans
+        return filter(chosen.matches, objects.partition_values(self.table, wanted.prefix, spans))
 
     def _keys(self, table: bytes) -> Values:
         keys = _about(table).keys

@@ -12,6 +12,8 @@ from state.store.overlay import Overlay
 KEYS_MAX: Final = 256
 """A larger commit counts as touching everything, so that catching up isn't slowed."""
 GROUPS_MAX: Final = 20_000
+PARTITIONS_MAX: Final = 4096
+_PARTITION: Final = ord(keys.PARTITION)
 _END: Final = b"\x00\x01"
 _TEXTS: Final = {
     **dict.fromkeys(map(ord, keys.KINDS), 3),
@@ -30,6 +32,9 @@ class Commits:
     with. 1. What a commit touches is noted before the commit is visible. 2. A group that isn't
     known to be untouched counts as touched. 3. Memory is bounded, and a commit takes little time.
 
+    It also remembers the partitions that the last commits put, so that what is known of all
+    partitions of a table can be brought up to date.
+
     Only the writer notes; readers may be in another thread.
     """
 
@@ -38,6 +43,9 @@ class Commits:
         self._head: ShardHead | None = None
         self._last: dict[bytes, int] = {}
         self._everything = 0
+        self._put: dict[bytes, list[tuple[int, bytes]]] = {}
+        self._put_count = 0
+        self._forgotten = 0
 
     def begin(self, transaction: Overlay) -> None:
         """Notes what the next commit touches, before that commit becomes visible."""
@@ -49,8 +57,10 @@ class Commits:
         if groups is None or len(self._last) > GROUPS_MAX:
             self._everything = number
             self._last.clear()
+            self._forget(number)
         else:
             self._last.update(dict.fromkeys(groups, number))
+            self._note_partitions(transaction, number)
 
     def untouched(self, groups: Iterable[bytes], since: int) -> bool:
         """Whether no commit after this one touched any of these groups."""
@@ -60,6 +70,36 @@ class Commits:
             if last.get(group, 0) > since:
                 return False
         return self._everything <= since
+
+    def partitions_put(self, table: bytes, since: int) -> list[bytes] | None:
+        """The keys of a table's partitions that commits after this one put; None if they aren't all
+        remembered. Deleted ones may be among them.
+        """
+        if self.untouched((table,), since):
+            return []
+        # Keys first: `_forget` raises `_forgotten` before it forgets them.
+        put = [key for number, key in list(self._put.get(table, ())) if number > since]
+        return put if self._forgotten <= since else None
+
+    def _note_partitions(self, transaction: Overlay, number: int) -> None:
+        put = [
+            key
+            for key, value in transaction.changes.items()
+            if key[0] == _PARTITION and value is not None
+        ]
+        self._put_count += len(put)
+        if self._put_count > PARTITIONS_MAX:
+            self._forget(number)
+            return
+        for key in put:
+            group = _group(key)
+            assert group is not None
+            self._put.setdefault(group, []).append((number, key))
+
+    def _forget(self, number: int) -> None:
+        self._forgotten = number
+        self._put.clear()
+        self._put_count = 0
 
     def _moves_on_only(self, value: bytes) -> bool:
         """Whether the head changes in nothing but its last event."""

@@ -17,6 +17,7 @@ from query_api.cached_objects import CachedObjects
 from query_api.reads.partitions import ListPartitionNames, Wanted
 from state.records.actions import CreateTable, PutPartitions
 from tests.hive.filters.corpus import STRINGS, VALUES, Corpus
+from tests.hive.filters.narrowing import narrowed
 from tests.query_api.shards import MemoryShard, change, partition_image, table_image
 from tests.support import hms_objects as objects
 from tests.support.hms_client import HmsClient
@@ -45,6 +46,15 @@ PARTITIONS = sorted(
         for number in range(60)
     }
 )
+_PLAIN = ["1998-12-31", *(f"2024-01-{day:02}" for day in range(1, 12)), "2024-03-01"]
+_SPELLED = ["20240105", "2024-1-5", "2024-01-6", "2024-01-04 10:00:00", DEFAULT_PARTITION]
+DATED = {
+    "plain": _PLAIN,
+    "spelled": [*_PLAIN, *_SPELLED],
+    "one_is_none": [*_PLAIN, "2020-02-30"],
+    "one_is_none_and_one_is_missing": [*_PLAIN, "2020-02-30", DEFAULT_PARTITION],
+    "one_is_none_of_spelled": [*_PLAIN, *_SPELLED, "2020-02-30"],
+}
 EDGES = [
     *("s = 'x'", "S = 'x'", "`s` = 'x'", 's == "x"', "", "((((s = 'x'))))", "i<-4", "i = - 5"),
     *(r"s = 'a\\b'", r"s = 'a\b'", "s = 'a' 'b'", "s = 'a' \"b\"", "s = 'a''b'", r"s = 'a\'b'"),
@@ -141,6 +151,35 @@ def test_dates_against_other_texts_compare_as_texts_there_and_are_refused_here(
     in_metastore(client, text)
     with pytest.raises(FilterNotSupportedError):
         by_filter(text, KEYS)
+
+
+@pytest.fixture(scope="module")
+def dated(client: HmsClient) -> HmsClient:
+    for name, days in DATED.items():
+        table = objects.table(DATABASE, name, {"v": "int"}, {"day": "date"}, transactional=False)
+        client.add_partitions(client.create_table(table), [(day,) for day in days])
+    return client
+
+
+@pytest.mark.parametrize("table", DATED)
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("day > '2024-01-05'", "day >= '2024-03-01'", "day <= '2023-12-31'", "day < '1999-01-01'"),
+        *(
+            "day between '2024-01-02' and '2024-01-09'",
+            "day not between '2000-01-01' and '2024-01-06'",
+        ),
+    ],
+)
+def test_dates_of_a_range_are_the_metastores_or_refused(
+    dated: HmsClient, table: str, text: str
+) -> None:
+    raw = dated.rpc.get_partitions_by_filter(DATABASE, table, text, -1)
+    theirs = sorted(tuple(partition.values) for partition in raw)
+    stored = [(day,) for day in DATED[table]]
+    ours = narrowed(text, [PartitionKey("day", "date")], stored)
+    assert ours == theirs or (ours is None and "2020-02-30" in DATED[table])
 
 
 def names_by_values(client: HmsClient, values: list[str]) -> list[str]:

@@ -103,6 +103,43 @@ def test_what_counts_as_untouched_is_what_it_was(transactions: Sequence[Sequence
                     assert entries == contents[-1][group]
 
 
+@given(st.lists(st.lists(CHANGES, max_size=4), max_size=12), st.sampled_from([2, 4096]))
+@settings(max_examples=150, deadline=None)
+def test_what_was_put_includes_all_partitions_that_are_new(
+    transactions: Sequence[Sequence[Change]], partitions_max: int
+) -> None:
+    def partitions(store: MemoryStore) -> dict[bytes, bytes]:
+        entries = store.snapshot().entries
+        return {key: value for key, value in entries.items() if key[:1] == keys.PARTITION}
+
+    store = MemoryStore()
+    before = [partitions(store)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "PARTITIONS_MAX", partitions_max)
+        for changes in transactions:
+            commit(store, *changes)
+            before.append(partitions(store))
+    for since, entries in enumerate(before):
+        new = {key for key, value in before[-1].items() if entries.get(key) != value}
+        for table in [TableName("hive", db, name) for db in TEXTS for name in TEXTS]:
+            prefix = keys.of_table(keys.PARTITION, table)
+            put = store.commits.partitions_put(keys.table_suffix(table), since)
+            assert put is None or {key for key in new if key.startswith(prefix)} <= set(put)
+            assert put is None or all(key.startswith(prefix) for key in put)
+
+
+def test_the_partitions_of_small_commits_are_remembered() -> None:
+    store, table = MemoryStore(), TableName("hive", "db", "a")
+    commit(store, touch("a"), move(ShardHead(applied=1)))
+    names = [keys.partition(table, (text,)) for text in TEXTS]
+    commit(store, *(put(key, b"") for key in names[:2]), touch("a"))
+    commit(store, delete(names[0]), put(names[2], b""), touch("b"))
+    assert store.commits.partitions_put(of("a"), 1) == names[:3]
+    assert store.commits.partitions_put(of("a"), 2) == names[2:3]
+    assert store.commits.partitions_put(of("b"), 1) == []
+    assert store.commits.partitions_put(of("a"), 0) is None
+
+
 def of(name: str) -> bytes:
     return keys.table_suffix(TableName("hive", "db", name))
 
