@@ -2,17 +2,16 @@
 
 from hive.errors import InputError
 from metatide.config import Config
-from metatide.doctor import find_target
+from metatide.stack.running import kafka_of, missing
 from state.topic import Topic, TopicClient
 
 
 def events_topic(config: Config) -> Topic:
     """The events topic as configured, on the configured brokers or those of a running stack."""
-    servers = find_target(config).kafka
-    if servers is None:
-        raise InputError("no Kafka: start `metatide up`, or give one with --kafka HOST:PORT")
-    kafka = config.kafka
-    return Topic(servers, kafka.topic, kafka.partitions, kafka.security)
+    kafka = kafka_of(config)
+    if kafka.bootstrap_servers is None:
+        raise InputError(missing("Kafka", "--kafka HOST:PORT", config))
+    return Topic(kafka.bootstrap_servers, kafka.topic, kafka.partitions, kafka.security)
 
 
 def find_topic(config: Config) -> Topic:

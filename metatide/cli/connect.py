@@ -12,12 +12,11 @@ from connectors.loads.metrics import LoadMetrics
 from connectors.metrics import Metrics
 from connectors.settings import Pace
 from connectors.sql_source import SqlSource
-from hive.errors import InputError
 from metatide import logs
 from metatide.config import Effective, configured
-from metatide.doctor import find_target
 from metatide.garbage_collection import collect_seldom
 from metatide.stack.database import make_engine
+from metatide.stack.running import database_url
 from metatide.topic import events_topic
 
 
@@ -40,9 +39,7 @@ def command(effective: Effective) -> None:
     """
     logs.configure()
     config = effective.config
-    url = find_target(config).database_url
-    if url is None:
-        raise InputError("no database: run `metatide up`, or give --database URL")
+    url = database_url(config)
     events = events_topic(config)
     status, metrics = Status(), Metrics()
     loader = Loader(make_engine(url), events, metrics=LoadMetrics(metrics.registry))

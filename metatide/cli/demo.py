@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from hive.errors import InputError
+from metatide.cli.groups import Group
 from metatide.config import Effective, configured
 from metatide.demo.bulk import fill as fill_catalog
 from metatide.demo.options import Limits, Release, Size
@@ -13,7 +13,7 @@ from metatide.demo.pace import Pace
 from metatide.demo.report import reporting
 from metatide.demo.store import Store
 from metatide.demo.workload import Style, Workload
-from metatide.doctor import find_target
+from metatide.stack.running import database_url
 
 Command = Callable[..., None]
 
@@ -58,7 +58,7 @@ _messages = _options(
 )
 
 
-@click.group("demo")
+@click.group("demo", cls=Group)
 def command() -> None:
     """Write to a metastore's database as Hive does, to try Metatide or to put load on it.
 
@@ -138,10 +138,7 @@ def log(effective: Effective, events: int, **options: Any) -> None:
 
 
 def _store(effective: Effective) -> Store:
-    url = find_target(effective.config).database_url
-    if url is None:
-        raise InputError("no database: run `metatide up`, or give --database URL")
-    return Store(url)
+    return Store(database_url(effective.config))
 
 
 def _workload(store: Store, open_sink: Any, options: dict[str, Any]) -> Workload:

@@ -16,16 +16,16 @@ from connectors.loads.batch import Database, find_database, unreadable
 from connectors.loads.finished_loads import ended_scopes
 from connectors.loads.loader import WORKERS, Loader
 from connectors.loads.plan import Planned, everything
-from hive.errors import InputError, MachineError
+from hive.errors import MachineError
 from hive.reader.snapshot import open_snapshot
 from hive.schema import Version
 from hive.table_lists import TableLists, check_patterns
 from metatide.config import Config, Effective, configured
 from metatide.demo.report import reporting
-from metatide.doctor import find_target
 from metatide.garbage_collection import collect_seldom
 from metatide.spark.progress import ticking
 from metatide.stack.database import make_engine
+from metatide.stack.running import database_url
 from metatide.topic import events_topic
 from state.topic import Topic
 
@@ -74,9 +74,7 @@ def command(
     has published the events up to the moment at which they were read.
     """
     events = events_topic(effective.config)
-    url = find_target(effective.config).database_url
-    if url is None:
-        raise InputError("no database: run `metatide up`, or give --database URL")
+    url = database_url(effective.config)
     topic_admin.create(events)
     tail = tails.find(events)
     if tail.behind:

@@ -14,6 +14,7 @@ from metatide import logs
 from metatide.config import Config, Effective, configured
 from metatide.data_folder import open_data_folder
 from metatide.stack.machine import free_port
+from metatide.stack.running import completed, database_url
 from metatide.topic import find_topic
 from metatide.worker.from_images import ImagedShard, ImagedShards
 from metatide.worker.shards import open_primary, read_settings, tls
@@ -52,9 +53,10 @@ def command(effective: Effective, from_images: bool, every_s: float) -> None:
     /readyz tells whether there is an image of each shard.
     """
     assert from_images
-    config = effective.config
+    config = completed(effective.config)
     if config.images.url is None:
         raise InputError("give the place of the images (--images URL)")
+    database_url(config)
     logging.getLogger().setLevel(logging.CRITICAL)
     logs.configure()
     directory = WorkerDirectory(open_data_folder(config) / "served")
@@ -89,8 +91,7 @@ class _Source:
 
 async def _serve(config: Config, directory: WorkerDirectory, every_s: float) -> None:
     primary = open_primary(config)
-    if primary is None:
-        raise InputError("the database answers what isn't in an image: give --database URL")
+    assert primary is not None
     assert config.images.url is not None
     topic = await asyncio.to_thread(find_topic, config)
     budget = MemoryBudget(config.state.memory_mib * MIB)

@@ -15,6 +15,7 @@ from metatide.config import Config, Effective, configured
 from metatide.data_folder import open_data_folder
 from metatide.garbage_collection import collect_seldom
 from metatide.stack.machine import free_port, require_port
+from metatide.stack.running import completed, missing
 from metatide.worker.application import worker_application
 from metatide.worker.shards import tls
 from processors.directory import worker_path
@@ -44,19 +45,16 @@ _COLLECT_AFTER = 10_000
 def command(effective: Effective) -> None:
     """Run a worker until Ctrl-C: it folds its share of the topic and answers reads from it.
 
-    The workers of a group divide the shards among them. With --database the worker answers reads
-    under
-    /v1, from its shards or from the database; /v1/openapi.json describes them. With --thrift-port
-    it also
-    speaks the metastore's Thrift interface, and relays what the cache doesn't answer to the
-    metastores of
-    --upstream. /readyz tells whether all its shards follow the topic, /v1/status their positions,
-    and
-    /metrics the same for Prometheus.
+    The workers of a group divide the shards among them. With a database the worker answers reads
+    under /v1, from its shards or from the database; /v1/openapi.json describes them. With
+    --thrift-port it also speaks the metastore's Thrift interface, and relays what the cache doesn't
+    answer to the metastores of --upstream. Without --kafka and --database it uses those of a
+    running `metatide up`. /readyz tells whether all its shards follow the topic, /v1/status their
+    positions, and /metrics the same for Prometheus.
     """
-    config = effective.config
+    config = completed(effective.config)
     if config.kafka.bootstrap_servers is None:
-        raise InputError("a worker reads the topic: give the brokers (--kafka HOST:PORT)")
+        raise InputError(missing("Kafka", "--kafka HOST:PORT", config))
     sys.setswitchinterval(_SWITCH_S)
     logging.getLogger().setLevel(logging.CRITICAL)
     logs.configure()

@@ -4,15 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import psutil
-
-from hive.errors import MachineError
 from hive.names import DEFAULT_CATALOG
 from metatide.config import Config
-from metatide.config.values import DatabaseUrl, ThriftUrls
 from metatide.stack.kept_secret import workers_secret
 from metatide.stack.metastore import own_classes
-from metatide.stack.state import StateFile
+from metatide.stack.running import completed, runs_metastore
 
 
 @dataclass(frozen=True)
@@ -44,21 +40,16 @@ def find_target(config: Config) -> Target:
     """Finds addresses in the configuration; missing ones are those of a stack on its data
     directory.
     """
-    running = _running(config.data_dir)
-    upstream = config.upstream.url
-    if upstream is None and "metastore" in running:
-        upstream = ThriftUrls(running["metastore"])
-    database_url = config.database.full_url
-    if database_url is None and "postgres" in running:
-        database_url = _with_password(running["postgres"], config.data_dir)
+    whole = completed(config)
+    upstream = whole.upstream.url
     classpath, java = config.thrift.hive_classpath, config.thrift.hive_java
-    if classpath is None and "metastore" in running:
+    if classpath is None and runs_metastore(config):
         classpath, java = own_classes()
     return Target(
-        kafka=config.kafka.bootstrap_servers or running.get("kafka"),
-        topic=config.kafka.topic,
-        partitions=config.kafka.partitions,
-        database_url=database_url,
+        kafka=whole.kafka.bootstrap_servers,
+        topic=whole.kafka.topic,
+        partitions=whole.kafka.partitions,
+        database_url=whole.database.full_url,
         upstream=upstream.addresses[0] if upstream else None,
         default_catalog=config.database.default_catalog.lower(),
         relays_reads=config.thrift.relay_reads,
@@ -67,7 +58,7 @@ def find_target(config: Config) -> Target:
         hive_classpath=classpath,
         hive_java=java,
         needs_java=config.kafka.bootstrap_servers is None or config.metastore,
-        security=config.kafka.security if config.kafka.bootstrap_servers else {},
+        security=whole.kafka.security,
     )
 
 
@@ -76,19 +67,3 @@ def needs_workers_secret(config: Config) -> bool:
     join the group unproved must neither read nor answer.
     """
     return config.reads.tokens_path is not None or config.thrift.relay_reads
-
-
-def _running(folder: Path) -> Mapping[str, str]:
-    """The addresses of a stack's processes by name; empty if no stack runs."""
-    state = StateFile(folder).read()
-    if state is None or not psutil.pid_exists(state.pid):
-        return {}
-    return {process.name: process.address for process in state.processes}
-
-
-def _with_password(address: str, folder: Path) -> str:
-    path = folder / "postgres" / "password"
-    try:
-        return DatabaseUrl(address).with_password(path.read_text())
-    except OSError as error:
-        raise MachineError(f"{path} cannot be read: {error.strerror}; run as its owner") from error

@@ -29,6 +29,9 @@ class StackState(msgspec.Struct):
     pid: int
     address: str
     processes: list[ProcessState]
+    given: dict[str, str] = {}
+    """The addresses of services that the stack uses but doesn't run, by what they are (`kafka`,
+    `database`, `metastore`), with secrets masked."""
 
 
 class StateFile:

@@ -10,6 +10,7 @@ from types import FrameType
 import httpx
 
 from hive.errors import MachineError
+from hive.urls import masked
 from metatide.config import Config, Effective
 from metatide.data_folder import open_data_folder
 from metatide.stack import database, jars
@@ -87,7 +88,7 @@ async def _supervise(
     ]
 
     def changed(processes: list[ProcessState]) -> None:
-        state.write(StackState(os.getpid(), address, processes))
+        state.write(StackState(os.getpid(), address, processes, _given(config)))
 
     async def ready() -> None:
         await _until_ready(address)
@@ -100,6 +101,16 @@ async def _supervise(
     for number in _SIGNALS:
         loop.add_signal_handler(number, stop.set)
     await Supervisor(running, config.data_dir / "logs", say, changed).run(stop, ready)
+
+
+def _given(config: Config) -> dict[str, str]:
+    url = config.database.full_url
+    addresses = {
+        "kafka": config.kafka.bootstrap_servers,
+        "database": None if url is None else masked(url),
+        "metastore": config.upstream.url,
+    }
+    return {name: address for name, address in addresses.items() if address is not None}
 
 
 async def _until_ready(address: str) -> None:

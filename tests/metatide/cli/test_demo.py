@@ -41,4 +41,5 @@ def test_a_log_is_as_long_as_was_asked_for(new_database: Callable[[], str]) -> N
 
 def test_without_a_database_it_says_where_one_comes_from(tmp_path: object) -> None:
     result = CliRunner().invoke(root, ["demo", "run", "--data-dir", str(tmp_path)])
-    assert "run `metatide up`, or give --database" in str(result.exception)
+    assert "start `metatide up`, or give --database" in str(result.exception)
+    assert f"looked for in {tmp_path} (--data-dir)" in str(result.exception)

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
 
-from hive.errors import MachineError
+from hive.errors import InputError, MachineError
 from metatide.cli import root
 from metatide.demo.bulk import fill
 from metatide.demo.options import Size
@@ -17,6 +17,8 @@ from metatide.demo.workload import Style, Workload
 from state.records import LoadEnd, ScopeKind
 from state.topic import Topic
 from tests.connectors.connector_runs import read
+from tests.support.processes import open_folder
+from tests.support.stacks import stack
 
 
 @pytest.fixture
@@ -82,3 +84,23 @@ def test_a_database_that_does_not_answer_is_one_line(prewarm: Prewarm) -> None:
     result = CliRunner().invoke(root, ["prewarm", *nowhere])
     assert isinstance(result.exception, MachineError)
     assert "\n" not in str(result.exception)
+
+
+def test_it_finds_the_database_that_a_running_stack_was_given(
+    kafka_broker: str, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"prewarm-{uuid.uuid4().hex[:8]}"
+    monkeypatch.setenv("METATIDE_KAFKA_TOPIC", name)
+    parsed = sa.make_url(url)
+    with (
+        open_folder() as parent,
+        stack(parent / "data", "--kafka", kafka_broker, METATIDE_DATABASE_URL=url),
+    ):
+        command = ["prewarm", "--data-dir", str(parent / "data")]
+        refused = CliRunner().invoke(root, command)
+        assert isinstance(refused.exception, InputError)
+        assert "set METATIDE_DATABASE_PASSWORD" in str(refused.exception)
+        assert str(parsed.password) not in str(refused.exception)
+        secrets = {"METATIDE_DATABASE_PASSWORD": parsed.password or "none"}
+        result = CliRunner(env=secrets).invoke(root, command, catch_exceptions=False)
+    assert int(json.loads(result.stdout.splitlines()[-1])["partitions"]) == 300
