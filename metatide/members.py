@@ -2,7 +2,7 @@
 
 import asyncio
 import ssl
-from collections.abc import Generator, Iterator
+from collections.abc import Collection, Generator, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -11,6 +11,7 @@ import httpx
 from confluent_kafka import KafkaException
 
 from hive.errors import InputError, MachineError
+from hive.names import TableName, default_catalog
 from metatide.config import Config
 from metatide.stack.kept_secret import workers_secret
 from query_api.http.forward import Forwarder
@@ -102,6 +103,25 @@ def worker_client(config: Config, timeout_s: float) -> httpx.Client:
         verify=_trusted(ca) if ca else True,
         auth=WorkerToken(config),
     )
+
+
+def require_tables(client: httpx.Client, url: str, tables: Collection[TableName]) -> None:
+    """Raises InputError if a table doesn't exist in the metastore. Where that can't be found out,
+    nothing is said.
+    """
+    answer = client.post(
+        f"{url}/v1/tables",
+        json={"names": [str(name) for name in tables]},
+        headers={"metatide-consistency": "latest"},
+    )
+    if not answer.is_success:
+        return
+    existing = {
+        TableName(table.get("catName") or default_catalog(), table["dbName"], table["tableName"])
+        for table in answer.json()["tables"]
+    }
+    if absent := [str(name) for name in tables if name not in existing]:
+        raise InputError(f"there is no table {' and no table '.join(absent)}")
 
 
 def _trusted(ca: Path) -> ssl.SSLContext:

@@ -8,35 +8,27 @@ import sys
 from types import ModuleType
 
 import click
+from click.shell_completion import CompletionItem
 
 from hive.errors import MetatideError
+from metatide.cli.groups import Group
 
+SECTIONS: dict[str, tuple[str, ...]] = {
+    "Try it on one machine": ("up", "demo"),
+    "Run it": ("connect", "work", "serve"),
+    "Read": ("get", "explain"),
+    "See how it is": ("status", "doctor", "audit", "config"),
+    "Change what it holds": ("admin", "prewarm", "rebuild", "image", "topic"),
+    "Look inside": ("events", "fold", "digest", "write-ids", "report"),
+}
+"""The subcommands as the help shows them."""
 COMMANDS: dict[str, str] = {
-    "up": "metatide.cli.up",
-    "admin": "metatide.cli.admin",
-    "audit": "metatide.cli.audit",
-    "config": "metatide.cli.config",
-    "connect": "metatide.cli.connect",
-    "demo": "metatide.cli.demo",
-    "digest": "metatide.cli.digest",
-    "doctor": "metatide.cli.doctor",
-    "events": "metatide.cli.events",
-    "fold": "metatide.cli.fold",
-    "get": "metatide.cli.get",
-    "prewarm": "metatide.cli.prewarm",
-    "image": "metatide.cli.image",
-    "rebuild": "metatide.cli.rebuild",
-    "report": "metatide.cli.report",
-    "serve": "metatide.cli.serve",
-    "status": "metatide.cli.status",
-    "work": "metatide.cli.work",
-    "topic": "metatide.cli.topic",
-    "write-ids": "metatide.cli.write_ids",
+    name: f"metatide.cli.{name.replace('-', '_')}" for names in SECTIONS.values() for name in names
 }
 """The name of each subcommand, with the module that defines `command`."""
 
 
-class LazyGroup(click.Group):
+class LazyGroup(Group):
     """A group that knows its subcommands by the name of their module."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -49,6 +41,25 @@ class LazyGroup(click.Group):
         command = _imported(module).command
         assert isinstance(command, click.Command)
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Offers names alone: to say what each command does, all would have to be imported."""
+        names = (name for name in self.list_commands(ctx) if name.startswith(incomplete))
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [*map(CompletionItem, names), *options]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        width = max(map(len, COMMANDS))
+        # Each command has a line, with two blanks before and after its name.
+        limit = formatter.width - width - 4
+        for section, names in SECTIONS.items():
+            rows = []
+            for name in names:
+                command = self.get_command(ctx, name)
+                assert command is not None
+                rows.append((name.ljust(width), command.get_short_help_str(limit)))
+            with formatter.section(section):
+                formatter.write_dl(rows)
 
 
 def _imported(name: str) -> ModuleType:

@@ -14,8 +14,10 @@ from rich.table import Table
 
 from connectors.single_records import record_at
 from hive.errors import InputError, MachineError
+from hive.names import parse_table_name
+from metatide.cli.groups import Group
 from metatide.config import Config, Effective, configured
-from metatide.members import json_of, worker_client, worker_urls
+from metatide.members import json_of, require_tables, worker_client, worker_urls
 from metatide.topic import find_topic
 from query_api.admin import PATH
 
@@ -61,6 +63,13 @@ class Workers:
         shows: the worker that takes the order knows only those of its own shards."""
         above = max((int(shard[version]) for shard in self.shards()), default=0)
         self.order(what, above=above, **body)
+
+    def require(self, tables: Sequence[str]) -> None:
+        """Raises InputError if one of these tables doesn't exist."""
+        try:
+            require_tables(self._client, self._urls[0], [*map(parse_table_name, tables)])
+        except httpx.HTTPError as error:
+            raise MachineError(f"{self._urls[0]} doesn't answer: {error}") from error
 
     def order_tables(self, what: str, tables: Sequence[str], then: str) -> None:
         """Orders something for these tables, and prints what will happen."""
@@ -119,7 +128,7 @@ class Workers:
             raise MachineError(f"{url} doesn't answer: {error}") from error
 
 
-@click.group()
+@click.group(cls=Group)
 def command() -> None:
     """Tell a running cache what to hold, and whether to serve.
 
@@ -153,8 +162,9 @@ def show(effective: Effective, as_json: bool) -> None:
 @_TABLES
 def warm(effective: Effective, tables: tuple[str, ...]) -> None:
     """Load tables that nobody has read yet."""
-    then = "will be loaded if it isn't"
-    Workers(effective.config).order_tables("warm", tables, then)
+    workers = Workers(effective.config)
+    workers.require(tables)
+    workers.order_tables("warm", tables, "will be loaded if it isn't")
 
 
 @command.command()

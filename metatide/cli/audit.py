@@ -15,7 +15,7 @@ from rich.progress import Progress
 from hive.errors import MachineError
 from hive.names import parse_table_name
 from metatide.config import Effective, configured
-from metatide.members import json_of, worker_client, worker_urls
+from metatide.members import json_of, require_tables, worker_client, worker_urls
 from metatide.topic import events_topic
 from query_api.audit import Audited, Totals, totals
 from query_api.audit.operations import PATH, Drawn
@@ -65,6 +65,8 @@ def command(
             else:
                 scopes, of = _drawn(client, urls, sample, seed)
             results = list(_shown(_audited(client, urls, scopes), len(scopes)))
+            if tables:
+                _require(client, urls[0], results)
         except httpx.HTTPError as error:
             raise MachineError(f"a worker doesn't answer: {error}") from error
     together, console = totals(results), Console()
@@ -110,6 +112,15 @@ def _audited(
             waiting = [result.scope for result in elsewhere]
             if not waiting:
                 break
+
+
+def _require(client: httpx.Client, url: str, results: Sequence[Audited]) -> None:
+    """Raises InputError if a table exists neither in the cache nor in the metastore. One that only
+    the cache has is a difference.
+    """
+    names = [result.scope.name for result in results if not result.differences]
+    if names:
+        require_tables(client, url, names)
 
 
 def _is_elsewhere(result: Audited) -> bool:

@@ -6,10 +6,11 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from metatide.cli.groups import Group
 from metatide.config import KEYS, Effective, configured
 
 
-@click.group("config")
+@click.group("config", cls=Group)
 def command() -> None:
     """Show the configuration."""
 

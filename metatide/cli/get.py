@@ -1,18 +1,22 @@
 """`metatide get`: reads from a server and prints the answer as a table or as JSON."""
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 import click
 
 from hive.errors import InputError
-from metatide.cli.get_options import Rows, Show, asking, cell, not_empty, table_name
-from metatide.client import Answer, Client, Need, Object, Which
+from metatide.cli.empty_answers import check_catalog, check_columns, check_database
+from metatide.cli.get_options import Rows, Show, asking, cell
+from metatide.cli.groups import Group
+from metatide.cli.reading import not_empty, table_name
+from metatide.client import Client, Need, Object, Which
 
 _TYPES = "MANAGED_TABLE", "EXTERNAL_TABLE", "VIRTUAL_VIEW", "MATERIALIZED_VIEW"
 
 
-@click.group("get")
+@click.group("get", cls=Group)
 def command() -> None:
     """Read from a running Metatide.
 
@@ -40,6 +44,7 @@ def table(client: Client, need: Need, show: Show, name: str) -> None:
     help="Only tables of this type; repeatable.",
 )
 @click.option("--after", default="", help="Start after this name.")
+@click.option("--limit", type=click.IntRange(min=1), help="The maximum number.")
 @asking
 def tables(
     client: Client,
@@ -49,16 +54,18 @@ def tables(
     pattern: str,
     types: tuple[str, ...],
     after: str,
+    limit: int | None,
 ) -> None:
     """List the tables of a database, or all tables that match Hive's patterns."""
     if "*" in db or "|" in db:
         catalog, _, databases = db.rpartition(".")
-        answer = client.table_metadata(databases, pattern, types, after, catalog, need)
+        answer = client.table_metadata(databases, pattern, types, after, catalog, limit, need)
+        check_catalog(client, catalog, answer)
         columns = "dbName", "tableName", "tableType", "ownerName"
         show(answer, ("database", "table", "type", "owner"), _columns(*columns))
     else:
-        answer = client.table_names(db, pattern, types, after, need)
-        _check_database(client, db, answer, need)
+        answer = client.table_names(db, pattern, types, after, limit, need)
+        check_database(client, db, answer, need)
         show(answer, ("table", "type", "owner"), _columns("tableName", "tableType", "ownerName"))
 
 
@@ -84,6 +91,7 @@ def database(client: Client, need: Need, show: Show, db: str) -> None:
 def databases(client: Client, need: Need, show: Show, pattern: str, catalog: str) -> None:
     """List all databases."""
     answer = client.databases(pattern, catalog, need)
+    check_catalog(client, catalog, answer)
     show(answer, ("database", "location"), _columns("name", "locationUri"))
 
 
@@ -94,7 +102,7 @@ def databases(client: Client, need: Need, show: Show, pattern: str, catalog: str
 def functions(client: Client, need: Need, show: Show, db: str, pattern: str) -> None:
     """List the functions of a database."""
     answer = client.functions(db, pattern, need)
-    _check_database(client, db, answer, need)
+    check_database(client, db, answer, need)
     show(answer, ("function", "class"), _columns("functionName", "className"))
 
 
@@ -179,10 +187,13 @@ def statistics(
         if not (names and columns):
             raise InputError("--as-one needs --partition and --column; both are repeatable")
         answer = client.aggregate_statistics(name, names, columns, engine, need)
+        check_columns(client, name, columns, answer.value, need)
         show(answer, headings, _columns(*figures))
     elif names:
+        by_partition = client.partition_statistics(name, names, columns, engine, need)
+        check_columns(client, name, columns, chain(*by_partition.value.values()), need)
         show(
-            client.partition_statistics(name, names, columns, engine, need),
+            by_partition,
             ("partition", *headings),
             lambda value: (
                 (partition, *cells)
@@ -191,7 +202,9 @@ def statistics(
             ),
         )
     else:
-        show(client.statistics(name, columns, engine, need), headings, _columns(*figures))
+        answer = client.statistics(name, columns, engine, need)
+        check_columns(client, name, columns, answer.value, need)
+        show(answer, headings, _columns(*figures))
 
 
 @command.command()
@@ -222,12 +235,6 @@ def write_ids(client: Client, need: Need, show: Show, names: tuple[str, ...], tx
         ("table", "id", "write ids"),
         lambda value: _columns("fullTableName", "id", "validWriteIdList")(value["tables"]),
     )
-
-
-def _check_database(client: Client, db: str, answer: Answer[list[Object]], need: Need) -> None:
-    """Checks that a database exists, because a missing one has empty lists as well."""
-    if not answer.value:
-        client.database(db, need)
 
 
 def _fields(value: Object, within: str = "") -> Iterator[tuple[str, ...]]:

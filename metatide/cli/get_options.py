@@ -1,4 +1,4 @@
-"""What all commands of `metatide get` share: options, a client, and the output."""
+"""What all commands of `metatide get` share: a client, and the output."""
 
 import functools
 import sys
@@ -6,112 +6,33 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import click
-import httpx
 import orjson
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from hive.errors import InputError, MachineError
-from hive.names import parse_table_name
-from metatide.client import (
-    Answer,
-    Client,
-    Need,
-    Position,
-    ServerError,
-    Settings,
-    UnavailableError,
-)
-from metatide.config import Config, Effective, configured
-from metatide.config.values import Url
-from metatide.stack.state import StateFile
+from metatide.cli.reading import Server, reading
+from metatide.client import Answer
 
 T = TypeVar("T")
 Rows = Callable[[Any], Iterable[tuple[str, ...]]]
 
-WAIT_MS_MAX = 60_000
-AGE_MS_MAX = 60_000
-_CONSISTENCIES = ("any", "at_least", "write_ids", "within", "latest")
-
 
 def asking(function: Callable[..., None]) -> Callable[..., None]:
-    """Gives a command the common options, and a client."""
+    """Gives a command the options of a requirement and of the output, and passes it a client."""
 
     @functools.wraps(function)
-    def asked(
-        effective: Effective,
-        consistency: Any,
-        min_position: str | None,
-        write_ids: str | None,
-        table_id: int | None,
-        accept_newer: bool,
-        max_wait_ms: int | None,
-        max_age_ms: int | None,
-        explain: bool,
-        as_json: bool,
-        **rest: Any,
-    ) -> None:
-        least = _position(min_position)
-        need = Need(consistency, write_ids, table_id, accept_newer, least, max_wait_ms, max_age_ms)
-        _check(need)
-        config = effective.config
-        url = _server(config)
+    def asked(server: Server, explain: bool, as_json: bool, **rest: Any) -> None:
         show = Show(explain=explain, as_json=as_json or not sys.stdout.isatty())
-        try:
-            with Client(url, _settings(config)) as client:
-                function(client=client, need=need, show=show, **rest)
-        except ServerError as error:
-            if error.status == 401:
-                raise InputError(_wrong_token(url, config)) from error
-            kind = MachineError if isinstance(error, UnavailableError) else InputError
-            raise kind(error.detail) from error
-        except httpx.HTTPError as error:
-            raise MachineError(
-                f"{url.masked} does not answer: {error}; start it, or choose another with --server"
-            ) from error
+        function(show=show, **rest)
 
-    options = [
-        click.option(
-            "--consistency", type=click.Choice(_CONSISTENCIES), help="How fresh the answer must be."
-        ),
-        click.option(
-            "--min-position",
-            metavar="EPOCH:EVENT",
-            help="Require an answer at least as new as this position.",
-        ),
-        click.option("--write-ids", metavar="LIST", help="The write-id list of the reader."),
-        click.option(
-            "--table-id", type=int, metavar="ID", help="The table's id, with --write-ids."
-        ),
-        click.option(
-            "--accept-newer",
-            is_flag=True,
-            help="Accept an answer with more commits than --write-ids.",
-        ),
-        click.option(
-            "--max-wait-ms",
-            type=click.IntRange(0, WAIT_MS_MAX),
-            metavar="N",
-            help="How long to wait for the cache before asking the database.",
-        ),
-        click.option(
-            "--max-age-ms",
-            type=click.IntRange(1, AGE_MS_MAX),
-            metavar="N",
-            help="How many milliseconds of changes the answer may lack, with within.",
-        ),
-        click.option(
-            "--explain",
-            is_flag=True,
-            help="Print to stderr who answered, and why.",
-        ),
-        click.option("--json", "as_json", is_flag=True, help="Print JSON, also on a terminal."),
-    ]
-    with_options: Callable[..., None] = asked
-    for option in reversed(options):
-        with_options = option(with_options)
-    return configured("client.server")(with_options)
+    with_json = click.option(
+        "--json", "as_json", is_flag=True, help="Print JSON, also on a terminal."
+    )
+    with_explain = click.option(
+        "--explain", is_flag=True, help="Print to stderr who answered, and why."
+    )
+    return reading(with_explain(with_json(asked)))
 
 
 class Show:
@@ -138,79 +59,10 @@ class Show:
             click.echo(_explanation(answer), err=True)
 
 
-def table_name(_: click.Context, __: click.Parameter, text: str) -> str:
-    """The table's name from an argument."""
-    parse_table_name(text)
-    return text
-
-
-def not_empty(_: click.Context, parameter: click.Parameter, text: str) -> str:
-    """Refuses an empty argument that is part of a path."""
-    if not text:
-        raise InputError(f"{parameter.human_readable_name} is empty: give a name")
-    return text
-
-
 def _explanation(answer: Answer[T]) -> str:
     detail = f": {answer.detail}" if answer.detail else ""
     grounds = f"answered from the {answer.source} ({answer.reason}{detail})"
     return f"{grounds}; complete up to {answer.position}"
-
-
-def _position(text: str | None) -> Position | None:
-    if text is None:
-        return None
-    try:
-        return Position.parse(text)
-    except ValueError:
-        raise InputError(f"bad position {text!r}: write EPOCH:EVENT, such as 0:1234") from None
-
-
-def _check(need: Need) -> None:
-    """Refuses combinations of options that the server would ignore or reject in its own terms."""
-    if need.consistency == "at_least" and need.min_position is None:
-        raise InputError("--consistency at_least needs --min-position EPOCH:EVENT")
-    if (need.write_ids is None) != (need.table_id is None):
-        raise InputError(
-            "--write-ids and --table-id go together: `metatide get write-ids DB.TABLE` tells both"
-        )
-    if need.max_age_ms is not None and need.consistency not in (None, "within"):
-        raise InputError("--max-age-ms is for --consistency within")
-    if need.accept_newer and need.write_ids is None:
-        raise InputError("--accept-newer needs --write-ids")
-
-
-def _settings(config: Config) -> Settings:
-    token, trusted = config.client.token, config.reads.tls_ca
-    if token is not None and not (token.isascii() and token.isprintable()):
-        raise InputError("client.token contains invalid characters: correct it")
-    if trusted is not None and not trusted.is_file():
-        raise InputError(f"reads.tls_ca: no such file: {trusted}")
-    return Settings(token, verify=str(trusted) if trusted else True)
-
-
-def _wrong_token(url: Url, config: Config) -> str:
-    if config.client.token is None:
-        return f"{url.masked} requires a token: set METATIDE_CLIENT_TOKEN to one of the role read"
-    return f"{url.masked} doesn't know the token that METATIDE_CLIENT_TOKEN gives"
-
-
-def _server(config: Config) -> Url:
-    url = config.client.server or Url(_running(config))
-    if not url.startswith(("http://", "https://")):
-        raise InputError(f"bad server {url.masked!r}: write http://HOST:PORT")
-    return url
-
-
-def _running(config: Config) -> str:
-    state = StateFile(config.data_dir).read()
-    if state is not None:
-        for process in state.processes:
-            if process.name.startswith("worker-") and process.phase == "running":
-                return process.address
-    if config.worker.port:
-        return f"http://{config.worker.host}:{config.worker.port}"
-    raise InputError("no server: run `metatide up`, or give --server URL")
 
 
 def cell(value: Any) -> str:

@@ -11,6 +11,7 @@ import msgspec
 import orjson
 
 from hive.errors import ImageError, InputError, MachineError
+from metatide.cli.groups import Group
 from metatide.config import Config, Effective, configured
 from metatide.data_folder import open_data_folder
 from metatide.members import json_of, members, scheme, worker_client
@@ -29,7 +30,7 @@ _CONFIGURED = ("data_dir", "kafka.bootstrap_servers", "worker.name", "images.url
 _SHARD = click.option("--shard", "shard", type=int, metavar="N", help="This one only.")
 
 
-@click.group("image")
+@click.group("image", cls=Group)
 def command() -> None:
     """Make, list, restore and prune images of shards.
 

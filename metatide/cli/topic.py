@@ -7,6 +7,7 @@ import orjson
 from connectors import topic_admin
 from connectors.single_records import record_at
 from hive.errors import InputError
+from metatide.cli.groups import Group
 from metatide.config import Effective, configured
 from metatide.topic import events_topic, find_topic
 from state.image import Images
@@ -16,7 +17,7 @@ from state.store.families import shard_identity
 MIB = 1 << 20
 
 
-@click.group("topic")
+@click.group("topic", cls=Group)
 def command() -> None:
     """Show, create or trim the events topic, from which the whole cache is built."""
 

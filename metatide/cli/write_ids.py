@@ -2,15 +2,20 @@
 
 import click
 
-from hive.errors import InputError
+from hive.errors import InputError, WriteIdListError
 from hive.write_ids.lists import LONG_MAX, WriteIdList
 from hive.write_ids.relations import Relation, only_in, relation
 from hive.write_ids.text import TxnWriteIdLists, parse
+from metatide.cli.groups import Group
 
 SHOWN_MAX = 20
+_FORMS = (
+    "write a list as Hive prints it (sales.orders:12:7:7,12:8), or in short, the high-water mark "
+    "and the exceptions ([12:7,8,12])"
+)
 
 
-@click.group("write-ids")
+@click.group("write-ids", cls=Group)
 def command() -> None:
     """Examine Hive's write-id lists."""
 
@@ -27,7 +32,11 @@ def compare(ctx: click.Context, requested: str, cached: str) -> None:
     equal, so that the cache would answer, 1 if they differ, and 2 if one of them is not a valid
     list.
     """
-    requested_list, cached_list = _pair(parse(requested), parse(cached))
+    try:
+        lists = parse(requested), parse(cached)
+    except WriteIdListError as error:
+        raise InputError(f"{error}; {_FORMS}") from error
+    requested_list, cached_list = _pair(*lists)
     outcome = relation(requested_list, cached_list)
     click.echo(outcome.value)
     if not (requested_list.is_snapshot and cached_list.is_snapshot):

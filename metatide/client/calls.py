@@ -114,17 +114,30 @@ def of_tables(tables: Sequence[str]) -> Call[list[Object]]:
     return Call("/v1/tables", "tables", {}, tuple(tables))
 
 
-def of_names(db: str, pattern: str, types: Sequence[str], after: str) -> Call[list[Object]]:
+def of_names(
+    db: str, pattern: str, types: Sequence[str], after: str, limit: int | None
+) -> Call[list[Object]]:
     catalog, _, name = db.rpartition(".")
-    parameters: Parameters = {"catalog": catalog, "pattern": pattern, "type": types, "after": after}
-    return Call(f"/v1/databases/{quote(name, safe='')}/tables", "tables", parameters)
+    parameters: Parameters = {"catalog": catalog, "pattern": pattern, "type": types}
+    path = f"/v1/databases/{quote(name, safe='')}/tables"
+    return Call(path, "tables", {**parameters, **_page(after, limit)})
 
 
 def of_names_of_all(
-    databases: str, catalog: str, pattern: str, types: Sequence[str], after: str
+    databases: str,
+    catalog: str,
+    pattern: str,
+    types: Sequence[str],
+    after: str,
+    limit: int | None,
 ) -> Call[list[Object]]:
     parameters: Parameters = {"catalog": catalog, "database": databases, "pattern": pattern}
-    return Call("/v1/table-metadata", "tables", {**parameters, "type": types, "after": after})
+    page = _page(after, limit)
+    return Call("/v1/table-metadata", "tables", {**parameters, "type": types, **page})
+
+
+def _page(after: str, limit: int | None) -> Parameters:
+    return {"after": after} if limit is None else {"after": after, "limit": limit}
 
 
 def of_function(db: str, function: str) -> Call[Object]:
@@ -169,9 +182,7 @@ ALL = Which()
 
 def of_partitions(table: str, what: str, field: str, which: Which) -> Call[Any]:
     path, parameters = below(table, f"/{what}")
-    parameters |= {"filter": which.filter, "after": which.after}
-    if which.limit is not None:
-        parameters["limit"] = which.limit
+    parameters |= {"filter": which.filter, **_page(which.after, which.limit)}
     if which.names is None:
         if any(which.prefix):
             parameters["prefix"] = which.prefix

@@ -63,10 +63,11 @@ class Client(Bound):
         pattern: str = "*",
         types: Sequence[str] = (),
         after: str = "",
+        limit: int | None = None,
         need: Need | None = None,
     ) -> Answer[list[Object]]:
         """The names of a database's tables."""
-        return self._run(calls.of_names(db, pattern, types, after), None, need)
+        return self._run(calls.of_names(db, pattern, types, after, limit), None, need)
 
     def table_metadata(
         self,
@@ -75,10 +76,11 @@ class Client(Bound):
         types: Sequence[str] = (),
         after: str = "",
         catalog: str = "",
+        limit: int | None = None,
         need: Need | None = None,
     ) -> Answer[list[Object]]:
         """The metadata of tables in several databases, as lists show it."""
-        call = calls.of_names_of_all(databases, catalog, pattern, types, after)
+        call = calls.of_names_of_all(databases, catalog, pattern, types, after, limit)
         return self._run(call, None, need)
 
     def database(self, db: str, need: Need | None = None) -> Answer[Object]:

@@ -21,7 +21,14 @@ from metatide.stack.machine import free_port
 from query_api.database_answer import DatabaseAnswer
 from query_api.http import Settings
 from query_api.http.access import FileTokens
-from query_api.reads import ListFunctions, ListTables, Read, Slice
+from query_api.reads import (
+    ListDatabases,
+    ListFunctions,
+    ListTables,
+    ListTablesOfAll,
+    Read,
+    Slice,
+)
 from tests.metatide.client.serving import serving, serving_app
 from tests.metatide.client.test_client import DAYS, WriteIdDatabase, warm
 from tests.support.terminal import on_a_terminal
@@ -124,9 +131,35 @@ class Empty(WriteIdDatabase):
     """A database in whose databases nothing is."""
 
     async def answer(self, read: Read[Any]) -> DatabaseAnswer[Any]:
-        if isinstance(read, ListTables | ListFunctions):
+        if isinstance(read, ListDatabases | ListTables | ListTablesOfAll | ListFunctions):
             return DatabaseAnswer(Slice([], None), 5)
         return await super().answer(read)
+
+
+@pytest.mark.parametrize("arguments", [["databases", "--catalog", "Nope"], ["tables", "nope.s*"]])
+def test_an_empty_list_is_told_from_one_of_no_catalog(arguments: list[str]) -> None:
+    with serving(warm(), Empty()) as url:
+        with pytest.raises(InputError, match=r"there is no catalog nope$"):
+            get(url, *arguments)
+        assert (
+            orjson.loads(get(url, "databases", "--catalog", "hive", "--pattern", "x").stdout) == []
+        )
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        [],
+        ["--partition", f"ds={DAYS[0]}"],
+        ["--partition", f"ds={DAYS[0]}", "--column", "amount", "--as-one"],
+    ],
+)
+def test_a_column_without_statistics_is_told_from_one_that_does_not_exist(
+    url: str, more: list[str]
+) -> None:
+    assert not orjson.loads(get(url, "statistics", "sales.orders", "--column", "DS", *more).stdout)
+    with pytest.raises(InputError, match=r"sales\.orders has no column nope: it has amount, ds$"):
+        get(url, "statistics", "sales.orders", "--column", "Nope", *more)
 
 
 @pytest.mark.parametrize("what", ["tables", "functions"])

@@ -70,3 +70,11 @@ def test_bad_input_is_one_line_and_status_two() -> None:
     assert result.returncode == 2
     assert result.stderr.startswith("metatide: bad write-id list at character 4 of '[5:3'")
     assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("lists", [("[5:3", "[5:3]"), ("[5:3]", "sales.orders"), ("5:x", "[5:3]")])
+def test_both_forms_of_a_list_are_named_where_one_is_wrong(lists: tuple[str, str]) -> None:
+    with pytest.raises(InputError) as caught:
+        compare(*lists)
+    assert "as Hive prints it (sales.orders:12:7:7,12:8)" in str(caught.value)
+    assert "in short, the high-water mark and the exceptions ([12:7,8,12])" in str(caught.value)

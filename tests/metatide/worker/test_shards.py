@@ -66,7 +66,7 @@ def metatide(up: Stack, *arguments: str, status: int = 0) -> str:
         command, env=environment, check=False, capture_output=True, text=True, timeout=240
     )
     assert done.returncode == status, done.stdout + done.stderr
-    return done.stdout
+    return done.stderr if status == 2 else done.stdout
 
 
 def all_tables(up: Stack) -> list[str]:
@@ -250,3 +250,14 @@ def test_an_audit_finds_what_sql_changed_and_orders_are_obeyed(
     metatide(running, "admin", "lists", *kafka)
     metatide(running, "admin", "warm", name, *kafka)
     running.until(is_cached)
+
+
+def test_a_table_that_does_not_exist_is_told_to_operators(
+    running: Stack, kafka_broker: str
+) -> None:
+    name, nobody = all_tables(running)[0], "nobody.nothing"
+    for command in (("audit", "--table", name, "--table", nobody), ("admin", "warm", name, nobody)):
+        said = metatide(running, *command, "--kafka", kafka_broker, status=2)
+        assert said == "metatide: there is no table hive.nobody.nothing\n"
+    found = json.loads(metatide(running, "audit", "--table", name, "--kafka", kafka_broker))
+    assert found["audited"] == 1
