@@ -54,6 +54,47 @@ def test_every_command_is_a_module_of_its_name() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_command_and_option_that_a_page_names_exists(page: Path) -> None:
+    by_path = dict(commands(root, "metatide"))
+    options = {name for command in by_path.values() for name in options_of(command)}
+    wrong = []
+    prose = re.sub(r"^ *```.*?^ *```$", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    for span in re.findall(r"`([^`]+)`", prose):
+        words = span.split()
+        if words[0] == "metatide":
+            path = longest(words, by_path)
+            has_children = isinstance(by_path[path], click.Group)
+            rest = words[len(path.split()) :]
+            if has_children and rest and not rest[0].startswith("-"):
+                wrong.append(span)
+            of_command = options_of(by_path[path])
+            wrong += [span for word in rest if is_option(word) and word not in of_command]
+        elif is_option(words[0]) and words[0] not in options | OPTIONS_OF_OTHERS:
+            wrong.append(span)
+    assert wrong == []
+
+
+OPTIONS_OF_OTHERS = {"--keys", "--profile"}
+"""Those of benchmarks and of Docker Compose."""
+
+
+def is_option(word: str) -> bool:
+    return word.startswith("--")
+
+
+def options_of(command: click.Command) -> set[str]:
+    return {name for parameter in command.params for name in parameter.opts} | {"--help"}
+
+
+def longest(words: list[str], by_path: dict[str, click.Command]) -> str:
+    """The path of the command that these words begin with."""
+    count = len(words)
+    while " ".join(words[:count]) not in by_path:
+        count -= 1
+    return " ".join(words[:count])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_link_within_the_project_leads_somewhere(page: Path) -> None:
     links = [link.partition("#")[0] for link in LINK.findall(page.read_text())]
     local = [link for link in links if link and not re.match(r"[a-z]+:", link)]
