@@ -38,6 +38,7 @@ _ON_SPARK = {"image once", "report"}
 _NEED_MORE = {"image create", "image prune", "rebuild", "topic trim"}
 """What needs a place of images, or a worker that is stopped."""
 _ELSEWHERE = _ENDLESS | _ON_SPARK | _NEED_MORE
+_READS = re.compile(r"metatide (?:doctor|explain|get)\b")
 _TABLE = re.compile(r"\bt\d{5}\b")
 """A table of the demo. Which of them there are is up to chance: for one that a page has shown and
 then uses, that one stands which was printed in its place."""
@@ -149,7 +150,7 @@ class Walk:
                 shown = _TABLE.findall("\n".join(command.prints))
                 self._tables.update(zip(shown, _TABLE.findall(output), strict=False))
                 return
-            if time.monotonic() > deadline or not command.is_transcript:
+            if time.monotonic() > deadline or not _READS.search(text):
                 break
             time.sleep(_POLL_S)
         self.differences.append(f"{command.place} has ended with {status} and printed:\n{output}")

@@ -79,7 +79,7 @@ SHOWN = [
     "…",
     "  connect      0.7 s  http://127.0.0.1:30124",
     "t00028  MANAGED_TABLE   hive",
-    "loads      ━━━━━━━━ 96/96     0:00:03",
+    "loads      ━━━━━━━━ 96/96 1.4 MB 20 s 0:00:03",
 ]
 PRINTED = """\
 data in /tmp/x/data\r
@@ -87,7 +87,7 @@ data in /tmp/x/data\r
   connect     10.7 s  http://127.0.0.1:301\r
 t7  EXTERNAL_TABLE   hive\r
 
-loads  ━━ 9/1,196     0:10:03\r
+loads  ━━ 9/1,196 914 bytes 3 min 0:10:03\r
 """
 
 

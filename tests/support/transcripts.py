@@ -15,6 +15,7 @@ _PLACEHOLDER = re.compile(r"…|(?<![\w$])[A-Z][A-Z:_.]+(?![\w=])|\b[NP]\b|//hms
 """What somebody has to put something else in place of."""
 _VOLATILE = re.compile(
     r"(?P<time>\d[\d.,]* (?:ms|s|min|h|d)\b)"
+    r"|(?P<size>\d[\d.,]* (?:bytes|[kMG]B)\b)"
     r"|(?P<number>\d[\d.,:]*)"
     r"|(?P<path>(?<![\w/:])(?:/[\w.-]+)+)"
     r"|(?P<type>\b[A-Z]+_(?:TABLE|VIEW)\b)"
@@ -24,6 +25,7 @@ _VOLATILE = re.compile(
 )
 _SHAPES = {
     "time": r"\d[\d.,]* (?:ms|s|min|h|d)",
+    "size": r"\d[\d.,]* (?:bytes|[kMG]B)",
     "number": r"\d[\d.,:]*",
     "path": r"(?:/[\w.-]+)+",
     "type": r"[A-Z]+_(?:TABLE|VIEW)",
@@ -80,8 +82,8 @@ def inline_commands(page: Path, name: str) -> Iterator[Command]:
 
 
 def prints_as_shown(shown: Sequence[str], printed: str, *, ordered: bool = True) -> bool:
-    """Whether a command has printed what is shown, but for numbers, times, ports, folders and types
-    of tables. Lines of processes that start at the same time have no order.
+    """Whether a command has printed what is shown, but for numbers, times, sizes, ports, folders and
+    types of tables. Lines of processes that start at the same time have no order.
     """
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
     if not ordered:
