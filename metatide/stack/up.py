@@ -110,7 +110,7 @@ def _given(config: Config) -> dict[str, str]:
         "database": None if url is None else masked(url),
         "metastore": config.upstream.url,
     }
-    return {name: address for name, address in addresses.items() if address is not None}
+    return {name: str(address) for name, address in addresses.items() if address is not None}
 
 
 async def _until_ready(address: str) -> None:

@@ -82,8 +82,8 @@ def inline_commands(page: Path, name: str) -> Iterator[Command]:
 
 
 def prints_as_shown(shown: Sequence[str], printed: str, *, ordered: bool = True) -> bool:
-    """Whether a command has printed what is shown, but for numbers, times, sizes, ports, folders and
-    types of tables. Lines of processes that start at the same time have no order.
+    """Whether a command has printed what is shown, but for numbers, times, sizes, ports, folders
+    and types of tables. Lines of processes that start at the same time have no order.
     """
     lines = [line.strip() for line in printed.splitlines() if line.strip()]
     if not ordered:
