@@ -56,10 +56,11 @@ def command(effective: Effective, from_images: bool, every_s: float) -> None:
     config = completed(effective.config)
     if config.images.url is None:
         raise InputError("give the place of the images (--images URL)")
-    database_url(config)
     logging.getLogger().setLevel(logging.CRITICAL)
     logs.configure()
     directory = WorkerDirectory(open_data_folder(config) / "served")
+    # The database answers what isn't in an image.
+    database_url(config)
     with directory.owned():
         uvloop.run(_serve(config, directory, every_s))
 
