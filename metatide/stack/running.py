@@ -31,8 +31,8 @@ def kafka_of(config: Config) -> Kafka:
     if (own := _own_address(stack, "kafka")) is not None:
         # What is configured of security is for other brokers: the stack's own has none.
         return Kafka(Servers(own), kafka.topic, kafka.partitions)
-    if (given := stack.given.get("kafka")) is not None:
-        return msgspec.structs.replace(kafka, bootstrap_servers=Servers(given))
+    if (servers := stack.given.get("kafka")) is not None:
+        return msgspec.structs.replace(kafka, bootstrap_servers=Servers(servers))
     return kafka
 
 
@@ -46,12 +46,12 @@ def database_of(config: Config) -> Database:
     if (own := _own_address(stack, "postgres")) is not None:
         password = Secret(_password(config.data_dir))
         return msgspec.structs.replace(database, url=DatabaseUrl(own), password=password)
-    if (given := stack.given.get("database")) is None:
+    if (address := stack.given.get("database")) is None:
         return database
-    database = msgspec.structs.replace(database, url=DatabaseUrl(given))
+    database = msgspec.structs.replace(database, url=DatabaseUrl(address))
     if MASK in (database.full_url or ""):
         raise InputError(
-            f"the running `metatide up` doesn't tell the password of its database, {given}: set "
+            f"the running `metatide up` doesn't tell the password of its database, {address}: set "
             "METATIDE_DATABASE_PASSWORD or METATIDE_DATABASE_URL here, too"
         )
     return database

@@ -54,7 +54,7 @@ class StateFile:
         """The state; None if no stack of this user runs or a crash left the file incomplete."""
         try:
             return msgspec.json.decode(self._path.read_bytes(), type=StackState)
-        except (FileNotFoundError, PermissionError, msgspec.DecodeError):
+        except (FileNotFoundError, NotADirectoryError, PermissionError, msgspec.DecodeError):
             return None
 
     def remove(self) -> None:

@@ -57,21 +57,21 @@ class Command:
 
 def commands(page: Path, name: str) -> list[Command]:
     """The commands in the blocks of a page, in order."""
-    language, found = None, list[Command]()
+    language, listed = None, list[Command]()
     for number, line in enumerate(page.read_text().splitlines(), 1):
         if fence := _FENCE.match(line):
             language = None if language is not None else fence[1]
         elif language not in ("console", "sh"):
             continue
-        elif found and found[-1].text.endswith("\\"):
-            found[-1].text = f"{found[-1].text[:-1].rstrip()} {line.strip()}"
+        elif listed and listed[-1].text.endswith("\\"):
+            listed[-1].text = f"{listed[-1].text[:-1].rstrip()} {line.strip()}"
         elif language == "console" and line.startswith("$ "):
-            found.append(Command(name, number, line.removeprefix("$ ")))
+            listed.append(Command(name, number, line.removeprefix("$ ")))
         elif language == "sh" and line.strip():
-            found.append(Command(name, number, line, is_transcript=False))
+            listed.append(Command(name, number, line, is_transcript=False))
         elif language == "console":
-            found[-1].prints.append(line)
-    return found
+            listed[-1].prints.append(line)
+    return listed
 
 
 def inline_commands(page: Path, name: str) -> Iterator[Command]:

@@ -259,5 +259,5 @@ def test_a_table_that_does_not_exist_is_told_to_operators(
     for command in (("audit", "--table", name, "--table", nobody), ("admin", "warm", name, nobody)):
         said = metatide(running, *command, "--kafka", kafka_broker, status=2)
         assert said == "metatide: there is no table hive.nobody.nothing\n"
-    found = json.loads(metatide(running, "audit", "--table", name, "--kafka", kafka_broker))
-    assert found["audited"] == 1
+    report = json.loads(metatide(running, "audit", "--table", name, "--kafka", kafka_broker))
+    assert report["audited"] == 1
