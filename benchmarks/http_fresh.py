@@ -100,7 +100,7 @@ class Changing:
     def read(self) -> None:
         """Reads the table from the database."""
         with self._primary.snapshot() as snapshot:
-            GetTable(self.name).answer(DatabaseObjects(snapshot, self._primary.dialect))
+            GetTable(self.name).answer(DatabaseObjects(snapshot))
 
 
 @contextmanager

@@ -115,7 +115,7 @@ def answer(url: str) -> None:
     for _ in range(TIMES):
         with open_snapshot(engine, VERSION) as snapshot:
             read_tail(snapshot, EVENTS - 5)
-            objects = DatabaseObjects(snapshot, "postgresql")
+            objects = DatabaseObjects(snapshot)
             assert len(objects.tables(TABLES)) == 3
             assert objects.table_ids(TABLES)
             assert len(list(objects.names(DB))) == 100

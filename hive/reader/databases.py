@@ -39,6 +39,16 @@ def read_functions(snapshot: DatabaseSnapshot, *where: Condition) -> list[Stored
     return [stored_function(row, details) for row in rows]
 
 
+def read_function_names(snapshot: DatabaseSnapshot, *where: Condition) -> list[str]:
+    """The names of the functions that fulfil conditions on FUNCS and DBS, in the database's
+    order.
+    """
+    functions, dbs = snapshot.tables["FUNCS"], snapshot.tables["DBS"]
+    name = functions.c.FUNC_NAME
+    statement = select(name).join_from(functions, dbs, functions.c.DB_ID == dbs.c.DB_ID)
+    return [row[0] for row in snapshot.rows(statement.where(*where).order_by(name))]
+
+
 @cache
 def _databases(version: Version) -> Select[Any]:
     c = metadata(version).tables["DBS"].c

@@ -9,12 +9,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Executable, MetaData, Table, func, select
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    Engine,
+    Executable,
+    MetaData,
+    Table,
+    func,
+    literal_column,
+    select,
+)
 
 from hive.schema import Version, metadata
 
 FETCHED_ROWS = 5_000
 """How many rows of a long answer are in memory at a time."""
+
+_NOW_MS = {
+    "postgresql": "CAST(EXTRACT(EPOCH FROM CURRENT_TIMESTAMP) * 1000 AS BIGINT)",
+    "mysql": "CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)",
+}
+"""The time at which the transaction or its first statement began, so never after its moment."""
 
 Row = tuple[Any, ...]
 Parameters = Mapping[str, object]
@@ -28,10 +44,13 @@ class DatabaseSnapshot:
         self.version = version
         self.metadata: MetaData = metadata(version)
         sequence = self.tables["NOTIFICATION_SEQUENCE"].c.NEXT_EVENT_ID
+        now = literal_column(_NOW_MS[connection.dialect.name], BigInteger)
         # The first statement fixes the moment.
-        rows = self.rows(select(sequence))
-        self.position = int(rows[0][0]) - 1 if rows else 0
+        [(now_ms, following)] = self.rows(select(now, select(sequence).limit(1).scalar_subquery()))
+        self.position = 0 if following is None else int(following) - 1
         """The last event whose effects the snapshot sees."""
+        self.now_ms = int(now_ms)
+        """The database's time, a little before the snapshot's moment at the latest."""
 
     @property
     def tables(self) -> Mapping[str, Table]:

@@ -10,6 +10,7 @@ from hive.reader.snapshot import DatabaseSnapshot
 from hive.write_ids.lists import WriteIdList
 from hive.write_ids.pages import Loaded
 from hive.write_ids.snapshot import (
+    OPEN_TXN_TIMEOUT_MS,
     TxnRow,
     TxnState,
     WriteIdRow,
@@ -17,6 +18,8 @@ from hive.write_ids.snapshot import (
     open_txns,
 )
 
+READ_ONLY = 2
+"""The TXN_TYPE of transactions that write nothing."""
 _OLD_MS = 1 << 62
 """An age of transactions so great that holes among their ids don't count as open."""
 
@@ -29,6 +32,19 @@ class WriteIdRows(NamedTuple):
     """NWI_NEXT; None if the table never had a write id."""
     txns: list[TxnRow]
     """The transactions with an id; those whose rows are gone count as committed."""
+
+
+class StoredTxn(NamedTuple):
+    """A row of TXNS."""
+
+    txn: int
+    state: TxnState
+    age_ms: int
+    type: int
+    started_ms: int
+    heartbeat_ms: int
+    user: str
+    host: str
 
 
 def read_write_ids(
@@ -74,17 +90,30 @@ def loaded(rows: WriteIdRows, position: int) -> Loaded:
     return loaded_write_ids(position, position, open_txns(rows.txns), rows.given, rows.next)
 
 
-def read_txns(
-    snapshot: DatabaseSnapshot, now_ms: int, *, with_read_only: bool = False
-) -> WriteIdList:
-    """The transactions that aren't committed."""
+def read_stored_txns(snapshot: DatabaseSnapshot) -> list[StoredTxn]:
+    """All rows of TXNS."""
     txns = snapshot.tables["TXNS"].c
-    statement = select(txns.TXN_ID, txns.TXN_STATE, txns.TXN_STARTED, txns.TXN_TYPE)
-    rows = (
-        TxnRow(id_, TxnState(state.strip()), now_ms - started_ms, type_ == _READ_ONLY)
-        for id_, state, started_ms, type_ in snapshot.rows(statement)
+    statement = select(
+        *(txns.TXN_ID, txns.TXN_STATE, txns.TXN_TYPE, txns.TXN_STARTED),
+        *(txns.TXN_LAST_HEARTBEAT, txns.TXN_USER, txns.TXN_HOST),
     )
-    return open_txns(rows, with_read_only=with_read_only)
+    return [
+        StoredTxn(
+            id_,
+            TxnState(state.strip()),
+            snapshot.now_ms - started_ms,
+            type_ or 0,
+            started_ms,
+            *more,
+        )
+        for id_, state, type_, started_ms, *more in snapshot.rows(statement)
+    ]
 
 
-_READ_ONLY = 2
+def read_txns(snapshot: DatabaseSnapshot, timeout_ms: int = OPEN_TXN_TIMEOUT_MS) -> WriteIdList:
+    """The transactions that aren't committed, as a reader that begins now gets them."""
+    rows = (
+        TxnRow(row.txn, row.state, row.age_ms, row.type == READ_ONLY)
+        for row in read_stored_txns(snapshot)
+    )
+    return open_txns(rows, timeout_ms, with_read_only=False)

@@ -240,3 +240,16 @@ ALL_CONSTRAINTS = Struct(
     (4, "validWriteIdList", string),
     (5, "tableId", i64),
 )
+ROLE_GRANTS = Struct(
+    "GetRoleGrantsForPrincipalRequest",
+    (1, "principal_name", string),
+    (2, "principal_type", i32),
+)
+PRINCIPALS_IN_ROLE = Struct("GetPrincipalsInRoleRequest", (1, "roleName", string))
+VALID_WRITE_IDS = Struct(
+    "GetValidWriteIdsRequest",
+    (1, "fullTableNames", strings),
+    (2, "validTxnList", string),
+    (3, "writeId", i64),
+)
+OPEN_TXNS = Struct("GetOpenTxnsRequest", (1, "excludeTxnTypes", ListOf(i32)))

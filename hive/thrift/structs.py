@@ -9,6 +9,13 @@ from hive.thrift.constraints import (
     PRIMARY_KEY,
     UNIQUE_CONSTRAINT,
 )
+from hive.thrift.grants import (
+    HIVE_OBJECT_PRIVILEGE,
+    HIVE_OBJECT_REF,
+    PRINCIPAL_PRIVILEGE_SET,
+    PRIVILEGE_GRANT_INFO,
+    ROLE_PRINCIPAL_GRANT,
+)
 from hive.thrift.statistics import (
     AGGR_STATS,
     COLUMN_STATISTICS,
@@ -17,6 +24,12 @@ from hive.thrift.statistics import (
     COLUMN_STATISTICS_OBJ,
     PARTITIONS_STATS_RESULT,
     TABLE_STATS_RESULT,
+)
+from hive.thrift.transactions import (
+    OPEN_TXNS,
+    OPEN_TXNS_INFO,
+    TABLE_VALID_WRITE_IDS,
+    TXN_INFO,
 )
 from hive.thrift.types import (
     ListOf,
@@ -49,9 +62,13 @@ __all__ = [
     "FILE_METADATA",
     "FOREIGN_KEY",
     "FUNCTION",
+    "HIVE_OBJECT_PRIVILEGE",
+    "HIVE_OBJECT_REF",
     "NOTIFICATION_EVENT",
     "NOT_NULL_CONSTRAINT",
     "OBJECT_DICTIONARY",
+    "OPEN_TXNS",
+    "OPEN_TXNS_INFO",
     "ORDER",
     "PARTITION",
     "PARTITIONS_STATS_RESULT",
@@ -59,6 +76,7 @@ __all__ = [
     "PRINCIPAL_PRIVILEGE_SET",
     "PRIVILEGE_GRANT_INFO",
     "RESOURCE_URI",
+    "ROLE_PRINCIPAL_GRANT",
     "SERDE_INFO",
     "SKEWED_INFO",
     "SOURCE_TABLE",
@@ -66,24 +84,10 @@ __all__ = [
     "TABLE",
     "TABLE_STATS_RESULT",
     "TABLE_VALID_WRITE_IDS",
+    "TXN_INFO",
     "UNIQUE_CONSTRAINT",
 ]
 
-PRIVILEGE_GRANT_INFO = Struct(
-    "PrivilegeGrantInfo",
-    (1, "privilege", string),
-    (2, "createTime", i32),
-    (3, "grantor", string),
-    (4, "grantorType", i32),
-    (5, "grantOption", boolean),
-)
-_GRANTS = MapOf(string, ListOf(PRIVILEGE_GRANT_INFO))
-PRINCIPAL_PRIVILEGE_SET = Struct(
-    "PrincipalPrivilegeSet",
-    (1, "userPrivileges", _GRANTS),
-    (2, "groupPrivileges", _GRANTS),
-    (3, "rolePrivileges", _GRANTS),
-)
 CATALOG = Struct(
     "Catalog",
     (1, "name", string),
@@ -225,14 +229,6 @@ PARTITION = Struct(
     (11, "isStatsCompliant", boolean),
     (12, "colStats", COLUMN_STATISTICS),
     (13, "fileMetadata", FILE_METADATA),
-)
-TABLE_VALID_WRITE_IDS = Struct(
-    "TableValidWriteIds",
-    (1, "fullTableName", string),
-    (2, "writeIdHighWaterMark", i64),
-    (3, "invalidWriteIds", ListOf(i64)),
-    (4, "minOpenWriteId", i64),
-    (5, "abortedBits", binary),
 )
 NOTIFICATION_EVENT = Struct(
     "NotificationEvent",

@@ -6,7 +6,7 @@ are the rows of one table.
 
 from collections.abc import Iterable
 from enum import Enum
-from typing import NamedTuple
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from hive.write_ids.ids import Ids
 from hive.write_ids.lists import LONG_MAX, WriteIdList, write_id_list
@@ -40,27 +40,58 @@ class WriteIdRow(NamedTuple):
     write_id: int
 
 
+class AnyTxnRow(Protocol):
+    """What must be known of a transaction to tell whether it is open."""
+
+    @property
+    def txn(self) -> int: ...
+    @property
+    def state(self) -> TxnState: ...
+    @property
+    def age_ms(self) -> int: ...
+
+
+R = TypeVar("R", bound=AnyTxnRow)
+
+
+class Uncommitted(NamedTuple, Generic[R]):
+    """The transactions that aren't committed."""
+
+    hwm: int
+    rows: list[R]
+    holes: list[int]
+    """Ids without a row that count as open."""
+
+
+def uncommitted(rows: Iterable[R], timeout_ms: int = OPEN_TXN_TIMEOUT_MS) -> Uncommitted[R]:
+    """The transactions that aren't committed, in order.
+
+    Ids are assigned before their rows become visible, so a hole below a young row counts as open.
+    """
+    hwm = 0
+    unfinished: list[R] = []
+    holes: list[int] = []
+    for row in sorted(rows, key=lambda row: row.txn):
+        if row.age_ms < timeout_ms:
+            holes.extend(range(hwm + 1, row.txn))
+        hwm = row.txn
+        if row.state is not TxnState.COMMITTED:
+            unfinished.append(row)
+    return Uncommitted(hwm, unfinished, holes)
+
+
 def open_txns(
     rows: Iterable[TxnRow],
     timeout_ms: int = OPEN_TXN_TIMEOUT_MS,
     *,
     with_read_only: bool = True,
 ) -> WriteIdList:
-    """The transactions that aren't committed.
-
-    Ids are assigned before their rows become visible, so a hole below a young row counts as open.
-    """
-    hwm = 0
-    open_ids: list[int] = []
-    aborted_ids: list[int] = []
-    for row in sorted(rows, key=lambda row: row.txn):
-        if row.age_ms < timeout_ms:
-            open_ids.extend(range(hwm + 1, row.txn))
-        hwm = row.txn
-        if row.state is TxnState.COMMITTED or (row.read_only and not with_read_only):
-            continue
-        (open_ids if row.state is TxnState.OPEN else aborted_ids).append(row.txn)
-    return write_id_list(hwm, open_ids, aborted_ids)
+    """The ids of the transactions that aren't committed."""
+    hwm, unfinished, holes = uncommitted(rows, timeout_ms)
+    listed = [row for row in unfinished if with_read_only or not row.read_only]
+    open_ids = [row.txn for row in listed if row.state is TxnState.OPEN]
+    aborted_ids = [row.txn for row in listed if row.state is TxnState.ABORTED]
+    return write_id_list(hwm, holes + open_ids, aborted_ids)
 
 
 def valid_txns(txns: WriteIdList, reader: int) -> WriteIdList:
@@ -79,7 +110,8 @@ def valid_write_ids(
     """The write ids of a table that a reader with this list of transactions sees.
 
     If no committed id is left among the rows, the list ends at the first invalid one, so a later
-    list may have a lower high-water mark: lists can't be ordered by it.
+    list may have a lower high-water mark: lists can't be ordered by it. Its least open id is then
+    that of all ids, which may lie above the mark.
     """
     ordered = sorted(rows, key=lambda row: row.write_id)
     in_reach = [row.write_id for row in ordered if row.txn <= txns.hwm]
@@ -93,12 +125,12 @@ def valid_write_ids(
             seen_valid = True
         else:
             invalid.append(row)
+    min_open = next((row.write_id for row in invalid if row.txn not in txns.aborted), LONG_MAX)
     if invalid and not seen_valid:
         invalid = invalid[:1]
         hwm = invalid[0].write_id
     aborted = [row.write_id for row in invalid if row.txn in txns.aborted]
     open_ids = [row.write_id for row in invalid if row.txn not in txns.aborted]
-    min_open = open_ids[0] if open_ids else LONG_MAX
     return WriteIdList(hwm, Ids(open_ids), Ids(aborted), min_open, table)
 
 

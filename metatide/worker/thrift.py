@@ -108,7 +108,7 @@ class Endpoint:
 
     async def _ask_metastores(self) -> None:
         """Asks the metastores for their default catalog, which gives names their meaning, and for
-        their warehouse.
+        settings that answers depend on.
         """
         untold = self._untold
         answers = await asyncio.gather(
@@ -132,6 +132,8 @@ class Endpoint:
                 )
             if facts.warehouse and not self._methods.warehouse:
                 self._methods.set_warehouse(facts.warehouse)
+            if facts.open_txn_timeout_ms is not None:
+                self._methods.set_open_txn_timeout(facts.open_txn_timeout_ms)
 
     async def _find_collation(self) -> None:
         """Asks the database for its collation until it answers."""

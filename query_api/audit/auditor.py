@@ -50,9 +50,6 @@ class Moments(Protocol):
     @property
     def history(self) -> LogHistory: ...
 
-    @property
-    def dialect(self) -> str: ...
-
     def snapshot(self) -> AbstractContextManager[DatabaseSnapshot]: ...
 
 
@@ -127,7 +124,7 @@ class _Moment:
         self._history = database.history
         self._snapshot = snapshot
         self._readers = readers
-        self._database = DatabaseObjects(snapshot, database.dialect)
+        self._database = DatabaseObjects(snapshot)
         self._database.tables([scope.name for scope in readers if scope.kind is ScopeKind.TABLE])
         first = min(reader.head.applied for reader in readers.values())
         tail = read_tail(snapshot, first)

@@ -38,11 +38,9 @@ class Fallback:
     def __init__(
         self,
         open_snapshot: Callable[[], AbstractContextManager[DatabaseSnapshot]],
-        dialect: str,
         connections: int,
     ) -> None:
         self._open = open_snapshot
-        self._dialect = dialect
         self._slots = asyncio.Semaphore(connections)
         self._threads = ThreadPoolExecutor(connections, "database")
         self._unbegun: dict[Read[Any], asyncio.Task[DatabaseAnswer[Any]]] = {}
@@ -106,7 +104,7 @@ class Fallback:
 
     def _read(self, read: Read[A]) -> DatabaseAnswer[A]:
         with self._open() as snapshot:
-            objects = DatabaseObjects(snapshot, self._dialect)
+            objects = DatabaseObjects(snapshot)
             try:
                 return DatabaseAnswer(read.answer(objects), objects.event)
             except NoSuchObjectError as missing:

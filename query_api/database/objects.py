@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from sqlalchemy import text
-
 from hive.events.row import NotificationRow
 from hive.filters.bounds import Span
 from hive.filters.semantics import PartitionKey
@@ -25,10 +23,6 @@ from state.records.objects import ConstraintKind
 from state.shard_reader import NameLine
 
 _NAMES_A_STATEMENT = 1000
-_NOW_MS = {
-    "postgresql": "SELECT CAST(EXTRACT(EPOCH FROM CLOCK_TIMESTAMP()) * 1000 AS BIGINT)",
-    "mysql": "SELECT CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)",
-}
 
 
 class DatabaseObjects:
@@ -36,15 +30,14 @@ class DatabaseObjects:
     once.
     """
 
-    def __init__(self, snapshot: DatabaseSnapshot, dialect: str) -> None:
-        self._snapshot = snapshot
-        self._dialect = dialect
+    def __init__(self, snapshot: DatabaseSnapshot) -> None:
+        self.snapshot = snapshot
         self._tables: dict[TableName, StoredTable | None] = {}
 
     @property
     def event(self) -> int:
         """The last event whose effects this snapshot shows."""
-        return self._snapshot.position
+        return self.snapshot.position
 
     def table(self, name: TableName) -> bytes | None:
         stored = self._table(name)
@@ -60,14 +53,14 @@ class DatabaseObjects:
         return {name: stored.id for name in names if (stored := self._tables[name]) is not None}
 
     def names(self, db: DatabaseName) -> Iterator[NameLine]:
-        for lines in stream_names(self._snapshot, *named(self._snapshot, db)):
+        for lines in stream_names(self.snapshot, *named(self.snapshot, db)):
             for line in lines:
                 yield self._line(line)
 
     def names_of(self, catalog: str, databases: Sequence[str]) -> Iterator[tuple[str, NameLine]]:
         for start in range(0, len(databases), _NAMES_A_STATEMENT):
             some = databases[start : start + _NAMES_A_STATEMENT]
-            for lines in stream_names_of(self._snapshot, catalog, some):
+            for lines in stream_names_of(self.snapshot, catalog, some):
                 for db, line in lines:
                     yield db, self._line(line)
 
@@ -101,7 +94,7 @@ class DatabaseObjects:
     def table_statistics(self, table: TableName) -> Iterator[ColumnFigures]:
         stored = self._table(table)
         if stored is not None:
-            for rows in stream_statistics(self._snapshot, OF_TABLES, [stored.id]):
+            for rows in stream_statistics(self.snapshot, OF_TABLES, [stored.id]):
                 for row in rows:
                     yield ColumnFigures(row.engine, row.column, row.last_analyzed, row.data)
 
@@ -114,7 +107,7 @@ class DatabaseObjects:
         }
         figures: dict[Values, list[ColumnFigures]] = {own: [] for own in owners.values()}
         if owners:
-            for rows in stream_statistics(self._snapshot, OF_PARTITIONS, list(owners)):
+            for rows in stream_statistics(self.snapshot, OF_PARTITIONS, list(owners)):
                 for row in rows:
                     column = ColumnFigures(row.engine, row.column, row.last_analyzed, row.data)
                     figures[owners[row.owner]].append(column)
@@ -123,38 +116,37 @@ class DatabaseObjects:
     def constraints(self, table: TableName) -> Iterator[ConstraintColumns]:
         stored = self._table(table)
         if stored is not None:
-            for constraint in read_constraints(self._snapshot, [stored.id]):
+            for constraint in read_constraints(self.snapshot, [stored.id]):
                 if constraint.columns:
                     yield ConstraintColumns(
                         ConstraintKind(constraint.kind), constraint.name, constraint.columns
                     )
 
     def database(self, db: DatabaseName) -> bytes | None:
-        columns = self._snapshot.tables["DBS"].c
+        columns = self.snapshot.tables["DBS"].c
         where = columns.CTLG_NAME == db.catalog, columns.NAME == db.db
-        return next((database.data for database in read_databases(self._snapshot, *where)), None)
+        return next((database.data for database in read_databases(self.snapshot, *where)), None)
 
     def databases(self, catalog: str) -> Iterator[tuple[str, bytes]]:
-        columns = self._snapshot.tables["DBS"].c
-        for database in read_databases(self._snapshot, columns.CTLG_NAME == catalog):
+        columns = self.snapshot.tables["DBS"].c
+        for database in read_databases(self.snapshot, columns.CTLG_NAME == catalog):
             yield database.name.db, database.data
 
     def functions(self, db: DatabaseName) -> Iterator[tuple[str, bytes]]:
-        for function in read_functions(self._snapshot, *named(self._snapshot, db)):
+        for function in read_functions(self.snapshot, *named(self.snapshot, db)):
             yield function.name, function.data
 
     def catalogs(self) -> list[str]:
-        return read_catalogs(self._snapshot)
+        return read_catalogs(self.snapshot)
 
     def recent_events(self, count: int) -> list[NotificationRow]:
         """The latest events, newest first, without their messages."""
-        statement = notification_log.newest(self._snapshot.metadata, count)
-        return [notification_log.row(*columns) for columns in self._snapshot.rows(statement)]
+        statement = notification_log.newest(self.snapshot.metadata, count)
+        return [notification_log.row(*columns) for columns in self.snapshot.rows(statement)]
 
     def txns(self) -> WriteIdList:
         """The transactions that aren't committed, as a reader that begins now gets them."""
-        [(now_ms,)] = self._snapshot.rows(text(_NOW_MS[self._dialect]))
-        return read_txns(self._snapshot, now_ms)
+        return read_txns(self.snapshot)
 
     def valid_write_ids(
         self, tables: Sequence[TableName], txns: WriteIdList
@@ -162,13 +154,13 @@ class DatabaseObjects:
         """The write-id list of each table for a reader with this list of transactions."""
         return {
             name: valid_write_ids(txns, rows.given, rows.next, name.in_catalog)
-            for name, rows in read_write_ids(self._snapshot, tables).items()
+            for name, rows in read_write_ids(self.snapshot, tables).items()
         }
 
     def _partition_names(self, table: StoredTable, prefix: Sequence[str]) -> list[str]:
         wanted = [value or None for value in prefix]
-        conditions = stored_partitions.partition_values(self._snapshot, *wanted)
-        return stored_partitions.partition_names(self._snapshot, table.id, *conditions)
+        conditions = stored_partitions.partition_values(self.snapshot, *wanted)
+        return stored_partitions.partition_names(self.snapshot, table.id, *conditions)
 
     def _line(self, name: StoredName) -> NameLine:
         return NameLine(name.table, self.event, name.type, name.owner, name.comment)
@@ -185,7 +177,7 @@ class DatabaseObjects:
                 self._tables[name] = None
                 wanted.setdefault(name.database, []).append(name.table)
         for db, tables in wanted.items():
-            for table in read_tables(self._snapshot, *named(self._snapshot, db, *tables)):
+            for table in read_tables(self.snapshot, *named(self.snapshot, db, *tables)):
                 self._tables[table.name] = table
 
     def _stored_partitions(
@@ -196,14 +188,14 @@ class DatabaseObjects:
             return
         keys = stored.partition_keys
         fitting = [key_values for key_values in values if len(key_values) == len(keys)]
-        name_column = self._snapshot.tables["PARTITIONS"].c.PART_NAME
+        name_column = self.snapshot.tables["PARTITIONS"].c.PART_NAME
         for start in range(0, len(fitting), _NAMES_A_STATEMENT):
             names = {
                 partition_name(keys, key_values): key_values
                 for key_values in fitting[start : start + _NAMES_A_STATEMENT]
             }
             read = stored_partitions.read_partitions(
-                self._snapshot, table, stored.id, name_column.in_(names)
+                self.snapshot, table, stored.id, name_column.in_(names)
             )
             by_name = {partition.name: partition for partition in read}
             for name, own_values in names.items():

@@ -46,7 +46,7 @@ class Primary:
         self.history = LogHistory()
         self._sequence = sequence_reader(self._engine, self._detected)
         self.index = SharedRead(self._sequence.read, self.history)
-        self.fallback = Fallback(self.snapshot, self._engine.dialect.name, connections)
+        self.fallback = Fallback(self.snapshot, connections)
 
     async def answer(self, read: Read[A]) -> DatabaseAnswer[A]:
         return await self.fallback.answer(read)
@@ -77,11 +77,6 @@ class Primary:
         self._detected()
         with self._engine.connect() as connection:
             return read_collation(connection)
-
-    @property
-    def dialect(self) -> str:
-        """The kind of database, as SQLAlchemy names it."""
-        return self._engine.dialect.name
 
     @contextmanager
     def snapshot(self) -> Iterator[DatabaseSnapshot]:

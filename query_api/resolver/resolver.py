@@ -69,7 +69,7 @@ class Resolver:
         """Answers a read. Raises InputError if the request makes no sense, UnansweredError if
         nobody can answer.
         """
-        rival = Rival(partial(self._ask_database, read))
+        rival = Rival(partial(self.ask_database, read))
         try:
             outcome = self.cached_now(read, requirement) if requirement.takes_any else None
             if outcome is None:
@@ -124,6 +124,13 @@ class Resolver:
         except STORE_ERRORS as error:
             return unreadable(read, error)
 
+    async def ask_database(self, read: Read[A]) -> tuple[A | NoSuchObjectError, Position]:
+        """The database's answer, and its position. Raises UnansweredError if it doesn't answer."""
+        reached = self._views.reached
+        answer = await self._database.answer(read)
+        self._history.check_position(reached.epoch, reached.event, answer.event)
+        return answer.value, Position(reached.epoch, answer.event)
+
     def _first_of_group(
         self, read: Read[A], requirement: Requirement
     ) -> ReadAnswer[A] | Miss | None:
@@ -155,12 +162,6 @@ class Resolver:
         moment = moment_of(self._views, requirement, judged, own)
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, serve, read, own, moment)
-
-    async def _ask_database(self, read: Read[A]) -> tuple[A | NoSuchObjectError, Position]:
-        reached = self._views.reached
-        answer = await self._database.answer(read)
-        self._history.check_position(reached.epoch, reached.event, answer.event)
-        return answer.value, Position(reached.epoch, answer.event)
 
     async def _from_database(
         self,

@@ -1,6 +1,7 @@
 """The settings of a metastore that answers depend on."""
 
 import asyncio
+import re
 from typing import Final, NamedTuple
 
 import msgspec
@@ -19,6 +20,7 @@ _ARGUMENTS: Final = Struct(
     "get_config_value_args", (1, "name", string), (2, "defaultValue", string)
 )
 _RESULT: Final = Struct("get_config_value_result", (0, "success", string))
+_MS: Final = re.compile(r"(\d{1,9})ms", re.ASCII)
 
 log = structlog.get_logger(__name__)
 
@@ -29,6 +31,8 @@ class MetastoreFacts(NamedTuple):
     default_catalog: str
     warehouse: str
     """The directory of managed tables; empty if unknown."""
+    open_txn_timeout_ms: int | None
+    """How long an id without a row counts as an open transaction; None if unknown."""
 
 
 async def ask_for_facts(settings: UpstreamSettings, address: Address) -> MetastoreFacts | None:
@@ -40,12 +44,16 @@ async def ask_for_facts(settings: UpstreamSettings, address: Address) -> Metasto
             try:
                 catalog = await _setting(link, "metastore.catalog.default")
                 warehouse = await _setting(link, "metastore.warehouse.dir")
+                timeout = await _setting(link, "metastore.txn.opentxn.timeout")
             finally:
                 link.close()
     except (UpstreamError, ThriftError, TimeoutError) as error:
         log.info("a metastore doesn't tell its settings", error=str(error))
         return None
-    return MetastoreFacts(catalog.lower() or DEFAULT_CATALOG, warehouse)
+    in_ms = _MS.fullmatch(timeout)
+    return MetastoreFacts(
+        catalog.lower() or DEFAULT_CATALOG, warehouse, None if in_ms is None else int(in_ms[1])
+    )
 
 
 async def _setting(link: Link, name: str) -> str:

@@ -116,10 +116,12 @@ class Comparison:
             if first is None:
                 return None
             ours = endpoint.answer(question)
-            if _same(question, ours, first) or _same(question, ours, self._theirs(question)):
+            again = first if _same(question, ours, first) else self._theirs(question)
+            if _same(question, ours, first) or _same(question, ours, again):
                 self._equal(question)
                 return None
-            if self._sequence.current() == before:
+            # Some changes, such as grants, don't move the sequence.
+            if _same(question, first, again) and self._sequence.current() == before:
                 return self._different(endpoint, question, ours, first)
         self.moving[question.method] += 1
         return None

@@ -83,6 +83,8 @@ ACTIONS: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
     "add_constraint": ("new_constraint", ("add_constraint",)),
     "drop_constraint": ("dropped_constraint", ("drop_constraint",)),
     "function": ("function", ("create_function", "alter_function", "drop_function")),
+    "role": ("role", ("create_role", "drop_role", "grant_role", "grant_role", "revoke_role")),
+    "grant": ("grant", ("grant", "grant", "revoke")),
 }
 """By action, the subject that makes the arguments, and the methods that take some of them."""
 
@@ -114,6 +116,8 @@ WEIGHTS: Final[Mapping[str, int]] = {
     "add_constraint": 6,
     "drop_constraint": 3,
     "function": 2,
+    "role": 2,
+    "grant": 3,
 }
 
 OVERLAPS: Final[Mapping[str, Sequence[str]]] = {
@@ -151,5 +155,8 @@ def fitted(method: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         "set_aggr_stats_for": {"partition"},
         "delete_table_column_statistics": {"partition"},
         "drop_function": {"class_name"},
+        "create_role": {"principal", "type_", "option"},
+        "drop_role": {"principal", "type_", "option"},
+        "revoke_role": {"option"},
     }.get(method, set())
     return {name: value for name, value in arguments.items() if name not in left_out}

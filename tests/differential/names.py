@@ -9,6 +9,8 @@ by name alone."""
 TABLES: Final = ("a", "b", "t_1", "tx1")
 CONSTRAINTS: Final = ("a", "b", "k")
 FUNCTIONS: Final = ("a", "f")
+PRINCIPALS: Final = ("ann", "bob")
+ROLES: Final = ("ann", "readers")
 TYPES: Final = {
     "id": "bigint",
     "name": "string",

@@ -5,7 +5,18 @@ from random import Random
 from typing import Any, Final, NamedTuple
 
 from hive.thrift.binary import encode
-from tests.differential.names import DATABASES, DAYS, KEYS, NUMBERS, TABLES, TYPES, Names
+from tests.differential.names import (
+    DATABASES,
+    DAYS,
+    FUNCTIONS,
+    KEYS,
+    NUMBERS,
+    PRINCIPALS,
+    ROLES,
+    TABLES,
+    TYPES,
+    Names,
+)
 from tests.differential.steps import Question
 from tests.differential.writers import CAPABILITIES
 from tests.query_api.thrift.methods import corpus
@@ -49,6 +60,9 @@ class Questions:
             **self._of_filters(),
             **self._of_statistics(),
             **self._of_constraints(),
+            **self._of_functions(),
+            **self._of_grants(),
+            **self._of_transactions(),
         }
 
     @property
@@ -453,6 +467,84 @@ class Questions:
         parent = {"parent_db_name": other.db, "parent_tbl_name": other.name}
         fields = self._random.choice((child, child, {**child, **parent}, parent))
         return corpus.req("get_foreign_keys", "ForeignKeysRequest", catName="hive", **fields)
+
+    def _of_functions(self) -> dict[str, Callable[[], corpus.Call]]:
+        return {
+            "get_functions": lambda: corpus.call(
+                "get_functions", self._db(), self._random.choice(("*", None, "f*", "a|f", "no"))
+            ),
+            "get_function": lambda: corpus.call(
+                "get_function",
+                self._db(),
+                self._names.full(self._random.choice((*FUNCTIONS, _NOBODY))),
+            ),
+            "get_all_functions": lambda: corpus.call("get_all_functions"),
+        }
+
+    def _of_grants(self) -> dict[str, Callable[[], corpus.Call]]:
+        return {
+            "list_privileges": self._list_privileges,
+            "get_role_names": lambda: corpus.call("get_role_names"),
+            "get_role_grants_for_principal": lambda: corpus.req(
+                "get_role_grants_for_principal",
+                "GetRoleGrantsForPrincipalRequest",
+                principal_name=self._principal(),
+                principal_type=self._random.choice((1, 2, 3)),
+            ),
+            "get_principals_in_role": lambda: corpus.req(
+                "get_principals_in_role",
+                "GetPrincipalsInRoleRequest",
+                roleName=self._names.full(self._random.choice((*ROLES, _NOBODY))),
+            ),
+        }
+
+    def _list_privileges(self) -> corpus.Call:
+        random, of = self._random, self._of
+        columns = list(of.columns) or ["id"]
+        catalog = {"catName": self._maybe("hive")}
+        table = {"dbName": of.db, "objectName": of.name, **catalog}
+        objects: tuple[Fields, ...] = (
+            {},
+            catalog,
+            {"objectType": 1},
+            {"objectType": 2, "dbName": self._maybe(of.db, 0.8), **catalog},
+            {"objectType": 3, **table},
+            {"objectType": 3, **table},
+            {"objectType": 3},
+            {"objectType": 5, **table, "columnName": random.choice(columns)},
+        )
+        given = request("HiveObjectRef", **random.choice(objects))
+        holders = ((None, None), *((self._principal(), type_) for type_ in (1, 2, 3, None)))
+        return corpus.call("list_privileges", *random.choice(holders), given)
+
+    def _principal(self) -> str:
+        return self._names.full(self._random.choice((*PRINCIPALS, *ROLES, _NOBODY)))
+
+    def _of_transactions(self) -> dict[str, Callable[[], corpus.Call]]:
+        return {
+            "get_open_txns": lambda: corpus.call("get_open_txns"),
+            "get_open_txns_req": lambda: corpus.req(
+                "get_open_txns_req",
+                "GetOpenTxnsRequest",
+                excludeTxnTypes=self._random.choice(([], [0], [2], [2, 3], None)),
+            ),
+            "get_open_txns_info": lambda: corpus.call("get_open_txns_info"),
+            "get_valid_write_ids": self._valid_write_ids,
+        }
+
+    def _valid_write_ids(self) -> corpus.Call:
+        random = self._random
+        tables = [self._of, self._nothing(), self._nothing()][: random.choice((1, 1, 2, 3))]
+        hwm = random.choice((0, 1, 5, 20, 100))
+        some = sorted(random.sample(range(1, hwm + 1), min(hwm, random.randrange(4))))
+        listed = ",".join(map(str, some))
+        texts = (f"{hwm}:{min(some, default=2**63 - 1)}:{listed}:", f"{hwm}:{2**63 - 1}::{listed}")
+        return corpus.req(
+            "get_valid_write_ids",
+            "GetValidWriteIdsRequest",
+            fullTableNames=[f"{one.db}.{one.name}" for one in tables],
+            validTxnList=random.choice((None, None, *texts)),
+        )
 
 
 def _insert_only() -> Any:

@@ -13,6 +13,8 @@ from tests.differential.names import (
     FUNCTIONS,
     KEYS,
     NUMBERS,
+    PRINCIPALS,
+    ROLES,
     TABLES,
     TYPES,
 )
@@ -345,6 +347,26 @@ class Schedule:
             "db": place[0],
             "function": self._random.choice(FUNCTIONS),
             "class_name": self._random.choice(("org.example.F", "org.example.G")),
+        }
+
+    def _role(self, place: Place) -> Arguments:
+        random = self._random
+        return {
+            "role": random.choice(ROLES),
+            "principal": random.choice((*PRINCIPALS, *ROLES)),
+            "type_": random.choice((1, 1, 2, 3)),
+            "option": random.random() < 0.3,
+        }
+
+    def _grant(self, place: Place) -> Arguments:
+        random = self._random
+        return {
+            "db": place[0],
+            "table": place[1],
+            "kind": random.choice((1, 2, 3, 3, 5)),
+            "principal": random.choice((*PRINCIPALS, *ROLES)),
+            "type_": random.choice((1, 1, 2, 3)),
+            "privilege": random.choice(("SELECT", "INSERT", "ALL")),
         }
 
     # Transactions, which last for several steps.

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from collections.abc import Iterator
 from functools import partial
 from typing import Any
@@ -50,7 +49,7 @@ def test_the_database_is_read_as_the_metastore_reads_it(instances: Instances) ->
         version = detect(connection)
     assert version is not None
     with open_snapshot(engine, version) as snapshot:
-        state = read_state(snapshot, int(time.time() * 1000))
+        state = read_state(snapshot)
     engine.dispose()
     with instances.connect() as client:
         answered = expected(hms_state.state(client))

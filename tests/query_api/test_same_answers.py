@@ -120,7 +120,7 @@ def test_both_sides_agree_on_everything_that_the_cache_tells(
 ) -> None:
     store = small_world.store
     with open_snapshot(store.engine, store.schema) as snapshot:
-        database = DatabaseObjects(snapshot, store.engine.dialect.name)
+        database = DatabaseObjects(snapshot)
         assert database.event == small_world.current
         assert both.views.reached == Position(0, small_world.current)
         tables = 0

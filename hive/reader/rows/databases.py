@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from hive.names import DatabaseName, default_catalog
 from hive.reader.rows.details import DetailKind, Details
-from hive.reader.rows.principals import owner_type
+from hive.reader.rows.principals import principal_type
 from hive.thrift.binary import encode
 from hive.thrift.structs import DATABASE, FUNCTION
 
@@ -72,7 +72,7 @@ def stored_database(row: tuple[Any, ...], details: Details) -> StoredDatabase:
             "locationUri": own.location,
             "parameters": details.parameters(DetailKind.DATABASE_PARAMETER, own.id),
             "ownerName": own.owner,
-            "ownerType": owner_type(own.owner_type),
+            "ownerType": principal_type(own.owner_type),
             "catalogName": own.catalog,
             "createTime": own.created,
             "managedLocationUri": own.managed_location if managed else None,
@@ -95,7 +95,7 @@ def stored_function(row: tuple[Any, ...], details: Details) -> StoredFunction:
             "dbName": own.db,
             "className": own.class_name,
             "ownerName": own.owner,
-            "ownerType": owner_type(own.owner_type),
+            "ownerType": principal_type(own.owner_type),
             "createTime": own.created,
             "functionType": own.type,
             "resourceUris": [

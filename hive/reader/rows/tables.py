@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from hive.names import TableName, table_name
 from hive.reader.rows.details import DetailKind, Details
 from hive.reader.rows.flags import flag
-from hive.reader.rows.principals import owner_type
+from hive.reader.rows.principals import principal_type
 from hive.reader.rows.storage import StorageRow, columns, storage
 from hive.thrift.binary import encode
 from hive.thrift.canonical import is_transactional
@@ -73,7 +73,7 @@ def stored_table(row: tuple[Any, ...], details: Details) -> StoredTable:
             "tableType": own.type or _guessed_type(own, parameters),
             "rewriteEnabled": flag(own.rewritten),
             "catName": own.catalog,
-            "ownerType": owner_type(own.owner_type),
+            "ownerType": principal_type(own.owner_type),
             "writeId": own.write_id or 0,
             "id": own.id,
         },

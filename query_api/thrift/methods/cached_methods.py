@@ -6,7 +6,7 @@ from struct import Struct as Packing
 from typing import Any, Final
 
 from hive.collation import BY_BYTES, Collation
-from hive.errors import InputError, ThriftError
+from hive.errors import InputError, NoSuchObjectError, ThriftError, UnansweredError
 from hive.thrift.binary import decode, encode
 from hive.thrift.types import I64
 from query_api.backend import Backend
@@ -17,6 +17,7 @@ from query_api.requirement import Consistency, Defaults, Requirement
 from query_api.resolver.answer import Miss, ReadAnswer
 from query_api.targets import Target
 from query_api.thrift.call import Call, CallAnswer, Relay, Substitute, Unable
+from query_api.thrift.methods.direct_read import DirectRead
 from query_api.thrift.methods.dropped_methods import substitute
 from query_api.thrift.methods.expressions import Expressions, expression_of, with_text
 from query_api.thrift.methods.method_table import Method, methods
@@ -52,6 +53,7 @@ class CachedMethods:
         self._defaults = defaults
         self._expressions = expressions
         self._leaves_all = False
+        self._open_txn_timeout_ms: int | None = None
         self.set_warehouse(warehouse)
 
     def set_warehouse(self, warehouse: str) -> None:
@@ -59,7 +61,17 @@ class CachedMethods:
         left to the metastore.
         """
         self.warehouse = warehouse
-        self._methods = methods(warehouse)
+        self._set_methods()
+
+    def set_open_txn_timeout(self, timeout_ms: int) -> None:
+        """Sets how long a metastore takes an id without a row for an open transaction; of several
+        metastores the longest time counts. Until then, open transactions are left to the metastore.
+        """
+        self._open_txn_timeout_ms = max(timeout_ms, self._open_txn_timeout_ms or 0)
+        self._set_methods()
+
+    def _set_methods(self) -> None:
+        self._methods = methods(self.warehouse, self._open_txn_timeout_ms)
         self._names = frozenset((*self._methods, _CURRENT_EVENT))
         self._remembered = lru_cache(_REMEMBERED)(self._understand)
 
@@ -91,6 +103,8 @@ class CachedMethods:
             return None
         if isinstance(request, Unable):
             return Relay(request)
+        if isinstance(request.read, DirectRead):
+            return None
         requirement = self._requirement(request, call.min_position)
         chain = _Chain(method, requirement)
         read: Read[Outcome] | None = request.read
@@ -117,6 +131,8 @@ class CachedMethods:
             request = await self._read(method, call)
         if isinstance(request, Unable):
             return Relay(request)
+        if isinstance(request.read, DirectRead):
+            return await self._from_database(method, request.read, call.min_position)
         requirement = self._requirement(request, call.min_position)
         chain = _Chain(method, requirement)
         read: Read[Outcome] | None = request.read
@@ -195,6 +211,23 @@ class CachedMethods:
         self._resolver.want(miss)
         elsewhere = miss.reason is Reason.NOT_OWNED
         return Relay(miss.reason, self._resolver.shard_of(miss) if elsewhere else None)
+
+    async def _from_database(
+        self, method: Method, read: DirectRead, least: Position | None
+    ) -> CallAnswer | Relay:
+        """Answers a call about what no event tells, by a read that begins now."""
+        try:
+            asked = await self._resolver.ask_database(read)
+        except UnansweredError:
+            return Relay(Reason.UNREAD)
+        value, position = asked
+        if least is not None and position < least:
+            return Relay(Reason.BEHIND)
+        if isinstance(value, Unable):
+            return Relay(value)
+        assert not isinstance(value, NoSuchObjectError | Read)
+        data = result(method.shape, method.exceptions, value)
+        return CallAnswer(data, Source.DATABASE, Reason.DATABASE_ONLY, position)
 
     async def _current_event(self, least: Position | None) -> CallAnswer | Relay:
         latest = await self._database.after_now(self._views.reached)

@@ -5,17 +5,21 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from hive.thrift import requests
-from hive.thrift.types import Struct, Type, i16, string, strings
+from hive.thrift.grants import HIVE_OBJECT_REF
+from hive.thrift.types import Struct, Type, i16, i32, string, strings
 from query_api.thrift.methods import (
     columns,
     constraints,
     databases,
+    functions,
+    grants,
     partition,
     partition_selections,
     partition_specs,
     statistics,
     table_metas,
     tables,
+    transactions,
 )
 from query_api.thrift.methods.outcome import (
     BY_EXPRESSION,
@@ -64,8 +68,11 @@ _VALUES: Final = (("part_vals", strings),)
 _USER: Final = (("user_name", string), ("group_names", strings))
 
 
-def methods(warehouse: str) -> dict[str, Method]:
-    """All methods by name. `warehouse` is the metastore's warehouse for managed tables."""
+def methods(warehouse: str, open_txn_timeout_ms: int | None = None) -> dict[str, Method]:
+    """All methods by name. `warehouse` is the metastore's warehouse for managed tables, and
+    `open_txn_timeout_ms` the time for which it takes an id without a row for an open transaction;
+    None if that is unknown.
+    """
     database = partial(databases.get_database, warehouse=warehouse)
     database_req = partial(databases.get_database_req, warehouse=warehouse)
     return {
@@ -77,6 +84,34 @@ def methods(warehouse: str) -> dict[str, Method]:
         **_TABLES_AND_COLUMNS,
         **_PARTITIONS,
         **_DETAILS,
+        **_GRANTS,
+        **_FUNCTIONS,
+        **_transactions(open_txn_timeout_ms),
+    }
+
+
+def _transactions(timeout_ms: int | None) -> dict[str, Method]:
+    open_txns, open_txns_req, open_txns_info, valid_write_ids = (
+        partial(understand, timeout_ms=timeout_ms)
+        for understand in (
+            transactions.get_open_txns,
+            transactions.get_open_txns_req,
+            transactions.get_open_txns_info,
+            transactions.get_valid_write_ids,
+        )
+    )
+    return {
+        "get_open_txns": _method(open_txns, STRUCT_ALONE, ()),
+        "get_open_txns_req": _method(
+            open_txns_req, STRUCT_ALONE, (), ("getOpenTxnsRequest", requests.OPEN_TXNS)
+        ),
+        "get_open_txns_info": _method(open_txns_info, STRUCT_ALONE, ()),
+        "get_valid_write_ids": _method(
+            valid_write_ids,
+            LIST_IN,
+            ("NoSuchTxnException", _META),
+            ("rqst", requests.VALID_WRITE_IDS),
+        ),
     }
 
 
@@ -327,4 +362,40 @@ _DETAILS: Final = {
         _META_FIRST,
         ("request", requests.ALL_CONSTRAINTS),
     ),
+}
+_GRANTS: Final = {
+    "list_privileges": _method(
+        grants.list_privileges,
+        LIST,
+        (_META,),
+        ("principal_name", string),
+        ("principal_type", i32),
+        ("hiveObject", HIVE_OBJECT_REF),
+    ),
+    "get_role_names": _method(grants.get_role_names, LIST, (_META,)),
+    "get_role_grants_for_principal": _method(
+        grants.get_role_grants_for_principal,
+        LIST_IN,
+        (_META,),
+        ("request", requests.ROLE_GRANTS),
+    ),
+    "get_principals_in_role": _method(
+        grants.get_principals_in_role,
+        LIST_IN,
+        (_META,),
+        ("request", requests.PRINCIPALS_IN_ROLE),
+    ),
+}
+_FUNCTIONS: Final = {
+    "get_functions": _method(
+        functions.get_functions, LIST, (_META,), ("dbName", string), ("pattern", string)
+    ),
+    "get_function": _method(
+        functions.get_function,
+        STRUCT_ALONE,
+        _META_FIRST,
+        ("dbName", string),
+        ("funcName", string),
+    ),
+    "get_all_functions": _method(functions.get_all_functions, LIST_IN, (_META,)),
 }

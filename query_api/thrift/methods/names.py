@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from hive.errors import InputError
-from hive.names import DatabaseName, TableName, default_catalog, storable
+from hive.names import DatabaseName, TableName, default_catalog, is_storable, storable
 
 
 class Place(NamedTuple):
@@ -53,6 +53,13 @@ def refuse_without_catalog(request: Mapping[str, Any]) -> None:
 def database_in_catalog(request: Mapping[str, Any], db: str = "dbName") -> DatabaseName:
     """The database of a newer call."""
     return _database(request.get("catName", default_catalog()), request.get(db))
+
+
+def member(text: str | None) -> str:
+    """A column or a function, whose name may hold anything but upper case and blanks around it."""
+    if not text or text != text.strip().lower() or not is_storable(text):
+        raise InputError(f"{str(text)[:80]!r} is not a name in its stored form")
+    return text
 
 
 def _table(catalog: str | None, db: str | None, table: str | None) -> TableName:

@@ -10,6 +10,7 @@ from tests.differential.names import Names
 from tests.differential.steps import Step
 from tests.differential.writers.constraints import Constraints
 from tests.differential.writers.databases import Databases
+from tests.differential.writers.grants import Grants
 from tests.differential.writers.partitions import Partitions
 from tests.differential.writers.statistics import Statistics
 from tests.differential.writers.tables import Tables
@@ -31,7 +32,7 @@ CAPABILITIES: Final[Mapping[str, Sequence[str] | None]] = {
 }
 
 
-class Writer(Databases, Tables, Partitions, Statistics, Constraints, Transactions):
+class Writer(Databases, Tables, Partitions, Statistics, Constraints, Transactions, Grants):
     """A client with all actions."""
 
     def do(self, step: Step) -> str | None:

@@ -62,7 +62,7 @@ def expected(answer: Any) -> Any:
     return [expected(item) for item in answer] if isinstance(answer, list) else answer
 
 
-def read_state(snapshot: DatabaseSnapshot, now_ms: int) -> dict[str, Any]:
+def read_state(snapshot: DatabaseSnapshot) -> dict[str, Any]:
     """The whole default catalog."""
     default = snapshot.tables["DBS"].c.CTLG_NAME == "hive"
     tables = read_tables(snapshot, default)
@@ -78,7 +78,7 @@ def read_state(snapshot: DatabaseSnapshot, now_ms: int) -> dict[str, Any]:
             for one in read_functions(snapshot, default)
         },
         "constraints": _constraints(snapshot, by_id),
-        "valid_write_ids": _write_ids(snapshot, by_id, now_ms),
+        "valid_write_ids": _write_ids(snapshot, by_id),
     }
     _add_partitions(snapshot, by_id, state)
     columns = _columns(snapshot, OF_TABLES, list(by_id))
@@ -126,10 +126,8 @@ def _constraints(snapshot: DatabaseSnapshot, tables: dict[int, TableName]) -> di
     return by_partition
 
 
-def _write_ids(
-    snapshot: DatabaseSnapshot, tables: dict[int, TableName], now_ms: int
-) -> dict[str, str]:
-    txns = read_txns(snapshot, now_ms)
+def _write_ids(snapshot: DatabaseSnapshot, tables: dict[int, TableName]) -> dict[str, str]:
+    txns = read_txns(snapshot)
     return {
         name.in_catalog: print_write_id_list(
             valid_write_ids(txns, rows.given, rows.next, name.in_catalog)

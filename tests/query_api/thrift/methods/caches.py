@@ -12,6 +12,7 @@ from hive.events.decode import decode
 from hive.names import TableName
 from hive.reader.snapshot import open_snapshot
 from hive.table_lists import TableLists
+from hive.write_ids.snapshot import OPEN_TXN_TIMEOUT_MS
 from metatide.stack.database import make_engine
 from query_api.backend import Backend
 from query_api.database import Primary
@@ -101,4 +102,6 @@ def methods(
     cache: Cache, primary: Primary, consistency: Consistency, warehouse: str
 ) -> CachedMethods:
     """What answers calls from a cache."""
-    return CachedMethods(Backend(cache.source, primary), Defaults(consistency), warehouse)
+    answering = CachedMethods(Backend(cache.source, primary), Defaults(consistency), warehouse)
+    answering.set_open_txn_timeout(OPEN_TXN_TIMEOUT_MS)
+    return answering

@@ -26,6 +26,42 @@ def fill(client: HmsClient, db: str) -> None:
     view.tableType, view.viewOriginalText = "MATERIALIZED_VIEW", "select 1"
     view.viewExpandedText, view.rewriteEnabled = "select 1", False
     client.create_table(view)
+    _grants(client, db)
+    client.open_transactions(2)
+    client.open_transactions(1, client.t.TxnType.READ_ONLY)
+
+
+def _grants(client: HmsClient, db: str) -> None:
+    """Roles with members of all kinds, and privileges of all kinds but on partitions."""
+    t, rpc = client.t, client.rpc
+    user, role, group = t.PrincipalType.USER, t.PrincipalType.ROLE, t.PrincipalType.GROUP
+    for name in ("readers", "writers"):
+        rpc.create_role(t.Role(roleName=name, createTime=0, ownerName="hive"))
+    for name, type_, option in (("ann", user, True), ("staff", group, False)):
+        rpc.grant_role("readers", name, type_, "hive", user, option)
+    rpc.grant_role("writers", "readers", role, "hive", user, False)
+    place = {"dbName": db, "catName": "hive"}
+    kinds = t.HiveObjectType
+    for of in (
+        t.HiveObjectRef(objectType=kinds.GLOBAL),
+        t.HiveObjectRef(objectType=kinds.DATABASE, **place),
+        t.HiveObjectRef(objectType=kinds.TABLE, objectName="asking", **place),
+        t.HiveObjectRef(objectType=kinds.COLUMN, objectName="asking", columnName="id", **place),
+    ):
+        for name, type_, privilege in (
+            ("ann", user, "SELECT"),
+            ("ann", user, "INSERT"),
+            ("readers", role, "SELECT"),
+        ):
+            info = t.PrivilegeGrantInfo(
+                privilege=privilege,
+                createTime=1_700_000_000,
+                grantor="hive",
+                grantorType=user,
+                grantOption=privilege == "INSERT",
+            )
+            granted = t.HiveObjectPrivilege(of, name, type_, info, "SQL")
+            rpc.grant_privileges(t.PrivilegeBag(privileges=[granted]))
 
 
 def _insert_only(client: HmsClient, db: str) -> None:

@@ -45,6 +45,8 @@ UNORDERED = frozenset(
         *("get_primary_keys", "get_foreign_keys", "get_unique_constraints"),
         *("get_not_null_constraints", "get_default_constraints", "get_check_constraints"),
         *("get_all_table_constraints", "get_partitions_with_specs"),
+        *("list_privileges", "get_role_names", "get_role_grants_for_principal"),
+        *("get_principals_in_role", "get_all_functions"),
         "get_partitions_spec_by_expr",
     )
 )
@@ -120,6 +122,9 @@ def calls_about(databases: Sequence[str], tables: Sequence[Table]) -> Iterator[C
         yield from _about_statistics(table)
         yield from _about_constraints(table)
     yield call("get_current_notificationEventId")
+    yield from _about_functions([*databases, "no_such"])
+    yield from _about_grants(databases, tables)
+    yield from _about_transactions(tables)
 
 
 def _about_databases(databases: Iterable[str]) -> Iterator[Call]:
@@ -372,6 +377,76 @@ def _about_constraints(table: Table) -> Iterator[Call]:
         yield req("get_foreign_keys", "ForeignKeysRequest", catName="hive", **fields)
     place = {"dbName": table.db, "tblName": table.name, "catName": "hive"}
     yield req("get_all_table_constraints", "AllTableConstraintsRequest", **place)
+
+
+def _about_functions(databases: Iterable[str]) -> Iterator[Call]:
+    yield call("get_all_functions")
+    for db in databases:
+        for pattern in ("*", None, ".*", "f*", "fun|x", "F*", "no", "f.n"):
+            yield call("get_functions", db, pattern)
+            yield call("get_functions", f"@hive#{db}", pattern)
+        for name in ("fun", "fun2", "Fun", "no_such", ""):
+            yield call("get_function", db, name)
+            yield call("get_function", f"@hive#{db}", name)
+
+
+def _about_grants(databases: Sequence[str], tables: Sequence[Table]) -> Iterator[Call]:
+    yield call("get_role_names")
+    for role in ("public", "admin", "readers", "Readers", "no_such"):
+        yield req("get_principals_in_role", "GetPrincipalsInRoleRequest", roleName=role)
+    holders = [(None, None), (None, 1), ("ann", None)]
+    for name in ("ann", "readers", "no_such", "hive"):
+        for type_ in (1, 2, 3):
+            holders.append((name, type_))
+            yield req(
+                "get_role_grants_for_principal",
+                "GetRoleGrantsForPrincipalRequest",
+                principal_name=name,
+                principal_type=type_,
+            )
+    for holder in holders:
+        for place in _places(databases, tables):
+            yield call("list_privileges", *holder, request("HiveObjectRef", **place))
+
+
+def _places(databases: Sequence[str], tables: Sequence[Table]) -> Iterator[dict[str, Any]]:
+    """Objects that privileges may be granted on."""
+    yield {}
+    yield {"catName": "hive"}
+    for kind in range(1, 7):
+        yield {"objectType": kind}
+    for db in (*databases, "no_such"):
+        yield {"objectType": 2, "dbName": db}
+        yield {"objectType": 2, "dbName": db, "catName": "no_such"}
+    granted = [table for table in tables if table.name == "asking"]
+    for table in (*tables[:2], *granted, tables[-1]):
+        of = {"dbName": table.db, "objectName": table.name}
+        yield {"objectType": 3, **of}
+        yield {"objectType": 3, **of, "catName": "hive", "partValues": []}
+        yield {"objectType": 3, **of, "objectName": table.name.upper()}
+        for column in table.columns[:2]:
+            yield {"objectType": 5, **of, "columnName": column}
+        for values in table.values[:1]:
+            yield {"objectType": 4, **of, "partValues": list(values)}
+            yield {"objectType": 5, **of, "partValues": list(values), "columnName": "id"}
+
+
+def _about_transactions(tables: Sequence[Table]) -> Iterator[Call]:
+    yield call("get_open_txns")
+    yield call("get_open_txns_info")
+    for types in ([], [0], [2], [0, 2, 3], None):
+        yield req("get_open_txns_req", "GetOpenTxnsRequest", excludeTxnTypes=types)
+    names = [f"{table.db}.{table.name}" for table in tables]
+    readers = [None, "", f"0:{2**63 - 1}::", f"3:{2**63 - 1}::", "7:2:2,5:3", "9:4:4:5,6,7"]
+    for reader in readers:
+        fields: dict[str, Any]
+        for chosen in (names, names[:1], [*names[:2], names[0]], [], ["reader.ACID"], ["acid"]):
+            fields = {"fullTableNames": chosen, "validTxnList": reader}
+            yield req("get_valid_write_ids", "GetValidWriteIdsRequest", **fields)
+    for name in names[:3]:
+        for write_id in (1, 99):
+            fields = {"fullTableNames": [name], "writeId": write_id}
+            yield req("get_valid_write_ids", "GetValidWriteIdsRequest", **fields)
 
 
 def sample(calls: Iterable[Call], of_each: int) -> list[Call]:

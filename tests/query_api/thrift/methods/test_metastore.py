@@ -14,9 +14,9 @@ from query_api.requirement import Consistency
 from query_api.thrift.call import Call, CallAnswer, Client
 from query_api.thrift.methods import CachedMethods
 from tests.hive.reader import script
-from tests.query_api.thrift.methods import caches, contents, wire
+from tests.query_api.thrift.methods import caches, contents, corpus, wire
 from tests.query_api.thrift.methods.comparison import Comparison, whole
-from tests.query_api.thrift.methods.corpus import corpus, sample
+from tests.query_api.thrift.methods.corpus import sample
 from tests.query_api.thrift.methods.histories import History
 from tests.query_api.thrift.methods.test_method_table import DROPPED
 from tests.support import hms_client
@@ -26,6 +26,11 @@ pytestmark = pytest.mark.hive
 DATABASES = ("reader", "reader_2", "shown")
 OF_DATABASES = {"get_database", "get_database_req"}
 """An alter may change more of a database than the log tells."""
+DIRECT = (
+    *("list_privileges", "get_role_names", "get_role_grants_for_principal"),
+    *("get_principals_in_role", "get_functions", "get_function", "get_all_functions"),
+    *("get_open_txns", "get_open_txns_req", "get_open_txns_info", "get_valid_write_ids"),
+)
 _RAISED = Struct("Raised", (1, "message", string))
 _EXCEPTIONS = ((1, "o1", _RAISED), (2, "o2", _RAISED), (3, "o3", _RAISED))
 ONE = Struct("get_table_args", (1, "db_name", string), (2, "tbl_name", string))
@@ -91,11 +96,18 @@ def world(text_metastore: Instances) -> Iterator[World]:
         yield World(text_metastore.addresses[0], url, warehouse, warm, folded)
 
 
+def corpus_by_method(world: World) -> dict[str, list[corpus.Call]]:
+    """All calls that are always answered from the database."""
+    with hms_client.connect(world.address) as client:
+        calls = list(corpus.corpus(client, DATABASES))
+    return {name: [one for one in calls if one.method == name] for name in DIRECT}
+
+
 async def compare(world: World, of_each: int) -> Comparison:
     async with world.asked() as by_name:
         comparison = Comparison(by_name)
         with hms_client.connect(world.address) as client, wire.connect(world.address) as metastore:
-            await comparison.run(metastore, sample(corpus(client, DATABASES), of_each))
+            await comparison.run(metastore, sample(corpus.corpus(client, DATABASES), of_each))
         everything = by_name["warm"].names - DROPPED
     assert everything == comparison.same["warm"].keys()
     # Of databases, what an alter may change without an event is not told.
@@ -108,6 +120,17 @@ async def compare(world: World, of_each: int) -> Comparison:
 async def test_all_methods_are_answered_as_the_metastore_answers_them(world: World) -> None:
     comparison = await compare(world, 20)
     assert sum(comparison.same["warm"].values()) > 300
+
+
+async def test_every_form_of_what_only_the_database_tells(world: World) -> None:
+    by_method = corpus_by_method(world)
+    async with world.asked() as by_name:
+        comparison = Comparison({"latest": by_name["latest"]})
+        with wire.connect(world.address) as metastore:
+            for calls in by_method.values():
+                await comparison.run(metastore, calls)
+    assert comparison.same["latest"].keys() == set(DIRECT)
+    assert sum(comparison.same["latest"].values()) > 300
 
 
 @pytest.mark.torture
@@ -130,7 +153,7 @@ async def compare_after(world: World, rounds: int, of_each: int, seed: int) -> C
                     world.warm.load()
                 else:
                     world.warm.follow()
-                await comparison.run(metastore, sample(corpus(client, changing), of_each))
+                await comparison.run(metastore, sample(corpus.corpus(client, changing), of_each))
     return comparison
 
 

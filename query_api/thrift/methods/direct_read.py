@@ -1,0 +1,24 @@
+"""The common part of reads of what no event tells."""
+
+from abc import abstractmethod
+
+from hive.reader.snapshot import DatabaseSnapshot
+from query_api.database import DatabaseObjects
+from query_api.database.reads import DatabaseRead
+from query_api.objects import Objects
+from query_api.thrift.methods.outcome import Outcome
+
+
+class DirectRead(DatabaseRead[Outcome], frozen=True):
+    """A read of the database, which begins after the call arrived.
+
+    Equal reads that wait for the database at the same time are one read.
+    """
+
+    def answer(self, objects: Objects) -> Outcome:
+        assert isinstance(objects, DatabaseObjects)
+        return self.of(objects.snapshot)
+
+    @abstractmethod
+    def of(self, snapshot: DatabaseSnapshot) -> Outcome:
+        """The answer from one moment of the database."""
