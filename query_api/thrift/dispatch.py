@@ -5,7 +5,7 @@ from time import perf_counter
 import structlog
 
 from hive.errors import MetatideError, ThriftError, UnprovedError
-from query_api.reasons import Reason
+from query_api.reasons import Reason, Source
 from query_api.thrift.call import Call, CallAnswer, Client, Relay, Unable
 from query_api.thrift.client_identity import (
     REPEATED,
@@ -14,6 +14,7 @@ from query_api.thrift.client_identity import (
     SET_UGI,
 )
 from query_api.thrift.connection import Connection
+from query_api.thrift.constants import CONSTANT_METHODS
 from query_api.thrift.forward import FORWARDED, REFUSED, call_of, reply, told
 from query_api.thrift.hub import Hub
 from query_api.thrift.own_writes import OwnWrites
@@ -69,6 +70,8 @@ class Dispatch:
                 self._relay_known(message)
             else:
                 self._answer(message)
+        elif method in CONSTANT_METHODS and not (hub.settings.relay_reads or hub.settings.shadow):
+            self._answer_constant(message)
         elif method == FORWARDED:
             self._connection.run(self._answer_forwarded(message))
         elif method in REPEATED and len(message.data) > REPEATED_BYTES_MAX:
@@ -101,6 +104,25 @@ class Dispatch:
             self._connection.run(self._answer_later(message, call))
         else:
             self._conclude(message, call, outcome)
+
+    def _answer_constant(self, message: Message) -> None:
+        result = self._hub.constants.kept(message.method, message.body)
+        if result is None:
+            self._connection.run(self._ask_constant(message))
+        else:
+            self._conclude_constant(message, result)
+
+    async def _ask_constant(self, message: Message) -> None:
+        result = await self._hub.constants.ask(message.method, message.body)
+        if result is None:
+            self._relay.send(message, Unable.NOT_CACHED)
+        else:
+            self._conclude_constant(message, result)
+
+    def _conclude_constant(self, message: Message, result: bytes) -> None:
+        reached = self._hub.views.reached
+        answer = CallAnswer(result, Source.CACHE, Reason.FRESH, reached)
+        self._replies.send(message, answer)
 
     async def _answer_later(self, message: Message, call: Call) -> None:
         try:

@@ -16,6 +16,7 @@ from query_api.partners import Partners
 from query_api.reasons import Reason, Source
 from query_api.thrift.call import Methods
 from query_api.thrift.connection import Connection
+from query_api.thrift.constants import Constants
 from query_api.thrift.dispatch import Dispatch
 from query_api.thrift.ended_connections import EndedConnections
 from query_api.thrift.forward import Peers
@@ -74,6 +75,7 @@ class ThriftServer:
             backend.views,
             reply_cache(backend.views, backend.database.history.is_rewound),
             upstreams,
+            Constants(upstreams),
             Peers(
                 owner_of,
                 peers or UpstreamSettings(framed=settings.framed),
@@ -106,6 +108,7 @@ class ThriftServer:
                 await self._checking
         await self._hub.shadow.close()
         self._hub.peers.close()
+        self._hub.constants.close()
         for connection in list(self._connections):
             connection.end(_CLOSING, "the server ends")
         # Connections are notified of their end in the next iteration of the event loop.
