@@ -9,16 +9,23 @@ from hive.errors import PatternError
 MAX_CHARACTERS: Final = 4_096
 
 
-def compile_pattern(pattern: str) -> re.Pattern[str]:
-    """Hive's pattern of names: `*` for any characters, `|` between alternatives, case ignored.
+def compile_pattern(pattern: str, *, with_dots: bool = False) -> re.Pattern[str]:
+    """Hive's pattern of names: `*` for any characters, `|` between alternatives, case ignored;
+    `with_dots`, a `.` for any one character.
 
-    Use it with `fullmatch` on names in lower case. Everything but `*` and `|` stands for itself:
-    the metastore would take the rest as a regular expression, which lets one request stop a server.
+    Use it with `fullmatch` on names in lower case. Everything else stands for itself: the metastore
+    would take the rest as a regular expression, which lets one request stop a server.
     """
     if len(pattern) > MAX_CHARACTERS:
         raise PatternError(pattern, f"it has more than {MAX_CHARACTERS} characters")
+    dot = "." if with_dots else re.escape(".")
     alternatives = (
-        stretches([re.escape(part) for part in alternative.strip().lower().split("*")])
+        stretches(
+            [
+                dot.join(map(re.escape, part.split(".")))
+                for part in alternative.strip().lower().split("*")
+            ]
+        )
         for alternative in pattern.split("|")
     )
     return re.compile("|".join(f"(?:{alternative})" for alternative in alternatives), re.DOTALL)

@@ -28,6 +28,12 @@ def test_what_patterns_match(pattern: str, names: list[str], others: list[str]) 
     assert [name for name in others if match(name)] == []
 
 
+@given(st.text("ab*."), st.text("ab"))
+def test_dots_match_as_question_marks_of_the_shell(pattern: str, name: str) -> None:
+    match = compile_pattern(pattern, with_dots=True).fullmatch(name)
+    assert bool(match) == fnmatchcase(name, pattern.replace(".", "?"))
+
+
 @given(st.text("ab*"), st.text("ab"))
 def test_stars_match_as_those_of_the_shell(pattern: str, name: str) -> None:
     assert bool(compile_pattern(pattern).fullmatch(name)) == fnmatchcase(name, pattern)

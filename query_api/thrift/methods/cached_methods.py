@@ -17,7 +17,7 @@ from query_api.requirement import Consistency, Defaults, Requirement
 from query_api.resolver.answer import Miss, ReadAnswer
 from query_api.targets import Target
 from query_api.thrift.call import Call, CallAnswer, Relay, Substitute, Unable
-from query_api.thrift.methods.direct_read import DirectRead
+from query_api.thrift.methods.direct_read import DirectRead, Whole
 from query_api.thrift.methods.dropped_methods import substitute
 from query_api.thrift.methods.expressions import Expressions, expression_of, with_text
 from query_api.thrift.methods.method_table import Method, methods
@@ -114,7 +114,7 @@ class CachedMethods:
                 if outcome is None:
                     return None
                 if isinstance(outcome, Miss):
-                    return self._missed(outcome)
+                    return None if _is_for_database(request, outcome) else self._missed(outcome)
                 read = chain.follow(read, outcome)
         except InputError:
             return Relay(Unable.FORM)
@@ -132,7 +132,9 @@ class CachedMethods:
         if isinstance(request, Unable):
             return Relay(request)
         if isinstance(request.read, DirectRead):
-            return await self._from_database(method, request.read, call.min_position)
+            return await self._from_database(
+                method, request.read, call.min_position, Reason.DATABASE_ONLY
+            )
         requirement = self._requirement(request, call.min_position)
         chain = _Chain(method, requirement)
         read: Read[Outcome] | None = request.read
@@ -140,7 +142,11 @@ class CachedMethods:
             while read is not None:
                 outcome = await self._resolver.cached(read, requirement)
                 if isinstance(outcome, Miss):
-                    return self._missed(outcome)
+                    if not _is_for_database(request, outcome):
+                        return self._missed(outcome)
+                    return await self._from_database(
+                        method, request.read, call.min_position, outcome.reason
+                    )
                 read = chain.follow(read, outcome)
         except InputError:
             return Relay(Unable.FORM)
@@ -213,21 +219,28 @@ class CachedMethods:
         return Relay(miss.reason, self._resolver.shard_of(miss) if elsewhere else None)
 
     async def _from_database(
-        self, method: Method, read: DirectRead, least: Position | None
+        self, method: Method, read: Read[Outcome], least: Position | None, reason: Reason
     ) -> CallAnswer | Relay:
-        """Answers a call about what no event tells, by a read that begins now."""
-        try:
-            asked = await self._resolver.ask_database(read)
-        except UnansweredError:
-            return Relay(Reason.UNREAD)
-        value, position = asked
-        if least is not None and position < least:
+        """Answers a call about what no event tells, by reads that begin now."""
+        reached: list[Position] = []
+        value: Outcome | NoSuchObjectError = read
+        while isinstance(value, Read):
+            try:
+                asked = await self._resolver.ask_database(Whole(value))
+            except UnansweredError:
+                return Relay(Reason.UNREAD)
+            except InputError:
+                return Relay(Unable.FORM)
+            value, position = asked
+            reached.append(position)
+        if least is not None and min(reached) < least:
             return Relay(Reason.BEHIND)
         if isinstance(value, Unable):
             return Relay(value)
-        assert not isinstance(value, NoSuchObjectError | Read)
+        if isinstance(value, NoSuchObjectError):
+            return Relay(Unable.FORM)
         data = result(method.shape, method.exceptions, value)
-        return CallAnswer(data, Source.DATABASE, Reason.DATABASE_ONLY, position)
+        return CallAnswer(data, Source.DATABASE, reason, min(reached))
 
     async def _current_event(self, least: Position | None) -> CallAnswer | Relay:
         latest = await self._database.after_now(self._views.reached)
@@ -238,6 +251,13 @@ class CachedMethods:
         event = STRUCT_ALONE.before + _EVENT(I64, 1, latest.current, 0) + STRUCT_ALONE.after
         position = Position(latest.epoch, latest.current)
         return CallAnswer(event, Source.DATABASE, Reason.DATABASE_ONLY, position)
+
+
+def _is_for_database(request: CacheRequest, miss: Miss) -> bool:
+    """Whether the database answers a miss that lasts as long as the object: to relay it again and
+    again would take longer. Answers without a limit are left to the metastore.
+    """
+    return miss.reason is Reason.SILENT_LOG and not request.read.is_long
 
 
 class _Chain:

@@ -21,8 +21,12 @@ from query_api.thrift.methods.table_facts import is_remote
 TABLE_TYPES: Final = frozenset(
     ("MANAGED_TABLE", "EXTERNAL_TABLE", "VIRTUAL_VIEW", "MATERIALIZED_VIEW")
 )
-_PLAIN: Final = re.compile(r"[\w*|]+", re.ASCII)
+_PLAIN: Final = re.compile(r"[\w*|.]+", re.ASCII)
 """Patterns that mean the same to Hive and to the cache."""
+_NONE: Final = ""
+"""The pattern that no name matches."""
+_EMPTY: Final = "!"
+"""What clients write for an empty text after a catalog."""
 _LOCATION = 3
 
 
@@ -69,7 +73,7 @@ class ListDatabases(Read[Outcome], frozen=True):
         return (of_catalog(TargetKind.DATABASES, self.catalog),)
 
     def answer(self, objects: Objects) -> Outcome:
-        matches = compile_pattern(self.pattern).fullmatch
+        matches = compile_pattern(self.pattern, with_dots=True).fullmatch
         return texts(sorted(name for name, _ in objects.databases(self.catalog) if matches(name)))
 
 
@@ -94,7 +98,7 @@ class ListTables(Read[Outcome], frozen=True):
             return texts([])
         if is_remote(database):
             return Unable.FORM
-        matches = compile_pattern(self.pattern).fullmatch
+        matches = compile_pattern(self.pattern, with_dots=True).fullmatch
         lines = sorted(line for line in objects.names(self.db) if matches(line.table))
         if self.type is not None and not all(line.type for line in lines):
             # An alter gives such a table a type without showing a change.
@@ -108,7 +112,9 @@ def get_databases(arguments: Arguments) -> Understood:
         # Without a pattern, Hive 4.0 fails; later releases list all databases.
         return Unable.FORM
     catalog, pattern = names.place(arguments["pattern"])
-    return CacheRequest(ListDatabases(catalog, plain_pattern(pattern)))
+    return CacheRequest(
+        ListDatabases(catalog, _NONE if pattern in ("", _EMPTY) else plain_pattern(pattern))
+    )
 
 
 def get_all_databases(arguments: Arguments) -> Understood:

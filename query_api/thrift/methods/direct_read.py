@@ -1,4 +1,4 @@
-"""The common part of reads of what no event tells."""
+"""Reads of the database, of what no event tells."""
 
 from abc import abstractmethod
 
@@ -6,7 +6,9 @@ from hive.reader.snapshot import DatabaseSnapshot
 from query_api.database import DatabaseObjects
 from query_api.database.reads import DatabaseRead
 from query_api.objects import Objects
-from query_api.thrift.methods.outcome import Outcome
+from query_api.reads.read import Read
+from query_api.targets import Target
+from query_api.thrift.methods.outcome import Items, Outcome, structs
 
 
 class DirectRead(DatabaseRead[Outcome], frozen=True):
@@ -22,3 +24,17 @@ class DirectRead(DatabaseRead[Outcome], frozen=True):
     @abstractmethod
     def of(self, snapshot: DatabaseSnapshot) -> Outcome:
         """The answer from one moment of the database."""
+
+
+class Whole(Read[Outcome], frozen=True):
+    """A read whose answer is complete when it ends, as long as the database can be read."""
+
+    read: Read[Outcome]
+
+    @property
+    def targets(self) -> tuple[Target, ...]:
+        return self.read.targets
+
+    def answer(self, objects: Objects) -> Outcome:
+        value = self.read.answer(objects)
+        return structs(list(value.structs)) if isinstance(value, Items) else value

@@ -19,7 +19,7 @@ class FunctionNames(DirectRead, frozen=True):
     pattern: str
 
     def of(self, snapshot: DatabaseSnapshot) -> Outcome:
-        matches = compile_pattern(self.pattern).fullmatch
+        matches = compile_pattern(self.pattern, with_dots=True).fullmatch
         stored = read_function_names(snapshot, *named(snapshot, self.db))
         return texts([name for name in stored if matches(name)])
 

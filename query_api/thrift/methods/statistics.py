@@ -28,7 +28,7 @@ from query_api.reads.statistics import DEFAULT_ENGINE
 from query_api.targets import TargetKind
 from query_api.thrift.call import Unable
 from query_api.thrift.methods import names
-from query_api.thrift.methods.outcome import Nothing, Outcome, structs
+from query_api.thrift.methods.outcome import Nothing, Outcome, Raised, structs
 from query_api.thrift.methods.request import (
     Arguments,
     CacheRequest,
@@ -155,7 +155,7 @@ def get_table_statistics_req(arguments: Arguments) -> Understood:
     ids = snapshot(request.get("validWriteIdList"), table)
     read = TableStatistics(
         table,
-        missing=Unable.FORM,
+        missing=_missing(table) if ids is None else Unable.FORM,
         columns=_columns(request),
         engine=request.get("engine", DEFAULT_ENGINE),
         snapshot=ids,
@@ -167,13 +167,15 @@ def get_partitions_statistics_req(arguments: Arguments) -> Understood:
     request = arguments["request"]
     refuse_unknown(request)
     table = names.table_in_catalog(request)
+    columns, partitions = _columns(request), request.get("partNames", ())
     read = PartitionStatistics(
         table,
-        missing=Unable.FORM,
-        columns=_columns(request),
+        # Without columns or partitions, the metastore doesn't look for the table.
+        missing=_missing(table) if columns and partitions else _MAP_OF_LISTS(STRING, LIST, 0),
+        columns=columns,
         engine=request.get("engine", DEFAULT_ENGINE),
         snapshot=snapshot(request.get("validWriteIdList"), table),
-        names=tuple(map(_in_lower_case, request.get("partNames", ()))),
+        names=tuple(map(_in_lower_case, partitions)),
     )
     return CacheRequest(read)
 
@@ -202,7 +204,7 @@ def get_table_column_statistics(arguments: Arguments) -> Understood:
     return CacheRequest(
         TableStatistics(
             table,
-            missing=Unable.FORM,
+            missing=_missing(table),
             columns=(arguments.get("col_name", "").lower(),),
             with_description=True,
         )
@@ -215,11 +217,18 @@ def get_partition_column_statistics(arguments: Arguments) -> Understood:
     return CacheRequest(
         PartitionStatistics(
             table,
-            missing=Unable.FORM,
+            missing=_missing(table),
             columns=(arguments.get("col_name", "").lower(),),
             names=(_in_lower_case(arguments.get("part_name", "")),),
             with_description=True,
         )
+    )
+
+
+def _missing(table: TableName) -> Raised:
+    place = f"{table.catalog}.{table.db}.{table.table}"
+    return Raised(
+        "NoSuchObjectException", f"Specified catalog.database.table does not exist : {place}"
     )
 
 

@@ -45,7 +45,7 @@ class FindDatabases(Read[Outcome], frozen=True):
         return (of_catalog(TargetKind.DATABASES, self.catalog),)
 
     def answer(self, objects: Objects) -> Outcome:
-        matches = compile_pattern(self.databases).fullmatch
+        matches = compile_pattern(self.databases, with_dots=True).fullmatch
         databases = []
         for name, data in sorted(objects.databases(self.catalog)):
             if matches(name):
@@ -71,7 +71,7 @@ class FindTables(Read[Outcome], frozen=True):
         return True
 
     def answer(self, objects: Objects) -> Outcome:
-        matches = compile_pattern(self.pattern).fullmatch
+        matches = compile_pattern(self.pattern, with_dots=True).fullmatch
         matching = [
             (db.table(line.table), line)
             for db in self.databases

@@ -66,6 +66,9 @@ def test_a_list_without_committed_rows_ends_at_the_first_invalid_id() -> None:
     rows = [WriteIdRow(12, 7), WriteIdRow(13, 8), WriteIdRow(14, 9)]
     assert valid_write_ids(txns, rows, 10, None) == write_id_list(7, [7])
     assert valid_write_ids(txns, rows[1:], 10, None) == WriteIdList(
+        8, aborted=write_id_list(8, [8]).open, min_open=9
+    )
+    assert valid_write_ids(txns, rows[1:2], 10, None) == WriteIdList(
         8, aborted=write_id_list(8, [8]).open, min_open=LONG_MAX
     )
 

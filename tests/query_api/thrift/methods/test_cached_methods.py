@@ -8,21 +8,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hive.errors import UnansweredError
 from hive.thrift import requests
 from hive.thrift.binary import decode, encode
 from hive.thrift.splice import lacking_serde_details
 from hive.thrift.structs import PARTITION, TABLE
 from hive.thrift.types import ListOf, Struct, string
 from query_api.backend import Backend
+from query_api.database_answer import DatabaseAnswer
 from query_api.latest.latest_log import LatestLog
 from query_api.latest.log_history import LogHistory
 from query_api.positions import Position
-from query_api.reasons import Reason
+from query_api.reasons import Reason, Source
 from query_api.requirement import Consistency, Defaults
 from query_api.thrift.call import Call, CallAnswer, Client, Relay, Unable
 from query_api.thrift.methods import CachedMethods
 from query_api.thrift.methods.expressions import Expressions
 from query_api.thrift.methods.method_table import methods
+from query_api.thrift.methods.outcome import texts
 from tests.query_api.shards import (
     ORDERS_ID,
     MemoryShard,
@@ -82,8 +85,9 @@ def cached(
     source: MemoryShards,
     consistency: Consistency = Consistency.ANY,
     expressions: Expressions | None = None,
+    database: Current | None = None,
 ) -> CachedMethods:
-    backend = Backend(source, Current())
+    backend = Backend(source, database or Current())
     return CachedMethods(backend, Defaults(consistency), expressions=expressions)
 
 
@@ -130,6 +134,88 @@ def test_that_there_is_no_table_is_answered_where_it_is_known(
         "o2": {"message": "hive.sales.other table not found"}
     }
     assert reason(now(cache, get_table(dbName="unknown"))) is Reason.COLD
+
+
+class Told(Current):
+    """A database that answers every read alike, with what it has reached."""
+
+    def __init__(self, answer: DatabaseAnswer[Any] | UnansweredError) -> None:
+        super().__init__()
+        self._answer = answer
+        self.asked = 0
+
+    async def answer(self, read: Any) -> Any:
+        self.asked += 1
+        if isinstance(self._answer, UnansweredError):
+            raise self._answer
+        return self._answer
+
+
+ROLES = DatabaseAnswer(texts(["admin"]), EVENT)
+SILENT = (
+    call("get_role_names"),
+    call("get_functions", dbName="sales", pattern="*"),
+    call("get_valid_write_ids", rqst=encode(requests.VALID_WRITE_IDS, {"fullTableNames": []})),
+)
+
+
+@pytest.mark.parametrize("consistency", [Consistency.LATEST, Consistency.WITHIN, Consistency.ANY])
+def test_what_no_event_tells_is_read_anew_each_time(
+    source: MemoryShards, consistency: Consistency
+) -> None:
+    database = Told(ROLES)
+    cache = cached(source, consistency, database=database)
+    cache.set_open_txn_timeout(1000)
+    for number, asked in enumerate(SILENT * 2, 1):
+        assert cache.answer_now(asked) is None
+        outcome = now(cache, asked)
+        assert isinstance(outcome, CallAnswer)
+        assert (outcome.source, outcome.reason) == (Source.DATABASE, Reason.DATABASE_ONLY)
+        assert (outcome.position, outcome.moment) == (Position(0, EVENT), None)
+        assert database.asked == number
+
+
+def test_a_database_that_lags_behind_the_clients_own_writes_does_not_answer(
+    source: MemoryShards,
+) -> None:
+    cache = cached(source, database=Told(ROLES))
+    for event, is_answered in ((EVENT, True), (EVENT + 1, False)):
+        asked = call("get_role_names")
+        asked.min_position = Position(0, event)
+        outcome = now(cache, asked)
+        assert isinstance(outcome, CallAnswer) == is_answered
+        assert is_answered or reason(outcome) is Reason.BEHIND
+
+
+def test_what_no_event_tells_is_relayed_while_the_database_does_not_answer(
+    source: MemoryShards,
+) -> None:
+    cache = cached(source, database=Told(UnansweredError("it is down", 1.0)))
+    assert reason(now(cache, call("get_role_names"))) is Reason.UNREAD
+
+
+def test_open_transactions_are_relayed_until_their_time_limit_is_told(
+    source: MemoryShards,
+) -> None:
+    cache = cached(source, database=Told(DatabaseAnswer(b"\0", EVENT)))
+    assert reason(now(cache, call("get_open_txns"))) is Unable.FORM
+    cache.set_open_txn_timeout(1000)
+    assert isinstance(now(cache, call("get_open_txns")), CallAnswer)
+
+
+def test_a_database_whose_details_may_have_changed_silently_is_read(source: MemoryShards) -> None:
+    database = Told(DatabaseAnswer(database_image().data, EVENT))
+    cache = cached(source, Consistency.LATEST, database=database)
+    cache.set_warehouse("file:/elsewhere")
+    outcome = now(cache, call("get_database", name="sales"))
+    assert isinstance(outcome, CallAnswer)
+    assert (outcome.source, outcome.reason) == (Source.DATABASE, Reason.SILENT_LOG)
+    assert b"s3a://lake/sales" in whole(outcome)
+    under_any = cached(source, database=database)
+    under_any.set_warehouse("file:/elsewhere")
+    outcome = now(under_any, call("get_database", name="sales"))
+    assert isinstance(outcome, CallAnswer)
+    assert (outcome.source, database.asked) == (Source.CACHE, 1)
 
 
 def test_long_lists_are_written_while_they_are_read(source: MemoryShards) -> None:

@@ -39,6 +39,7 @@ class History:
         assert version is not None
         self._tables = metadata(version).tables
         self.open: list[int] = []
+        self._readers: set[int] = set()
         self._steps: tuple[Callable[[], None], ...] = (
             *(self._begin, self._begin, self._write, self._write, self._write),
             *(self._end, self._end, self._read, self._clean, self._skip),
@@ -54,11 +55,13 @@ class History:
         self.open += self._client.open_transactions(self._random.choice((1, 1, 3)))
 
     def _read(self) -> None:
-        self.open += self._client.open_transactions(1, READ_ONLY)
+        self._readers.update(txns := self._client.open_transactions(1, READ_ONLY))
+        self.open += txns
 
     def _write(self) -> None:
-        if self.open:
-            txn = self._random.choice(self.open)
+        txns = [txn for txn in self.open if txn not in self._readers]
+        if txns:
+            txn = self._random.choice(txns)
             self._client.allocate_write_id(txn, DB, self._random.choice(TABLES))
 
     def _end(self) -> None:
