@@ -513,9 +513,9 @@ class Questions:
             {"objectType": 3},
             {"objectType": 5, **table, "columnName": random.choice(columns)},
         )
-        given = request("HiveObjectRef", **random.choice(objects))
+        place = request("HiveObjectRef", **random.choice(objects))
         holders = ((None, None), *((self._principal(), type_) for type_ in (1, 2, 3, None)))
-        return corpus.call("list_privileges", *random.choice(holders), given)
+        return corpus.call("list_privileges", *random.choice(holders), place)
 
     def _principal(self) -> str:
         return self._names.full(self._random.choice((*PRINCIPALS, *ROLES, _NOBODY)))

@@ -226,12 +226,12 @@ class CachedMethods:
         value: Outcome | NoSuchObjectError = read
         while isinstance(value, Read):
             try:
-                asked = await self._resolver.ask_database(Whole(value))
+                answer = await self._resolver.ask_database(Whole(value))
             except UnansweredError:
                 return Relay(Reason.UNREAD)
             except InputError:
                 return Relay(Unable.FORM)
-            value, position = asked
+            value, position = answer
             reached.append(position)
         if least is not None and min(reached) < least:
             return Relay(Reason.BEHIND)

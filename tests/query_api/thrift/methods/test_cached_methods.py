@@ -166,9 +166,9 @@ def test_what_no_event_tells_is_read_anew_each_time(
     database = Told(ROLES)
     cache = cached(source, consistency, database=database)
     cache.set_open_txn_timeout(1000)
-    for number, asked in enumerate(SILENT * 2, 1):
-        assert cache.answer_now(asked) is None
-        outcome = now(cache, asked)
+    for number, question in enumerate(SILENT * 2, 1):
+        assert cache.answer_now(question) is None
+        outcome = now(cache, question)
         assert isinstance(outcome, CallAnswer)
         assert (outcome.source, outcome.reason) == (Source.DATABASE, Reason.DATABASE_ONLY)
         assert (outcome.position, outcome.moment) == (Position(0, EVENT), None)
@@ -180,9 +180,9 @@ def test_a_database_that_lags_behind_the_clients_own_writes_does_not_answer(
 ) -> None:
     cache = cached(source, database=Told(ROLES))
     for event, is_answered in ((EVENT, True), (EVENT + 1, False)):
-        asked = call("get_role_names")
-        asked.min_position = Position(0, event)
-        outcome = now(cache, asked)
+        question = call("get_role_names")
+        question.min_position = Position(0, event)
+        outcome = now(cache, question)
         assert isinstance(outcome, CallAnswer) == is_answered
         assert is_answered or reason(outcome) is Reason.BEHIND
 
