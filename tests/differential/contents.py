@@ -6,7 +6,7 @@ from thriftpy2.thrift import TException
 
 from hive.names import partition_values
 from tests.differential.names import DATABASES, Names
-from tests.differential.questions import Known
+from tests.differential.question_parts import Known
 from tests.query_api.thrift.methods.corpus import INSERT_ONLY, shown
 from tests.support.hms_client import HmsClient
 

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import httpx
 
-from tests.differential.questions import Known
+from tests.differential.question_parts import Known
 from tests.differential.steps import Question
 from tests.query_api.thrift.methods import corpus
 from tests.query_api.thrift.methods.wire import request

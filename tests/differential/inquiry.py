@@ -7,7 +7,8 @@ from typing import Final
 from tests.differential import http_questions
 from tests.differential.contents import Contents, Place
 from tests.differential.names import Names
-from tests.differential.questions import Known, Questions
+from tests.differential.question_parts import Known
+from tests.differential.questions import Questions
 from tests.differential.steps import Question
 
 TABLE_QUESTIONS: Final = 25

@@ -2,56 +2,23 @@
 
 from collections.abc import Callable, Sequence
 from random import Random
-from typing import Any, Final, NamedTuple
+from typing import Any
 
 from hive.thrift.binary import encode
-from tests.differential.names import (
-    DATABASES,
-    DAYS,
-    FUNCTIONS,
-    KEYS,
-    NUMBERS,
-    PRINCIPALS,
-    ROLES,
-    TABLES,
-    TYPES,
-    Names,
-)
+from tests.differential.direct_questions import DirectQuestions
+from tests.differential.names import TABLES, Names
+from tests.differential.question_parts import NOBODY, Fields, Known
 from tests.differential.steps import Question
-from tests.differential.writers import CAPABILITIES
 from tests.query_api.thrift.methods import corpus
 from tests.query_api.thrift.methods.test_metastore import ONE, SEVERAL
 from tests.query_api.thrift.methods.wire import request
 
-Fields = dict[str, Any]
-_NOBODY: Final = "no_such"
-_ANY_TIME: Final = f"{2**63 - 1}:{2**63 - 1}::"
-_NEVER: Final = f"0:{2**63 - 1}::"
-# Other values match more than themselves in the metastore's LIKE, see docs/thrift-methods.md.
-_PLAIN_DAYS: Final = tuple(day for day in DAYS if "_" not in day and "/" not in day)
-_PLAIN_TABLES: Final = tuple(one for one in TABLES if "_" not in one)
 
-
-class Known(NamedTuple):
-    """What is known of a table, so that questions find something."""
-
-    db: str
-    name: str
-    keys: Sequence[str] = tuple(KEYS)
-    columns: Sequence[str] = ()
-    partitions: Sequence[str] = ()
-    values: Sequence[Sequence[str]] = ()
-    ids: str = ""
-    id: int = -1
-
-
-class Questions:
+class Questions(DirectQuestions):
     """Makes questions about one known table, and names of others."""
 
     def __init__(self, random: Random, names: Names) -> None:
-        self._random = random
-        self._names = names
-        self._of: Known = self._nothing()
+        super().__init__(random, names)
         self._makers: dict[str, Callable[[], corpus.Call]] = {
             **self._of_databases(),
             **self._of_tables(),
@@ -76,114 +43,6 @@ class Questions:
         by_ids = self._by_ids
         self._by_ids = None
         return Question(method, made.given, by_ids)
-
-    _by_ids: tuple[str, str] | None = None
-
-    def _nothing(self) -> Known:
-        random = self._random
-        db, table = random.choice((*DATABASES, _NOBODY)), random.choice((*TABLES, _NOBODY))
-        return Known(self._names.full(db), self._names.full(table), columns=tuple(TYPES))
-
-    # Parts of arguments.
-
-    def _maybe(self, value: Any, chance: float = 0.5) -> Any:
-        return value if self._random.random() < chance else None
-
-    def _db(self) -> str:
-        """The database's name for old methods, with or without the catalog."""
-        return self._of.db if self._random.random() < 0.8 else f"@hive#{self._of.db}"
-
-    def _place(self) -> Fields:
-        found = {"dbName": self._of.db, "tblName": self._of.name}
-        return found | ({"catName": "hive"} if self._random.random() < 0.7 else {})
-
-    def _capable(self) -> Fields:
-        engine = self._random.choice((*CAPABILITIES, "", ""))
-        if not engine:
-            return {}
-        able = CAPABILITIES[engine]
-        able = None if able is None else list(able)
-        return {"processorCapabilities": able, "processorIdentifier": "test"}
-
-    def _most(self) -> int:
-        return self._random.choice((-1, -1, -1, 0, 1, 2, 5, 32767))
-
-    def _pattern(self) -> str | None:
-        prefix = self._names.prefix
-        one = prefix + self._random.choice(_PLAIN_TABLES)
-        return self._random.choice(
-            ("*", None, f"{prefix}*", one, f"{one}|{prefix}t*", "no*", "*x*")
-        )
-
-    def _types(self) -> list[str] | None:
-        of_some: tuple[list[str] | None, ...] = (
-            ["MANAGED_TABLE"],
-            ["EXTERNAL_TABLE", "VIRTUAL_VIEW"],
-            [],
-            None,
-        )
-        return self._random.choice(of_some)
-
-    def _values(self) -> list[str]:
-        random = self._random
-        if self._of.values and random.random() < 0.8:
-            return list(random.choice(self._of.values))
-        return random.choice(
-            ([random.choice(DAYS[:-1]), random.choice(NUMBERS)], ["no_such"] * 2, [], ["a"])
-        )
-
-    def _some_values(self) -> list[str]:
-        """Values of the first key or of all keys; empty ones match any value."""
-        random = self._random
-        day, number = random.choice(_PLAIN_DAYS), random.choice(NUMBERS)
-        return random.choice(([day], [day, ""], ["", number], ["", ""], [day, number], [""]))
-
-    def _name(self) -> str:
-        if self._of.partitions and self._random.random() < 0.8:
-            return self._random.choice(self._of.partitions)
-        return self._random.choice(("ds=no_such/n=1", "no_such", "ds=2024-01-01"))
-
-    def _some_names(self) -> list[str]:
-        random, there = self._random, list(self._of.partitions)
-        chosen = random.sample(there, random.randrange(len(there) + 1))
-        return [*chosen, "ds=no_such/n=1"] if random.random() < 0.3 else chosen
-
-    def _filter(self) -> str:
-        random, keys = self._random, list(self._of.keys) or ["ds"]
-        day = random.choice([one for one in DAYS if one])
-        number = random.choice(NUMBERS)
-        if len(keys) < 2:
-            return random.choice(("", f"{keys[0]} = '{day}'"))
-        first, second = keys[:2]
-        return random.choice(
-            (
-                "",
-                f"{first} = '{day}'",
-                f"{first} != '{day}'",
-                f"{first} >= '{day}' and {second} = {number}",
-                f"{second} > {number}",
-                f"{second} <= {number} or {first} < '{day}'",
-                f"({first}) in ('{day}', 'b')",
-                f"{first} like '2%'",
-                f"{second} between 1 and {number}",
-                "no_such = 1",
-                "(",
-            )
-        )
-
-    def _lists(self) -> Fields:
-        """The current write-id list with the table's id, by which the cache may answer; or another
-        list, or none.
-        """
-        random, of = self._random, self._of
-        if of.ids and of.id > 0 and random.random() < 0.4:
-            self._by_ids = of.db, of.name
-            return {"validWriteIdList": of.ids, "id": of.id}
-        ids = random.choice((None, None, of.ids or None, *map(self._list, (_ANY_TIME, _NEVER))))
-        return {"validWriteIdList": ids}
-
-    def _list(self, ids: str) -> str:
-        return f"{self._of.db}.{self._of.name}:{ids}"
 
     # Methods, each with a maker of one call.
 
@@ -259,7 +118,7 @@ class Questions:
         return encode(SEVERAL, {"db_name": db, "names": tables})
 
     def _tables(self) -> list[str]:
-        full = [self._names.full(one) for one in (*TABLES, _NOBODY)]
+        full = [self._names.full(one) for one in (*TABLES, NOBODY)]
         return self._random.sample(full, self._random.randrange(len(full)))
 
     def _get_table(self) -> corpus.Call:
@@ -467,84 +326,6 @@ class Questions:
         parent = {"parent_db_name": other.db, "parent_tbl_name": other.name}
         fields = self._random.choice((child, child, {**child, **parent}, parent))
         return corpus.req("get_foreign_keys", "ForeignKeysRequest", catName="hive", **fields)
-
-    def _of_functions(self) -> dict[str, Callable[[], corpus.Call]]:
-        return {
-            "get_functions": lambda: corpus.call(
-                "get_functions", self._db(), self._random.choice(("*", None, "f*", "a|f", "no"))
-            ),
-            "get_function": lambda: corpus.call(
-                "get_function",
-                self._db(),
-                self._names.full(self._random.choice((*FUNCTIONS, _NOBODY))),
-            ),
-            "get_all_functions": lambda: corpus.call("get_all_functions"),
-        }
-
-    def _of_grants(self) -> dict[str, Callable[[], corpus.Call]]:
-        return {
-            "list_privileges": self._list_privileges,
-            "get_role_names": lambda: corpus.call("get_role_names"),
-            "get_role_grants_for_principal": lambda: corpus.req(
-                "get_role_grants_for_principal",
-                "GetRoleGrantsForPrincipalRequest",
-                principal_name=self._principal(),
-                principal_type=self._random.choice((1, 2, 3)),
-            ),
-            "get_principals_in_role": lambda: corpus.req(
-                "get_principals_in_role",
-                "GetPrincipalsInRoleRequest",
-                roleName=self._names.full(self._random.choice((*ROLES, _NOBODY))),
-            ),
-        }
-
-    def _list_privileges(self) -> corpus.Call:
-        random, of = self._random, self._of
-        columns = list(of.columns) or ["id"]
-        catalog = {"catName": self._maybe("hive")}
-        table = {"dbName": of.db, "objectName": of.name, **catalog}
-        objects: tuple[Fields, ...] = (
-            {},
-            catalog,
-            {"objectType": 1},
-            {"objectType": 2, "dbName": self._maybe(of.db, 0.8), **catalog},
-            {"objectType": 3, **table},
-            {"objectType": 3, **table},
-            {"objectType": 3},
-            {"objectType": 5, **table, "columnName": random.choice(columns)},
-        )
-        place = request("HiveObjectRef", **random.choice(objects))
-        holders = ((None, None), *((self._principal(), type_) for type_ in (1, 2, 3, None)))
-        return corpus.call("list_privileges", *random.choice(holders), place)
-
-    def _principal(self) -> str:
-        return self._names.full(self._random.choice((*PRINCIPALS, *ROLES, _NOBODY)))
-
-    def _of_transactions(self) -> dict[str, Callable[[], corpus.Call]]:
-        return {
-            "get_open_txns": lambda: corpus.call("get_open_txns"),
-            "get_open_txns_req": lambda: corpus.req(
-                "get_open_txns_req",
-                "GetOpenTxnsRequest",
-                excludeTxnTypes=self._random.choice(([], [0], [2], [2, 3], None)),
-            ),
-            "get_open_txns_info": lambda: corpus.call("get_open_txns_info"),
-            "get_valid_write_ids": self._valid_write_ids,
-        }
-
-    def _valid_write_ids(self) -> corpus.Call:
-        random = self._random
-        tables = [self._of, self._nothing(), self._nothing()][: random.choice((1, 1, 2, 3))]
-        hwm = random.choice((0, 1, 5, 20, 100))
-        some = sorted(random.sample(range(1, hwm + 1), min(hwm, random.randrange(4))))
-        listed = ",".join(map(str, some))
-        texts = (f"{hwm}:{min(some, default=2**63 - 1)}:{listed}:", f"{hwm}:{2**63 - 1}::{listed}")
-        return corpus.req(
-            "get_valid_write_ids",
-            "GetValidWriteIdsRequest",
-            fullTableNames=[f"{one.db}.{one.name}" for one in tables],
-            validTxnList=random.choice((None, None, *texts)),
-        )
 
 
 def _insert_only() -> Any:

@@ -11,7 +11,7 @@ from tests.differential.comparison import Difference
 from tests.differential.contents import Contents, Place
 from tests.differential.inquiry import Inquiry
 from tests.differential.names import Names
-from tests.differential.questions import Known
+from tests.differential.question_parts import Known
 from tests.differential.schedule import Schedule
 from tests.differential.sequence import Sequence
 from tests.differential.step_runner import StepRunner

@@ -18,7 +18,7 @@ from tests.differential.names import (
     TABLES,
     TYPES,
 )
-from tests.differential.questions import Known
+from tests.differential.question_parts import Known
 from tests.differential.steps import AnyStep, Held, Race, Step
 from tests.differential.writers import CAPABILITIES
 from tests.differential.writers.constraints import of_kind
