@@ -132,6 +132,8 @@ def rows(tables: int, keys: str) -> Iterator[Row]:
 
 
 RELAYED: Final = "get_valid_write_ids"
+"""Relayed here, because the server isn't told the metastore's settings, on which the answer
+depends."""
 RELAYED_BYTES: Final = 200
 """The length of a reply of an empty metastore."""
 

@@ -37,7 +37,7 @@ class Reason(StrEnum):
     REWOUND = "rewound"
     """The database is older than the cache, or has another history."""
     UNREAD = "unread"
-    """The current event id couldn't be read from the database."""
+    """The current event id, or what only the database knows, couldn't be read from the database."""
     DATABASE_ONLY = "database_only"
     """Only the database can answer this."""
     EXCLUDED = "excluded"
