@@ -159,6 +159,8 @@ class PublishSession:
             event = decode(row)
         except EventError as error:
             self._set_aside(row, str(error))
+            if row.event_type == "OPEN_TXN":
+                self._listener.miss()
             return renames.undecodable(row)
         self._listener.see(event)
         return renames.address(event)
@@ -203,6 +205,7 @@ class PublishSession:
         else:
             log.info("the log begins late; tables from before are loaded", event_id=hole.last + 1)
         self._publisher.skip(hole.last)
+        self._listener.miss()
         self._position, self._hash = hole.last, None
         if hole.last > self._known.event_id:
             self._known = PublishedEvent(hole.last, None)
@@ -219,13 +222,14 @@ class PublishSession:
         asked_at = self._open_asked_at
         if self._open is None and (asked_at is None or now - asked_at >= self._pace.transactions_s):
             self._open, self._open_asked_at = self._source.open_transactions(), now
+            self._listener.look(self._open)
         opened = self._open
         if opened is None or opened.at > self._position:
             return
         self._open = None
         self._publisher.progress(self._position, self._hash)
         self._publisher.open_transactions(opened)
-        unlogged = self._listener.unlogged(opened)
+        unlogged = self._listener.unlogged()
         if unlogged:
             self._metrics.failed(Fault.LISTENER)
             log.error(
