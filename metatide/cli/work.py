@@ -11,6 +11,7 @@ import uvloop
 
 from hive.errors import InputError, MetatideError
 from metatide import logs
+from metatide.advertised import joined, worker_host
 from metatide.config import Config, Effective, configured
 from metatide.data_folder import open_data_folder
 from metatide.garbage_collection import collect_seldom
@@ -112,7 +113,7 @@ def _settings(config: Config, port: int) -> WorkerSettings:
         path=worker_path(config.data_dir, worker.name),
         name=worker.name,
         group=worker.group,
-        address=f"{worker.host}:{port}",
+        address=joined(worker_host(config), worker.advertised_port or port),
         session_timeout_s=worker.session_timeout_s,
         flush_s=worker.flush_s,
         images_url=config.images.url,

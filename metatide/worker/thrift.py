@@ -14,6 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from hive.collation import UNKNOWN
 from hive.errors import InputError, MetatideError
 from hive.names import default_catalog
+from metatide.advertised import worker_host
 from metatide.config import Config
 from metatide.config.schema import Thrift, Upstream
 from metatide.stack.java import find_java
@@ -80,7 +81,7 @@ class Endpoint:
             owner_of=self._owners.of,
             peers=UpstreamSettings(framed=thrift.framed, tls=None if tls is None else trusted),
             partners=settings.partners,
-            host=config.worker.host,
+            host=worker_host(config),
             expressions=None if self._expressions is None else self._expressions.outcomes,
         )
 
