@@ -126,6 +126,8 @@ class Connector:
         while self._going_on():
             began = time.monotonic()
             busy = session.step()
+            if status.waits_for is not None:
+                log.info("publishing", epoch=status.epoch, event_id=session.position)
             status.position, status.sequence = session.position, session.sequence
             status.waits_for = None
             status.turned_at = status.polled_at = time.monotonic()

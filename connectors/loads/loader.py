@@ -218,6 +218,8 @@ class Loader:
         if not scopes:
             return
         began, position = time.monotonic(), None
+        first = scopes[0]
+        log.info("loads begin", scopes=len(scopes), kind=first.kind.value, table=str(first.name))
         try:
             position = self._load(sink, epoch, scopes)
         except RefusedLoadError as error:
@@ -236,7 +238,9 @@ class Loader:
                 remedy="see MetatideLoadsInVain in docs/operate.md",
             )
         self._fault = None
-        self.metrics.batch_s.observe(time.monotonic() - began)
+        took_s = time.monotonic() - began
+        log.info("loads ended", scopes=len(scopes), event_id=position, took_s=round(took_s, 3))
+        self.metrics.batch_s.observe(took_s)
         self.progress.ended(scopes)
 
     def _load(self, sink: KafkaSink, epoch: int, scopes: Sequence[Scope]) -> int:

@@ -78,7 +78,7 @@ def oldest_after(tables: sa.MetaData, after: int) -> sa.CompoundSelect[Any]:
         .limit(sa.literal_column("1"))
         .subquery()
     )
-    following = _next_id(tables).add_columns(sa.null(), sa.null())
+    following = sequence(tables).add_columns(sa.null(), sa.null())
     return sa.union_all(following, sa.select(sa.null(), oldest))
 
 

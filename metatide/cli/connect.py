@@ -4,9 +4,11 @@ import signal
 import socket
 import time
 from functools import partial
+from importlib.metadata import version
 from types import FrameType
 
 import click
+import structlog
 
 from connectors import health
 from connectors.connector import Connector, Status
@@ -24,6 +26,8 @@ from metatide.stack.database import make_engine
 from metatide.stack.running import database_url
 from metatide.topic import events_topic
 from state.records.heartbeats import Heartbeat
+
+log = structlog.get_logger(__name__)
 
 
 @click.command()
@@ -44,10 +48,17 @@ def command(effective: Effective) -> None:
     --database it uses those of a running `metatide up`. It also loads from the database what
     workers request. /metrics and /healthz are served on --connect-port.
     """
-    logs.configure()
     config = effective.config
+    logs.configure(config.log)
     url = database_url(config)
     events = events_topic(config)
+    log.info(
+        "a connector starts",
+        name=config.connect.name,
+        version=version("metatide"),
+        topic=events.name,
+        brokers=events.servers,
+    )
     status, metrics = Status(), Metrics()
     loader = Loader(make_engine(url), events, metrics=LoadMetrics(metrics.registry))
     connector = Connector(
@@ -67,8 +78,8 @@ def command(effective: Effective) -> None:
     collect_seldom()
     listening = health.serving(config.connect.host, config.connect.port, status, metrics.registry)
     with listening as (host, port):
-        click.echo(f"publishing to {events.name}; http://{host}:{port}/metrics (Ctrl-C ends it)")
         address = joined(reachable(host, events.servers), port)
+        log.info("listening", address=joined(host, port), advertised=address)
         heart = Heart(events, partial(_heartbeat, config.connect.name, address, status, loader))
         heart.start()
         try:
@@ -76,6 +87,7 @@ def command(effective: Effective) -> None:
         finally:
             heart.stop()
             loader.stop()
+            log.info("a connector ended", name=config.connect.name)
 
 
 def _heartbeat(name: str, address: str, status: Status, loader: Loader) -> Heartbeat:

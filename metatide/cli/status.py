@@ -10,6 +10,7 @@ import msgspec
 import orjson
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from hive.errors import MachineError
 from metatide.config import Config, Effective, configured
@@ -22,6 +23,15 @@ from state.topic import Topic
 _TIMEOUT_S = 10.0
 EXIT_STATUS: Final = {Level.GREEN: 0, Level.AMBER: 3, Level.RED: 4}
 _STYLES: Final = {Level.GREEN: "green", Level.AMBER: "yellow", Level.RED: "red"}
+
+
+class _Answer(msgspec.Struct):
+    """The part of a worker's status that is looked into: whoever may join the group answers."""
+
+    name: str
+    ready: bool
+    shards: list[dict[str, Any]]
+    health: Health | None = None
 
 
 @click.command()
@@ -91,13 +101,13 @@ def _with_workers(health: Health, group: str, workers: Sequence[dict[str, Any]])
 def _show_health(console: Console, health: Health) -> None:
     style = _STYLES[health.level]
     for problem in health.problems:
-        console.print(problem, style=style)
+        console.print(problem, style=style, markup=False)
     if not health.problems and health.event is not None:
         console.print(f"all is well at event {health.event}", style=style)
     names = ("connector", "machine", "address", "position", "quiet s", "leads", "loads", "fault")
     table = Table(*names, box=None, pad_edge=False, header_style="bold")
     for connector in health.connectors:
-        table.add_row(*_cells(connector), style=_STYLES[connector.level])
+        table.add_row(*map(Text, _cells(connector)), style=_STYLES[connector.level])
     console.print(table)
 
 
@@ -116,14 +126,19 @@ def _cells(connector: ConnectorHealth) -> tuple[str, ...]:
 
 def _ask(client: httpx.Client, name: str, address: str, content: bool) -> dict[str, Any]:
     url = f"{address}/v1/status"
+    unreachable = {"name": name, "address": address, "shards": []}
     try:
         # Everybody may ask this, so nobody needs to be told a token.
-        status: dict[str, Any] = client.get(url, auth=None).raise_for_status().json()
+        answer = client.get(url, auth=None).raise_for_status()
+        msgspec.json.decode(answer.content, type=_Answer)
+        status: dict[str, Any] = answer.json()
         for shard in status["shards"] if content else ():
             answer = client.get(f"{url}/shards/{shard['shard']}", timeout=600)
             shard["content"] = orjson.loads(json_of(answer))
     except httpx.HTTPError as error:
-        return {"name": name, "address": address, "unreachable": str(error), "shards": []}
+        return {**unreachable, "unreachable": str(error)}
+    except msgspec.DecodeError as error:
+        return {**unreachable, "unreachable": f"it answers something else: {error}"}
     return status
 
 

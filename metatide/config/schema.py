@@ -403,6 +403,22 @@ class Health(Section, frozen=True):
     ] = 30
 
 
+class Log(Section, frozen=True):
+    """The log of connectors and workers, on stderr; `metatide up` keeps it in files."""
+
+    format: Annotated[
+        Literal["console", "json"] | None,
+        key(
+            "How a line looks: `console` for people, `json` for programs.",
+            default="`console` on a terminal, else `json`",
+        ),
+    ] = None
+    level: Annotated[
+        Literal["debug", "info", "warning", "error"],
+        key("The least urgent lines that are written."),
+    ] = "info"
+
+
 class Spark(Section, frozen=True):
     """Where commands with `--engine spark` run. Spark reads its own settings from
     `spark-defaults.conf` in SPARK_CONF_DIR.
@@ -456,4 +472,5 @@ class Config(Section, frozen=True):
     images: Images = Images()
     audit: Audit = Audit()
     health: Health = Health()
+    log: Log = Log()
     spark: Spark = Spark()

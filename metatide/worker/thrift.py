@@ -14,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from hive.collation import UNKNOWN
 from hive.errors import InputError, MetatideError
 from hive.names import default_catalog
-from metatide.advertised import worker_host
+from metatide.advertised import joined, worker_host
 from metatide.config import Config
 from metatide.config.schema import Thrift, Upstream
 from metatide.stack.java import find_java
@@ -88,6 +88,7 @@ class Endpoint:
     async def start(self) -> None:
         await self._ask_metastores()
         self.port = await self.server.start(self._host, self._wanted)
+        log.info("listening for Thrift calls", address=joined(self._host, self.port))
         self._asking = [asyncio.create_task(self._ask_the_others())]
         if not await self._has_collation():
             self._asking.append(asyncio.create_task(self._find_collation()))
