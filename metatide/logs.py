@@ -19,7 +19,7 @@ _Line = MutableMapping[str, Any]
 
 
 class OncePerSecond:
-    """Leaves out lines for the same reason, which are told by message and shard.
+    """Leaves out lines for the same reason: of the same message, shard and `reason`.
 
     The next line for that reason tells how many were left out before it. A line that names who gave
     an order is always written.
@@ -27,12 +27,12 @@ class OncePerSecond:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._last: dict[tuple[object, object], tuple[float, int]] = {}
+        self._last: dict[tuple[object, ...], tuple[float, int]] = {}
 
     def __call__(self, _logger: object, _method: str, line: _Line) -> _Line:
         if "who" in line:
             return line
-        reason, now = (line["event"], line.get("shard")), self._clock()
+        reason, now = (line["event"], line.get("shard"), line.get("reason")), self._clock()
         written_at, left_out = self._last.get(reason, (-EVERY_S, 0))
         if now - written_at < EVERY_S:
             self._last[reason] = written_at, left_out + 1

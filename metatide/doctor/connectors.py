@@ -22,8 +22,8 @@ def publishing(target: Target) -> Finding:
     assert target.kafka is not None
     try:
         heard = hear_once(Topic(target.kafka, target.topic, target.partitions, target.security))
-    except TopicError:
-        return unchecked("none has run yet", "start one (metatide connect)")
+    except TopicError as error:
+        return unchecked(str(error), "start one (metatide connect)")
     health = judge(heard, _missing(target, heard), target.thresholds, unheard_s=float("inf"))
     if health.level is not Level.GREEN:
         return failed("; ".join([*health.problems, *_each(health)]), _START)

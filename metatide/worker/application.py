@@ -53,6 +53,8 @@ async def worker_application(
     primary = open_primary(config)
     if primary is not None:
         parts.push_async_callback(primary.close)
+    elif config.thrift.port is not None:
+        raise InputError("the Thrift server needs the metastore's database: give --database URL")
     watch = health_watch(config, worker, primary)
     parts.push_async_callback(watch.close)
     listening = Background()
@@ -60,10 +62,6 @@ async def worker_application(
     parts.push_async_callback(listening.close)
     reporter = Reporter(worker, watch)
     if primary is None:
-        if config.thrift.port is not None:
-            raise InputError(
-                "the Thrift server needs the metastore's database: give --database URL"
-            )
         gate = Gate(tokens_of(config), own_names(config))
         return status_application(reporter, gate, partners_of(config, worker.settings.address))
     settings = await asyncio.to_thread(read_settings, config, primary, worker.settings.address)
