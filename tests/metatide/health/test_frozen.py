@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from click.testing import CliRunner, Result
 
@@ -19,6 +18,7 @@ from metatide.demo.store import Store
 from state.topic import Topic
 from tests.connectors.connector_runs import new_topic
 from tests.metatide.demo import workload_runs
+from tests.support import local_http
 from tests.support.processes import die_with_parent
 from tests.support.workers import WorkerProcess, workers
 
@@ -114,7 +114,7 @@ def test_a_frozen_connector_is_amber_and_then_red(
         assert ready is not None
         assert ready.status_code == 200, "its answers are right all the same"
         assert ready.json()["health"]["level"] == "red"
-        page = httpx.get(f"http://127.0.0.1:{worker.port}/metrics").text
+        page = local_http.get(f"http://127.0.0.1:{worker.port}/metrics").text
         assert sample(page, "metatide_missing_events ") == missing
         assert sample(page, "metatide_missing_age_seconds ") > 10
         assert sample(page, "metatide_connector_quiet_seconds{") > 10

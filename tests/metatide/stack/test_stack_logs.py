@@ -6,9 +6,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import httpx
-
 from tests.metatide.page import filled
+from tests.support import local_http
 from tests.support.stacks import Stack
 
 ROOT = Path(__file__).parents[3]
@@ -36,7 +35,7 @@ def seconds(line: dict[str, Any]) -> float:
 
 
 def read(here: str, db: str, table: str) -> str:
-    answer = httpx.get(f"{here}/v1/databases/{db}/tables/{table}", timeout=30)
+    answer = local_http.get(f"{here}/v1/databases/{db}/tables/{table}", timeout=30)
     return str(answer.headers.get("Metatide-Source", ""))
 
 
