@@ -59,8 +59,8 @@ def command(effective: Effective, group: str | None, content: bool, as_json: boo
     health = _with_workers(health, name, workers)
     console = Console()
     if as_json or not console.is_terminal:
-        told = {"group": name, "health": msgspec.to_builtins(health), "workers": workers}
-        click.echo(orjson.dumps(told, option=orjson.OPT_INDENT_2))
+        report = {"group": name, "health": msgspec.to_builtins(health), "workers": workers}
+        click.echo(orjson.dumps(report, option=orjson.OPT_INDENT_2))
     else:
         _show_health(console, health)
         for worker in workers:
@@ -70,9 +70,9 @@ def command(effective: Effective, group: str | None, content: bool, as_json: boo
 
 def _health(config: Config, topic: Topic, workers: Sequence[dict[str, Any]]) -> Health:
     """The health as the workers see it; without any, by what can be heard here."""
-    told = [worker["health"] for worker in workers if worker.get("health")]
-    if told:
-        return combined(msgspec.convert(told, list[Health]))
+    healths = [worker["health"] for worker in workers if worker.get("health")]
+    if healths:
+        return combined(msgspec.convert(healths, list[Health]))
     limits = thresholds(config)
     try:
         connectors = hear_once(topic)

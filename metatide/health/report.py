@@ -66,10 +66,10 @@ def judge(
     `unheard_s` tells for how long nobody was heard, if nobody was; `unmeasured` why it isn't known
     what is missing, if that is a fault.
     """
-    told = [_connector(each, thresholds) for each in connectors]
+    judged = [_connector(each, thresholds) for each in connectors]
     problems = [
         *_of_missing(missing, thresholds, unmeasured),
-        *_of_connectors(told, thresholds, unheard_s),
+        *_of_connectors(judged, thresholds, unheard_s),
     ]
     return Health(
         worst(level for level, _ in problems),
@@ -78,7 +78,7 @@ def judge(
         None if missing is None else missing.events,
         None if missing is None else round(missing.age_s, 3),
         thresholds,
-        told,
+        judged,
     )
 
 

@@ -92,9 +92,9 @@ def test_a_frozen_connector_is_amber_and_then_red(
     with connector(settings) as frozen, workers(worker):
         health = worker.until(is_well)["health"]
         written = len(workload_runs.rows(store))
-        [told] = health["connectors"]
-        assert told["name"] == "connector-1"
-        assert told["position"] == told["sequence"] == written
+        [member] = health["connectors"]
+        assert member["name"] == "connector-1"
+        assert member["position"] == member["sequence"] == written
         assert run("status", variables=settings).exit_code == 0
 
         frozen.send_signal(signal.SIGSTOP)
@@ -122,13 +122,13 @@ def test_a_frozen_connector_is_amber_and_then_red(
         done = run("status", variables=settings)
         assert done.exit_code == 4
         assert json.loads(done.stdout)["health"]["level"] == "red"
-        [found] = [
+        [check] = [
             json.loads(line)
             for line in run("doctor", "--json", variables=settings).stdout.splitlines()
             if json.loads(line)["check"] == "connectors"
         ]
-        assert found["status"] == "failed"
-        assert f"at event {written} of {written + missing}," in found["detail"]
+        assert check["status"] == "failed"
+        assert f"at event {written} of {written + missing}," in check["detail"]
 
         frozen.send_signal(signal.SIGCONT)
         assert worker.until(is_well)["health"]["missing_events"] == 0
