@@ -31,7 +31,14 @@ class Status:
     waits_for: str | None = "the first look at the log"
     """Why the connector can't publish; None while it can."""
     turned_at: float = field(default_factory=time.monotonic)
-    """When the connector last completed a step."""
+    """When the connector last completed a step, or found that it has to wait."""
+    polled_at: float = field(default_factory=time.monotonic)
+    """When it last read the log and published what was new; until then, when it began."""
+    epoch: int = 0
+    position: int = 0
+    """The last event that it has published."""
+    sequence: int = 0
+    """The last event that it saw in the database."""
 
 
 class Connector:
@@ -109,16 +116,22 @@ class Connector:
             furthest=positions.known.event_id,
         )
         self._metrics.epoch.set(positions.epoch)
+        self._status.epoch = positions.epoch
         self._on_epoch(positions.epoch)
         return positions
 
     def _follow(self, session: PublishSession) -> None:
         rests = Pacing(self._pace.poll_interval_ms / 1000)
+        status = self._status
         while self._going_on():
             began = time.monotonic()
             busy = session.step()
-            self._status.waits_for, self._status.turned_at = None, time.monotonic()
-            took_s = self._status.turned_at - began
+            if status.waits_for is not None:
+                log.info("publishing", epoch=status.epoch, event_id=session.position)
+            status.position, status.sequence = session.position, session.sequence
+            status.waits_for = None
+            status.turned_at = status.polled_at = time.monotonic()
+            took_s = status.turned_at - began
             self._stopped.wait(rests.after(busy=busy, took_s=took_s))
 
     def _begin_epoch(self, epoch: int, ended: HistoryEnded) -> None:

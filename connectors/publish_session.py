@@ -54,7 +54,10 @@ class PublishSession:
         self._source = source
         self._pace = pace
         self._metrics = metrics
-        self._position = tails.lowest
+        self.position = tails.lowest
+        """The last event that was published."""
+        self.sequence = 0
+        """The last event of the database at the last poll."""
         self._hash: bytes | None = None
         self._known = tails.known
         self._hole_since: float | None = None
@@ -82,26 +85,27 @@ class PublishSession:
         if self._follower.epoch > self._publisher.epoch:
             raise NewEpoch
         self._known = max(self._known, self._follower.furthest, key=lambda known: known.event_id)
-        poll = self._source.poll(self._position, self._known.event_id)
+        poll = self._source.poll(self.position, self._known.event_id)
+        self.sequence = poll.current
         self._check(poll)
-        before = self._position
+        before = self.position
         published = self._publish(poll)
-        if self._position == before and poll.current > before:
+        if self.position == before and poll.current > before:
             self._look_into_hole()
         self._report_progress()
         self._report_transactions()
-        if self._position < poll.current and self._position > before:
+        if self.position < poll.current and self.position > before:
             # When the connector is far behind, the next rows are read while these are being sent.
             self._publisher.serve()
         else:
             self._publisher.flush()
         self._measure(poll, looked_at, looked_before, published)
-        return self._position > before
+        return self.position > before
 
     def _check(self, poll: Poll) -> None:
         other = published_history.check(poll, self._known)
         if other is None and self._known.hash is not None and poll.checked is None:
-            bounds = self._source.bounds(self._position)
+            bounds = self._source.bounds(self.position)
             other = published_history.check_missing(bounds, self._known)
         if other is not None:
             self._end_history(other, poll.current)
@@ -116,7 +120,7 @@ class PublishSession:
         """Publishes the rows up to the first gap; returns the number of events."""
         published = 0
         for event_id, rows in _by_id(poll.rows):
-            if event_id != self._position + 1:
+            if event_id != self.position + 1:
                 break
             self._publish_event(event_id, rows)
             published += 1
@@ -148,7 +152,7 @@ class PublishSession:
             addressed = [address for row in rows for address in renames.undecodable(row)]
             taken = self._publisher.event(event_id, types, row_hash, route(addressed, shards))
             assert taken, "to say that an event can't be read takes a few bytes"
-        self._position, self._hash = event_id, row_hash
+        self.position, self._hash = event_id, row_hash
         if event_id > self._known.event_id:
             self._known = PublishedEvent(event_id, row_hash)
         self._hole_since = None
@@ -159,6 +163,8 @@ class PublishSession:
             event = decode(row)
         except EventError as error:
             self._set_aside(row, str(error))
+            if row.event_type == "OPEN_TXN":
+                self._listener.miss()
             return renames.undecodable(row)
         self._listener.see(event)
         return renames.address(event)
@@ -184,7 +190,7 @@ class PublishSession:
         self._hole_since = self._hole_since or now
         waited = now - self._hole_since >= self._pace.hole_ms / 1000
         hole = published_history.hole(
-            self._source.bounds(self._position), self._position, waited=waited
+            self._source.bounds(self.position), self.position, waited=waited
         )
         if hole is not None:
             self._skip(hole)
@@ -203,7 +209,8 @@ class PublishSession:
         else:
             log.info("the log begins late; tables from before are loaded", event_id=hole.last + 1)
         self._publisher.skip(hole.last)
-        self._position, self._hash = hole.last, None
+        self._listener.miss()
+        self.position, self._hash = hole.last, None
         if hole.last > self._known.event_id:
             self._known = PublishedEvent(hole.last, None)
         self._hole_since = None
@@ -211,7 +218,7 @@ class PublishSession:
     def _report_progress(self) -> None:
         now = time.monotonic()
         if now - self._progress_at >= self._pace.progress_ms / 1000:
-            self._publisher.progress(self._position, self._hash)
+            self._publisher.progress(self.position, self._hash)
             self._progress_at = now
 
     def _report_transactions(self) -> None:
@@ -219,13 +226,14 @@ class PublishSession:
         asked_at = self._open_asked_at
         if self._open is None and (asked_at is None or now - asked_at >= self._pace.transactions_s):
             self._open, self._open_asked_at = self._source.open_transactions(), now
+            self._listener.look(self._open)
         opened = self._open
-        if opened is None or opened.at > self._position:
+        if opened is None or opened.at > self.position:
             return
         self._open = None
-        self._publisher.progress(self._position, self._hash)
+        self._publisher.progress(self.position, self._hash)
         self._publisher.open_transactions(opened)
-        unlogged = self._listener.unlogged(opened)
+        unlogged = self._listener.unlogged()
         if unlogged:
             self._metrics.failed(Fault.LISTENER)
             log.error(
@@ -239,9 +247,9 @@ class PublishSession:
         now = time.monotonic()
         metrics = self._metrics
         metrics.events.inc(read)
-        metrics.position.set(self._position)
+        metrics.position.set(self.position)
         metrics.looked_s.set(time.time())
-        lag = max(0, poll.current - self._position)
+        lag = max(0, poll.current - self.position)
         metrics.lag_events.set(lag)
         if read:
             metrics.publish_s.observe(now - before)

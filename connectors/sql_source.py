@@ -9,6 +9,7 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
+import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
 from connectors.source import HASHED_CHARS_MAX, Bounds, OpenTxns, Poll, fields_hash
@@ -21,6 +22,7 @@ from hive.schema import detect_followed, metadata
 from hive.urls import masked
 from state.records.actions import MISNAMED_EVENTS_MAX
 
+log = structlog.get_logger()
 ROWS_MAX = 2_000
 BYTES_MAX = 16 * 1024 * 1024
 """A poll brings about this much at most; a single event may be larger."""
@@ -140,6 +142,7 @@ class SqlSource:
                 f"{self._shown} has no metastore's tables yet; "
                 "start the metastore, or correct database.url"
             )
+        log.info("connected to the database", database=self._shown, release=version.release)
         self._tables = metadata(version)
         self._poll = notification_log.poll(self._tables, HASHED_CHARS_MAX)
         self._sequence = notification_log.sequence(self._tables)

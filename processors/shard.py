@@ -101,6 +101,7 @@ class Shard:
         self._seeking = False
         self._wake = asyncio.Event()
         self._stop = Event()
+        self._epoch = 0
         self._flushed = Position()
         self._unflushed: MetatideError | None = None
 
@@ -230,6 +231,12 @@ class Shard:
             return
         if restored is not None:
             directory.swap_in(self.number)
+            log.info(
+                "an image was restored",
+                shard=self.number,
+                event_id=restored.position.applied,
+                image=restored.name,
+            )
 
     async def _open(self) -> None:
         around = self._around
@@ -246,6 +253,7 @@ class Shard:
             budget=around.budget,
         )
         self._flushed, self._unflushed = self._store.position, None
+        self._epoch = self._flushed.epoch
         self._waiters.wake(self._store.position)
 
     async def _close(self) -> None:
@@ -281,7 +289,16 @@ class Shard:
         while True:
             await self._catch_up(self._store, applier)
             if not was_live:
-                self._around.metrics.recovery_s.observe(time.monotonic() - opened_at)
+                took_s = time.monotonic() - opened_at
+                self._around.metrics.recovery_s.observe(took_s)
+                position = self.position
+                log.info(
+                    "a shard is live",
+                    shard=self.number,
+                    epoch=position.epoch,
+                    event_id=position.applied,
+                    took_s=round(took_s, 3),
+                )
             was_live, self.fault = True, None
             await self._live(applier)
 
@@ -378,5 +395,9 @@ class Shard:
 
     def _advanced(self) -> None:
         if self._store is not None:
-            self.end = max(self.end, self._store.position.offset)
-            self._waiters.wake(self._store.position)
+            position = self._store.position
+            if position.epoch > self._epoch:
+                log.info("an epoch begins", shard=self.number, epoch=position.epoch)
+            self._epoch = position.epoch
+            self.end = max(self.end, position.offset)
+            self._waiters.wake(position)

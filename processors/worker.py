@@ -208,9 +208,11 @@ class Worker:
         if self._ending:
             return
         self._shared_out = True
-        for number in self.shards.keys() - assigned:
+        lost, gained = sorted(self.shards.keys() - assigned), sorted(assigned - self.shards.keys())
+        log.info("shards were shared out", gained=gained, lost=lost, shards=len(assigned))
+        for number in lost:
             self._drop(number)
-        for number in sorted(assigned - self.shards.keys()):
+        for number in gained:
             assert self._around is not None
             shard = self.shards[number] = Shard(number, self._around)
             before = self._tasks.get(number)
@@ -288,6 +290,8 @@ class Worker:
         await asyncio.to_thread(around.images.prune, shard_identity(around.topic, number), keep)
         if manifest is not None:
             self.metrics.image_made_s.labels(number).set(manifest.made_s)
+            event_id = manifest.position.applied
+            log.info("an image was made", shard=number, event_id=event_id, image=manifest.name)
         return manifest
 
     async def _watch_arrival(self) -> None:

@@ -35,6 +35,7 @@ FLOORS = {
     "query_api/thrift": ["http", "audit"],
     "metatide/config": ["stack", "doctor", "demo", "worker", "cli"],
     "metatide/stack": ["doctor", "worker", "cli"],
+    "metatide/health": ["stack", "doctor", "demo", "worker", "cli"],
     "metatide/worker": ["cli", "demo"],
 }
 """Rooms of a package, and the rooms above or beside that they import nothing from."""

@@ -99,6 +99,7 @@ class Loader:
         self._epoch = 0
         self._threads: list[threading.Thread] = []
         self._fault: MachineError | None = None
+        self._signals: SignalsConsumer | None = None
         self.given_up = 0
         """The number of loads that were given up; the log names each."""
 
@@ -177,6 +178,22 @@ class Loader:
         """The error that keeps loads from running at present."""
         return self._fault
 
+    @property
+    def backlog(self) -> int:
+        """The number of scopes that wait to be loaded."""
+        return len(self._queue)
+
+    @property
+    def partitions(self) -> int:
+        """All partitions of the signals topic."""
+        return self._topic.shards
+
+    @property
+    def leads(self) -> int:
+        """The partitions of the signals topic whose requests this loader answers."""
+        signals = self._signals
+        return 0 if signals is None else signals.partitions
+
     def _load_batches(self) -> None:
         wait_s = _RETRY_S_FIRST
         while not self._stopped.is_set():
@@ -201,6 +218,8 @@ class Loader:
         if not scopes:
             return
         began, position = time.monotonic(), None
+        first = scopes[0]
+        log.info("loads begin", scopes=len(scopes), kind=first.kind.value, table=str(first.name))
         try:
             position = self._load(sink, epoch, scopes)
         except RefusedLoadError as error:
@@ -219,7 +238,9 @@ class Loader:
                 remedy="see MetatideLoadsInVain in docs/operate.md",
             )
         self._fault = None
-        self.metrics.batch_s.observe(time.monotonic() - began)
+        took_s = time.monotonic() - began
+        log.info("loads ended", scopes=len(scopes), event_id=position, took_s=round(took_s, 3))
+        self.metrics.batch_s.observe(took_s)
         self.progress.ended(scopes)
 
     def _load(self, sink: KafkaSink, epoch: int, scopes: Sequence[Scope]) -> int:
@@ -260,11 +281,12 @@ class Loader:
     def _listen(self) -> None:
         while not self._stopped.is_set():
             try:
-                asks = SignalsConsumer(self._topic)
+                asks = self._signals = SignalsConsumer(self._topic)
                 try:
                     while not self._stopped.is_set():
                         asks.read(self._take, self.metrics.asked.labels("unreadable").inc)
                 finally:
+                    self._signals = None
                     asks.close()
             except MachineError as error:
                 self._complain(error)

@@ -30,6 +30,8 @@ class SignalsConsumer:
         self._name = signals_topic(topic.name)
         create(topic)
         self._consumer: Consumer = join_group(topic, f"{topic.name}.loads", [self._name])
+        self.partitions = 0
+        """The partitions whose signals this connector gets."""
 
     def read(self, take: Callable[[AnySignal, int], None], unreadable: Callable[[], None]) -> None:
         """Hands on each new signal with its offset; waits briefly when there is none."""
@@ -37,6 +39,7 @@ class SignalsConsumer:
             messages = self._consumer.consume(_AT_ONCE, _WAIT_S)
         except KafkaException as error:
             raise PublishError(f"{self._name} can't be read: {reason(error)}") from error
+        self.partitions = len(self._consumer.assignment())
         for message in messages:
             fault = message.error()
             if fault is not None:

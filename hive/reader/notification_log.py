@@ -67,6 +67,21 @@ def bounds(tables: sa.MetaData, after: int) -> sa.Select[Any]:
     return sa.select(oldest, following, sequence(tables).scalar_subquery())
 
 
+def oldest_after(tables: sa.MetaData, after: int) -> sa.CompoundSelect[Any]:
+    """The next event id in a row of its own, and the id and time of the oldest event that the log
+    has after an event."""
+    log = _log(tables)
+    oldest = (
+        sa.select(log.EVENT_ID, log.EVENT_TIME)
+        .where(log.EVENT_ID > after)
+        .order_by(log.EVENT_ID)
+        .limit(sa.literal_column("1"))
+        .subquery()
+    )
+    following = sequence(tables).add_columns(sa.null(), sa.null())
+    return sa.union_all(following, sa.select(sa.null(), oldest))
+
+
 def alters(tables: sa.MetaData, after: int, upto: int) -> sa.Select[Any]:
     """The ALTER_TABLE events in a range of events, for `row`."""
     log = _log(tables)

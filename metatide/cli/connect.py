@@ -1,23 +1,33 @@
 """`metatide connect`: runs the connector."""
 
 import signal
+import socket
+import time
+from functools import partial
+from importlib.metadata import version
 from types import FrameType
 
 import click
+import structlog
 
 from connectors import health
 from connectors.connector import Connector, Status
+from connectors.heart import Heart
 from connectors.loads.loader import Loader
 from connectors.loads.metrics import LoadMetrics
 from connectors.metrics import Metrics
 from connectors.settings import Pace
 from connectors.sql_source import SqlSource
 from metatide import logs
+from metatide.advertised import joined, reachable
 from metatide.config import Effective, configured
 from metatide.garbage_collection import collect_seldom
 from metatide.stack.database import make_engine
 from metatide.stack.running import database_url
 from metatide.topic import events_topic
+from state.records.heartbeats import Heartbeat
+
+log = structlog.get_logger(__name__)
 
 
 @click.command()
@@ -25,6 +35,7 @@ from metatide.topic import events_topic
     "data_dir",
     "kafka.bootstrap_servers",
     "database.url",
+    "connect.name",
     "connect.port",
     "connect.poll_interval_ms",
 )
@@ -37,10 +48,17 @@ def command(effective: Effective) -> None:
     --database it uses those of a running `metatide up`. It also loads from the database what
     workers request. /metrics and /healthz are served on --connect-port.
     """
-    logs.configure()
     config = effective.config
+    logs.configure(config.log)
     url = database_url(config)
     events = events_topic(config)
+    log.info(
+        "a connector starts",
+        name=config.connect.name,
+        version=version("metatide"),
+        topic=events.name,
+        brokers=events.servers,
+    )
     status, metrics = Status(), Metrics()
     loader = Loader(make_engine(url), events, metrics=LoadMetrics(metrics.registry))
     connector = Connector(
@@ -60,8 +78,31 @@ def command(effective: Effective) -> None:
     collect_seldom()
     listening = health.serving(config.connect.host, config.connect.port, status, metrics.registry)
     with listening as (host, port):
-        click.echo(f"publishing to {events.name}; http://{host}:{port}/metrics (Ctrl-C ends it)")
+        address = joined(reachable(host, events.servers), port)
+        log.info("listening", address=joined(host, port), advertised=address)
+        heart = Heart(events, partial(_heartbeat, config.connect.name, address, status, loader))
+        heart.start()
         try:
             connector.run()
         finally:
+            heart.stop()
             loader.stop()
+            log.info("a connector ended", name=config.connect.name)
+
+
+def _heartbeat(name: str, address: str, status: Status, loader: Loader) -> Heartbeat:
+    backlog = loader.backlog
+    loads_wait_for = str(loader.fault) if backlog and loader.fault is not None else None
+    return Heartbeat(
+        name=name,
+        host=socket.gethostname(),
+        address=address,
+        epoch=status.epoch,
+        position=status.position,
+        sequence=status.sequence,
+        polled_s_ago=time.monotonic() - status.polled_at,
+        loads_waiting=backlog,
+        leads=loader.leads,
+        partitions=loader.partitions,
+        fault=status.waits_for or loads_wait_for,
+    )

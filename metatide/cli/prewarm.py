@@ -20,7 +20,9 @@ from hive.errors import MachineError
 from hive.reader.snapshot import open_snapshot
 from hive.schema import Version
 from hive.table_lists import TableLists, check_patterns
+from metatide import logs
 from metatide.config import Config, Effective, configured
+from metatide.config.schema import Log
 from metatide.demo.report import reporting
 from metatide.garbage_collection import collect_seldom
 from metatide.spark.progress import ticking
@@ -73,6 +75,7 @@ def command(
     It may be interrupted: what was loaded isn't loaded again. Tables become warm when the connector
     has published the events up to the moment at which they were read.
     """
+    logs.configure(Log(level="warning"))
     events = events_topic(effective.config)
     url = database_url(effective.config)
     topic_admin.create(events)

@@ -7,10 +7,12 @@ from collections.abc import Coroutine
 from typing import Any
 
 import click
+import structlog
 import uvloop
 
 from hive.errors import InputError
 from metatide import logs
+from metatide.advertised import joined
 from metatide.config import Config, Effective, configured
 from metatide.data_folder import open_data_folder
 from metatide.stack.machine import free_port
@@ -29,6 +31,7 @@ from state.records import Scope
 from state.records.routing import shards_of
 from state.store import MemoryBudget
 
+log = structlog.get_logger(__name__)
 MIB = 1 << 20
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -57,7 +60,7 @@ def command(effective: Effective, from_images: bool, every_s: float) -> None:
     if config.images.url is None:
         raise InputError("give the place of the images (--images URL)")
     logging.getLogger().setLevel(logging.CRITICAL)
-    logs.configure()
+    logs.configure(config.log)
     directory = WorkerDirectory(open_data_folder(config) / "served")
     # The database answers what isn't in an image.
     database_url(config)
@@ -110,6 +113,7 @@ async def _serve(config: Config, directory: WorkerDirectory, every_s: float) -> 
     )
     port = config.http.port or free_port()
     server = ReadServer(app, config.http.host, port, tls(config))
+    log.info("listening", address=joined(config.http.host, port))
     try:
         await imaged.refresh()
         await _until_told(server, _refresh(imaged, every_s), signals.run())

@@ -1,18 +1,37 @@
-"""`metatide status`: the workers of a group and the positions of their shards."""
+"""`metatide status`: the connectors, the workers of a group and the positions of their shards."""
 
-from typing import Any
+import sys
+from collections.abc import Sequence
+from typing import Any, Final
 
 import click
 import httpx
+import msgspec
 import orjson
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
-from metatide.config import Effective, configured
+from hive.errors import MachineError
+from metatide.config import Config, Effective, configured
+from metatide.health import ConnectorHealth, Health, Level, combined, hear_once, judge
+from metatide.health.thresholds import thresholds, worst
 from metatide.members import json_of, members, scheme, worker_client
 from metatide.topic import events_topic
+from state.topic import Topic
 
 _TIMEOUT_S = 10.0
+EXIT_STATUS: Final = {Level.GREEN: 0, Level.AMBER: 3, Level.RED: 4}
+_STYLES: Final = {Level.GREEN: "green", Level.AMBER: "yellow", Level.RED: "red"}
+
+
+class _Answer(msgspec.Struct):
+    """The part of a worker's status that is looked into: whoever may join the group answers."""
+
+    name: str
+    ready: bool
+    shards: list[dict[str, Any]]
+    health: Health | None = None
 
 
 @click.command()
@@ -21,37 +40,105 @@ _TIMEOUT_S = 10.0
 @click.option("--content", is_flag=True, help="Also count tables and objects, which takes a while.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON, as when piped.")
 def command(effective: Effective, group: str | None, content: bool, as_json: bool) -> None:
-    """Show the workers of a group: their shards, positions and lags, and problems.
+    """Show the connectors and the workers of a group: shards, positions and lags, and problems.
 
-    Kafka knows the workers' addresses; the rest is asked of each worker.
+    Kafka knows the workers' addresses; the rest is asked of each worker, which reads in the
+    metastore's database what the cache lacks. The exit status is 0 if all is well, 3 if something
+    is late (`health.amber_s`) or a worker isn't ready, and 4 if somebody must look at it now
+    (`health.red_s`), or if there is no worker.
     """
-    topic = events_topic(effective.config)
-    name = group or effective.config.worker.group
-    with worker_client(effective.config, _TIMEOUT_S) as client:
+    config = effective.config
+    topic = events_topic(config)
+    name = group or config.worker.group
+    with worker_client(config, _TIMEOUT_S) as client:
         workers = [
-            _ask(client, member, f"{scheme(effective.config)}://{address}", content)
+            _ask(client, member, f"{scheme(config)}://{address}", content)
             for member, address in members(topic, name)
         ]
+    health = _health(config, topic, workers)
+    health = _with_workers(health, name, workers)
     console = Console()
     if as_json or not console.is_terminal:
-        click.echo(orjson.dumps({"group": name, "workers": workers}, option=orjson.OPT_INDENT_2))
-        return
+        report = {"group": name, "health": msgspec.to_builtins(health), "workers": workers}
+        click.echo(orjson.dumps(report, option=orjson.OPT_INDENT_2))
+    else:
+        _show_health(console, health)
+        for worker in workers:
+            _show(console, worker)
+    sys.exit(EXIT_STATUS[health.level])
+
+
+def _health(config: Config, topic: Topic, workers: Sequence[dict[str, Any]]) -> Health:
+    """The health as the workers see it; without any, by what can be heard here."""
+    healths = [worker["health"] for worker in workers if worker.get("health")]
+    if healths:
+        return combined(msgspec.convert(healths, list[Health]))
+    limits = thresholds(config)
+    try:
+        connectors = hear_once(topic)
+    except MachineError:
+        # There is no topic of heartbeats before the first connector.
+        connectors = []
+    return judge(connectors, None, limits, unheard_s=float("inf"))
+
+
+def _with_workers(health: Health, group: str, workers: Sequence[dict[str, Any]]) -> Health:
+    """The health with the problems of the workers themselves."""
+    level, problems = health.level, list(health.problems)
     for worker in workers:
-        _show(console, worker)
+        if "unreachable" in worker:
+            problems.append(f"{worker['name']} doesn't answer")
+        elif not worker["ready"]:
+            problems.append(f"{worker['name']} isn't ready")
+    if len(problems) > len(health.problems):
+        level = worst((level, Level.AMBER))
     if not workers:
-        console.print(f"group {name} has no members: start a worker (metatide work)")
+        level = Level.RED
+        problems.append(f"group {group} has no members: start a worker (metatide work)")
+    return msgspec.structs.replace(health, level=level, problems=problems)
+
+
+def _show_health(console: Console, health: Health) -> None:
+    style = _STYLES[health.level]
+    for problem in health.problems:
+        console.print(problem, style=style, markup=False)
+    if not health.problems and health.event is not None:
+        console.print(f"all is well at event {health.event}", style=style)
+    names = ("connector", "machine", "address", "position", "quiet s", "leads", "loads", "fault")
+    table = Table(*names, box=None, pad_edge=False, header_style="bold")
+    for connector in health.connectors:
+        table.add_row(*map(Text, _cells(connector)), style=_STYLES[connector.level])
+    console.print(table)
+
+
+def _cells(connector: ConnectorHealth) -> tuple[str, ...]:
+    return (
+        connector.name,
+        connector.host,
+        connector.address,
+        f"{connector.epoch}:{connector.position}",
+        f"{connector.quiet_s:.1f}",
+        f"{connector.leads} of {connector.partitions}",
+        str(connector.loads_waiting),
+        connector.fault or "",
+    )
 
 
 def _ask(client: httpx.Client, name: str, address: str, content: bool) -> dict[str, Any]:
     url = f"{address}/v1/status"
+    unreachable = {"name": name, "address": address, "shards": []}
     try:
         # Everybody may ask this, so nobody needs to be told a token.
-        status: dict[str, Any] = client.get(url, auth=None).raise_for_status().json()
+        answer = client.get(url, auth=None).raise_for_status()
+        msgspec.json.decode(answer.content, type=_Answer)
+        status: dict[str, Any] = answer.json()
         for shard in status["shards"] if content else ():
             answer = client.get(f"{url}/shards/{shard['shard']}", timeout=600)
             shard["content"] = orjson.loads(json_of(answer))
     except httpx.HTTPError as error:
-        return {"name": name, "address": address, "unreachable": str(error), "shards": []}
+        return {**unreachable, "unreachable": str(error)}
+    except msgspec.DecodeError as error:
+        return {**unreachable, "unreachable": f"it answers something else: {error}"}
     return status
 
 

@@ -5,12 +5,15 @@ import logging
 import signal
 import sys
 from contextlib import AsyncExitStack
+from importlib.metadata import version
 
 import click
+import structlog
 import uvloop
 
 from hive.errors import InputError, MetatideError
 from metatide import logs
+from metatide.advertised import joined, worker_host
 from metatide.config import Config, Effective, configured
 from metatide.data_folder import open_data_folder
 from metatide.garbage_collection import collect_seldom
@@ -23,6 +26,7 @@ from processors.limits import Allowed
 from processors.worker import Worker, WorkerSettings
 from query_api.http import ReadServer
 
+log = structlog.get_logger(__name__)
 MIB = 1 << 20
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Threads are switched at this short interval, so that bulk folding doesn't hold up the event loop.
@@ -57,12 +61,23 @@ def command(effective: Effective) -> None:
         raise InputError(missing("Kafka", "--kafka HOST:PORT", config))
     sys.setswitchinterval(_SWITCH_S)
     logging.getLogger().setLevel(logging.CRITICAL)
-    logs.configure()
+    logs.configure(config.log)
     open_data_folder(config)
+    name = config.worker.name
+    log.info(
+        "a worker starts",
+        name=name,
+        version=version("metatide"),
+        group=config.worker.group,
+        topic=config.kafka.topic,
+        brokers=config.kafka.bootstrap_servers,
+    )
     try:
         uvloop.run(_work(config))
     except* MetatideError as errors:
         raise errors.exceptions[0] from None
+    finally:
+        log.info("a worker ended", name=name)
 
 
 async def _work(config: Config) -> None:
@@ -95,6 +110,8 @@ async def _answer(config: Config, worker: Worker, port: int) -> None:
         server = ReadServer(application, config.worker.host, port, certificate)
         collect_seldom(_COLLECT_AFTER)
         serving = asyncio.create_task(server.serve())
+        advertised = worker.settings.address
+        log.info("listening", address=joined(config.worker.host, port), advertised=advertised)
         try:
             await asyncio.shield(serving)
         finally:
@@ -112,7 +129,7 @@ def _settings(config: Config, port: int) -> WorkerSettings:
         path=worker_path(config.data_dir, worker.name),
         name=worker.name,
         group=worker.group,
-        address=f"{worker.host}:{port}",
+        address=joined(worker_host(config), worker.advertised_port or port),
         session_timeout_s=worker.session_timeout_s,
         flush_s=worker.flush_s,
         images_url=config.images.url,

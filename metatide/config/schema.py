@@ -275,6 +275,14 @@ class State(Section, frozen=True):
 class Connect(Section, frozen=True):
     """The connector, which copies the metastore's log to the topic."""
 
+    name: Annotated[
+        str,
+        key(
+            "The connector's name, by which `metatide status` and the page list it; connectors on "
+            "one machine need different ones.",
+            option="--connect-name",
+        ),
+    ] = "connector-1"
     poll_interval_ms: Annotated[
         int,
         key(
@@ -329,13 +337,25 @@ class Worker(Section, frozen=True):
             "where there are tokens, workers then don't ask each other."
         ),
     ] = None
-    host: Annotated[
-        str, key("The address of the worker, which the others must be able to reach.")
-    ] = "127.0.0.1"
+    host: Annotated[str, key("The address to listen on; `0.0.0.0` stands for all addresses.")] = (
+        "127.0.0.1"
+    )
     port: Annotated[
         int,
-        key("The port of the worker; 0 takes a free one.", option="--port", ge=0, le=65535),
+        key("The port to listen on; 0 takes a free one.", option="--port", ge=0, le=65535),
     ] = 0
+    advertised_host: Annotated[
+        str | None,
+        key(
+            "The name or address by which the other workers and commands reach this worker.",
+            default="`worker.host`; if that stands for all addresses, the one from which the "
+            "brokers are reached",
+        ),
+    ] = None
+    advertised_port: Annotated[
+        Annotated[int, msgspec.Meta(ge=1, le=65535)] | None,
+        key("The port by which they reach it.", default="the port that it listens on"),
+    ] = None
     disk_max_mib: Annotated[
         int, key("The disk space for the stores; beyond it they stop growing. 0: no limit.", ge=0)
     ] = 0
@@ -369,6 +389,34 @@ class Audit(Section, frozen=True):
     scopes: Annotated[
         int, key("The number of tables and lists of names in a sample.", ge=1, le=1_000)
     ] = 10
+
+
+class Health(Section, frozen=True):
+    """When something counts as late: on the page, in alerts, in `/readyz`, and for the exit status
+    of `metatide status`. Measured are the age of the oldest event that the database has and the
+    cache hasn't, and the time since a connector last read the log.
+    """
+
+    amber_s: Annotated[int, key("From this age on, the cache is late.", ge=1, le=86_400)] = 10
+    red_s: Annotated[
+        int, key("From this age on, somebody must look at it now.", ge=1, le=86_400)
+    ] = 30
+
+
+class Log(Section, frozen=True):
+    """The log of connectors and workers, on stderr; `metatide up` keeps it in files."""
+
+    format: Annotated[
+        Literal["console", "json"] | None,
+        key(
+            "How a line looks: `console` for people, `json` for programs.",
+            default="`console` on a terminal, else `json`",
+        ),
+    ] = None
+    level: Annotated[
+        Literal["debug", "info", "warning", "error"],
+        key("The least urgent lines that are written."),
+    ] = "info"
 
 
 class Spark(Section, frozen=True):
@@ -423,4 +471,6 @@ class Config(Section, frozen=True):
     worker: Worker = Worker()
     images: Images = Images()
     audit: Audit = Audit()
+    health: Health = Health()
+    log: Log = Log()
     spark: Spark = Spark()

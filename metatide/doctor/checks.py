@@ -7,7 +7,7 @@ from confluent_kafka import KafkaException
 from sqlalchemy.exc import SQLAlchemyError
 
 from hive.errors import MetatideError
-from metatide.doctor import database, expressions, java, kafka, log, metastore, partners
+from metatide.doctor import connectors, database, expressions, java, kafka, log, metastore, partners
 from metatide.doctor.finding import Finding, Status, failed, unchecked
 from metatide.doctor.target import Target
 
@@ -39,6 +39,7 @@ CHECKS = (
     Check("collation", database.collation, "schema"),
     Check("notification log", log.complete, "schema"),
     Check("one transaction", metastore.one_transaction, "schema"),
+    Check("connectors", connectors.publishing, "kafka topic"),
     Check("metastore", metastore.reachable),
     Check("listener", metastore.listener, "metastore"),
     Check("parameter stripping", metastore.stripping, "metastore"),

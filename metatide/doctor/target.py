@@ -6,6 +6,8 @@ from pathlib import Path
 
 from hive.names import DEFAULT_CATALOG
 from metatide.config import Config
+from metatide.health import Thresholds
+from metatide.health.thresholds import thresholds
 from metatide.stack.kept_secret import workers_secret
 from metatide.stack.metastore import own_classes
 from metatide.stack.running import completed, runs_metastore
@@ -34,6 +36,8 @@ class Target:
     hive_java: Path | None = None
     security: Mapping[str, str] = field(default_factory=dict)
     """The settings of TLS and SASL for configured brokers, in librdkafka's terms."""
+    thresholds: Thresholds = field(default_factory=Thresholds)
+    """The ages from which on something is late."""
 
 
 def find_target(config: Config) -> Target:
@@ -59,6 +63,7 @@ def find_target(config: Config) -> Target:
         hive_java=java,
         needs_java=config.kafka.bootstrap_servers is None or config.metastore,
         security=whole.kafka.security,
+        thresholds=thresholds(config),
     )
 
 

@@ -24,6 +24,11 @@ def _fault(kind: str) -> str:
     return f'sum(increase(metatide_connect_faults_total{{kind="{kind}"}}[1h])) > 0'
 
 
+def _limit(level: str) -> str:
+    """The configured age, as workers export it."""
+    return f'scalar(max(metatide_age_limit_seconds{{level="{level}"}}))'
+
+
 ALERTS: Final = (
     Alert("WorkerDown", 'up{job="worker"} == 0', "2m", "warning", "{{ $labels.instance }} is down"),
     Alert(
@@ -84,18 +89,32 @@ ALERTS: Final = (
         "no connector runs: the cache gets no new events",
     ),
     Alert(
-        "ConnectorNotPublishing",
-        "time() - max(metatide_connect_looked_seconds) > 60",
-        "1m",
+        "ConnectorsSilent",
+        f"min(metatide_connector_quiet_seconds) > {_limit('red')}",
+        AT_ONCE,
         "critical",
-        "no connector has read the log and published it for {{ $value | humanizeDuration }}",
+        "no connector has read the log for {{ $value | humanizeDuration }}",
     ),
     Alert(
-        "ConnectorLag",
-        "min(metatide_connect_lag_ms) > 30000",
-        "2m",
+        "ConnectorSilent",
+        f"min by (connector) (metatide_connector_quiet_seconds) > {_limit('amber')}",
+        AT_ONCE,
         "warning",
-        "events wait in the log for {{ $value }} ms",
+        "{{ $labels.connector }} hasn't read the log for {{ $value | humanizeDuration }}",
+    ),
+    Alert(
+        "EventsStuck",
+        f"max(metatide_missing_age_seconds) > {_limit('red')}",
+        AT_ONCE,
+        "critical",
+        "the database has had events for {{ $value | humanizeDuration }} that the cache lacks",
+    ),
+    Alert(
+        "EventsLate",
+        f"max(metatide_missing_age_seconds) > {_limit('amber')}",
+        AT_ONCE,
+        "warning",
+        "the database has had events for {{ $value | humanizeDuration }} that the cache lacks",
     ),
     Alert(
         "LogLost",

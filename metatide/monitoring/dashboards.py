@@ -108,11 +108,13 @@ OVERVIEW: Final = (
                 steps=_RED,
             ),
             Panel(
-                "Events that wait in the log",
-                [Query("min(metatide_connect_lag_events)")],
+                "Age of the oldest missing event",
+                [Query("max(metatide_missing_age_seconds)")],
+                "s",
+                description="Of those that the database has and the cache hasn't.",
                 kind="stat",
                 width=4,
-                steps=(("orange", 1_000), ("red", 100_000)),
+                steps=(("orange", 10), ("red", 30)),
             ),
             Panel(
                 "Loads that wait",
@@ -216,6 +218,11 @@ OVERVIEW: Final = (
             Panel(
                 "Records to fold",
                 [Query("max by (instance) (metatide_lag_records)", "{{instance}}")],
+            ),
+            Panel(
+                "Since a connector read the log",
+                [Query("min by (connector) (metatide_connector_quiet_seconds)", "{{connector}}")],
+                "s",
             ),
         ),
     ),

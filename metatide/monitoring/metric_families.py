@@ -9,6 +9,8 @@ from prometheus_client.registry import Collector
 from connectors.loads.metrics import LoadMetrics
 from connectors.metrics import Metrics as ConnectorMetrics
 from hive.errors import RecordFormatError, UnreadableRecordError
+from metatide.health import Thresholds, judge
+from metatide.health.metrics import HealthMetrics
 from processors.metrics import Metrics as WorkerMetrics
 from processors.phases import Phase
 from query_api.audit.metrics import Metrics as AuditMetrics
@@ -16,6 +18,7 @@ from query_api.database.metrics import Metrics as DatabaseMetrics
 from query_api.http.metrics import Metrics as HttpMetrics
 from query_api.latest import LatestLog, RecentReads
 from query_api.latest.log_history import LogHistory
+from query_api.latest.missing_events import Missing
 from query_api.partners import Metrics as PartnerMetrics
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
@@ -77,6 +80,8 @@ def _of_worker() -> Iterator[Collector]:
     worker.lag_records.labels(0)
     worker.image_made_s.labels(0)
     yield worker.registry
+    health = judge((), Missing(1, 1, 1.0), Thresholds(), unheard_s=0.0)
+    yield HealthMetrics(lambda: health, lambda: 0.0)
     yield DatabaseMetrics().registry
     thrift = ThriftMetrics(lambda: 0, {"read": 1})
     method = thrift.of("get_table_req")

@@ -13,6 +13,20 @@ class Section(NamedTuple):
 
 SECTIONS: Final = (
     Section(
+        "Health",
+        {
+            "metatide_missing_age_seconds": "Above `metatide_age_limit_seconds`: see "
+            "MetatideEventsLate in docs/operate.md.",
+            "metatide_missing_events": "How much is late; as its age.",
+            "metatide_age_limit_seconds": "`health.amber_s` and `health.red_s` of the workers: "
+            "give all of them the same.",
+            "metatide_connector_quiet_seconds": "Above `metatide_age_limit_seconds`: see "
+            "MetatideConnectorSilent in docs/operate.md. `none`: no connector is heard.",
+            "metatide_connector_leads": "0 where other connectors lead all: it joined just now, or "
+            "can't join the group `NAME.loads`; its log says why.",
+        },
+    ),
+    Section(
         "Reads over HTTP",
         {
             "metatide_answers": "Its reasons and their remedies: docs/operate.md, Reasons.",

@@ -16,6 +16,7 @@ from hive.errors import InputError
 from metatide.config import Config
 from metatide.worker.operations import THRIFT, WORKER
 from metatide.worker.operators import Operators
+from metatide.worker.reporter import PROBE_PATIENCE_S, Reporter, health_watch
 from metatide.worker.shards import (
     WorkerShards,
     open_primary,
@@ -25,9 +26,9 @@ from metatide.worker.shards import (
     tokens_of,
 )
 from metatide.worker.thrift import Endpoint
-from processors.status import worker_status
 from processors.worker import Worker
 from query_api.backend import Backend
+from query_api.background_tasks import Background
 from query_api.database import Primary
 from query_api.http import Settings, create_app
 from query_api.http.gate import Gate
@@ -50,14 +51,19 @@ async def worker_application(
     server, is added to `parts`, which the caller closes after the application has ended.
     """
     primary = open_primary(config)
+    if primary is not None:
+        parts.push_async_callback(primary.close)
+    elif config.thrift.port is not None:
+        raise InputError("the Thrift server needs the metastore's database: give --database URL")
+    watch = health_watch(config, worker, primary)
+    parts.push_async_callback(watch.close)
+    listening = Background()
+    listening.start(watch.listen())
+    parts.push_async_callback(listening.close)
+    reporter = Reporter(worker, watch)
     if primary is None:
-        if config.thrift.port is not None:
-            raise InputError(
-                "the Thrift server needs the metastore's database: give --database URL"
-            )
         gate = Gate(tokens_of(config), own_names(config))
-        return status_application(worker, gate, partners_of(config, worker.settings.address))
-    parts.push_async_callback(primary.close)
+        return status_application(reporter, gate, partners_of(config, worker.settings.address))
     settings = await asyncio.to_thread(read_settings, config, primary, worker.settings.address)
     shards = WorkerShards(worker, scheme)
     # A single call may be as large as it may be.
@@ -72,58 +78,62 @@ async def worker_application(
     operators = Operators(config, worker, primary, backend.views)
     parts.push_async_callback(operators.close)
     operators.start()
-    return _read_application(worker, primary, backend, settings, endpoint, operators)
+    return _read_application(reporter, primary, backend, settings, endpoint, operators)
 
 
-def status_application(worker: Worker, gate: Gate, partners: Partners | None = None) -> Starlette:
+def status_application(
+    reporter: Reporter, gate: Gate, partners: Partners | None = None
+) -> Starlette:
     """The application of a worker that answers no reads."""
 
     async def metrics(_: Request) -> Response:
-        return Response(worker.metrics.page(), media_type=CONTENT_TYPE_LATEST)
+        return Response(reporter.metrics_page(), media_type=CONTENT_TYPE_LATEST)
 
-    own = [*_health_routes(worker), Route("/metrics", metrics)]
+    own = [*_health_routes(reporter), Route("/metrics", metrics)]
     return Starlette(
-        routes=[*own, *routes_of(WORKER, worker, gate)],
+        routes=[*own, *routes_of(WORKER, reporter, gate)],
         middleware=[Middleware(PartnerMiddleware, partners or Partners())],
     )
 
 
 def _read_application(
-    worker: Worker,
+    reporter: Reporter,
     primary: Primary,
     backend: Backend,
     settings: Settings,
     endpoint: Endpoint | None,
     operators: Operators,
 ) -> Starlette:
-    pages = [worker.metrics.page, primary.fallback.metrics.page]
-    groups: list[OperationGroup[Any]] = [OperationGroup(WORKER, worker)]
+    pages = [reporter.metrics_page, primary.fallback.metrics.page]
+    groups: list[OperationGroup[Any]] = [OperationGroup(WORKER, reporter)]
     if endpoint is not None:
         pages.append(endpoint.server.metrics_page)
         groups.append(OperationGroup(THRIFT, endpoint))
     pages.append(operators.metrics_page)
     groups += operators.operations
     around = ProcessInfo(
-        lambda: worker_status(worker),
+        lambda: reporter.status,
         lambda: [] if endpoint is None else answered_by("thrift", endpoint.server.counts()),
+        reporter.measure,
     )
     return create_app(
         backend,
         settings,
         more_metrics=lambda: b"".join(page() for page in pages),
-        more_routes=_health_routes(worker),
+        more_routes=_health_routes(reporter),
         more_operations=groups,
         around=around,
     )
 
 
-def _health_routes(worker: Worker) -> list[BaseRoute]:
+def _health_routes(reporter: Reporter) -> list[BaseRoute]:
 
     async def alive(_: Request) -> Response:
         return PlainTextResponse("ok\n")
 
     async def ready(_: Request) -> Response:
-        status = worker_status(worker)
+        await reporter.measure(PROBE_PATIENCE_S)
+        status = reporter.status
         body, code = msgspec.json.encode(status), 200 if status.ready else 503
         return Response(body, code, media_type="application/json")
 

@@ -7,11 +7,12 @@ import msgspec
 import structlog
 from starlette.exceptions import HTTPException
 
+from metatide.health import ConnectorHealth, Health, Level, Thresholds
+from metatide.worker.reporter import MemberStatus, Reporter
 from metatide.worker.thrift import PORT_PATH, Endpoint, ThriftPort
 from processors.phases import Phase
 from processors.shard_content import Objects, ShardContent, shard_content
-from processors.status import ShardStatus, WorkerStatus, worker_status
-from processors.worker import Worker
+from processors.status import ShardStatus
 from query_api.admin import ORDERS
 from query_api.audit import AUDITS
 from query_api.http.access import Access
@@ -32,11 +33,13 @@ class WantedImages(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     shard: int | None = None
 
 
-async def _status(worker: Worker, _: OperationRequest[None]) -> WorkerStatus:
-    return worker_status(worker)
+async def _status(reporter: Reporter, _: OperationRequest[None]) -> MemberStatus:
+    await reporter.measure()
+    return reporter.status
 
 
-async def _content(worker: Worker, request: OperationRequest[None]) -> ShardContent:
+async def _content(reporter: Reporter, request: OperationRequest[None]) -> ShardContent:
+    worker = reporter.worker
     number = request.http.path_params["shard"]
     snapshot = worker.snapshot(number)
     if snapshot is None:
@@ -45,11 +48,13 @@ async def _content(worker: Worker, request: OperationRequest[None]) -> ShardCont
     return await asyncio.to_thread(shard_content, number, snapshot, path)
 
 
-async def _make_images(worker: Worker, request: OperationRequest[WantedImages]) -> list[Manifest]:
+async def _make_images(
+    reporter: Reporter, request: OperationRequest[WantedImages]
+) -> list[Manifest]:
     """Answers when the images are ready. The worker's stores don't change."""
     by, shard = request.by, request.body.shard
     log.warning("administration", who=by.name, address=by.address, what="image", shard=shard)
-    return await worker.make_images(shard)
+    return await reporter.worker.make_images(shard)
 
 
 async def _port(endpoint: Endpoint, _: OperationRequest[None]) -> ThriftPort:
@@ -61,7 +66,23 @@ async def _differences(endpoint: Endpoint, _: OperationRequest[None]) -> list[Di
 
 
 _SHARD: Final = ShardStatus(0, Phase.LIVE, None, 0, 1234, 5678, 0, 12, 1800.0)
-_WORKER: Final = WorkerStatus(
+_CONNECTOR: Final = ConnectorHealth(
+    name="connector-1",
+    host="meta-1",
+    address="10.0.0.7:8080",
+    level=Level.GREEN,
+    silent_s=0.4,
+    quiet_s=0.42,
+    epoch=0,
+    position=1234,
+    sequence=1234,
+    loads_waiting=0,
+    leads=16,
+    partitions=16,
+    fault=None,
+)
+_HEALTH: Final = Health(Level.GREEN, [], 1234, 0, 0.0, Thresholds(), [_CONNECTOR])
+_WORKER: Final = MemberStatus(
     name="worker-1",
     group="metatide",
     address="127.0.0.1:8091",
@@ -72,6 +93,7 @@ _WORKER: Final = WorkerStatus(
     memory_bytes=310_000_000,
     asks_waiting=0,
     shards=[_SHARD],
+    health=_HEALTH,
 )
 _MANIFEST: Final = Manifest(
     identity=Identity(format_version=1, topic_id="Yk6bNSW8Tfy7lA", partitions=16, shard=0),
@@ -81,14 +103,15 @@ _MANIFEST: Final = Manifest(
     files=(File("000012.sst", 65536, "9f2c"),),
 )
 
-WORKER: Final[tuple[Operation[Worker, Any, Any], ...]] = (
+WORKER: Final[tuple[Operation[Reporter, Any, Any], ...]] = (
     Operation(
         "status",
         "get",
         "/v1/status",
-        "The state of this worker, and of each of its shards",
+        "The state of this worker and of each of its shards, and the health of the cache: what it "
+        "lacks, and how the connectors are",
         _status,
-        WorkerStatus,
+        MemberStatus,
         _WORKER,
         Access.EVERYBODY,
     ),

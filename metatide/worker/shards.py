@@ -8,6 +8,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from hive.errors import InputError, MachineError, MetatideError
 from hive.listener import MAKE_TRANSACTIONAL
+from metatide.advertised import worker_host
 from metatide.config import Config
 from metatide.doctor import Status, find_target
 from metatide.doctor.metastore import listener
@@ -86,7 +87,7 @@ def partners_of(config: Config, address: str) -> Partners:
 def own_names(config: Config) -> frozenset[str]:
     """The names of this machine's servers, for requests in browsers."""
     hosts = config.reads.hosts
-    own = {config.worker.host, config.http.host, socket.gethostname()}
+    own = {config.worker.host, worker_host(config), config.http.host, socket.gethostname()}
     return frozenset(own | set(() if hosts is None else hosts.names))
 
 

@@ -14,6 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from hive.collation import UNKNOWN
 from hive.errors import InputError, MetatideError
 from hive.names import default_catalog
+from metatide.advertised import joined, worker_host
 from metatide.config import Config
 from metatide.config.schema import Thrift, Upstream
 from metatide.stack.java import find_java
@@ -80,13 +81,14 @@ class Endpoint:
             owner_of=self._owners.of,
             peers=UpstreamSettings(framed=thrift.framed, tls=None if tls is None else trusted),
             partners=settings.partners,
-            host=config.worker.host,
+            host=worker_host(config),
             expressions=None if self._expressions is None else self._expressions.outcomes,
         )
 
     async def start(self) -> None:
         await self._ask_metastores()
         self.port = await self.server.start(self._host, self._wanted)
+        log.info("listening for Thrift calls", address=joined(self._host, self.port))
         self._asking = [asyncio.create_task(self._ask_the_others())]
         if not await self._has_collation():
             self._asking.append(asyncio.create_task(self._find_collation()))

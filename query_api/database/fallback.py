@@ -45,6 +45,7 @@ class Fallback:
         self._threads = ThreadPoolExecutor(connections, "database")
         self._unbegun: dict[Read[Any], asyncio.Task[DatabaseAnswer[Any]]] = {}
         self._breaker = Breaker()
+        self._is_down = False
         self._waiting = 0
         self.reads = 0
         self.metrics = Metrics()
@@ -94,11 +95,15 @@ class Fallback:
             self.metrics.ended(Result.REFUSED)
             log.exception("a read of the database failed")
             raise UnansweredError("the metastore's database refused a read", 1.0) from error
+        if self._is_down:
+            self._is_down = False
+            log.info("the database answers again")
         self._breaker.succeeded()
         self.metrics.ended(Result.ANSWERED)
         return answer
 
     def _down(self) -> None:
+        self._is_down = True
         self._breaker.failed()
         self.metrics.ended(Result.DOWN)
 

@@ -6,9 +6,10 @@ from typing import Final, TypeVar
 
 from hive.collation import Collation
 from hive.errors import SourceError
+from hive.reader import notification_log
 from hive.reader.collation import read_collation
 from hive.reader.snapshot import DatabaseSnapshot, open_snapshot
-from hive.schema import Version, detect_followed
+from hive.schema import Version, detect_followed, metadata
 from hive.urls import masked
 from query_api.database.engine import bounded_engine
 from query_api.database.fallback import Fallback
@@ -16,6 +17,7 @@ from query_api.database.listener import has_unlogged_transactions
 from query_api.database_answer import DatabaseAnswer
 from query_api.latest.latest_log import LatestLog
 from query_api.latest.log_history import LogHistory
+from query_api.latest.missing_events import LogStart, log_start
 from query_api.latest.sequence_reader import sequence_reader
 from query_api.latest.shared_read import SharedRead
 from query_api.positions import Position
@@ -38,9 +40,9 @@ class Primary:
         connections: int = CONNECTIONS,
         statement_timeout_ms: int = STATEMENT_TIMEOUT_MS,
     ) -> None:
-        # One more connection each for the sequence and for audits.
+        # One more connection each for the sequence, for audits and for the age of the cache.
         self._engine = bounded_engine(
-            url, connections=connections + 2, statement_timeout_ms=statement_timeout_ms
+            url, connections=connections + 3, statement_timeout_ms=statement_timeout_ms
         )
         self._version: Version | None = None
         self.history = LogHistory()
@@ -71,6 +73,12 @@ class Primary:
         version = self._detected()
         with self._engine.connect() as connection:
             return has_unlogged_transactions(connection, version)
+
+    def oldest_after(self, event: int) -> LogStart:
+        """The part of the log after an event, as one statement sees it. Blocks."""
+        statement = notification_log.oldest_after(metadata(self._detected()), event)
+        with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            return log_start(connection.execute(statement).all())
 
     def collation(self) -> Collation:
         """The collation by which the database sorts the names of partitions. Blocks."""

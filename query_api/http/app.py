@@ -68,9 +68,11 @@ def create_app(
     The caller closes the backend.
     """
     service = Service(backend, settings or Settings())
-    pages = Pages(backend, service, around or ProcessInfo())
+    around = around or ProcessInfo()
+    pages = Pages(backend, service, around)
 
     async def metrics(_: Request) -> Response:
+        await around.measure()
         page = service.metrics.page() + service.settings.partners.metrics.page() + more_metrics()
         return Response(page, media_type=_PROMETHEUS)
 

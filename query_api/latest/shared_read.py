@@ -32,6 +32,7 @@ class SharedRead:
         self._history = history
         self._waiting: list[tuple[Position, asyncio.Future[LatestLog | None]]] = []
         self._worker: asyncio.Task[None] | None = None
+        self._is_failing = False
         self.reads = 0
 
     async def after_now(self, reached: Position) -> LatestLog | None:
@@ -70,8 +71,12 @@ class SharedRead:
         try:
             tail = await self._read(first, self._history.known_up_to(first))
         except SourceError as error:
+            self._is_failing = True
             log.warning("the current event id can't be read", error=str(error).splitlines()[0])
             return None
+        if self._is_failing:
+            self._is_failing = False
+            log.info("the current event id is read again", event_id=tail.current)
         self._history.check_position(epoch, max(applied), tail.current)
         if _is_short(tail):
             rows = self._history.note(epoch, tail.rows)

@@ -25,6 +25,11 @@ class Topic(Struct, frozen=True):
         return f"{self.name}.dead-letter"
 
     @property
+    def heartbeats(self) -> str:
+        """The name of the topic in which connectors tell how they are."""
+        return f"{self.name}.heartbeats"
+
+    @property
     def no_group(self) -> str:
         """The group of consumers that join none. librdkafka requires one, and looks for its
         coordinator.

@@ -15,6 +15,7 @@ from hive.names import TableName
 from metatide.cli.work import _settings
 from metatide.config import load
 from metatide.worker.application import status_application
+from metatide.worker.reporter import Reporter
 from processors.worker import Worker
 from query_api.http import ReadServer
 from query_api.http.gate import Gate
@@ -57,7 +58,9 @@ async def main() -> None:
     config, random = load().config, Random(os.getpid())
     tables = [TableName("hive", "db", f"t{n}") for n in range(int(os.environ["TEST_TABLES"]))]
     worker = Worker(_settings(config, config.worker.port))
-    server = ReadServer(status_application(worker, Gate()), "127.0.0.1", config.worker.port)
+    server = ReadServer(
+        status_application(Reporter(worker), Gate()), "127.0.0.1", config.worker.port
+    )
     serving = asyncio.create_task(server.serve())
     working = asyncio.create_task(worker.run())
     loop = asyncio.get_running_loop()

@@ -104,7 +104,9 @@ class Glance:
     async def _own_part(self) -> WorkerPart:
         source = self._views.source
         here = [number for number in range(source.count) if source.shard(number) is not None]
-        parts = await asyncio.gather(*map(self._shard_part, here))
+        parts, _ = await asyncio.gather(
+            asyncio.gather(*map(self._shard_part, here)), self._around.measure()
+        )
         answered = self._around.answered()
         shards = [part for part in parts if part is not None]
         return WorkerPart("", None, self._around.status(), answered, shards)

@@ -1,6 +1,6 @@
 """What the page shows of the process around a server of reads."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,10 @@ class Answered(msgspec.Struct, frozen=True):
     count: int
 
 
+async def _nothing() -> None:
+    pass
+
+
 @dataclass(frozen=True)
 class ProcessInfo:
     """Facts about the process that a server of reads can't know by itself."""
@@ -27,6 +31,8 @@ class ProcessInfo:
     """The worker's status, as in `/v1/status`."""
     answered: Callable[[], list[Answered]] = list
     """The answers of other servers in the same process."""
+    measure: Callable[[], Awaitable[None]] = _nothing
+    """Brings the status and the metrics up to date."""
 
 
 def answered_by(server: str, counts: Mapping[tuple[Source, Reason], int]) -> list[Answered]:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -127,15 +126,14 @@ def test_the_connector_tells_how_it_does(
     process = subprocess.Popen(
         [sys.executable, "-u", "-m", "metatide", "connect"],
         env=environment,
-        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
         preexec_fn=die_with_parent(signal.SIGKILL),
     )
-    assert process.stdout is not None
+    assert process.stderr is not None
     try:
-        match = re.search(r"http://\S+", process.stdout.readline())
-        assert match
-        address = match[0].removesuffix("/metrics")
+        lines = map(json.loads, process.stderr)
+        address = next(f"http://{line['address']}" for line in lines if "address" in line)
         until(lambda: local_http.get(f"{address}/healthz").is_success)
         metrics = local_http.get(f"{address}/metrics").text
         assert "metatide_connect_lag_events 0.0" in metrics
@@ -145,7 +143,7 @@ def test_the_connector_tells_how_it_does(
     finally:
         process.kill()
         process.wait()
-        process.stdout.close()
+        process.stderr.close()
 
 
 def test_kafkas_security_is_passed_through() -> None:

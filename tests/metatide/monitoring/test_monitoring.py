@@ -10,6 +10,7 @@ import yaml
 
 from connectors.loads.metrics import LoadFault
 from connectors.metrics import Fault
+from metatide.health import Level
 from metatide.monitoring.alerts import ALERTS, RUNBOOK, Alert
 from metatide.monitoring.dashboards import dashboards
 from metatide.monitoring.metric_families import Family, exported
@@ -34,6 +35,7 @@ VALUES: dict[str, set[str]] = {
     "reason": {*Reason, *Unable},
     "kind": {*Fault, *LoadFault},
     "phase": {*Phase},
+    "level": {*Level},
     "result": {*Result},
     "outcome": OUTCOMES,
     "status": {str(status) for status in range(400, 600)},

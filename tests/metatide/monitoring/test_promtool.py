@@ -15,8 +15,14 @@ pytestmark = pytest.mark.promtool
 PROMETHEUS = ROOT / "compose" / "prometheus"
 CONNECTOR = 'job="connector",instance="connector:8080"'
 WORKER = 'job="worker",instance="worker-1:8080"'
+OTHER = 'job="worker",instance="worker-2:8080"'
 HOUR = 60
 Series = dict[str, str]
+
+LIMITS: Series = {
+    f'metatide_age_limit_seconds{{{WORKER},level="{level}"}}': f"{limit_s}x60"
+    for level, limit_s in (("amber", 10), ("red", 30))
+}
 
 # What makes each of them fire, and what is as it should be; one value a minute.
 EXAMPLES: dict[str, tuple[Series, Series]] = {
@@ -63,17 +69,37 @@ EXAMPLES: dict[str, tuple[Series, Series]] = {
         {f"up{{{CONNECTOR}}}": "0x60"},
         {f"up{{{CONNECTOR}}}": "0x60", 'up{job="connector",instance="other:8080"}': "1x60"},
     ),
-    "ConnectorNotPublishing": (
-        {f"metatide_connect_looked_seconds{{{CONNECTOR}}}": "0x60"},
-        {f"metatide_connect_looked_seconds{{{CONNECTOR}}}": "0+60x60"},
-    ),
-    "ConnectorLag": (
-        {f"metatide_connect_lag_ms{{{CONNECTOR}}}": "60000x60"},
-        {
-            f"metatide_connect_lag_ms{{{CONNECTOR}}}": "60000x60",
-            'metatide_connect_lag_ms{job="connector",instance="other:8080"}': "0x60",
+    "ConnectorsSilent": (
+        LIMITS
+        | {
+            f'metatide_connector_quiet_seconds{{{WORKER},connector="a@x"}}': "31x60",
+            f'metatide_connector_quiet_seconds{{{WORKER},connector="b@y"}}': "99x60",
+        },
+        LIMITS
+        | {
+            f'metatide_connector_quiet_seconds{{{WORKER},connector="a@x"}}': "29x60",
+            f'metatide_connector_quiet_seconds{{{WORKER},connector="b@y"}}': "99x60",
         },
     ),
+    "ConnectorSilent": (
+        LIMITS
+        | {
+            f'metatide_connector_quiet_seconds{{{WORKER},connector="a@x"}}': "0x60",
+            f'metatide_connector_quiet_seconds{{{WORKER},connector="b@y"}}': "11x60",
+        },
+        LIMITS
+        | {
+            f'metatide_connector_quiet_seconds{{{WORKER},connector="a@x"}}': "9x60",
+            f'metatide_connector_quiet_seconds{{{OTHER},connector="a@x"}}': "99x60",
+        },
+    ),
+    **{
+        name: (
+            LIMITS | {f"metatide_missing_age_seconds{{{WORKER}}}": f"{limit_s + 1}x60"},
+            LIMITS | {f"metatide_missing_age_seconds{{{WORKER}}}": f"{limit_s - 1}x60"},
+        )
+        for name, limit_s in (("EventsLate", 10), ("EventsStuck", 30))
+    },
     **{
         name: (
             {f'metatide_connect_faults_total{{{CONNECTOR},kind="{kind}"}}': "0x30 1x30"},

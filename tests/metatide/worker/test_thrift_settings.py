@@ -52,7 +52,7 @@ def test_a_port_is_a_number_or_nothing() -> None:
 
 
 async def test_without_a_database_there_is_no_thrift_server() -> None:
-    worker: Any = SimpleNamespace(settings=SimpleNamespace(address="127.0.0.1:1"))
+    worker: Any = SimpleNamespace(settings=SimpleNamespace(address="127.0.0.1:1"), topic=None)
     async with AsyncExitStack() as parts:
         await worker_application(config(), worker, "http", parts)
     with pytest.raises(InputError, match="--database"):

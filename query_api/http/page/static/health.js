@@ -6,6 +6,7 @@ import { RecentEvents } from "./events.js";
 import { inWords } from "./api.js";
 import { confirm } from "./dialogs.js";
 import { Bars } from "./bars.js";
+import { Connectors } from "./connectors.js";
 import { notices } from "./notices.js";
 import { orders } from "./orders.js";
 import { inShort, REASONS, whyCold } from "./reasons.js";
@@ -19,9 +20,10 @@ export class Health {
   #rates = new Rates();
   #reads = { series: new Series(), chart: new Chart("Reads a second: from the cache below, from the database above", ["hit", "miss"], rate) };
   #share = { series: new Series(), chart: new Chart("Share of reads that the cache answered", ["hit"], percent, { most: 1 }) };
-  #lag = { series: new Series(), chart: new Chart("Greatest lag of a shard", ["lag"], milliseconds, { least: 10 }) };
+  #lag = { series: new Series(), chart: new Chart("Age of the oldest event that the cache lacks", ["lag"], milliseconds, { least: 10 }) };
   #misses = new Bars("No read has missed since the workers began.");
   #cold = new Bars("Everything that was read is warm.");
+  #connectors = new Connectors();
   #workers = new Workers();
   #events = new RecentEvents();
   #summary = null;
@@ -47,6 +49,7 @@ export class Health {
           card("Why reads missed", "misses", el("p", { class: "hint" },
             "Since the workers began. A miss is answered by the database."), this.#misses.node),
           card("Why tables are cold", "cold", this.#cold.node),
+          card("Connectors", "connectors", this.#connectors.node),
           card("Workers and shards", "workers", this.#workers.node, this.serving)),
         card("Recent events", "events", this.#events.node)));
   }
@@ -68,6 +71,7 @@ export class Health {
     this.#cold.update(summary.cold.map(([why, number]) => ({
       key: why, label: why.replaceAll("_", " "), more: whyCold(why), number,
     })));
+    this.#connectors.update(summary.health);
     this.#workers.update(overview, summary);
     this.#updateServing(overview);
     if (!this.node.hidden) this.#events.update(summary.applied);
@@ -75,14 +79,14 @@ export class Health {
 
   /** One line for the head of the page. */
   verdict(overview) {
-    const { faults, unowned, behind } = this.#summary;
+    const { faults, unowned, health } = this.#summary;
     if (pausedShards(overview)) return { tone: "warn", text: "Serving is paused" };
     if (overview.event === null) return { tone: "bad", text: "The database doesn't answer" };
     if (faults.length) return { tone: "bad", text: faults[0] };
+    if (health.problem !== null) return { tone: health.tone, text: health.problem };
     if (unowned.length) {
       return { tone: "warn", text: `${many(unowned.length, "shard")} without a worker` };
     }
-    if (behind > 1_000) return { tone: "warn", text: `${many(behind, "event")} behind` };
     return { tone: "good", text: `All is well at event ${count(overview.event)}` };
   }
 
@@ -110,11 +114,12 @@ export class Health {
     this.#share.chart.draw(this.#share.series, now);
   }
 
-  #updateLag({ lagMs, behind, event }, now) {
-    if (lagMs !== null) this.#lag.series.add(now, [lagMs]);
-    say(this.figures.lag.main, lagMs === null ? "–" : milliseconds(lagMs));
+  #updateLag({ event, health: { ageS, missing } }, now) {
+    const ageMs = ageS === null ? null : ageS * 1_000;
+    if (ageMs !== null) this.#lag.series.add(now, [ageMs]);
+    say(this.figures.lag.main, ageMs === null ? "–" : milliseconds(ageMs));
     say(this.figures.lag.more, event === null ? "The lag isn't known without a database"
-      : behind ? `${many(behind, "event")} behind` : "No event behind");
+      : missing ? `${many(missing, "event")} missing` : "No event missing");
     this.#lag.chart.draw(this.#lag.series, now);
   }
 

@@ -1,5 +1,6 @@
 // The sums and extremes of an overview.
 
+import { healthOf } from "./connectors.js";
 import { eventOf } from "./units.js";
 
 const SERVING = new Set(["fresh", "newer"]);
@@ -39,10 +40,9 @@ export function summarize(overview) {
     isCounted: shards.every((shard) => shard.tables !== null),
     applied,
     event: overview.event,
-    behind: overview.event === null || !events.length ? 0 : Math.max(0, overview.event - applied),
-    lagMs: told.length ? Math.max(...told.map((shard) => shard.lag_ms)) : null,
     unowned: [...Array(overview.shard_count).keys()].filter((number) => !held.has(number)),
     faults: faultsOf(overview.workers),
+    health: healthOf(overview.workers),
   };
 }
 

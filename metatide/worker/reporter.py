@@ -1,0 +1,65 @@
+"""What a worker reports of itself and of the cache as a whole."""
+
+from typing import Final
+
+import msgspec
+from prometheus_client import CollectorRegistry, generate_latest
+
+from metatide.config import Config
+from metatide.health import Health, HealthWatch
+from metatide.health.metrics import HealthMetrics
+from metatide.health.thresholds import thresholds
+from processors.status import WorkerStatus, worker_status
+from processors.worker import Worker
+from query_api.database import Primary
+
+PATIENCE_S: Final = 2.0
+"""How long an answer waits for the database."""
+PROBE_PATIENCE_S: Final = 0.3
+"""A probe must be answered even while the database is frozen."""
+
+
+class MemberStatus(WorkerStatus, frozen=True):
+    """One worker and its shards, and the health of the cache as it sees it."""
+
+    health: Health | None = None
+    """Null if the worker doesn't watch it."""
+
+
+class Reporter:
+    """Gathers the status and the metrics of a worker."""
+
+    def __init__(self, worker: Worker, watch: HealthWatch | None = None) -> None:
+        self.worker = worker
+        self._watch = watch
+        self._registry = CollectorRegistry()
+        if watch is not None:
+            self._registry.register(HealthMetrics(lambda: watch.health, lambda: watch.unheard_s))
+
+    def metrics_page(self) -> bytes:
+        """The metrics in Prometheus' text format."""
+        return self.worker.metrics.page() + generate_latest(self._registry)
+
+    async def measure(self, patience_s: float = PATIENCE_S) -> None:
+        """Brings the status up to date."""
+        if self._watch is not None:
+            await self._watch.measure(patience_s)
+
+    @property
+    def status(self) -> MemberStatus:
+        """The status by the last measurement."""
+        status = msgspec.structs.asdict(worker_status(self.worker))
+        return MemberStatus(**status, health=None if self._watch is None else self._watch.health)
+
+
+def health_watch(config: Config, worker: Worker, primary: Primary | None) -> HealthWatch:
+    """The watch of a worker, which measures what is missing if it has a database."""
+    return HealthWatch(lambda: worker.topic, thresholds(config), lambda: _applied(worker), primary)
+
+
+def _applied(worker: Worker) -> int | None:
+    """The event up to which the live shards are complete; None if none is live."""
+    positions = [shard.position for shard in worker.shards.values() if shard.live]
+    epoch = max((position.epoch for position in positions), default=0)
+    # Events of an earlier epoch aren't compared with those of the database.
+    return min((each.applied for each in positions if each.epoch == epoch), default=None)
