@@ -1,17 +1,13 @@
 """What a series compared, and who answered."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
 from query_api.reasons import Reason, Source
 from tests.differential.run import Counts
+from tests.support import thrift_answers
 
-_ANSWERS: Final = re.compile(
-    r'metatide_thrift_answers_total{method="(\w+)",reason="(\w+)",source="(\w+)"} (\S+)'
-)
-_RELAYED: Final = re.compile(r'metatide_thrift_relayed_total{method="(\w+)",reason="(\w+)"} (\S+)')
 FRESH: Final = f"{Source.CACHE} {Reason.FRESH}"
 
 
@@ -22,10 +18,8 @@ class Report:
         self.counts = counts
         self.answers: dict[str, Counter[str]] = {}
         """By method, the number of answers by source and reason."""
-        for method, reason, source, count in _ANSWERS.findall(page):
-            self._of(method)[f"{source} {reason}"] += int(float(count))
-        for method, reason, count in _RELAYED.findall(page):
-            self._of(method)[f"metastore {reason}"] += int(float(count))
+        for (method, source, reason), count in thrift_answers.on_page(page).items():
+            self.answers.setdefault(method, Counter())[f"{source} {reason}"] += count
 
     def fresh_share(self) -> float:
         """The share of all answers that came from the cache."""
@@ -50,6 +44,3 @@ class Report:
         yield f"{counts.outcomes.total()} writes:"
         for action, how_many in sorted(by_action.items()):
             yield f"  {action}: " + ", ".join(f"{n} {how}" for how, n in how_many.most_common())
-
-    def _of(self, method: str) -> Counter[str]:
-        return self.answers.setdefault(method, Counter())

@@ -9,7 +9,7 @@ from metatide.stack import jars
 from metatide.stack.jars import JarSet
 from metatide.stack.metastore import HIVE_4_2, Release, java_21
 from tests.support import listener
-from tests.support.java_11 import java_11
+from tests.support.javas import java_11
 
 _SETS = Path(__file__).with_name("jarsets")
 NEWEST = "4.2.0"

@@ -2,10 +2,8 @@
 client of Hive 4, which the metastore understands by itself."""
 
 import json
-import re
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +11,10 @@ import pytest
 
 from metatide.stack import jars
 from metatide.stack.machine import LOOPBACK, free_port
-from tests.support import local_http
+from tests.support import thrift_answers
 from tests.support.processes import open_folder
-from tests.support.stacks import Stack, stack
+from tests.support.shares import Record
+from tests.support.stacks import stack
 
 pytestmark = pytest.mark.hive
 TIMEOUT_S = 900
@@ -68,7 +67,9 @@ def shown(lines: list[Any]) -> dict[str, list[Any]]:
 
 
 @pytest.mark.timeout(2 * TIMEOUT_S)
-def test_spark_creates_reads_alters_and_drops_through_the_endpoint(kafka_broker: str) -> None:
+def test_spark_creates_reads_alters_and_drops_through_the_endpoint(
+    kafka_broker: str, record_answers: Record
+) -> None:
     port = free_port()
     with (
         open_folder() as parent,
@@ -78,28 +79,16 @@ def test_spark_creates_reads_alters_and_drops_through_the_endpoint(kafka_broker:
             METATIDE_KAFKA_TOPIC="endpoint-spark",
         ) as up,
     ):
-        uri = f"thrift://{LOOPBACK}:{port}"
+        uri, worker = f"thrift://{LOOPBACK}:{port}", up.entry("worker-1").address
         assert shown(asked(uri, parent / "spark")) == EXPECTED
-        answers = cached(up)
-        assert all(answers[method] for method in ("get_table", "get_partitions_by_filter")), answers
+        built_in = thrift_answers.of_worker(worker)
+        record_answers("Spark, built-in client", built_in)
+        assert {"get_table", "get_partitions_by_filter"} <= built_in.methods()
         of_hive_4 = VERSION, client_jars()
         through = asked(uri, parent / "through", *of_hive_4)
         assert shown(through) == EXPECTED
-        more = cached(up) - answers
-        assert all(more[method] for method in ("get_table_req", "get_partitions_by_filter_req")), (
-            more
-        )
+        newer = thrift_answers.of_worker(worker).since(built_in)
+        record_answers(f"Spark, client of Hive {VERSION}", newer)
+        assert {"get_table_req", "get_partitions_by_filter_req"} <= newer.methods()
         direct = asked(up.entry("metastore").address, parent / "direct", *of_hive_4)
         assert [one["rows"] for one in through] == [one["rows"] for one in direct]
-
-
-def cached(up: Stack) -> Counter[str]:
-    """Calls that the cache answered, by method."""
-    page = local_http.get(f"{up.entry('worker-1').address}/metrics", timeout=30).text
-    lines = re.findall(
-        r'metatide_thrift_answers_total\{method="(\w+)",reason="\w+",source="cache"\} (\S+)', page
-    )
-    counts: Counter[str] = Counter()
-    for method, count in lines:
-        counts[method] += int(float(count))
-    return counts

@@ -1,0 +1,83 @@
+-- Tables of Iceberg, whose metadata the metastore only points to.
+SHOW TABLES;
+CREATE TABLE events (id bigint, name varchar, day date) WITH (partitioning = ARRAY['day'], format = 'PARQUET');
+SHOW TABLES;
+SHOW CREATE TABLE events;
+DESCRIBE events;
+SELECT * FROM events;
+INSERT INTO events VALUES (1, 'a', DATE '2026-01-01'), (2, 'b', DATE '2026-01-02');
+SELECT * FROM events ORDER BY id;
+UPDATE events SET name = 'changed' WHERE id = 1;
+SELECT * FROM events ORDER BY id;
+DELETE FROM events WHERE id = 2;
+SELECT * FROM events ORDER BY id;
+MERGE INTO events AS t USING (VALUES (1, 'm'), (5, 'n')) AS s (id, name) ON t.id = s.id
+WHEN MATCHED THEN UPDATE SET name = s.name WHEN NOT MATCHED THEN INSERT VALUES (s.id, s.name, DATE '2026-01-05');
+SELECT * FROM events ORDER BY id;
+SELECT count(*) FROM "events$snapshots";
+SELECT operation FROM "events$snapshots" ORDER BY committed_at;
+SELECT count(*) FROM "events$history";
+SELECT partition.day, record_count FROM "events$partitions" ORDER BY 1;
+SELECT count(*) FROM "events$files";
+SELECT name, type FROM "events$refs";
+ALTER TABLE events ADD COLUMN price double;
+INSERT INTO events VALUES (6, 'p', DATE '2026-01-06', 1e0);
+SELECT id, price FROM events ORDER BY id;
+ALTER TABLE events RENAME COLUMN price TO cost;
+ALTER TABLE events ALTER COLUMN id SET DATA TYPE bigint;
+ALTER TABLE events DROP COLUMN cost;
+DESCRIBE events;
+COMMENT ON TABLE events IS 'events';
+COMMENT ON COLUMN events.id IS 'number';
+SHOW CREATE TABLE events;
+ALTER TABLE events SET PROPERTIES partitioning = ARRAY['bucket(id, 4)'];
+INSERT INTO events VALUES (7, 'q', DATE '2026-01-07');
+SHOW CREATE TABLE events;
+SELECT count(*) FROM events WHERE day > DATE '2026-01-05';
+ANALYZE events;
+SHOW STATS FOR events;
+ALTER TABLE events EXECUTE optimize;
+SELECT count(*) FROM events;
+SELECT operation FROM "events$snapshots" ORDER BY committed_at;
+-- fails
+ALTER TABLE events EXECUTE expire_snapshots(retention_threshold => '1d');
+ALTER TABLE events RENAME TO moved;
+SELECT count(*) FROM moved;
+-- fails
+SELECT count(*) FROM events;
+SHOW TABLES;
+TRUNCATE TABLE moved;
+SELECT * FROM moved;
+CREATE OR REPLACE TABLE small AS SELECT 1 AS one;
+SELECT * FROM small;
+CREATE OR REPLACE TABLE small AS SELECT 2 AS one;
+SELECT * FROM small;
+CREATE VIEW pointed AS SELECT count(*) AS n FROM small;
+SELECT * FROM pointed;
+INSERT INTO small VALUES 5;
+SELECT * FROM pointed;
+CREATE MATERIALIZED VIEW kept AS SELECT sum(one) AS total FROM small;
+SELECT * FROM kept;
+REFRESH MATERIALIZED VIEW kept;
+SELECT * FROM kept;
+INSERT INTO small VALUES 6;
+SELECT * FROM kept;
+REFRESH MATERIALIZED VIEW kept;
+SELECT * FROM kept;
+SHOW CREATE MATERIALIZED VIEW kept;
+DROP MATERIALIZED VIEW kept;
+SHOW TABLES;
+CREATE TABLE copied WITH (format = 'ORC', sorted_by = ARRAY['x']) AS SELECT 1 AS x, ARRAY[1, 2] AS y;
+SELECT x, y[2] FROM copied;
+SELECT table_name FROM information_schema.tables WHERE table_schema = '{schema}' ORDER BY 1;
+SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = '{schema}' ORDER BY 1, 2;
+CALL system.unregister_table('{schema}', 'copied');
+-- fails
+SELECT * FROM copied;
+-- fails
+CALL system.register_table('{schema}', 'copied', 'file://{folder}/{schema}/nowhere');
+DROP VIEW pointed;
+DROP TABLE moved;
+-- fails
+SELECT * FROM moved;
+SHOW TABLES;
