@@ -50,7 +50,7 @@ def check(
     @seed(number)
     @settings(
         # Some are made twice.
-        max_examples=count * 3 // 2,
+        max_examples=count * 3,
         database=None,
         deadline=None,
         phases=[Phase.generate, Phase.shrink],
