@@ -82,8 +82,16 @@ class TableState(msgspec.Struct, array_like=True):
         cold = self.cold(applied, shard_floor)
         if cold is not None:
             return cold
+        return None if self.statistics_are_known(applied, shard_floor) else Cold.DOUBT
+
+    def statistics_are_known(self, applied: int, shard_floor: int) -> bool:
+        """Whether the stored statistics are all that there are, even while single objects are in
+        doubt: a reread brings those back, but no statistics.
+        """
+        if self.loads.cold(applied, shard_floor) is not None:
+            return False
         ended = self.loads.ended
-        return Cold.DOUBT if ended and ended.lo < self.statistics_floor else None
+        return not ended or ended.lo >= self.statistics_floor
 
     def describe(self, image: TableImage) -> None:
         """Takes over fields of the table's newest image."""

@@ -174,7 +174,7 @@ def _put_columns(
     columns: tuple[ColumnStatisticsImage, ...],
 ) -> None:
     state.detailed = True
-    complete = state.statistics_cold(work.head.applied, work.head.floor) is None
+    complete = state.statistics_are_known(work.head.applied, work.head.floor)
     for image in columns:
         key = statistics_key(name, image)
         if _is_whole(work, key, event, image, complete):

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from hive.names import DatabaseName, TableName
 from hive.thrift.binary import encode
@@ -100,6 +100,10 @@ class Table:
         return replace(self, statistics=kept)
 
 
+_ALL_FIELDS: Final = 1
+"""Statistics have one field, which every update sets."""
+
+
 @dataclass(frozen=True)
 class Content:
     """All of a database server's metadata, as of one event."""
@@ -116,7 +120,9 @@ class Content:
 
 
 def statistics_image(key: StatisticsKey, row: StatisticsRow) -> ColumnStatisticsImage:
-    return ColumnStatisticsImage(*key, row.write_id, row.value, number_bytes(row.value))
+    return ColumnStatisticsImage(
+        *key, row.write_id, row.value, number_bytes(row.value), fields=_ALL_FIELDS
+    )
 
 
 def constraint_image(key: ConstraintKey, row: int) -> ConstraintImage:

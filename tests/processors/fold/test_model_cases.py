@@ -14,6 +14,7 @@ from state.records import (
     LoadBegin,
     LoadEnd,
     LoadRows,
+    Reread,
     Reset,
     ResetTable,
     Rows,
@@ -44,7 +45,16 @@ from state.records.objects import (
     fingerprint,
 )
 from state.shard_reader import ShardReader
-from tests.processors.fold.test_shard import SCOPE, TABLE, Shard, add, change, image, load
+from tests.processors.fold.test_shard import (
+    SCOPE,
+    TABLE,
+    Shard,
+    add,
+    change,
+    image,
+    load,
+    partition,
+)
 
 DB = DatabaseName(TABLE.catalog, TABLE.db)
 IDS = Scope(ScopeKind.WRITE_IDS, TABLE)
@@ -256,6 +266,26 @@ def test_what_was_dropped_before_a_load_is_pending_while_its_ids_are_open() -> N
     assert state.is_pending(reader(shard).write_ids(TABLE))
     shard.fold(change(11, CommitTxn(7, None)), change(12, AllocateWriteIds(TABLE, (8,), (2,))))
     assert not state.is_pending(reader(shard).write_ids(TABLE))
+
+
+def test_statistics_are_stored_while_another_partition_is_in_doubt() -> None:
+    shard = Shard()
+    before = {accuracy.NAME: '{"BASIC_STATS":"true"}'}
+    analysed = PartitionImage(("b",), 0, 1, encode(PARTITION, {"parameters": before}))
+    rows = Rows(tables=(image(),), partitions=(partition("a"), analysed))
+    begin, _, end = load(5)
+    shard.fold(change(5, after=0), begin, LoadRows(0, "load", SCOPE, 5, 0, rows), end)
+    shard.fold(change(6, alter_partition(b"another", b"new")))
+    assert shard.doubtful() == {("a",)}
+    column = ColumnStatisticsImage(("b",), "hive", "c", 0, 1, b"figures", fields=1)
+    parameters = {accuracy.NAME: '{"BASIC_STATS":"true","COLUMN_STATS":{"c":"true"}}'}
+    shard.fold(change(7, PutPartitionStatistics(TABLE, 0, ("b",), (column,), parameters, False)))
+    shard.fold(Reread(0, TABLE, 7, 7, (("a",),), Rows(partitions=(partition("a", b"new"),))))
+    state = shard.state()
+    assert state is not None
+    assert state.statistics_cold(7, 0) is None
+    [stored] = reader(shard).partition_statistics(TABLE, ("b",))
+    assert stored.data == b"figures"
 
 
 def test_a_reset_ends_open_loads_and_what_is_as_new_as_it() -> None:
