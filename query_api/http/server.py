@@ -96,7 +96,7 @@ class ReadProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         # Without a low mark, `resume_writing` means that nothing is buffered any more.
-        transport.set_write_buffer_limits(low=0)
+        transport.set_write_buffer_limits(high=LARGE_BYTES, low=0)
         counting = _CountingTransport(transport, self._untaken)
         super().connection_made(cast(asyncio.Transport, counting))
         self._is_local = is_this_machine({"client": self.client})

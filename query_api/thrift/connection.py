@@ -165,7 +165,7 @@ class Connection(asyncio.Protocol):
         # uvloop's transports aren't subclasses of asyncio's.
         self._transport = self.flow.transport = cast(asyncio.Transport, transport)
         # Without a low mark, `resume_writing` means that nothing is buffered any more.
-        self._transport.set_write_buffer_limits(low=0)
+        self._transport.set_write_buffer_limits(high=LARGE_BYTES, low=0)
         peer = transport.get_extra_info("peername")
         self.client_address = f"{peer[0]}:{peer[1]}" if peer else ""
         self.flow.start_clock()

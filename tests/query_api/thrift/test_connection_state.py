@@ -30,7 +30,7 @@ class Transport:
     def get_write_buffer_size(self) -> int:
         return 0
 
-    def set_write_buffer_limits(self, *, low: int) -> None:
+    def set_write_buffer_limits(self, *, high: int, low: int) -> None:
         pass
 
     def is_closing(self) -> bool:
