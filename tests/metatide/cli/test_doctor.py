@@ -2,6 +2,7 @@
 
 import json
 import os
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 
@@ -45,6 +46,8 @@ def test_with_all_parts_it_is_content(
     url = new_database()
     create(make_engine(url), Version.V4_1)
     monkeypatch.setenv("METATIDE_DATABASE_URL", url)
+    # Nobody has ever published to this one.
+    monkeypatch.setenv("METATIDE_KAFKA_TOPIC", f"doctor-{uuid.uuid4().hex}")
     done = doctor("--kafka", kafka_broker)
     assert done.exit_code == 0, done.stdout
     assert {json.loads(line)["status"] for line in done.stdout.splitlines()} == {

@@ -107,6 +107,7 @@ def test_the_password_is_kept_from_others_and_from_the_terminal(shared: Stack) -
 
 
 def test_what_it_writes_is_kept_from_others(shared: Stack) -> None:
+    shared.until(lambda: any(shared.folder.rglob("CURRENT")))
     modes: dict[Path, int] = {shared.folder: shared.folder.stat().st_mode}
     for path in shared.folder.rglob("*"):
         # Stores and the broker delete files all the time.
