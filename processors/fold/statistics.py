@@ -174,7 +174,9 @@ def _put_columns(
     columns: tuple[ColumnStatisticsImage, ...],
 ) -> None:
     state.detailed = True
-    complete = state.statistics_are_known(work.head.applied, work.head.floor)
+    # Events are folded in order, so all before this one are known, even where the shard's position
+    # is still below the load.
+    complete = state.statistics_are_known(event - 1, work.head.floor)
     for image in columns:
         key = statistics_key(name, image)
         if _is_whole(work, key, event, image, complete):

@@ -32,6 +32,7 @@ from state.records.actions import (
     DropTable,
     PutName,
     PutPartitionStatistics,
+    PutTableStatistics,
     RenameTable,
     Side,
     Undecodable,
@@ -286,6 +287,15 @@ def test_statistics_are_stored_while_another_partition_is_in_doubt() -> None:
     assert state.statistics_cold(7, 0) is None
     [stored] = reader(shard).partition_statistics(TABLE, ("b",))
     assert stored.data == b"figures"
+
+
+def test_statistics_that_follow_a_load_ahead_of_the_shard_are_stored() -> None:
+    shard = Shard()
+    shard.fold(change(5, after=0), *load(6, "a"))
+    column = ColumnStatisticsImage(None, "hive", "c", 0, 1, b"figures", fields=1)
+    shard.fold(change(7, PutTableStatistics(TABLE, 0, (column,), None), after=5))
+    [stored] = reader(shard).table_statistics(TABLE)
+    assert (stored.event, stored.data) == (7, b"figures")
 
 
 def test_a_reset_ends_open_loads_and_what_is_as_new_as_it() -> None:
