@@ -82,8 +82,8 @@ class Terminal:
             time.sleep(_POLL_S)
 
     def _without_progress(self) -> str:
-        """The output without what is said once, while jars are fetched."""
-        lines = self.output.splitlines(keepends=True)
+        """The output without what is said once, while packages and jars are fetched."""
+        lines = self.output[max(0, self.output.find("data in ")) :].splitlines(keepends=True)
         return "".join(line for line in lines if not line.startswith("metatide: "))
 
     def end(self) -> None:
