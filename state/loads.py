@@ -90,6 +90,9 @@ class Loads(msgspec.Struct, array_like=True):
     ended: EndedLoad | None = None
     newest_row: int = 0
     """The greatest `lo` of all stored rows."""
+    silent_at: int = -1
+    """The last event or row that listed a table without a type; an alter gives it one, and its
+    event shows that type on both sides."""
 
     def cold(self, applied: int, shard_floor: int) -> Cold | None:
         """Why the scope as a whole can't be answered; None when it is warm."""
@@ -107,6 +110,11 @@ class Loads(msgspec.Struct, array_like=True):
         """The reason in one word or two."""
         doubted = cold is Cold.DOUBT and self.doubt is not Doubt.NONE
         return f"{cold}: {self.doubt}" if doubted else str(cold)
+
+    @property
+    def silent(self) -> bool:
+        """Whether an entry may have changed without an event since the last load read them all."""
+        return self.ended is not None and self.silent_at >= self.ended.lo
 
     @property
     def begun(self) -> bool:

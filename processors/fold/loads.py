@@ -12,7 +12,7 @@ from processors.fold import partitions, statistics, tables
 from processors.fold.constraints import constraint_data
 from processors.fold.deferred_events import take_deferred
 from processors.fold.entries import put_row, sweep
-from processors.fold.names import name_data
+from processors.fold.names import name_data, note_type
 from processors.fold.objects import settle
 from processors.fold.statistics import statistics_data, statistics_guard, statistics_key
 from processors.fold.working_set import WorkingSet
@@ -197,7 +197,9 @@ def _put_table_rows(
 
 
 def _put_name_rows(work: WorkingSet, db: DatabaseName, lo: int, rows: Rows) -> None:
+    loads = work.names_of(db)
     for image in rows.names:
+        note_type(loads, lo, image)
         put_row(work, keys.name(db, image.table), lo, name_data(image))
     for function in rows.functions:
         put_row(work, keys.function(db, function.name), lo, function.data)

@@ -18,6 +18,12 @@ def name_data(image: NameImage) -> bytes:
     return _encode((image.type, image.owner, image.comment))
 
 
+def note_type(loads: Loads, event: int, image: NameImage) -> None:
+    """Notes a name whose type may change without an event."""
+    if not image.type:
+        loads.silent_at = max(loads.silent_at, event)
+
+
 def create_names(work: WorkingSet, event: int, action: CreateNames) -> None:
     loads = work.names_of(action.db)
     for kind in keys.OF_NAMES:
@@ -28,6 +34,7 @@ def create_names(work: WorkingSet, event: int, action: CreateNames) -> None:
 def put_name(work: WorkingSet, event: int, action: PutName) -> None:
     key, data = keys.name(action.db, action.name.table), name_data(action.name)
     loads = work.names_of(action.db)
+    note_type(loads, event, action.name)
     if not action.altered or _is_sure(work, loads, event, action, data):
         put(work, loads, key, event, data)
         return

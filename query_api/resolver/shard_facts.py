@@ -145,8 +145,10 @@ def _is_silent(reader: ShardReader, target: Target, table: Entry | None) -> bool
 
 
 def _look_at_names(reader: ShardReader, target: Target, reached: Position) -> Facts:
-    refused, detail = _list_is_cold(reader, reader.names_loads(target.db))
-    return Facts(reached, refused, detail, silent=target.kind is TargetKind.FUNCTIONS)
+    loads = reader.names_loads(target.db)
+    refused, detail = _list_is_cold(reader, loads)
+    silent = target.kind is TargetKind.FUNCTIONS or (loads is not None and loads.silent)
+    return Facts(reached, refused, detail, silent=silent)
 
 
 def _look_at_databases(reader: ShardReader, target: Target, reached: Position) -> Facts:

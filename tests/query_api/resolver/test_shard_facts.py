@@ -19,6 +19,7 @@ from state.records.actions import (
     CreateTable,
     DropPartitions,
     PutConstraints,
+    PutName,
     PutPartitions,
     RenameTable,
     Side,
@@ -188,6 +189,20 @@ def test_names_and_functions_of_a_database() -> None:
     names = facts(of_database(TargetKind.NAMES, SALES), *records)
     assert (names.refused, names.silent) == (None, False)
     assert facts(of_database(TargetKind.FUNCTIONS, SALES), *records).silent
+
+
+@pytest.mark.parametrize("loaded_again", [False, True])
+def test_names_are_silent_while_one_may_lack_its_type(loaded_again: bool) -> None:
+    target = of_database(TargetKind.NAMES, SALES)
+    orders, typed = NameImage("orders", "", "ann", None), NameImage("orders", "V", "ann", None)
+    for records in (
+        [change(5, after=0), *load_names(5, orders)],
+        [change(5, after=0), *load_names(5), change(6, PutName(SALES, orders))],
+    ):
+        assert facts(target, *records).silent
+        if loaded_again:
+            records += [change(7), *load_names(7, typed)]
+            assert facts(target, *records) == Facts(Position(0, 7))
 
 
 def test_databases_are_known_once_they_were_loaded() -> None:
