@@ -15,9 +15,8 @@ from metatide.config import Config, Effective, configured
 from metatide.config.values import Url
 from metatide.stack.running import missing
 from metatide.stack.state import StateFile
+from query_api.requirement import AGE_MS_MAX, WAIT_MS_MAX
 
-WAIT_MS_MAX = 60_000
-AGE_MS_MAX = 60_000
 _CONSISTENCIES = ("any", "at_least", "write_ids", "within", "latest")
 
 

@@ -12,16 +12,14 @@ from confluent_kafka.admin._acl import AclBinding, AclOperation, AclPermissionTy
 from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 
 from metatide.config import load
-from metatide.stack.kafka import Kafka, KafkaProbe
-from metatide.stack.machine import LOOPBACK
 from metatide.stack.ports import Ports
 from state.topic import TopicClient
+from tests.support.guarded_kafka import GuardedKafka
 from tests.support.processes import open_folder, running
 from tests.support.stacks import Stack, stack
 
-TOPIC, GROUP, PASSWORD = "rights", "metatide", "hush"
+TOPIC, GROUP = "rights", "metatide"
 OWNER, OPERATOR = "owner", "operator"
-_LOGIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 RIGHTS = (
     (ResourceType.TOPIC, TOPIC, AclOperation.DESCRIBE),
     (ResourceType.TOPIC, TOPIC, AclOperation.DESCRIBE_CONFIGS),
@@ -41,46 +39,20 @@ COMMANDS = (
 )
 
 
-class StrictKafka(Kafka):
+class StrictKafka(GuardedKafka):
     """A broker at which each user may do only what it was given the right to."""
 
     def __init__(self, folder: Path, ports: Ports) -> None:
-        super().__init__(folder / "kafka", ports)
-
-    def answers(self) -> bool:
-        security = load(environ=self.environment(OWNER)).config.kafka.security
-        return KafkaProbe(self.address, security).fault() is None
+        super().__init__(folder, ports, (OWNER, OPERATOR))
 
     def environment(self, user: str) -> dict[str, str]:
-        return {
-            "METATIDE_KAFKA_BOOTSTRAP_SERVERS": self.address,
-            "METATIDE_KAFKA_TOPIC": TOPIC,
-            "METATIDE_KAFKA_PARTITIONS": "2",
-            "METATIDE_KAFKA_SECURITY_PROTOCOL": "sasl_plaintext",
-            "METATIDE_KAFKA_SASL_MECHANISM": "PLAIN",
-            "METATIDE_KAFKA_SASL_USERNAME": user,
-            "METATIDE_KAFKA_SASL_PASSWORD": PASSWORD,
-        }
+        return {**super().environment(user), "METATIDE_KAFKA_TOPIC": TOPIC}
 
-    def _write_config(self, path: Path, data: Path) -> Path:
-        users = " ".join(f'user_{user}="{PASSWORD}"' for user in (OWNER, OPERATOR))
-        login = f'{_LOGIN} required username="{OWNER}" password="{PASSWORD}" {users};'
-        here = f"SASL_PLAINTEXT://{LOOPBACK}:{self._port}"
-        settings = {
-            "listeners": f"{here},CONTROLLER://{LOOPBACK}:{self._controller_port}",
-            "advertised.listeners": here,
-            "listener.security.protocol.map": "SASL_PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT",
-            "inter.broker.listener.name": "SASL_PLAINTEXT",
-            "sasl.enabled.mechanisms": "PLAIN",
-            "sasl.mechanism.inter.broker.protocol": "PLAIN",
-            "listener.name.sasl_plaintext.plain.sasl.jaas.config": login,
+    def settings(self) -> Mapping[str, object]:
+        return {
             "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
             "super.users": f"User:{OWNER};User:ANONYMOUS",
         }
-        with super()._write_config(path, data).open("a") as file:
-            # The last line of a key counts.
-            file.writelines(f"{key}={value}\n" for key, value in settings.items())
-        return path
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
-"""Examples for Hypothesis: steps of a toy deployment, the common ones often."""
+"""Examples: steps of a toy deployment, the common ones often."""
 
+from random import Random
 from typing import Final
 
 from hypothesis import strategies as st
@@ -64,6 +65,7 @@ _ELSEWHERE: Final = {
     "set_lists",
     "pause",
 }
+_DISTURBING: Final = {"pause", "restore", "set_lists", "clean_log"}
 _numbers = st.lists(st.integers(0, NUMBERS - 1), max_size=6).map(tuple)
 
 
@@ -90,3 +92,12 @@ def steps(count_max: int) -> st.SearchStrategy[list[Step]]:
     return _steps(BEGINNING, names(one_table=False), count_max) | _steps(
         ONE_TABLE, names(one_table=True), count_max
     )
+
+
+def calm_steps(random: Random, count: int) -> list[Step]:
+    """Random steps that leave most tables in the cache."""
+    calm = [name for name in STEPS if name not in _DISTURBING]
+    return [
+        Step(random.choice(calm), tuple(random.randrange(NUMBERS) for _ in range(8)))
+        for _ in range(count)
+    ]

@@ -1,6 +1,5 @@
 """What is examined when little is configured."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -8,22 +7,11 @@ from pathlib import Path
 from metatide.config import load
 from metatide.doctor import find_target
 from metatide.stack.metastore import own_classes
-from metatide.stack.state import ProcessState, StackState, StateFile
-
-
-def running(folder: Path, pid: int) -> None:
-    (folder / "postgres").mkdir()
-    (folder / "postgres" / "password").write_text("p@ss/word")
-    processes = [
-        ProcessState("kafka", "127.0.0.1:9092"),
-        ProcessState("postgres", "postgresql://metatide@127.0.0.1:5432/metastore"),
-        ProcessState("metastore", "thrift://127.0.0.1:9083"),
-    ]
-    StateFile(folder).write(StackState(pid, "http://127.0.0.1:8080", processes))
+from tests.metatide.stack_folders import write_running_stack
 
 
 def test_a_running_stack_is_found_in_the_data_directory(tmp_path: Path) -> None:
-    running(tmp_path, os.getpid())
+    write_running_stack(tmp_path)
     target = find_target(load({"data_dir": str(tmp_path)}, environ={}).config)
     assert target.kafka == "127.0.0.1:9092"
     assert target.database_url == "postgresql://metatide:p%40ss%2Fword@127.0.0.1:5432/metastore"
@@ -32,7 +20,7 @@ def test_a_running_stack_is_found_in_the_data_directory(tmp_path: Path) -> None:
 
 
 def test_what_is_configured_stands_above_it(tmp_path: Path) -> None:
-    running(tmp_path, os.getpid())
+    write_running_stack(tmp_path)
     environ = {
         "METATIDE_DATA_DIR": str(tmp_path),
         "METATIDE_KAFKA_BOOTSTRAP_SERVERS": "broker:9092",
@@ -54,7 +42,7 @@ def test_what_is_configured_stands_above_it(tmp_path: Path) -> None:
 def test_a_stack_that_was_killed_is_none(tmp_path: Path) -> None:
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
-    running(tmp_path, gone.pid)
+    write_running_stack(tmp_path, gone.pid)
     target = find_target(load({"data_dir": str(tmp_path)}, environ={}).config)
     assert (target.kafka, target.database_url, target.upstream) == (None, None, None)
     assert target.hive_classpath is None

@@ -8,25 +8,14 @@ import pytest
 from hive.errors import InputError
 from metatide.config import Config, load
 from metatide.stack.running import completed, database_url, kafka_of
-from metatide.stack.state import ProcessState, StackState, StateFile
+from metatide.stack.state import StackState, StateFile
+from tests.metatide.stack_folders import write_running_stack
 
 GIVEN = {
     "kafka": "broker-1:9092,broker-2:9092",
     "database": "postgresql://hive:***@db/hms",
     "metastore": "thrift://hms:9083",
 }
-
-
-def own(folder: Path) -> None:
-    """A stack of its own parts."""
-    (folder / "postgres").mkdir()
-    (folder / "postgres" / "password").write_text("p@ss/word")
-    processes = [
-        ProcessState("kafka", "127.0.0.1:9092"),
-        ProcessState("postgres", "postgresql://metatide@127.0.0.1:5432/metastore"),
-        ProcessState("metastore", "thrift://127.0.0.1:9083"),
-    ]
-    StateFile(folder).write(StackState(os.getpid(), "http://127.0.0.1:8080", processes))
 
 
 def given(folder: Path) -> None:
@@ -40,7 +29,7 @@ def configuration(folder: Path, **environ: str) -> Config:
 
 
 def test_what_the_stack_runs_is_found(tmp_path: Path) -> None:
-    own(tmp_path)
+    write_running_stack(tmp_path)
     config = completed(configuration(tmp_path, KAFKA_SECURITY_PROTOCOL="ssl"))
     assert config.kafka.bootstrap_servers == "127.0.0.1:9092"
     assert config.kafka.security == {"security.protocol": "plaintext"}
@@ -74,7 +63,7 @@ def test_a_password_that_was_given_to_the_stack_has_to_be_given_again(tmp_path: 
         {"DATABASE_URL": "postgresql://hive:hush@other/hms"},
     ],
 )
-@pytest.mark.parametrize("running", [own, given])
+@pytest.mark.parametrize("running", [write_running_stack, given])
 def test_nothing_is_mixed_with_the_parts_of_another_cache(
     tmp_path: Path, environ: dict[str, str], running: object
 ) -> None:

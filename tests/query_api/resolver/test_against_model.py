@@ -1,7 +1,6 @@
 """The resolver serves exactly what the model of the serving rules lets it serve."""
 
 from collections import Counter
-from collections.abc import Iterator
 from random import Random
 
 import pytest
@@ -12,7 +11,6 @@ from query_api.facts import Current, Facts
 from query_api.positions import Position
 from query_api.reasons import Reason
 from query_api.requirement import Consistency, Requirement
-from query_api.resolver import shard_facts as look_module
 from query_api.resolver.decision import decide
 from query_api.resolver.shard_facts import look
 from query_api.targets import Target, TargetKind, of_catalog, of_database
@@ -22,18 +20,12 @@ from tests.model import examples, quiet, serving
 from tests.model.metastore import DBS, TABLES
 from tests.model.serving import ANY, ByWriteIds, ReadRequest
 from tests.model.topic import SHARDS
-from tests.model.world import STEPS, Step, World
+from tests.model.world import Step, World
 
 UNCHECKED = Requirement(Consistency.ANY, latest=False)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def objects_of_the_model() -> Iterator[None]:
-    """Its objects are numbers, in which nothing can be silent."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("table_is_silent", "is_replicated", "database_is_silent"):
-            patch.setattr(look_module, name, lambda _: False)
-        yield
+pytestmark = pytest.mark.usefixtures("objects_of_the_model")
 
 
 class Agreement:
@@ -139,13 +131,8 @@ def test_it_serves_what_the_model_serves(steps: list[Step]) -> None:
 def test_both_kinds_of_decisions_come_up() -> None:
     agreement = Agreement()
     random = Random(7)
-    calm = [name for name in STEPS if name not in ("pause", "restore", "set_lists", "clean_log")]
     for _ in range(10):
-        steps = [
-            Step(random.choice(calm), tuple(random.randrange(100) for _ in range(8)))
-            for _ in range(60)
-        ]
         world = World(agreement)
-        world.run(steps)
+        world.run(examples.calm_steps(random, 60))
         quiet.settle(world)
     assert min(agreement.decided[True], agreement.decided[False]) > 100

@@ -1,7 +1,6 @@
 """Reads that take any state get the same from shared grounds as from their own."""
 
 from collections import Counter
-from collections.abc import Iterator
 from random import Random
 
 import pytest
@@ -13,7 +12,6 @@ from query_api.objects import Objects, Values
 from query_api.reads.read import Group, TableRead, existing_table
 from query_api.reasons import Reason
 from query_api.requirement import Consistency, Requirement
-from query_api.resolver import shard_facts
 from query_api.resolver.answer import Miss, ReadAnswer
 from query_api.shards import Views
 from query_api.targets import Target, TargetKind
@@ -21,7 +19,7 @@ from state.records.routing import table_shard
 from tests.model import examples, quiet
 from tests.model.metastore import TABLES
 from tests.model.topic import SHARDS
-from tests.model.world import STEPS, Step, World
+from tests.model.world import Step, World
 from tests.query_api.http.read_client import Nowhere
 from tests.query_api.shards import (
     ORDERS,
@@ -36,13 +34,7 @@ ANY = Requirement(Consistency.ANY, latest=False)
 Outcome = tuple[object, ...]
 
 
-@pytest.fixture(autouse=True, scope="module")
-def objects_of_the_model() -> Iterator[None]:
-    """Its objects are numbers, in which nothing can be silent."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("table_is_silent", "is_replicated", "database_is_silent"):
-            patch.setattr(shard_facts, name, lambda _: False)
-        yield
+pytestmark = pytest.mark.usefixtures("objects_of_the_model")
 
 
 class Row(TableRead[object], frozen=True):
@@ -128,15 +120,10 @@ def test_shared_grounds_give_what_own_ones_do(steps: list[Step]) -> None:
 
 def test_both_ways_come_up() -> None:
     comparison, random = Comparison(), Random(3)
-    calm = [name for name in STEPS if name not in ("pause", "restore", "set_lists", "clean_log")]
     for _ in range(10):
-        steps = [
-            Step(random.choice(calm), tuple(random.randrange(100) for _ in range(8)))
-            for _ in range(60)
-        ]
         world = World(comparison)
         comparison.backend = None
-        world.run(steps)
+        world.run(examples.calm_steps(random, 60))
         quiet.settle(world)
     assert comparison.shared > 100
     assert len(comparison.outcomes) > 1
