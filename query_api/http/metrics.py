@@ -1,17 +1,36 @@
 """Metrics of the HTTP server."""
 
 from collections import Counter as Counts
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.core import CounterMetricFamily
+from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
+from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from query_api.answer_times import AnswerTimes
 from query_api.latest.recent_reads import RecentReads
 from query_api.reasons import Reason, Source
 
-_BUCKETS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
+_BOUNDS_S: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+
+
+class AnswerFigures:
+    """The figures of the answers to one kind of read, given by one source for one reason."""
+
+    __slots__ = ("count", "times")
+
+    def __init__(self, times: AnswerTimes) -> None:
+        self.count = 0
+        self.times = times
+
+    def add(self, seconds: float) -> None:
+        self.count += 1
+        self.times.add(seconds)
+
+    def add_untimed(self) -> None:
+        self.count += 1
+        self.times.add_untimed()
 
 
 class Metrics:
@@ -19,47 +38,29 @@ class Metrics:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self._answers = Counter(
-            "metatide_answers",
-            "Answers by source, reason and read",
-            ("source", "reason", "read"),
-            registry=self.registry,
-        )
         self._refused = Counter(
             "metatide_refused_requests",
             "Requests answered with an error, by status",
             ("status",),
             registry=self.registry,
         )
-        self._seconds = Histogram(
-            "metatide_answer_seconds",
-            "Time to answer",
-            ("source",),
-            buckets=_BUCKETS,
-            registry=self.registry,
-        )
         self.in_flight = Gauge(
             "metatide_requests_in_flight", "Requests being answered", registry=self.registry
         )
-        # Finding a child by its labels costs more than counting.
-        self._counters: dict[tuple[Source, Reason, str], Counter] = {}
-        self._timers = {source: self._seconds.labels(source) for source in Source}
+        self._times = {source: AnswerTimes(_BOUNDS_S) for source in Source}
+        self._figures: dict[tuple[Source, Reason, str], AnswerFigures] = {}
+        self.registry.register(_Answers(self._figures, self._times))
 
     def watch(self, recent: RecentReads) -> None:
         """Exports the reads for answers of a bounded age."""
         self.registry.register(_RecentReads(recent))
 
     def answered(self, source: Source, reason: Reason, read: str, seconds: float) -> None:
-        key = source, reason, read
-        counter = self._counters.get(key)
-        if counter is None:
-            counter = self._counters[key] = self._answers.labels(*key)
-        counter.inc()
-        self._timers[source].observe(seconds)
+        self._of(source, reason, read).add(seconds)
 
-    def served_kept(self, reason: Reason, read: str) -> None:
-        """Counts an answer from the cache that was too fast to be worth timing."""
-        self.answered(Source.CACHE, reason, read, 0.0)
+    def counter_of_kept(self, reason: Reason, read: str) -> Callable[[], None]:
+        """Counts the answers from the cache to this kind of read that are kept and served again."""
+        return self._of(Source.CACHE, reason, read).add_untimed
 
     def refused(self, status: int) -> None:
         self._refused.labels(str(status)).inc()
@@ -67,16 +68,45 @@ class Metrics:
     def counts(self) -> Counts[tuple[Source, Reason]]:
         """The number of answers by source and reason, over all reads."""
         answers: Counts[tuple[Source, Reason]] = Counts()
-        for metric in self._answers.collect():
-            for sample in metric.samples:
-                if sample.name.endswith("_total"):
-                    grounds = Source(sample.labels["source"]), Reason(sample.labels["reason"])
-                    answers[grounds] += int(sample.value)
+        for (source, reason, _), figures in self._figures.items():
+            answers[source, reason] += figures.count
         return answers
 
     def page(self) -> bytes:
         """The metrics in Prometheus' text format."""
         return generate_latest(self.registry)
+
+    def _of(self, source: Source, reason: Reason, read: str) -> AnswerFigures:
+        key = source, reason, read
+        figures = self._figures.get(key)
+        if figures is None:
+            figures = self._figures[key] = AnswerFigures(self._times[source])
+        return figures
+
+
+class _Answers(Collector):
+    def __init__(
+        self,
+        figures: dict[tuple[Source, Reason, str], AnswerFigures],
+        times: dict[Source, AnswerTimes],
+    ) -> None:
+        self._figures = figures
+        self._times = times
+
+    def collect(self) -> Iterator[Metric]:
+        answers = CounterMetricFamily(
+            "metatide_answers",
+            "Answers by source, reason and read",
+            labels=("source", "reason", "read"),
+        )
+        for key, figures in self._figures.items():
+            answers.add_metric(key, figures.count)
+        seconds = HistogramMetricFamily(
+            "metatide_answer_seconds", "Time to answer", labels=("source",)
+        )
+        for source, times in self._times.items():
+            seconds.add_metric((source,), times.buckets(), times.total_s)
+        yield from (answers, seconds)
 
 
 class _RecentReads(Collector):

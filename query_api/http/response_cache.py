@@ -80,11 +80,8 @@ class RawResponse(NamedTuple):
     before: bytes
     """The headers up to the value of the position, which may change each time."""
     after: bytes
-
-    @property
-    def needs_latest(self) -> bool:
-        """Whether the database must be asked each time."""
-        return bool(self.kept.latest_of)
+    needs_latest: bool
+    """Whether the database must be asked each time."""
 
 
 class ResponseCache(AnswerCache[Key, CachedResponse]):
@@ -127,7 +124,9 @@ class ResponseCache(AnswerCache[Key, CachedResponse]):
                 return
         kept.heads.append(head)
         admission = admission_of(scope)
-        raw = RawResponse(key, kept, admission, response[0], *_around_position(response))
+        before, after = _around_position(response)
+        needs_latest = bool(kept.latest_of)
+        raw = RawResponse(key, kept, admission, response[0], before, after, needs_latest)
         self._heads[head] = raw
         kept.size += len(head) + _OVERHEAD_BYTES
         self._grow(len(head) + _OVERHEAD_BYTES)

@@ -97,6 +97,7 @@ class ReadProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         # Without a low mark, `resume_writing` means that nothing is buffered any more.
         transport.set_write_buffer_limits(high=LARGE_BYTES, low=0)
+        self._write_small = transport.write
         counting = _CountingTransport(transport, self._untaken)
         super().connection_made(cast(asyncio.Transport, counting))
         self._is_local = is_this_machine({"client": self.client})
@@ -262,7 +263,11 @@ class ReadProtocol(HttpToolsProtocol):
         for name, value in self.server_state.default_headers:
             parts += (name, b": ", value, b"\r\n")
         parts += (short.before, str(position).encode(), short.after)
-        self.transport.write(b"".join(parts))
+        response = b"".join(parts)
+        if len(response) > LARGE_BYTES:
+            self.transport.write(response)
+        else:
+            self._write_small(response)
         short.kept.count()
         self._was_short = True
 

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Mapping
-from functools import partial
 from ssl import SSLContext
 from time import perf_counter
 from typing import Any, Final
@@ -154,7 +153,7 @@ class Service:
             # An answer for a minimum position isn't kept: positions aren't checked again.
             keeps = by_consistency and requirement.min_position is None
             if answer.moment is not None and scope["method"] == "GET" and keeps:
-                count = partial(self.metrics.served_kept, answer.reason, type(read).__name__)
+                count = self.metrics.counter_of_kept(answer.reason, type(read).__name__)
                 latest_of = answer.moment.targets if requirement.latest else ()
                 kept = CachedResponse.of(
                     answer.moment,

@@ -1,6 +1,5 @@
 """Metrics of the Thrift server, by method."""
 
-from bisect import bisect_left
 from collections import Counter as Counts
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
@@ -13,6 +12,7 @@ from prometheus_client.core import (
     Metric,
 )
 
+from query_api.answer_times import AnswerTimes
 from query_api.reasons import Reason, Source
 from query_api.thrift.call import Why
 
@@ -31,7 +31,7 @@ class MethodFigures:
         self.answers: Counts[tuple[Source, Reason]] = Counts()
         self.relayed: Counts[Why] = Counts()
         self.shadowed: Counts[str] = Counts()
-        self._times = {who: _Times() for who in (*Source, METASTORE)}
+        self._times = {who: AnswerTimes(BOUNDS_S) for who in (*Source, METASTORE)}
 
     def answered(self, source: Source, reason: Reason, seconds: float) -> None:
         self.answers[source, reason] += 1
@@ -41,28 +41,8 @@ class MethodFigures:
         self.relayed[why] += 1
         self._times[METASTORE].add(seconds)
 
-    def times(self) -> Iterator[tuple[str, "_Times"]]:
+    def times(self) -> Iterator[tuple[str, AnswerTimes]]:
         return ((who, times) for who, times in self._times.items() if times.total_s)
-
-
-class _Times:
-    __slots__ = ("counts", "total_s")
-
-    def __init__(self) -> None:
-        self.counts = [0] * (len(BOUNDS_S) + 1)
-        self.total_s = 0.0
-
-    def add(self, seconds: float) -> None:
-        self.counts[bisect_left(BOUNDS_S, seconds)] += 1
-        self.total_s += seconds
-
-    def buckets(self) -> list[tuple[str, float]]:
-        """The buckets as Prometheus wants them: each includes the lower ones."""
-        cumulative, sum_ = [], 0
-        for bound, count in zip((*map(str, BOUNDS_S), "+Inf"), self.counts, strict=True):
-            sum_ += count
-            cumulative.append((bound, float(sum_)))
-        return cumulative
 
 
 class Metrics:
