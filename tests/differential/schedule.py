@@ -78,14 +78,13 @@ class Schedule:
         return self._step(action, writer)
 
     def _step(self, action: str, writer: str | None = None, place: Place | None = None) -> Step:
-        if writer is None:
-            writer = self._random.choice(sorted(CAPABILITIES))
         subject, ways = ACTIONS[action]
         step = getattr(self, f"_{subject}")(place or self._place(subject))
         method = self._random.choice(ways)
-        if "kind" in step and self._random.random() < 0.8:
+        if writer is None:
             # Other engines may not create all kinds of tables.
-            writer = "hive"
+            creates_any = "kind" in step and self._random.random() < 0.8
+            writer = "hive" if creates_any else self._random.choice(sorted(CAPABILITIES))
         return Step(writer, method, fitted(method, step))
 
     def _held(self) -> Held:
