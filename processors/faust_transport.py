@@ -1,10 +1,11 @@
-"""Faust's Kafka transport, with four changes.
+"""Faust's Kafka transport, with five changes.
 
 1. A message holds all records of a partition that a fetch brought. For each message Faust takes
    three turns of the event loop, which cost several times as much as folding a record.
 2. A commit of offsets gives up soon. Without brokers it would hold up everything else, even a stop.
 3. A consumer rejoins the group under the member id that it had before, and tells that id.
-4. Zipped batches are inflated within a limit.
+4. Compressed batches are inflated within a limit.
+5. A damaged batch concerns its shard alone.
 """
 
 import asyncio
@@ -14,11 +15,13 @@ from typing import Any, Final
 from faust.transport.drivers import aiokafka
 from faust.types import TP
 
+from processors.fetched_records import read_past_damage
 from processors.inflate import limit_batches
 
 COMMIT_TIMEOUT_S: Final = 1.0
 
 limit_batches()
+read_past_damage()
 
 
 class _Thread(aiokafka.AIOKafkaConsumerThread):

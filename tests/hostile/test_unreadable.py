@@ -12,11 +12,13 @@ from typing import Any
 
 import httpx
 import pytest
+from confluent_kafka import Producer
 
 from connectors.single_records import record_at
 from hive.errors import UnreadableRecordError
 from hive.names import table_name
 from metatide.cli.digest import _digests
+from processors.inflate import BATCH_BYTES_MAX
 from processors.replay import rebuild
 from state.records import FORMAT_VERSION, AnyRecord, Change, Skip, encode
 from state.records.routing import table_shard
@@ -92,8 +94,7 @@ def tables_by_shard(up: Stack) -> dict[int, list[str]]:
 
 def status(up: Stack, shard: int) -> dict[str, Any]:
     shards = get(up, "/v1/status").json()["shards"]
-    found: dict[str, Any] = next(one for one in shards if one["shard"] == shard)
-    return found
+    return next((each for each in shards if each["shard"] == shard), {"phase": None})
 
 
 def forge(topic: Topic, shard: int, *values: bytes) -> None:
@@ -247,3 +248,34 @@ def test_an_order_reaches_back_but_never_ahead(topic: Topic, tmp_path: Path) -> 
     writer.write(0, [encode(Skip(0, 4, 4)), encode(Change(0, 2, 3))])
     writer.flush()
     assert rebuild(topic, 0, tmp_path / "passed", BUDGET).applied == 3
+
+
+def test_a_batch_that_cannot_be_inflated_stops_its_shard_alone(
+    running: Stack, kafka_broker: str
+) -> None:
+    kafka = ("--kafka", kafka_broker)
+    (shard, [table, *_]), (other_shard, [elsewhere, *_]) = list(tables_by_shard(running).items())[
+        :2
+    ]
+    pid = running.entry("worker-1").pid
+    writer = Producer(
+        {
+            "bootstrap.servers": kafka_broker,
+            "compression.type": "lz4",
+            "message.max.bytes": 2 * BATCH_BYTES_MAX,
+        }
+    )
+    writer.produce(NAME, bytes(BATCH_BYTES_MAX + 1), partition=shard)
+    assert writer.flush(60) == 0
+
+    running.until(lambda: status(running, shard)["phase"] == "stopped")
+    metatide(running, *DEMO)
+    running.until(lambda: source(running, elsewhere)[0] == "cache")
+    assert status(running, other_shard)["phase"] == "live"
+    offset = status(running, shard)["unreadable"]["offset"]
+    metatide(running, "admin", "skip", f"{shard}", f"{offset}", *kafka)
+    metatide(running, "admin", "resume", *kafka)
+    running.until(lambda: source(running, table)[0] == "cache")
+    assert status(running, shard)["phase"] == "live"
+    assert [each for each in audit(running, kafka) if not each["silent"]] == []
+    assert running.entry("worker-1").pid == pid
