@@ -16,7 +16,7 @@ class Fault(StrEnum):
     """The brokers didn't take a record."""
     UNDECODABLE = "undecodable"
     """A row couldn't be decoded and was set aside."""
-    HOLE = "hole"
+    GAP = "gap"
     """Events are missing from the log."""
     HISTORY = "history"
     """The log's history isn't the published one."""

@@ -9,8 +9,9 @@ import structlog
 from connectors import published_history
 from connectors.follower import Follower
 from connectors.listener import ListenerWatch
+from connectors.log_gaps import GapWatch, LogGap
 from connectors.metrics import Fault, Metrics
-from connectors.published_history import Hole, OtherHistory, PublishedEvent
+from connectors.published_history import OtherHistory, PublishedEvent
 from connectors.publisher import Publisher
 from connectors.renames import Renames
 from connectors.routing import route
@@ -60,7 +61,7 @@ class PublishSession:
         """The last event of the database at the last poll."""
         self._hash: bytes | None = None
         self._known = tails.known
-        self._hole_since: float | None = None
+        self._gaps = GapWatch(pace.gap_ms)
         self._progress_at = 0.0
         self._complete_at = time.monotonic()
         self._listener = ListenerWatch()
@@ -91,7 +92,9 @@ class PublishSession:
         before = self.position
         published = self._publish(poll)
         if self.position == before and poll.current > before:
-            self._look_into_hole()
+            gap = self._gaps.look(self._source.bounds(before), before)
+            if gap is not None:
+                self._skip(gap)
         self._report_progress()
         self._report_transactions()
         if self.position < poll.current and self.position > before:
@@ -155,7 +158,7 @@ class PublishSession:
         self.position, self._hash = event_id, row_hash
         if event_id > self._known.event_id:
             self._known = PublishedEvent(event_id, row_hash)
-        self._hole_since = None
+        self._gaps.passed()
 
     def _meaning(self, row: NotificationRow) -> list[Addressed]:
         renames = self._renames_before(row.event_id)
@@ -185,35 +188,25 @@ class PublishSession:
         )
         self._publisher.dead_letter(row)
 
-    def _look_into_hole(self) -> None:
-        now = time.monotonic()
-        self._hole_since = self._hole_since or now
-        waited = now - self._hole_since >= self._pace.hole_ms / 1000
-        hole = published_history.hole(
-            self._source.bounds(self.position), self.position, waited=waited
-        )
-        if hole is not None:
-            self._skip(hole)
-
-    def _skip(self, hole: Hole) -> None:
+    def _skip(self, gap: LogGap) -> None:
         if self._known.event_id:
-            self._metrics.failed(Fault.HOLE)
+            self._metrics.failed(Fault.GAP)
             log.error(
                 "events are missing in the log; everything is answered by the database until it "
                 "is loaded again",
-                first=hole.first,
-                last=hole.last,
-                why=hole.why,
+                first=gap.first,
+                last=gap.last,
+                why=gap.why,
                 remedy=f"let connectors run, and {KEEP_EVENTS}",
             )
         else:
-            log.info("the log begins late; tables from before are loaded", event_id=hole.last + 1)
-        self._publisher.skip(hole.last)
+            log.info("the log begins late; tables from before are loaded", event_id=gap.last + 1)
+        self._publisher.skip(gap.last)
         self._listener.miss()
-        self.position, self._hash = hole.last, None
-        if hole.last > self._known.event_id:
-            self._known = PublishedEvent(hole.last, None)
-        self._hole_since = None
+        self.position, self._hash = gap.last, None
+        if gap.last > self._known.event_id:
+            self._known = PublishedEvent(gap.last, None)
+        self._gaps.passed()
 
     def _report_progress(self) -> None:
         now = time.monotonic()

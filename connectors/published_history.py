@@ -1,4 +1,4 @@
-"""Checks whether the log still holds the published history, and finds missing rows. Pure."""
+"""Checks whether the log still holds the published history. Pure."""
 
 from typing import NamedTuple
 
@@ -17,18 +17,6 @@ class OtherHistory(NamedTuple):
     """The log isn't the one that events were published from."""
 
     why: str
-
-
-class Hole(NamedTuple):
-    """A range of events, first to last, whose rows are missing from the log."""
-
-    first: int
-    last: int
-    why: str
-
-
-CLEANED = "the metastore's cleaner removed them before they were read"
-OUT_OF_ORDER = "rows around them are there; ids are not given in the order of commits"
 
 
 def check(poll: Poll, published: PublishedEvent) -> OtherHistory | None:
@@ -53,14 +41,3 @@ def check_missing(bounds: Bounds, published: PublishedEvent) -> OtherHistory | N
             f"event {published.event_id} was published, but is missing while older ones are there"
         )
     return None
-
-
-def hole(bounds: Bounds, position: int, *, waited: bool) -> Hole | None:
-    """The events missing right after the position; None while their rows may still become
-    visible."""
-    last = bounds.current if bounds.next is None else bounds.next - 1
-    if last <= position:
-        return None
-    if bounds.oldest is None or bounds.oldest > position:
-        return Hole(position + 1, last, CLEANED)
-    return Hole(position + 1, last, OUT_OF_ORDER) if waited else None

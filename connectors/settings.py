@@ -12,6 +12,6 @@ class Pace:
     progress_ms: int = 200
     transactions_s: float = 60.0
     """The time between two reports of the open transactions."""
-    hole_ms: int = 1_000
+    gap_ms: int = 1_000
     """How long rows may be invisible, while later ones are there, before they count as missing."""
     retry_s_max: float = 10.0

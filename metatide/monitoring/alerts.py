@@ -118,7 +118,7 @@ ALERTS: Final = (
     ),
     Alert(
         "LogLost",
-        _fault("hole"),
+        _fault("gap"),
         AT_ONCE,
         "critical",
         "events were missing in the log: everything is loaded again",

@@ -35,7 +35,7 @@ from tests.connectors.connector_runs import (
 )
 from tests.metatide.demo import workload_runs
 
-QUICK = Pace(hole_ms=100, transactions_s=0.1)
+QUICK = Pace(gap_ms=100, transactions_s=0.1)
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_a_log_that_begins_late_is_taken_from_where_it_begins(
     messages = read(topic)
     assert assert_unbroken(messages, topic, begin=40) == 42
     assert min(change.after for change in changes(messages, 0)) == 40
-    assert connector.value("faults_total", kind="hole") == 0
+    assert connector.value("faults_total", kind="gap") == 0
     assert head_of(messages).floor == 40
 
 
@@ -111,7 +111,7 @@ def test_what_the_cleaner_took_is_a_floor_in_every_shard(
     log.delete(1, 12)
     with connecting(SqlSource(log.engine), topic, QUICK) as connector:
         connector.until_position(20)
-        assert connector.value("faults_total", kind="hole") == 1
+        assert connector.value("faults_total", kind="gap") == 1
     missing = entry(said, "events are missing")
     assert (missing["first"], missing["last"]) == (6, 12)
     assert "timetolive" in missing["remedy"]
@@ -137,7 +137,7 @@ def test_a_last_row_that_was_cleaned_is_no_reset(log: Log, topic: Topic) -> None
 def test_a_row_that_is_late_is_waited_for(log: Log, topic: Topic) -> None:
     """As without a transactional listener, where ids aren't in the order of commits."""
     log.write(1)
-    with connecting(SqlSource(log.engine), topic, Pace(hole_ms=60_000)) as connector:
+    with connecting(SqlSource(log.engine), topic, Pace(gap_ms=60_000)) as connector:
         connector.until_position(1)
         log.write(3)
         connector.until(lambda: connector.value("lag_events") == 2)

@@ -1,14 +1,6 @@
 """What a poll tells of the log it saw."""
 
-from connectors.published_history import (
-    CLEANED,
-    OUT_OF_ORDER,
-    Hole,
-    PublishedEvent,
-    check,
-    check_missing,
-    hole,
-)
+from connectors.published_history import PublishedEvent, check, check_missing
 from connectors.source import Bounds, Poll
 
 KNOWN = PublishedEvent(100, b"hash")
@@ -46,19 +38,3 @@ def test_a_row_that_is_missing_among_older_ones_is_another_history() -> None:
 
 def test_a_position_without_a_row_is_compared_by_the_sequence_alone() -> None:
     assert check(Poll(5, b"row", []), PublishedEvent(5, None)) is None
-
-
-def test_what_the_cleaner_took_is_a_hole_at_once() -> None:
-    assert hole(Bounds(9, 9, 20), 5, waited=False) == Hole(6, 8, CLEANED)
-    assert hole(Bounds(None, None, 20), 5, waited=False) == Hole(6, 20, CLEANED)
-
-
-def test_rows_that_are_late_are_waited_for() -> None:
-    assert hole(Bounds(1, 9, 20), 5, waited=False) is None
-    assert hole(Bounds(1, 9, 20), 5, waited=True) == Hole(6, 8, OUT_OF_ORDER)
-    assert hole(Bounds(1, None, 20), 5, waited=True) == Hole(6, 20, OUT_OF_ORDER)
-
-
-def test_a_row_that_came_meanwhile_leaves_no_hole() -> None:
-    assert hole(Bounds(1, 6, 20), 5, waited=True) is None
-    assert hole(Bounds(1, None, 5), 5, waited=True) is None

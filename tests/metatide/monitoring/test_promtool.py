@@ -106,7 +106,7 @@ EXAMPLES: dict[str, tuple[Series, Series]] = {
             {f'metatide_connect_faults_total{{{CONNECTOR},kind="{kind}"}}': "1x60"},
         )
         for name, kind in (
-            ("LogLost", "hole"),
+            ("LogLost", "gap"),
             ("OtherHistory", "history"),
             ("ListenerNotTransactional", "listener"),
             ("DeadLetters", "undecodable"),
