@@ -24,10 +24,17 @@ def assert_builds_agree(standing: Standing, *, with_spark: bool) -> None:
     """Stops the stack; asserts that its stores, a replay of the topic and images have the same
     content.
     """
-    _metatide(standing, "image", "create")
+    workers = [f"worker-{number}" for number in standing.world.numbers()]
+    for worker in workers:
+        _metatide(standing, "image", "create", METATIDE_WORKER_NAME=worker)
     standing.stack.end()
     with open_folder() as folder:
-        live = _digests(standing, standing.stack.folder)
+        live: Digests = {}
+        for worker in workers:
+            # A worker also has what is left of shards that others own now.
+            for shard, digest in _digests(standing, standing.stack.folder, worker).items():
+                if shard not in live or live[shard]["event_id"] < digest["event_id"]:
+                    live[shard] = digest
         replayed, restored = folder / "replayed", folder / "restored"
         _metatide(standing, "rebuild", METATIDE_DATA_DIR=str(replayed))
         _metatide(standing, "image", "restore", METATIDE_DATA_DIR=str(restored))
@@ -55,17 +62,17 @@ def _assert_same(live: Digests, other: Digests, name: str) -> None:
             assert mine["exact"] == theirs["exact"], place
         content = mine["content"], theirs["content"]
         different = [
-            one
-            for one in sorted(content[0].keys() & content[1].keys())
-            if None not in (content[0][one], content[1][one]) and content[0][one] != content[1][one]
+            scope
+            for scope in sorted(content[0].keys() & content[1].keys())
+            if None not in (sides := (content[0][scope], content[1][scope]))
+            and sides[0] != sides[1]
         ]
         assert not different, f"{place}: {different}"
 
 
-def _digests(standing: Standing, data_dir: Path) -> Digests:
-    directory = WorkerDirectory(
-        worker_path(data_dir, standing.environment()["METATIDE_WORKER_NAME"])
-    )
+def _digests(standing: Standing, data_dir: Path, worker: str | None = None) -> Digests:
+    worker = worker or standing.environment()["METATIDE_WORKER_NAME"]
+    directory = WorkerDirectory(worker_path(data_dir, worker))
     return {
         shard: json.loads(_metatide(standing, "digest", str(directory.store(shard))))
         for shard in directory.shards()
