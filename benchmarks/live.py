@@ -278,7 +278,9 @@ async def committed_ms(servers: str, url: URL, folder: Path) -> tuple[list[float
 
 
 @contextmanager
-def connector(servers: str, topic: Topic, url: URL, folder: Path) -> Iterator[None]:
+def connector(
+    servers: str, topic: Topic, url: URL, folder: Path
+) -> Iterator["subprocess.Popen[bytes]"]:
     environment = {
         **os.environ,
         "METATIDE_DATABASE_URL": url.render_as_string(hide_password=False),
@@ -290,7 +292,7 @@ def connector(servers: str, topic: Topic, url: URL, folder: Path) -> Iterator[No
     command = [sys.executable, "-m", "metatide", "connect"]
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
     try:
-        yield
+        yield process
     finally:
         process.terminate()
         process.wait()

@@ -1,19 +1,22 @@
-"""The load on an idle PostgreSQL with the settings of its package, including JIT.
+"""What a stack at rest costs, on a PostgreSQL with the settings of its package, including JIT.
 
 Measures how long the read of the current event takes, for which every `latest` request waits, by
 turns with a bare SELECT of the sequence. Also measures how much of a core a connector and a worker
-together cost the server while nothing happens, beside a bare connection that reads the sequence as
-often.
+take while nothing happens: in the server, beside a bare connection that reads the sequence as
+often, and themselves, beside that bare reader and a bare consumer of the topic.
 """
 
 import asyncio
 import json
 import os
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import psutil
 import psycopg
@@ -40,7 +43,19 @@ READS: Final = 2_000
 WARM_UP: Final = 200
 PAUSE_S: Final = 0.005
 SETTLE_S: Final = 5.0
-REST_S: Final = 30.0
+REST_S: Final = 60.0
+_CONSUMES: Final = """
+import asyncio, sys
+from aiokafka import AIOKafkaConsumer
+
+async def main(servers: str, topic: str) -> None:
+    consumer = AIOKafkaConsumer(topic, bootstrap_servers=servers, group_id="bare")
+    await consumer.start()
+    async for _ in consumer:
+        pass
+
+asyncio.run(main(*sys.argv[1:]))
+"""
 SEQUENCE: Final = 'SELECT "NEXT_EVENT_ID" FROM "NOTIFICATION_SEQUENCE"'
 
 
@@ -90,18 +105,34 @@ async def read(url: str, current: int) -> tuple[list[float], list[float]]:
     return latest_s, bare_s
 
 
-def share(url: URL, seconds: float, go_on: Callable[[float], None]) -> tuple[float, int]:
-    """The share of a core that a database's sessions use while `go_on` runs, and their number."""
+class Rest(NamedTuple):
+    """The share of a core that each takes."""
+
+    sessions: float
+    """All of the database's sessions together."""
+    sessions_count: int
+    processes: list[float]
+
+
+def share(
+    url: URL, seconds: float, go_on: Callable[[float], None], pids_of: Sequence[int] = ()
+) -> Rest:
+    """What the database's sessions and these processes take while `go_on` runs."""
     with connect(url) as connection:
         pids = connection.execute(
             "SELECT pid FROM pg_stat_activity WHERE datname = current_database() "
             "AND pid <> pg_backend_pid()"
         ).fetchall()
     sessions = [psutil.Process(int(str(pid))) for (pid,) in pids]
-    before, began = sum(map(processor_s, sessions)), time.perf_counter()
+    watched = [*sessions, *map(psutil.Process, pids_of)]
+    before, began = list(map(processor_s, watched)), time.perf_counter()
     go_on(seconds)
-    used, passed = sum(map(processor_s, sessions)) - before, time.perf_counter() - began
-    return used / passed, len(sessions)
+    passed = time.perf_counter() - began
+    shares = [
+        (processor_s(process) - used) / passed
+        for process, used in zip(watched, before, strict=True)
+    ]
+    return Rest(sum(shares[: len(sessions)]), len(sessions), shares[len(sessions) :])
 
 
 def processor_s(process: psutil.Process) -> float:
@@ -109,7 +140,7 @@ def processor_s(process: psutil.Process) -> float:
     return float(times.user + times.system)
 
 
-def bare_share(url: URL) -> float:
+def bare_share(url: URL) -> Rest:
     interval_s = ConnectorPace().poll_interval_ms / 1000
     with psycopg.connect(url.render_as_string(hide_password=False), autocommit=True) as bare:
 
@@ -119,7 +150,18 @@ def bare_share(url: URL) -> float:
                 bare.execute(SEQUENCE).fetchone()
                 time.sleep(interval_s)
 
-        return share(url, REST_S, look)[0]
+        return share(url, REST_S, look, [os.getpid()])
+
+
+@contextmanager
+def bare_consumer(servers: str, topic: str) -> Iterator[int]:
+    """A process that only waits for records; yields its id."""
+    process = subprocess.Popen([sys.executable, "-c", _CONSUMES, servers, topic])
+    try:
+        yield process.pid
+    finally:
+        process.terminate()
+        process.wait()
 
 
 def main() -> None:
@@ -135,7 +177,10 @@ def main() -> None:
         bare = bare_share(make_url(url))
         topic = new_topic(servers, SHARDS)
         worker = WorkerProcess(topic, Path(folder), "worker-1", METATIDE_DATABASE_URL=url)
-        with connector(servers, topic, make_url(url), Path(folder) / "connector"):
+        with (
+            connector(servers, topic, make_url(url), Path(folder) / "connector") as connecting,
+            bare_consumer(servers, topic.name) as consumer_pid,
+        ):
             worker.start()
             try:
                 worker.until(
@@ -145,16 +190,24 @@ def main() -> None:
                     )
                 )
                 time.sleep(SETTLE_S)
-                used, sessions = share(make_url(url), REST_S, time.sleep)
+                assert worker.process is not None
+                pids = [connecting.pid, worker.process.pid, consumer_pid]
+                rest = share(make_url(url), REST_S, time.sleep, pids)
             finally:
                 worker.end()
-        show(
-            "share of a core at rest",
-            percent=round(100 * used, 2),
-            bare_percent=round(100 * bare, 2),
-            sessions=sessions,
-            seconds=REST_S,
-        )
+        of_connector, of_worker, of_consumer = rest.processes
+        for name, used, of_bare in (
+            ("the database's sessions", rest.sessions, bare.sessions),
+            ("the connector", of_connector, bare.processes[0]),
+            ("the worker", of_worker, of_consumer),
+        ):
+            show(
+                f"share of a core at rest: {name}",
+                percent=round(100 * used, 2),
+                bare_percent=round(100 * of_bare, 2),
+                sessions=rest.sessions_count,
+                seconds=REST_S,
+            )
 
 
 if __name__ == "__main__":
