@@ -98,6 +98,6 @@ def calm_steps(random: Random, count: int) -> list[Step]:
     """Random steps that leave most tables in the cache."""
     calm = [name for name in STEPS if name not in _DISTURBING]
     return [
-        Step(random.choice(calm), tuple(random.randrange(NUMBERS) for _ in range(8)))
+        Step(random.choice(calm), tuple(random.randrange(100) for _ in range(8)))
         for _ in range(count)
     ]
