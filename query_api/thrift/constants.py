@@ -10,7 +10,10 @@ from hive.errors import UpstreamError
 from query_api.thrift.upstream import Collected, Link, Upstreams
 from query_api.thrift.wire import MessageType, header
 
-CONSTANT_METHODS: Final = frozenset(("get_config_value", "get_metastore_db_uuid", "getVersion"))
+CONSTANT_METHODS: Final = frozenset(
+    # Hive flushes before each statement, which no metastore of Hive 3 or 4 has any use for.
+    ("flushCache", "get_config_value", "get_metastore_db_uuid", "getVersion")
+)
 TIMEOUT_S: Final = 5.0
 KEPT_S: Final = 60.0
 """A host that vanishes leaves a connection that looks alive, so answers aren't kept for ever."""
@@ -18,6 +21,7 @@ KEPT_MAX: Final = 256
 BYTES_MAX: Final = 4096
 _SUCCESS: Final = b"\0\0"
 """The number of the field that isn't an exception."""
+_VOID: Final = b"\0"
 
 log = structlog.get_logger(__name__)
 
@@ -76,7 +80,8 @@ class Constants:
         result = (await taker.reply)[link.reply_body_at :]
         if link.reply_kind != MessageType.REPLY:
             return None
+        is_answer = result == _VOID or result[1:3] == _SUCCESS
         is_short = len(arguments) + len(result) <= BYTES_MAX
-        if result[1:3] == _SUCCESS and is_short and len(self._kept) < KEPT_MAX:
+        if is_answer and is_short and len(self._kept) < KEPT_MAX:
             self._kept[method, arguments] = asked_s + KEPT_S, result
         return result

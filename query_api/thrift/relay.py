@@ -5,7 +5,7 @@ from query_api.thrift.call import Call, Client, Unable, Why
 from query_api.thrift.client_identity import SET_META_CONF, ClientIdentity
 from query_api.thrift.connection import Connection
 from query_api.thrift.hub import Hub
-from query_api.thrift.method_kinds import is_read
+from query_api.thrift.method_kinds import may_change_answers
 from query_api.thrift.own_writes import OwnWrites
 from query_api.thrift.relayed_call import RelayedCall
 from query_api.thrift.replies import Replies
@@ -92,7 +92,7 @@ class ClientRelay:
 
     def relayed(self, call: RelayedCall) -> None:
         message, method = call.message, call.message.method
-        if not is_read(method):
+        if may_change_answers(method):
             self._own_writes.note()
         elif method == SET_META_CONF:
             self._identity.set(message, call.result or b"")

@@ -28,7 +28,7 @@ class Statement:
     @property
     def sets(self) -> bool:
         """Whether it changes the session alone."""
-        return self.text.startswith("SET ")
+        return self.text.startswith(("SET ", "RELOAD "))
 
     @property
     def is_ordered(self) -> bool:

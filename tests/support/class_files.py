@@ -1,12 +1,25 @@
-"""Adds a constructor to a Java class, for callers that know an older one."""
+"""Files of Java classes: one with a constructor more, for callers that know an older one, and ones
+without anything.
+"""
 
 from struct import pack, unpack_from
 
+_HEAD = pack("!IHH", 0xCAFEBABE, 0, 52)
 _WIDTHS = {3: 4, 4: 4, 5: 8, 6: 8, 7: 2, 8: 2, 9: 4, 10: 4, 11: 4, 12: 4, 15: 3, 16: 2, 18: 4}
-_UTF8, _METHOD, _NAME_AND_TYPE = 1, 10, 12
+_UTF8, _CLASS, _METHOD, _NAME_AND_TYPE = 1, 7, 10, 12
 _LONGS = (5, 6)
-_PUBLIC = 1
+_PUBLIC, _MODERN = 1, 0x20
 _LOAD, _NULL, _CALL, _RETURN = 0x19, 0x01, 0xB7, 0xB1
+
+
+def empty_class(name: str) -> bytes:
+    """A public class without members, for signatures that name it; slashes separate packages."""
+    constants = b""
+    for number, text in ((1, name), (3, "java/lang/Object")):
+        constants += pack("!BH", _UTF8, len(text)) + text.encode() + pack("!BH", _CLASS, number)
+    this, parent = 2, 4
+    body = pack("!HHHHHHH", _PUBLIC | _MODERN, this, parent, 0, 0, 0, 0)
+    return _HEAD + pack("!H", 5) + constants + body
 
 
 def with_constructor(data: bytes, short: str, whole: str) -> bytes:

@@ -21,23 +21,28 @@ def read(path: str) -> str:
         return stream.read().decode()
 
 
-def run_script(engine: sa.Engine, release: str) -> None:
-    """Creates the schema of a release by Hive's own script, in an empty database.
+def script(dialect: str, release: str) -> str:
+    """Hive's own script that creates the schema of a release.
 
     Only the script's comments, its output, and the grants to a user that doesn't exist are left
     out.
     """
-    dialect = "mysql" if engine.dialect.name == "mysql" else "postgres"
-    script = read(f"metastore-server/src/main/sql/{dialect}/hive-schema-{release}.{dialect}.sql")
+    text = read(f"metastore-server/src/main/sql/{dialect}/hive-schema-{release}.{dialect}.sql")
     lines = [
         line
-        for line in script.splitlines()
+        for line in text.splitlines()
         if line.strip() and not re.match(r"\s*(--|REVOKE |GRANT |SELECT ')", line)
     ]
+    return "\n".join([*lines, ""])
+
+
+def run_script(engine: sa.Engine, release: str) -> None:
+    """Creates the schema of a release by Hive's own script, in an empty database."""
+    text = script("mysql" if engine.dialect.name == "mysql" else "postgres", release)
     connection = engine.raw_connection()
     try:
         cursor = connection.cursor()
-        for statement in re.split(r";\s*\n", "\n".join([*lines, ""])):
+        for statement in re.split(r";\s*\n", text):
             if statement.strip():
                 cursor.execute(statement)
         connection.commit()

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from query_api.reasons import Source
+from query_api.thrift.method_kinds import is_read
 from tests.support import local_http
 
 METASTORE: Final = "metastore"
@@ -38,15 +39,25 @@ class ThriftAnswers(Counter[tuple[str, str, str]]):
         return ThriftAnswers({key: count for key, count in counts.items() if count})
 
     def lines(self) -> Iterator[str]:
-        """The share of each source, then for each method who answered how often."""
-        sources = sorted({source for _, source, _ in self.positive()})
-        shares = ", ".join(f"{self.share(source):.0%} {source}" for source in sources)
-        yield f"{self.total()} calls: {shares}"
+        """The share of each source, of all calls and of reads, then for each method who answered
+        how often.
+        """
+        reads = ThriftAnswers({key: count for key, count in self.items() if _reads(key[0])})
+        yield f"{self.total()} calls: {self._shares()}; {reads.total()} reads: {reads._shares()}"
         by_method: dict[str, Counter[str]] = {}
         for (method, source, reason), count in self.items():
             by_method.setdefault(method, Counter())[f"{source} {reason}"] += count
         for method, counts in sorted(by_method.items()):
             yield f"  {method}: " + ", ".join(f"{n} {who}" for who, n in counts.most_common())
+
+    def _shares(self) -> str:
+        sources = sorted({source for _, source, _ in self.positive()})
+        return ", ".join(f"{self.share(source):.0%} {source}" for source in sources)
+
+
+def _reads(method: str) -> bool:
+    """Whether a method asks something. A heartbeat doesn't, nor does a change of settings."""
+    return is_read(method) and not method.startswith(("heartbeat", "set"))
 
 
 def on_page(page: str) -> ThriftAnswers:

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from prometheus_client import CollectorRegistry
 
 from hive.errors import InputError
 from metatide.config import Config, load
@@ -52,7 +53,11 @@ def test_a_port_is_a_number_or_nothing() -> None:
 
 
 async def test_without_a_database_there_is_no_thrift_server() -> None:
-    worker: Any = SimpleNamespace(settings=SimpleNamespace(address="127.0.0.1:1"), topic=None)
+    worker: Any = SimpleNamespace(
+        settings=SimpleNamespace(address="127.0.0.1:1"),
+        topic=None,
+        metrics=SimpleNamespace(registry=CollectorRegistry()),
+    )
     async with AsyncExitStack() as parts:
         await worker_application(config(), worker, "http", parts)
     with pytest.raises(InputError, match="--database"):

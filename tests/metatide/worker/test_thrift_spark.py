@@ -1,23 +1,28 @@
 """Spark with its built-in Hive client, of which Hive 4 alone knows too few methods, and with a
-client of Hive 4, which the metastore understands by itself."""
+client of Hive 4, which the metastore understands by itself; and Iceberg's runtime for Spark."""
 
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
+from metatide.config.paths import cache_dir
 from metatide.stack import jars
+from metatide.stack.jars import JarSet
 from metatide.stack.machine import LOOPBACK, free_port
 from tests.support import thrift_answers
 from tests.support.processes import open_folder
 from tests.support.shares import Record
-from tests.support.stacks import stack
+from tests.support.stacks import Stack, stack
+from tests.support.thrift_answers import ThriftAnswers
 
-pytestmark = pytest.mark.hive
 TIMEOUT_S = 900
+pytestmark = [pytest.mark.hive, pytest.mark.timeout(2 * TIMEOUT_S)]
+SPARK, ICEBERG = "tests.support.spark_queries", "tests.support.iceberg_queries"
 
 
 def days(*numbers: int) -> list[list[Any]]:
@@ -38,7 +43,17 @@ EXPECTED = {
 """What repeated queries show, one after the other. MSCK finds the data of a dropped partition."""
 
 
+ICEBERG_ROWS = [
+    [[1, "a"], [2, "b"]],
+    [[1, "a", 5], [3, "c", 8]],
+    [["append"], ["append"], ["overwrite"], ["delete"], ["overwrite"]],
+    [["frozen", "sold", False]],
+    [[1], [3]],
+    [[3, 3], [6]],
+]
+"""What each query shows that shows anything; the last are the commits of two writers at once."""
 VERSION = "4.0.1"
+SETS = Path(__file__).parents[2] / "support" / "jarsets"
 FOREIGN = ("org.apache.hive", "org.apache.hadoop", "org.slf4j", "org.apache.logging")
 """Of the jars beside Hive's: those of another release, and those that Spark shares with it."""
 
@@ -48,11 +63,11 @@ def client_jars() -> str:
     return ",".join(f"file:{one}" for one in (*jars.fetch("hive-client").iterdir(), *others))
 
 
-def asked(uri: str, warehouse: Path, *client: str) -> list[Any]:
+def asked(module: str, uri: str, warehouse: Path, *client: str) -> list[Any]:
     """What each query showed, one after the other."""
     warehouse.mkdir()
     warehouse.chmod(0o777)
-    command = [sys.executable, "-m", "tests.support.spark_queries", uri, str(warehouse), *client]
+    command = [sys.executable, "-m", module, uri, str(warehouse), *client]
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
@@ -66,29 +81,55 @@ def shown(lines: list[Any]) -> dict[str, list[Any]]:
     return found
 
 
-@pytest.mark.timeout(2 * TIMEOUT_S)
-def test_spark_creates_reads_alters_and_drops_through_the_endpoint(
-    kafka_broker: str, record_answers: Record
-) -> None:
+class Endpoint(NamedTuple):
+    """A metastore behind Metatide."""
+
+    up: Stack
+    uri: str
+    folder: Path
+
+    def answers(self) -> ThriftAnswers:
+        return thrift_answers.of_worker(self.up.entry("worker-1").address)
+
+
+@pytest.fixture(scope="module")
+def endpoint(kafka_broker: str) -> Iterator[Endpoint]:
     port = free_port()
     with (
-        open_folder() as parent,
+        open_folder() as folder,
         stack(
-            parent / "data",
+            folder / "data",
             *("--kafka", kafka_broker, "--metastore", "--thrift-port", str(port)),
             METATIDE_KAFKA_TOPIC="endpoint-spark",
         ) as up,
     ):
-        uri, worker = f"thrift://{LOOPBACK}:{port}", up.entry("worker-1").address
-        assert shown(asked(uri, parent / "spark")) == EXPECTED
-        built_in = thrift_answers.of_worker(worker)
-        record_answers("Spark, built-in client", built_in)
-        assert {"get_table", "get_partitions_by_filter"} <= built_in.methods()
-        of_hive_4 = VERSION, client_jars()
-        through = asked(uri, parent / "through", *of_hive_4)
-        assert shown(through) == EXPECTED
-        newer = thrift_answers.of_worker(worker).since(built_in)
-        record_answers(f"Spark, client of Hive {VERSION}", newer)
-        assert {"get_table_req", "get_partitions_by_filter_req"} <= newer.methods()
-        direct = asked(up.entry("metastore").address, parent / "direct", *of_hive_4)
-        assert [one["rows"] for one in through] == [one["rows"] for one in direct]
+        yield Endpoint(up, f"thrift://{LOOPBACK}:{port}", folder)
+
+
+def test_spark_creates_reads_alters_and_drops_through_the_endpoint(
+    endpoint: Endpoint, record_answers: Record
+) -> None:
+    up, uri, folder = endpoint
+    before = endpoint.answers()
+    assert shown(asked(SPARK, uri, folder / "spark")) == EXPECTED
+    built_in = endpoint.answers().since(before)
+    record_answers("Spark, built-in client", built_in)
+    assert {"get_table", "get_partitions_by_filter"} <= built_in.methods()
+    before = endpoint.answers()
+    of_hive_4 = VERSION, client_jars()
+    through = asked(SPARK, uri, folder / "through", *of_hive_4)
+    assert shown(through) == EXPECTED
+    newer = endpoint.answers().since(before)
+    record_answers(f"Spark, client of Hive {VERSION}", newer)
+    assert {"get_table_req", "get_partitions_by_filter_req"} <= newer.methods()
+    direct = asked(SPARK, up.entry("metastore").address, folder / "direct", *of_hive_4)
+    assert [query["rows"] for query in through] == [query["rows"] for query in direct]
+
+
+def test_iceberg_commits_through_the_endpoint(endpoint: Endpoint, record_answers: Record) -> None:
+    """Without it, its client can't: Hive 4 has no `get_table`."""
+    before = endpoint.answers()
+    (jar,) = jars.install(JarSet.load("iceberg-spark", SETS), cache_dir() / "jars").iterdir()
+    lines = asked(ICEBERG, endpoint.uri, endpoint.folder / "iceberg", str(jar))
+    record_answers("Spark with Iceberg", endpoint.answers().since(before))
+    assert [line["rows"] for line in lines if line["rows"]] == ICEBERG_ROWS

@@ -38,6 +38,18 @@ async def test_all_clients_together_ask_once_for_each_setting() -> None:
         assert line in here.metrics()
 
 
+async def test_a_call_without_effect_or_answer_is_made_once() -> None:
+    async with serving(Metastore()) as here:
+        (metastore,) = here.metastores
+        metastore.replies["flushCache"] = b"\0"
+        client = await here.connect()
+        for _ in range(3):
+            reply = await client.call("flushCache")
+            assert reply is not None
+            assert reply.body == b"\0"
+        assert metastore.heard == ["flushCache"]
+
+
 async def test_a_metastore_that_starts_anew_is_asked_again() -> None:
     async with serving(Metastore()) as here:
         (metastore,) = here.metastores

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import httpx
 import pytest
+from prometheus_client import generate_latest
 from thriftpy2.utils import deserialize, serialize
 
 from hive.names import DEFAULT_CATALOG, set_default_catalog
@@ -200,7 +201,7 @@ async def through_an_endpoint(world: World, declared: str) -> str:
     for _ in range(2):
         names = await asyncio.to_thread(names_by, here)
         assert names == await asyncio.to_thread(names_by, address)
-    page = endpoint.server.metrics_page().decode()
+    page = generate_latest(endpoint.server.metrics).decode()
     await endpoint.close()
     await backend.close()
     await primary.close()
