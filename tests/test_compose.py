@@ -1,8 +1,9 @@
-"""That the compose file is sound and names only what the project has. It cannot be run here."""
+"""That the compose file is sound and names what the project has. `tests/containers` runs it."""
 
 import re
 import subprocess
 import sys
+import tomllib
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,7 +22,9 @@ ROOT = Path(__file__).parents[1]
 COMPOSE = ROOT / "compose"
 FILE = COMPOSE / "compose.yaml"
 SERVICES: Mapping[str, Any] = yaml.safe_load(FILE.read_text())["services"]
-OURS = [name for name, service in SERVICES.items() if service.get("build") == ".."]
+OURS = [name for name, service in SERVICES.items() if "METATIDE_IMAGE" in service.get("image", "")]
+PORT = re.compile(r"127\.0\.0\.1:\$\{[A-Z0-9_]+_PORT:-(\d+)\}:(\d+)")
+"""A port of this machine, which a variable may change, and the container's."""
 DOCKERFILES = sorted(
     path for path in (ROOT / "Dockerfile", *COMPOSE.rglob("Dockerfile")) if path.exists()
 )
@@ -53,7 +56,7 @@ def test_dockerfiles_are_clean(path: Path) -> None:
 @pytest.mark.parametrize("name", SERVICES)
 def test_a_service_rests_on_what_is_there(name: str) -> None:
     service = SERVICES[name]
-    assert ("image" in service) != ("build" in service)
+    assert ("image" in service) != ("build" in service) or name == "connector"
     assert service.get("restart") == "unless-stopped"
     for other in service.get("depends_on", {}):
         assert other in SERVICES
@@ -67,6 +70,8 @@ def test_a_service_rests_on_what_is_there(name: str) -> None:
             assert source in section("volumes")
     if "build" in service:
         assert (COMPOSE / service["build"] / "Dockerfile").is_file()
+    elif name in OURS:
+        assert service["pull_policy"] == "never"
     else:
         assert re.search(r":v?\d", service["image"]), f"{service['image']} is not pinned"
 
@@ -75,16 +80,38 @@ def test_a_service_rests_on_what_is_there(name: str) -> None:
 def test_a_service_is_healthy_when_it_says_so_and_reached_from_this_machine_only(name: str) -> None:
     service = SERVICES[name]
     if "healthcheck" not in service:
-        assert "HEALTHCHECK" in (COMPOSE / service["build"] / "Dockerfile").read_text()
-    for port in service.get("ports", []):
-        assert port.startswith("127.0.0.1:")
+        assert name in OURS
+        assert "HEALTHCHECK" in (ROOT / "Dockerfile").read_text()
+    assert all(PORT.fullmatch(port) for port in service.get("ports", []))
+
+
+def test_no_two_services_want_the_same_port_of_this_machine() -> None:
+    ports = [port for service in SERVICES.values() for port in service.get("ports", [])]
+    assert len({PORT.sub(r"\1", port) for port in ports}) == len(ports)
+    assert len({port.partition(":-")[0] for port in ports}) == len(ports)
+
+
+def test_secrets_are_made_once_and_git_ignores_them(tmp_path: Path) -> None:
+    folder = tmp_path / "secrets"
+    for _ in range(2):
+        subprocess.run([COMPOSE / "make-secrets", folder], check=True)
+    files = {path.name: path.read_text() for path in folder.iterdir()}
+    for secret in section("secrets").values():
+        source = secret["file"].removeprefix("${SECRETS:-./secrets}/")
+        # Any user may read them in a container, but nobody else comes to them here.
+        assert (folder / source).stat().st_mode & 0o777 == 0o444
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert f"<value>{files['database-password'].strip()}</value>" in files["metastore-password.xml"]
+    subprocess.run([COMPOSE / "make-secrets", folder], check=True)
+    assert {path.name: path.read_text() for path in folder.iterdir()} == files
+    subprocess.run(["git", "check-ignore", "-q", COMPOSE / "secrets" / "any"], cwd=ROOT, check=True)
 
 
 def test_no_secret_is_written_down() -> None:
     for path in filter(Path.is_file, COMPOSE.rglob("*")):
         pattern = r"(?i)(?<!\{)\b(\w*password\w*)(?:: |=)(\S+)"
         for name, value in re.findall(pattern, path.read_text()):
-            assert value.startswith(("/run/secrets/", "$")), f"{path}: {name}"
+            assert value.startswith("/run/secrets/"), f"{path}: {name}"
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -124,11 +151,13 @@ def test_ours_are_given_commands_and_settings_that_they_have(
         if is_worker
         else (config.connect.host, config.connect.port)
     )
-    # Workers tell each other where they are.
-    assert host == (name if is_worker else "0.0.0.0")
-    assert config.worker.name == name or not is_worker
+    assert host == "0.0.0.0"
     assert service["ports"][0].endswith(f":{port}")
-    assert f"http://{name}:{port}/" in service["healthcheck"]["test"][-1]
+    if is_worker:
+        # Workers tell each other where they are.
+        assert config.worker.name == config.worker.advertised_host == name
+        assert config.thrift.host == "0.0.0.0"
+        assert service["ports"][1].endswith(f":{config.thrift.port}")
 
 
 def test_the_dockerfile_copies_what_the_context_holds() -> None:
@@ -142,9 +171,18 @@ def test_the_dockerfile_copies_what_the_context_holds() -> None:
     assert all((ROOT / name).exists() for name in copied)
 
 
+def test_the_image_says_the_release_that_it_is_of() -> None:
+    release = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert f"ARG VERSION={release}\n" in (ROOT / "Dockerfile").read_text()
+
+
 def test_the_metastore_writes_events_within_transactions() -> None:
     tree = ET.parse(COMPOSE / "metastore" / "metastore-site.xml")
     site = {one.findtext("name"): one.findtext("value") or "" for one in tree.iter("property")}
+    [included] = tree.iter("{http://www.w3.org/2001/XInclude}include")
+    assert (
+        included.get("href", "").removeprefix("/run/secrets/") in SERVICES["metastore"]["secrets"]
+    )
     assert site["metastore.transactional.event.listeners"] == LISTENER
     assert int(site["metastore.event.db.listener.timetolive"].removesuffix("d")) * 86400 >= (
         RETENTION_S_MIN

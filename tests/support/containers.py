@@ -7,7 +7,13 @@ listens.
 import os
 import socket
 from functools import cache
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+
+from metatide.stack.machine import LOOPBACK
+
+if TYPE_CHECKING:
+    from testcontainers.core.container import DockerContainer
 
 SWITCH = "METATIDE_TEST_SERVICES"
 _ENGINE = "unix:///var/run/docker.sock"
@@ -38,3 +44,17 @@ def engine_listens(url: str) -> bool:
     with probe:
         probe.settimeout(_ENGINE_TIMEOUT_S)
         return probe.connect_ex(address) == 0
+
+
+def container_at(port: int, image: str, inside: int) -> "DockerContainer":
+    """A container, to be started, whose port `inside` is reached at a port of this machine alone.
+
+    Nothing is started beside it to remove it: the test does so.
+    """
+    from testcontainers.core.config import testcontainers_config
+    from testcontainers.core.container import DockerContainer
+
+    testcontainers_config.ryuk_disabled = True
+    container = DockerContainer(image)
+    container.ports[str(inside)] = (LOOPBACK, port)  # type: ignore[assignment]
+    return container
