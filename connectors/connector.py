@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import structlog
 from confluent_kafka import KafkaException
@@ -19,6 +20,9 @@ from connectors.source import Source
 from hive.errors import MachineError, PublishError, SourceError
 from state.topic import Topic
 from state.topic.settings import reason
+
+if TYPE_CHECKING:
+    from state.tracing import Tracing
 
 log = structlog.get_logger()
 _RETRY_S_FIRST = 0.1
@@ -53,8 +57,10 @@ class Connector:
         metrics: Metrics | None = None,
         status: Status | None = None,
         on_epoch: Callable[[int], None] = lambda _: None,
+        tracing: "Tracing | None" = None,
     ) -> None:
         """`on_epoch` is called with each epoch before events are published in it."""
+        self._tracing = tracing
         self._on_epoch = on_epoch
         self._source = source
         self._topic = events
@@ -90,7 +96,13 @@ class Connector:
         while self._going_on():
             resumed = self._resume()
             session = PublishSession(
-                self._source, self._topic, resumed, self._pace, self._metrics, self._going_on
+                self._source,
+                self._topic,
+                resumed,
+                self._pace,
+                self._metrics,
+                self._going_on,
+                self._tracing,
             )
             try:
                 self._follow(session)

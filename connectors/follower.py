@@ -6,7 +6,7 @@ from connectors.published_history import PublishedEvent
 from connectors.tails import Tails
 from state.records.epochs import follows
 from state.topic import Topic
-from state.topic.partitions import PartitionsReader
+from state.topic.partitions import WATCH_WAIT_MS, PartitionsReader
 
 SHARD = 0
 
@@ -20,7 +20,7 @@ class Follower:
         self.furthest = tails.known
         """The last event that any connector has published in our epoch."""
         self._ours = tails.epoch
-        self._reader = PartitionsReader(topic)
+        self._reader = PartitionsReader(topic, WATCH_WAIT_MS)
         self._reader.begin({SHARD: tails.ends[SHARD]})
 
     def catch_up(self) -> None:

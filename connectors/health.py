@@ -13,7 +13,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from io import BufferedReader, RawIOBase
 from typing import Any, Final, cast
 
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import choose_encoder
 
 from connectors.connector import Status
 from hive.errors import MachineError
@@ -40,7 +41,8 @@ def serving(
 
         def do_GET(self) -> None:
             if self.path == "/metrics":
-                self._answer(HTTPStatus.OK, CONTENT_TYPE_LATEST, generate_latest(registry))
+                encode, media_type = choose_encoder(self.headers.get("Accept", ""))
+                self._answer(HTTPStatus.OK, media_type, encode(registry))
             elif self.path == "/healthz":
                 fault = _fault(status)
                 code = HTTPStatus.OK if fault is None else HTTPStatus.SERVICE_UNAVAILABLE

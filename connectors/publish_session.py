@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from itertools import groupby
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -24,6 +25,9 @@ from hive.events.decode import decode
 from hive.events.row import NotificationRow
 from hive.listener import KEEP_EVENTS, MAKE_TRANSACTIONAL
 from state.topic import Topic
+
+if TYPE_CHECKING:
+    from state.tracing import Tracing
 
 log = structlog.get_logger()
 
@@ -51,7 +55,10 @@ class PublishSession:
         pace: Pace,
         metrics: Metrics,
         going_on: Callable[[], bool],
+        tracing: "Tracing | None" = None,
     ) -> None:
+        self._topic = topic
+        self._tracing = tracing
         self._source = source
         self._pace = pace
         self._metrics = metrics
@@ -68,6 +75,8 @@ class PublishSession:
         self._renames: Renames | None = None
         self._open: OpenTxns | None = None
         self._open_asked_at: float | None = None
+        self._is_calm = False
+        """Whether the last step left nothing to publish."""
         self._publisher = Publisher(topic, tails, metrics, going_on)
         try:
             self._follower = Follower(topic, tails)
@@ -82,6 +91,10 @@ class PublishSession:
     def step(self) -> bool:
         """Polls once and publishes what is new; returns whether there was anything."""
         looked_at, looked_before = time.monotonic(), self._complete_at
+        if self._is_calm and self._source.rests(self.position, self._known.event_id):
+            self._complete_at = looked_at
+            return False
+        self._is_calm = False
         self._follower.catch_up()
         if self._follower.epoch > self._publisher.epoch:
             raise NewEpoch
@@ -102,7 +115,15 @@ class PublishSession:
             self._publisher.serve()
         else:
             self._publisher.flush()
-        self._measure(poll, looked_at, looked_before, published)
+        exemplar = None
+        if published and self._tracing is not None:
+            rows = [row for row in poll.rows if row.event_id <= self.position]
+            exemplar = self._tracing.published(
+                self._topic.name, self._publisher.epoch, rows, looked_at
+            )
+        self._measure(poll, looked_at, looked_before, published, exemplar)
+        complete = self._publisher.complete_to == poll.current
+        self._is_calm = complete and self._open is None
         return self.position > before
 
     def _check(self, poll: Poll) -> None:
@@ -236,7 +257,14 @@ class PublishSession:
                 remedy=MAKE_TRANSACTIONAL,
             )
 
-    def _measure(self, poll: Poll, looked_at: float, before: float, read: int) -> None:
+    def _measure(
+        self,
+        poll: Poll,
+        looked_at: float,
+        before: float,
+        read: int,
+        exemplar: dict[str, str] | None,
+    ) -> None:
         now = time.monotonic()
         metrics = self._metrics
         metrics.events.inc(read)
@@ -245,7 +273,7 @@ class PublishSession:
         lag = max(0, poll.current - self.position)
         metrics.lag_events.set(lag)
         if read:
-            metrics.publish_s.observe(now - before)
+            metrics.publish_s.observe(now - before, exemplar)
         if not lag:
             self._complete_at = looked_at
         metrics.lag_ms.set((now - self._complete_at) * 1000 if lag else 0)

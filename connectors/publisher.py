@@ -54,6 +54,11 @@ class Publisher:
     def shards(self) -> int:
         return len(self._uptos)
 
+    @property
+    def complete_to(self) -> int:
+        """The event up to which every shard has all that concerns it."""
+        return min(self._uptos)
+
     def event(
         self,
         event_id: int,
@@ -113,7 +118,7 @@ class Publisher:
 
     def open_transactions(self, opened: OpenTxns) -> None:
         """Tells every shard which transactions are open; each must be complete up to that event."""
-        assert min(self._uptos) >= opened.at
+        assert self.complete_to >= opened.at
         record = OpenTransactions(self.epoch, opened.at, opened.txns)
         self._broadcast(record, RecordHeaders(RecordKind.TRANSACTIONS, self.epoch, opened.at))
 

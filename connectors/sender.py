@@ -52,7 +52,11 @@ class Sender:
 
     def flush(self) -> None:
         """Returns when the brokers have acknowledged everything."""
-        self._wait(lambda: not self._producer.flush(_LOOK_S))
+        # librdkafka wakes all of its threads for a flush, even of nothing.
+        if len(self._producer):
+            self._wait(lambda: not self._producer.flush(_LOOK_S))
+        else:
+            self._raise_fault()
 
     def close(self) -> None:
         """Ends threads and connections now rather than at garbage collection."""

@@ -48,6 +48,10 @@ class Source(Protocol):
     def poll(self, after: int, check: int) -> Poll:
         """The next rows after an event, as many as make a good batch, and row `check`."""
 
+    def rests(self, after: int, check: int) -> bool:
+        """Whether a poll would most likely bring what the last one did, which was nothing new.
+        Costs little, and says no from time to time, so that the log itself is looked at."""
+
     def bounds(self, after: int) -> Bounds: ...
 
     def alters(self, upto: int) -> list[NotificationRow]:

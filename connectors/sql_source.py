@@ -12,6 +12,7 @@ import sqlalchemy as sa
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
+from connectors.sequence_reader import SequenceReader
 from connectors.source import HASHED_CHARS_MAX, Bounds, OpenTxns, Poll, fields_hash
 from hive.errors import SourceError
 from hive.events.row import NotificationRow
@@ -36,7 +37,6 @@ class _Rest(NamedTuple):
 
     after: int
     check: int
-    poll: Poll
     until_s: float
 
 
@@ -51,30 +51,12 @@ class SqlSource:
         self._connection: sa.Connection | None = None
         self._tables: sa.MetaData | None = None
         self._poll: sa.CompoundSelect[Any] | None = None
-        self._sequence: sa.Select[Any] | None = None
+        self._sequence: SequenceReader | None = None
         self._rest: _Rest | None = None
         self._plan_age = PlanAge()
 
     def poll(self, after: int, check: int) -> Poll:
         connection, _ = self._connected()
-        if self._is_at_rest(connection, after, check):
-            assert self._rest is not None
-            return self._rest.poll
-        poll = self._whole_poll(connection, after, check)
-        rests = not poll.rows and poll.current == after
-        self._rest = _Rest(after, check, poll, monotonic() + LOOK_S) if rests else None
-        return poll
-
-    def _is_at_rest(self, connection: sa.Connection, after: int, check: int) -> bool:
-        """Whether a whole poll would most likely bring what the last one brought."""
-        rest = self._rest
-        if rest is None or (rest.after, rest.check) != (after, check) or monotonic() > rest.until_s:
-            return False
-        assert self._sequence is not None
-        [(next_id,)] = self._run(connection, self._sequence, {})
-        return notification_log.last_event(next_id) == rest.poll.current
-
-    def _whole_poll(self, connection: sa.Connection, after: int, check: int) -> Poll:
         assert self._poll is not None
         parameters = {"after": after, "check": check, **self._limits}
         rows = self._run(connection, self._poll, parameters, seen=after)
@@ -86,11 +68,23 @@ class SqlSource:
         checked = [
             (notification_log.polled_row(row), row[10]) for row in kinds[notification_log.CHECKED]
         ]
-        return Poll(
+        poll = Poll(
             notification_log.last_event(kinds[notification_log.CURRENT][0][1]),
             fields_hash(checked) if checked else None,
             [notification_log.polled_row(row) for row in kinds[notification_log.NEW]],
         )
+        is_calm = not poll.rows and poll.current == after
+        self._rest = _Rest(after, check, monotonic() + LOOK_S) if is_calm else None
+        return poll
+
+    def rests(self, after: int, check: int) -> bool:
+        rest, sequence = self._rest, self._sequence
+        if rest is None or sequence is None or monotonic() > rest.until_s:
+            return False
+        if (rest.after, rest.check) != (after, check):
+            return False
+        next_id = sequence.read()
+        return next_id is not None and notification_log.last_event(next_id) == after
 
     def bounds(self, after: int) -> Bounds:
         connection, tables = self._connected()
@@ -117,6 +111,7 @@ class SqlSource:
     def close(self) -> None:
         """Closes the connection; the next call opens another."""
         connection, self._connection = self._connection, None
+        self._rest = self._sequence = None
         if connection is not None:
             connection.invalidate()
             connection.close()
@@ -145,7 +140,7 @@ class SqlSource:
         log.info("connected to the database", database=self._shown, release=version.release)
         self._tables = metadata(version)
         self._poll = notification_log.poll(self._tables, HASHED_CHARS_MAX)
-        self._sequence = notification_log.sequence(self._tables)
+        self._sequence = SequenceReader(connection, notification_log.sequence(self._tables))
         self._rest = None
         self._plan_age = PlanAge()
 

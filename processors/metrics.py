@@ -3,7 +3,7 @@
 from collections import Counter as Counts
 from collections.abc import Iterable
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from hive.errors import UnreadableRecordError
 from processors.phases import Phase
@@ -28,6 +28,9 @@ class Metrics:
             "metatide_lag_seconds", "From a record's arrival in Kafka to its being readable."
         )
         self.fold_s = histogram("metatide_fold_seconds", "Folding and committing a live batch.")
+        self.loop_lag_s = histogram(
+            "metatide_loop_lag_seconds", "How late the event loop woke a timer, once a second."
+        )
         self.batch_records = histogram(
             "metatide_batch_records", "Live records in a commit.", _RECORDS
         )
@@ -84,7 +87,3 @@ class Metrics:
         for record in records:
             if record is not None:
                 self._unreadable.labels(record.shard, record.offset, record.reason).set(1)
-
-    def page(self) -> bytes:
-        """The metrics in Prometheus' text format."""
-        return generate_latest(self.registry)

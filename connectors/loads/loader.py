@@ -35,7 +35,7 @@ from state.topic import Topic
 
 log = structlog.get_logger()
 WORKERS = 2
-_WAIT_S = 0.2
+_WAIT_S = 60.0
 _RETRY_S_FIRST, _RETRY_S_MAX = 0.2, 10.0
 
 
@@ -182,6 +182,11 @@ class Loader:
     def backlog(self) -> int:
         """The number of scopes that wait to be loaded."""
         return len(self._queue)
+
+    @property
+    def running(self) -> int:
+        """The number of scopes that are being loaded."""
+        return self._queue.running
 
     @property
     def partitions(self) -> int:

@@ -146,6 +146,7 @@ class Queue:
             self._loaded.clear()
             self._resting.clear()
             self._newest = 0
+            self._changed.notify_all()
 
     def close(self) -> None:
         """Wakes all threads that wait; from then on the queue gives out nothing."""
@@ -157,6 +158,12 @@ class Queue:
         """Whether no scope is queued or being loaded."""
         with self._changed:
             return not (self._asked or self._due or self._running)
+
+    @property
+    def running(self) -> int:
+        """The number of scopes that are being loaded."""
+        with self._changed:
+            return len(self._running)
 
     def __len__(self) -> int:
         with self._changed:

@@ -16,7 +16,7 @@ log = structlog.get_logger()
 _SETTINGS = {"cleanup.policy": "delete", "retention.ms": str(24 * 3600 * 1000)}
 """Old signals are worthless: whoever still misses a load asks again."""
 _AT_ONCE = 500
-_WAIT_S = 0.2
+_WAIT_S = 1.0
 
 
 class SignalsConsumer:
@@ -36,11 +36,12 @@ class SignalsConsumer:
     def read(self, take: Callable[[AnySignal, int], None], unreadable: Callable[[], None]) -> None:
         """Hands on each new signal with its offset; waits briefly when there is none."""
         try:
-            messages = self._consumer.consume(_AT_ONCE, _WAIT_S)
+            first = self._consumer.poll(_WAIT_S)
+            more = self._consumer.consume(_AT_ONCE, 0) if first is not None else []
         except KafkaException as error:
             raise PublishError(f"{self._name} can't be read: {reason(error)}") from error
         self.partitions = len(self._consumer.assignment())
-        for message in messages:
+        for message in [*filter(None, [first]), *more]:
             fault = message.error()
             if fault is not None:
                 if fault.fatal():

@@ -10,7 +10,7 @@ from hive.errors import RecordFormatError
 from state.records.heartbeats import Heartbeat, decode_heartbeat
 from state.topic import Topic
 from state.topic.client import topic_bounds
-from state.topic.partitions import PartitionsReader
+from state.topic.partitions import WATCH_WAIT_MS, PartitionsReader
 
 TAIL_RECORDS: Final = 1_000
 """How many of the last heartbeats a reader begins with."""
@@ -65,7 +65,7 @@ class HeartbeatReader:
         heartbeats = msgspec.structs.replace(topic, name=topic.heartbeats, shards=1)
         first, self._end = topic_bounds(heartbeats)[0]
         self._start = max(first, self._end - TAIL_RECORDS)
-        self._reader = PartitionsReader(heartbeats)
+        self._reader = PartitionsReader(heartbeats, WATCH_WAIT_MS)
 
     def earlier(self, connectors: HeardConnectors) -> None:
         """Reads the heartbeats from before the reader was made."""

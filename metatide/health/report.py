@@ -31,6 +31,9 @@ class ConnectorHealth(msgspec.Struct, frozen=True):
     partitions: int
     """All partitions of the signals topic."""
     fault: str | None
+    loads_running: int = 0
+    partitions_loaded: int = 0
+    """How many partitions it has loaded since it began."""
 
 
 class Health(msgspec.Struct, frozen=True):
@@ -153,6 +156,8 @@ def _connector(heard: Heard, thresholds: Thresholds) -> ConnectorHealth:
         position=heartbeat.position,
         sequence=heartbeat.sequence,
         loads_waiting=heartbeat.loads_waiting,
+        loads_running=heartbeat.loads_running,
+        partitions_loaded=heartbeat.partitions_loaded,
         leads=heartbeat.leads,
         partitions=heartbeat.partitions,
         fault=heartbeat.fault,

@@ -51,7 +51,13 @@ def _of(family: Family, remedy: str) -> Panel:
     return Panel(title, _gauges(family), unit, about)
 
 
-_MOMENTS: Final = frozenset(("metatide_connect_looked_seconds", "metatide_image_made_seconds"))
+_MOMENTS: Final = frozenset(
+    (
+        "metatide_connect_looked_seconds",
+        "metatide_image_made_seconds",
+        "process_start_time_seconds",
+    )
+)
 """Gauges whose value is a point in time."""
 
 

@@ -11,6 +11,7 @@ from connectors.metrics import Metrics as ConnectorMetrics
 from hive.errors import RecordFormatError, UnreadableRecordError
 from metatide.health import Thresholds, judge
 from metatide.health.metrics import HealthMetrics
+from metatide.process_metrics import process_metrics
 from processors.metrics import Metrics as WorkerMetrics
 from processors.phases import Phase
 from query_api.audit.metrics import Metrics as AuditMetrics
@@ -25,6 +26,7 @@ from query_api.reasons import Reason, Source
 from query_api.thrift.call import Unable
 from query_api.thrift.metrics import Metrics as ThriftMetrics
 
+BOTH = "connector and worker"
 CONNECTOR = "connector"
 WORKER = "worker"
 
@@ -53,6 +55,7 @@ def exported() -> list[Family]:
     return [
         *(family for metric in _of_connector() for family in _families(metric, CONNECTOR)),
         *(family for metric in _of_worker() for family in _families(metric, WORKER)),
+        *_families(process_metrics(), BOTH),
     ]
 
 

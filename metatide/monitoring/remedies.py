@@ -102,6 +102,21 @@ SECTIONS: Final = (
         },
     ),
     Section(
+        "Processes",
+        {
+            "metatide_build_info": "Different releases for long: an upgrade was left half done.",
+            "metatide_loop_lag_seconds": "Above 50 ms for long: the worker lacks CPU, or single "
+            "requests are too large; add a worker.",
+            "process_cpu_seconds": "Near 1 a second in a worker: its event loop is full; add one.",
+            "process_resident_memory_bytes": "As `metatide_memory_bytes`.",
+            "process_virtual_memory_bytes": "Nothing: stores are mapped files.",
+            "process_open_fds": "Near `process_max_fds`: raise the limit (`ulimit -n`).",
+            "process_max_fds": "The limit itself; stores keep many files open.",
+            "process_start_time_seconds": "It changes often: something ends the process; its log "
+            "says what.",
+        },
+    ),
+    Section(
         "Connectors",
         {
             "metatide_connect_lag_events": "Growing: see `metatide_connect_faults`; without "

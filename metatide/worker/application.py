@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 import msgspec
-from prometheus_client import CONTENT_TYPE_LATEST
+from prometheus_client.registry import Collector
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
@@ -26,11 +26,13 @@ from metatide.worker.shards import (
     tokens_of,
 )
 from metatide.worker.thrift import Endpoint
+from metatide.worker.thrift_part import thrift_part
 from processors.worker import Worker
 from query_api.backend import Backend
 from query_api.background_tasks import Background
 from query_api.database import Primary
 from query_api.http import Settings, create_app
+from query_api.http.app import metrics_page
 from query_api.http.gate import Gate
 from query_api.http.operation import OperationGroup
 from query_api.http.page import ProcessInfo, answered_by
@@ -68,7 +70,7 @@ async def worker_application(
     shards = WorkerShards(worker, scheme)
     # A single call may be as large as it may be.
     in_flight = Budget(max(BYTES_MAX, config.thrift.message_mib_max * MIB))
-    backend = Backend(shards, primary, in_flight)
+    backend = Backend(shards, primary, in_flight, worker.tracing)
     parts.push_async_callback(backend.close)
     endpoint = None
     if config.thrift.port is not None:
@@ -86,8 +88,8 @@ def status_application(
 ) -> Starlette:
     """The application of a worker that answers no reads."""
 
-    async def metrics(_: Request) -> Response:
-        return Response(reporter.metrics_page(), media_type=CONTENT_TYPE_LATEST)
+    async def metrics(request: Request) -> Response:
+        return metrics_page(request, reporter.metrics)
 
     own = [*_health_routes(reporter), Route("/metrics", metrics)]
     return Starlette(
@@ -104,22 +106,24 @@ def _read_application(
     endpoint: Endpoint | None,
     operators: Operators,
 ) -> Starlette:
-    pages = [reporter.metrics_page, primary.fallback.metrics.page]
+    metrics: list[Collector] = [reporter.metrics, primary.fallback.metrics.registry]
     groups: list[OperationGroup[Any]] = [OperationGroup(WORKER, reporter)]
     if endpoint is not None:
-        pages.append(endpoint.server.metrics_page)
+        metrics.append(endpoint.server.metrics)
         groups.append(OperationGroup(THRIFT, endpoint))
-    pages.append(operators.metrics_page)
+    metrics.append(operators.metrics)
     groups += operators.operations
     around = ProcessInfo(
         lambda: reporter.status,
         lambda: [] if endpoint is None else answered_by("thrift", endpoint.server.counts()),
-        reporter.measure,
+        thrift=lambda: None if endpoint is None else thrift_part(endpoint.server.metrics),
+        missing_age_s=lambda: reporter.missing_age_s,
+        measure=reporter.measure,
     )
     return create_app(
         backend,
         settings,
-        more_metrics=lambda: b"".join(page() for page in pages),
+        more_metrics=metrics,
         more_routes=_health_routes(reporter),
         more_operations=groups,
         around=around,

@@ -93,6 +93,7 @@ _WORKER: Final = MemberStatus(
     memory_bytes=310_000_000,
     asks_waiting=0,
     shards=[_SHARD],
+    version="0.1.0",
     health=_HEALTH,
 )
 _MANIFEST: Final = Manifest(

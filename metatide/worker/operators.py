@@ -24,7 +24,7 @@ class Operators:
             OperationGroup(ORDERS, Administration(views, worker)),
             OperationGroup(AUDITS, self._auditor),
         ]
-        self.metrics_page = self._rounds.metrics.page
+        self.metrics = self._rounds.metrics.registry
 
     def start(self) -> None:
         """Begins the background audits, if any are configured."""

@@ -3,15 +3,17 @@
 from typing import Final
 
 import msgspec
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.registry import Collector
 
 from metatide.config import Config
 from metatide.health import Health, HealthWatch
 from metatide.health.metrics import HealthMetrics
 from metatide.health.thresholds import thresholds
+from metatide.process_metrics import VERSION, process_metrics
 from processors.status import WorkerStatus, worker_status
 from processors.worker import Worker
 from query_api.database import Primary
+from query_api.http.metrics import Together
 
 PATIENCE_S: Final = 2.0
 """How long an answer waits for the database."""
@@ -22,6 +24,8 @@ PROBE_PATIENCE_S: Final = 0.3
 class MemberStatus(WorkerStatus, frozen=True):
     """One worker and its shards, and the health of the cache as it sees it."""
 
+    version: str = ""
+    """The version of Metatide that it runs."""
     health: Health | None = None
     """Null if the worker doesn't watch it."""
 
@@ -32,13 +36,10 @@ class Reporter:
     def __init__(self, worker: Worker, watch: HealthWatch | None = None) -> None:
         self.worker = worker
         self._watch = watch
-        self._registry = CollectorRegistry()
+        collectors: list[Collector] = [worker.metrics.registry, process_metrics()]
         if watch is not None:
-            self._registry.register(HealthMetrics(lambda: watch.health, lambda: watch.unheard_s))
-
-    def metrics_page(self) -> bytes:
-        """The metrics in Prometheus' text format."""
-        return self.worker.metrics.page() + generate_latest(self._registry)
+            collectors.append(HealthMetrics(lambda: watch.health, lambda: watch.unheard_s))
+        self.metrics = Together(*collectors)
 
     async def measure(self, patience_s: float = PATIENCE_S) -> None:
         """Brings the status up to date."""
@@ -46,10 +47,16 @@ class Reporter:
             await self._watch.measure(patience_s)
 
     @property
+    def missing_age_s(self) -> float | None:
+        """The age of the oldest event that the cache lacks, by the last measurement."""
+        return None if self._watch is None else self._watch.health.missing_age_s
+
+    @property
     def status(self) -> MemberStatus:
         """The status by the last measurement."""
         status = msgspec.structs.asdict(worker_status(self.worker))
-        return MemberStatus(**status, health=None if self._watch is None else self._watch.health)
+        health = None if self._watch is None else self._watch.health
+        return MemberStatus(**status, version=VERSION, health=health)
 
 
 def health_watch(config: Config, worker: Worker, primary: Primary | None) -> HealthWatch:

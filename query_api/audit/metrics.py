@@ -1,6 +1,6 @@
 """Metrics of background audits."""
 
-from prometheus_client import CollectorRegistry, Counter, generate_latest
+from prometheus_client import CollectorRegistry, Counter
 
 
 class Metrics:
@@ -22,7 +22,3 @@ class Metrics:
         self.faults = counter(
             "faults", "Rounds that failed, mostly because the database was unavailable"
         )
-
-    def page(self) -> bytes:
-        """The metrics in Prometheus' text format."""
-        return generate_latest(self.registry)

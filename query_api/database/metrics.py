@@ -2,7 +2,7 @@
 
 from enum import StrEnum
 
-from prometheus_client import CollectorRegistry, Counter, generate_latest
+from prometheus_client import CollectorRegistry, Counter
 
 
 class Result(StrEnum):
@@ -37,7 +37,3 @@ class Metrics:
 
     def ended(self, result: Result) -> None:
         self._reads[result].inc()
-
-    def page(self) -> bytes:
-        """The metrics in Prometheus' text format."""
-        return generate_latest(self.registry)

@@ -4,7 +4,7 @@ from collections import Counter as Counts
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge
 from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -33,6 +33,17 @@ class AnswerFigures:
         self.times.add_untimed()
 
 
+class Together(Collector):
+    """Several collectors as one, for a page of all their metrics."""
+
+    def __init__(self, *collectors: Collector) -> None:
+        self._collectors = collectors
+
+    def collect(self) -> Iterator[Metric]:
+        for collector in self._collectors:
+            yield from collector.collect()
+
+
 class Metrics:
     """The metrics of one server, in their own registry."""
 
@@ -47,9 +58,9 @@ class Metrics:
         self.in_flight = Gauge(
             "metatide_requests_in_flight", "Requests being answered", registry=self.registry
         )
-        self._times = {source: AnswerTimes(_BOUNDS_S) for source in Source}
+        self.times = {source: AnswerTimes(_BOUNDS_S) for source in Source}
         self._figures: dict[tuple[Source, Reason, str], AnswerFigures] = {}
-        self.registry.register(_Answers(self._figures, self._times))
+        self.registry.register(_Answers(self._figures, self.times))
 
     def watch(self, recent: RecentReads) -> None:
         """Exports the reads for answers of a bounded age."""
@@ -72,15 +83,11 @@ class Metrics:
             answers[source, reason] += figures.count
         return answers
 
-    def page(self) -> bytes:
-        """The metrics in Prometheus' text format."""
-        return generate_latest(self.registry)
-
     def _of(self, source: Source, reason: Reason, read: str) -> AnswerFigures:
         key = source, reason, read
         figures = self._figures.get(key)
         if figures is None:
-            figures = self._figures[key] = AnswerFigures(self._times[source])
+            figures = self._figures[key] = AnswerFigures(self.times[source])
         return figures
 
 

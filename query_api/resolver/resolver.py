@@ -24,9 +24,11 @@ from query_api.resolver.judgement import (
     worth_waiting,
 )
 from query_api.resolver.loads import Loads
+from query_api.resolver.missed_tables import MissedTables
 from query_api.resolver.plain_reads import PlainReads
 from query_api.resolver.rival import Rival
 from query_api.shards import Views
+from query_api.targets import OF_TABLE
 
 A = TypeVar("A")
 LATEST_WAIT_S: Final = 0.005
@@ -52,6 +54,7 @@ class Resolver:
         self._recent = recent
         self._history = database.history
         self._loads = Loads(views.source)
+        self.missed = MissedTables()
         self._plain = PlainReads(views, self.is_rewound)
         self._threads = ThreadPoolExecutor(LONG_READS, "reads")
 
@@ -143,7 +146,9 @@ class Resolver:
         return outcome
 
     def want(self, miss: Miss) -> None:
-        """Requests a load of the missed target, if it is cold."""
+        """Counts a miss, and requests a load of its target if that is cold."""
+        if miss.judgement is not None and miss.judgement.target.kind in OF_TABLE:
+            self.missed.note(miss.judgement.target.name, miss.reason)
         if miss.judgement is not None and miss.reason is Reason.COLD:
             self._loads.ask(miss.judgement.target, miss.judgement.facts)
 

@@ -52,8 +52,10 @@ class Dispatch:
         replies.call_began = perf_counter()
         if not kept.latest_of or kept.confirmed_by(self._hub.recent) is not None:
             replies.send_kept(kept, head)
-        else:
+        elif kept.may_wait:
             replies.send_if_latest(kept, data, head)
+        else:
+            return False
         return True
 
     def begin(self, message: Message) -> None:
@@ -157,8 +159,12 @@ class Dispatch:
         answer, least = await self._hub.peers.ask(shard, call), call.min_position
         if answer is None or (least is not None and answer.position < least):
             self._relay.send(message, relay.reason, call)
+            return
+        if relay.log_age_ms is None:
+            answer.moment = None
         else:
-            self._replies.send(message, answer)
+            answer.max_age_ms = relay.log_age_ms
+        self._replies.send(message, answer)
 
     async def _answer_forwarded(self, message: Message) -> None:
         methods, peers = self._hub.methods, self._hub.peers
@@ -180,7 +186,8 @@ class Dispatch:
             self._connection.done()
         else:
             result = await whole(answer.result, self._connection.count)
-            self._connection.write(reply(message, told(answer, result), partners, nonce))
+            fields = told(answer, result, self._hub.database.history.former_names)
+            self._connection.write(reply(message, fields, partners, nonce))
             self._replies.answered(message.method, answer.source, answer.reason)
 
 

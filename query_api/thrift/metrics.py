@@ -4,13 +4,13 @@ from collections import Counter as Counts
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import (
     CounterMetricFamily,
     GaugeMetricFamily,
     HistogramMetricFamily,
     Metric,
 )
+from prometheus_client.registry import Collector
 
 from query_api.answer_times import AnswerTimes
 from query_api.reasons import Reason, Source
@@ -41,12 +41,16 @@ class MethodFigures:
         self.relayed[why] += 1
         self._times[METASTORE].add(seconds)
 
+    def note(self, source: str, seconds: float, trace_id: str) -> None:
+        """Notes the trace of an answer that was counted."""
+        self._times[source].note(seconds, trace_id)
+
     def times(self) -> Iterator[tuple[str, AnswerTimes]]:
         return ((who, times) for who, times in self._times.items() if times.total_s)
 
 
-class Metrics:
-    """The figures of one server, as a collector in a registry of its own."""
+class Metrics(Collector):
+    """The figures of one server."""
 
     def __init__(
         self, connections: Callable[[], int], expressions: Mapping[str, int] | None = None
@@ -55,8 +59,6 @@ class Metrics:
         self._expressions = {} if expressions is None else expressions
         self._methods: dict[str, MethodFigures] = {}
         self.refused: Counts[str] = Counts()
-        self._registry = CollectorRegistry()
-        self._registry.register(self)
 
     def of(self, method: str) -> MethodFigures:
         """The figures of a method. Clients can send any name, so beyond a limit all others share
@@ -76,9 +78,13 @@ class Metrics:
             answers.update(figures.answers)
         return answers
 
-    def page(self) -> bytes:
-        """The metrics in Prometheus' text format."""
-        return generate_latest(self._registry)
+    @property
+    def connections(self) -> int:
+        return self._connections()
+
+    def methods(self) -> Iterator[tuple[str, MethodFigures]]:
+        """The figures by method."""
+        return iter(self._methods.items())
 
     def collect(self) -> Iterator[Metric]:
         hits = CounterMetricFamily(

@@ -24,6 +24,7 @@ from state.store import MemoryStore
 from state.topic import Topic
 from state.topic.client import topic_bounds
 from state.topic.partitions import assigned_consumer
+from state.tracing import Tracing
 
 PATIENCE_S = 60.0
 _numbers = itertools.count(1)
@@ -106,11 +107,17 @@ def fold(messages: list[Message], shard: int = 0) -> MemoryStore:
 class Running:
     """A connector in a thread."""
 
-    def __init__(self, source: Source, topic: Topic, pace: Pace | None = None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        topic: Topic,
+        pace: Pace | None = None,
+        tracing: Tracing | None = None,
+    ) -> None:
         self.metrics, self.status = Metrics(), Status()
         self.topic = topic
         self.connector = Connector(
-            source, topic, pace=pace, metrics=self.metrics, status=self.status
+            source, topic, pace=pace, metrics=self.metrics, status=self.status, tracing=tracing
         )
         self.thread = threading.Thread(target=self.connector.run)
         self.thread.start()
@@ -132,8 +139,10 @@ class Running:
 
 
 @contextmanager
-def connecting(source: Source, topic: Topic, pace: Pace | None = None) -> Iterator[Running]:
-    running = Running(source, topic, pace)
+def connecting(
+    source: Source, topic: Topic, pace: Pace | None = None, tracing: Tracing | None = None
+) -> Iterator[Running]:
+    running = Running(source, topic, pace, tracing)
     try:
         yield running
     finally:

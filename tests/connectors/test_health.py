@@ -76,3 +76,11 @@ def test_a_long_head_is_refused() -> None:
                 answer += piece
         assert b" 200 " not in answer
         assert answered(port)
+
+
+def test_metrics_have_the_format_that_is_accepted() -> None:
+    with serving() as port:
+        url = f"http://{LOOPBACK}:{port}/metrics"
+        accepted = {"Accept": "application/openmetrics-text; version=1.0.0"}
+        assert local_http.get(url, headers=accepted).text.endswith("# EOF\n")
+        assert not local_http.get(url).text.endswith("# EOF\n")

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from connectors import sql_source
 from connectors.sql_source import SqlSource
+from hive.errors import SourceError
 from metatide.stack.database import make_engine
 from tests.connectors.connector_runs import Log
 
@@ -34,6 +35,23 @@ def statements(engine: sa.Engine) -> Iterator[list[str]]:
     sa.event.remove(engine, "before_cursor_execute", note)
 
 
+def end_sessions(engine: sa.Engine) -> None:
+    """Ends all other sessions of the database."""
+    with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        if engine.dialect.name == "postgresql":
+            connection.exec_driver_sql(
+                "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity "
+                "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            ).all()
+            return
+        sessions = connection.exec_driver_sql(
+            "SELECT id FROM information_schema.processlist "
+            "WHERE db = database() AND id <> connection_id()"
+        )
+        for (session,) in sessions.all():
+            connection.exec_driver_sql(f"KILL {session}")
+
+
 def replace(log: Log, event_id: int) -> None:
     """Replaces the last event by another one with the same id."""
     log.delete(event_id, event_id)
@@ -44,15 +62,19 @@ def test_at_rest_only_the_sequence_is_read(log: Log) -> None:
     log.write(1, 2)
     source = SqlSource(log.engine)
     assert [row.event_id for row in source.poll(1, 1).rows] == [2]
+    assert not source.rests(2, 2), "the log has to be looked at first"
     first = source.poll(2, 2)
     with statements(log.engine) as ran:
-        assert source.poll(2, 2) == first
-        assert len(ran) == 1
-        assert "NOTIFICATION_LOG" not in ran[0]
-        other = source.poll(2, 1)
-    assert len(ran) == 2, "another event to check needs the log"
-    assert other.checked != first.checked
+        assert source.rests(2, 2)
+        assert source.rests(2, 2)
+        assert not source.rests(2, 1), "another event to check needs the log"
+    assert not ran, "the sequence is read past what costs most"
+    assert source.poll(2, 1).checked != first.checked
+    assert not source.rests(2, 2)
+    source.poll(2, 2)
+    assert source.rests(2, 2)
     log.write(3)
+    assert not source.rests(2, 2)
     later = source.poll(2, 2)
     assert ([row.event_id for row in later.rows], later.current) == ([3], 3)
     source.close()
@@ -63,10 +85,12 @@ def test_the_log_is_looked_at_from_time_to_time(log: Log, monkeypatch: pytest.Mo
     log.write(1, 2)
     source = SqlSource(log.engine)
     before = source.poll(2, 2)
+    replace(log, 2)
+    assert source.rests(2, 2), "the sequence is the same"
     monkeypatch.setattr(sql_source, "LOOK_S", 0.0)
     source.poll(2, 1)
-    assert source.poll(2, 2) == before
-    replace(log, 2)
+    source.poll(2, 2)
+    assert not source.rests(2, 2)
     assert source.poll(2, 2).checked != before.checked
     source.close()
 
@@ -75,7 +99,21 @@ def test_a_lost_connection_ends_the_rest(log: Log) -> None:
     log.write(1)
     source = SqlSource(log.engine)
     before = source.poll(1, 1)
+    assert source.rests(1, 1)
     source.close()
+    assert not source.rests(1, 1)
     replace(log, 1)
     assert source.poll(1, 1).checked != before.checked
+    source.close()
+
+
+def test_a_connection_that_the_server_ended_is_no_rest(log: Log) -> None:
+    log.write(1)
+    source = SqlSource(log.engine)
+    source.poll(1, 1)
+    end_sessions(log.engine)
+    assert not source.rests(1, 1)
+    with pytest.raises(SourceError):
+        source.poll(1, 1)
+    assert source.poll(1, 1).current == 1
     source.close()

@@ -6,15 +6,27 @@ from typing import Any, Final
 from starlette.requests import Request
 
 from query_api.backend import Backend
+from query_api.background_tasks import Background
 from query_api.http.operation import Operation, OperationRequest
-from query_api.http.page import cached_tables, events, overview
+from query_api.http.page import cached_tables, events, history, overview
 from query_api.http.page.cached_tables import Asked, CachedTables, Held, HeldTables
 from query_api.http.page.events import Event, Events, RecentEvents
+from query_api.http.page.history import Counted, History, Moment, Recorder, together
 from query_api.http.page.overview import Glance, Overview
-from query_api.http.page.process_info import Answered, ProcessInfo, answered_by
+from query_api.http.page.process_info import (
+    Answered,
+    MethodCalls,
+    ProcessInfo,
+    ThriftPart,
+    Times,
+    answered_by,
+    times_of,
+)
 from query_api.http.page.table_counts import TableCounts
 from query_api.http.proof import FORWARDED
 from query_api.http.service import Service
+from query_api.reasons import Source
+from query_api.resolver.missed_tables import MissedTable
 
 
 class Pages:
@@ -24,13 +36,46 @@ class Pages:
         def answered() -> list[Answered]:
             return [*answered_by("http", service.metrics.counts()), *around.answered()]
 
-        whole = replace(around, answered=answered)
-        self._glance = Glance(backend.views, backend.database, whole, service.forwarder)
+        def times() -> list[Times]:
+            return times_of("http", service.metrics.times)
+
+        self._glance = Glance(
+            backend.views,
+            backend.database,
+            replace(around, answered=answered, times=times),
+            service.forwarder,
+            backend.resolver.missed,
+        )
         self._holdings = CachedTables(backend.views, service.forwarder)
         self._events = RecentEvents(backend.database)
 
+        self._around = replace(around, answered=answered)
+        self._recorder = Recorder(self._counted)
+        self._background = Background()
+
+    def start(self) -> None:
+        """Begins to take note of what the page draws."""
+        self._background.start(self._recorder.run())
+
     async def close(self) -> None:
+        await self._background.close()
         await self._glance.close()
+
+    async def history(self, request: OperationRequest[None]) -> History:
+        own = self._recorder.history()
+        if _is_forwarded(request.http):
+            return own
+        return together([own, *await self._glance.histories()])
+
+    async def _counted(self) -> Counted:
+        await self._around.measure()
+        hits = misses = 0
+        for each in self._around.answered():
+            if each.source == Source.CACHE:
+                hits += each.count
+            else:
+                misses += each.count
+        return Counted(hits, misses, self._around.missing_age_s())
 
     async def overview(self, request: OperationRequest[None]) -> Overview:
         if _is_forwarded(request.http):
@@ -52,7 +97,14 @@ def _is_forwarded(request: Request) -> bool:
 _STATUS: Final = {"name": "worker-1", "ready": True, "shards": []}
 _SHARD: Final = overview.ShardPart(0, "0:1234", False, TableCounts(96, {"doubt: renamed": 1}, 12))
 _WORKER: Final = overview.WorkerPart(
-    "", None, _STATUS, [Answered("http", "cache", "fresh", 812)], [_SHARD]
+    "",
+    None,
+    _STATUS,
+    [Answered("http", "cache", "fresh", 812)],
+    [_SHARD],
+    [Times("http", "cache", (0.001, 0.01), [800, 12, 0])],
+    [MissedTable("hive.sales.orders", 7, {"cold": 7})],
+    ThriftPart(3, [MethodCalls("get_table_req", 90, 0, 2, 0)], []),
 )
 
 OPERATIONS: Final[tuple[Operation[Pages, Any, Any], ...]] = (
@@ -64,6 +116,15 @@ OPERATIONS: Final[tuple[Operation[Pages, Any, Any], ...]] = (
         Pages.overview,
         Overview,
         Overview(16, "0:1234", 1234, [_WORKER]),
+    ),
+    Operation(
+        "history",
+        "get",
+        history.PATH,
+        "The reads of all workers in the last hour, and how late the cache was",
+        Pages.history,
+        History,
+        History(history.EVERY_S, [Moment(4.2, 812.0, 3.5, 0.0)]),
     ),
     Operation(
         "held",

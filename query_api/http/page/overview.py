@@ -7,11 +7,14 @@ from typing import Any, Final
 
 import msgspec
 
-from query_api.http.forward import Forwarder
-from query_api.http.page.process_info import Answered, ProcessInfo
+from query_api.http.forward import Forwarder, WholeAnswer
+from query_api.http.page.history import PATH as HISTORY_PATH
+from query_api.http.page.history import History
+from query_api.http.page.process_info import Answered, ProcessInfo, ThriftPart, Times
 from query_api.http.page.table_counts import Counting, TableCounts
 from query_api.positions import Position
 from query_api.resolver.database import Database
+from query_api.resolver.missed_tables import MissedTable, MissedTables
 from query_api.shards import Views
 
 PATH: Final = "/v1/overview"
@@ -19,6 +22,7 @@ FRESH_S: Final = 0.5
 """How long an overview is kept for all callers."""
 PATIENCE_S: Final = 3.0
 WORKERS_MAX: Final = 256
+MISSED_MAX: Final = 10
 
 
 class ShardPart(msgspec.Struct, frozen=True):
@@ -41,6 +45,11 @@ class WorkerPart(msgspec.Struct, frozen=True):
     """What its `/v1/status` returns; null if it answers from images."""
     answered: list[Answered]
     shards: list[ShardPart]
+    times: list[Times] = []
+    """How long its answers took."""
+    missed: list[MissedTable] = []
+    """The tables that it most often didn't answer for from the cache."""
+    thrift: ThriftPart | None = None
 
 
 class Overview(msgspec.Struct, frozen=True):
@@ -55,14 +64,21 @@ class Overview(msgspec.Struct, frozen=True):
 
 
 _decode: Final = msgspec.json.Decoder(Overview).decode
+_decode_history: Final = msgspec.json.Decoder(History).decode
 
 
 class Glance:
     """Merges the reports of all workers, once for all callers within a short time."""
 
     def __init__(
-        self, views: Views, database: Database, around: ProcessInfo, forwarder: Forwarder
+        self,
+        views: Views,
+        database: Database,
+        around: ProcessInfo,
+        forwarder: Forwarder,
+        missed: MissedTables,
     ) -> None:
+        self._missed = missed
         self._views = views
         self._database = database
         self._around = around
@@ -79,11 +95,8 @@ class Glance:
         """The overview of the whole group."""
         async with self._lock:
             if self._known is None or time.monotonic() >= self._until:
-                source = self._views.source
-                urls = {source.owner_url(number) for number in range(source.count)} - {None}
-                others = sorted(url for url in urls if url is not None)[:WORKERS_MAX]
                 workers, event = await asyncio.gather(
-                    asyncio.gather(self._own_part(), *(self._ask(url) for url in others)),
+                    asyncio.gather(self._own_part(), *map(self._ask, self._others())),
                     self._current_event(),
                 )
                 self._known = self._overview(event, workers)
@@ -109,7 +122,10 @@ class Glance:
         )
         answered = self._around.answered()
         shards = [part for part in parts if part is not None]
-        return WorkerPart("", None, self._around.status(), answered, shards)
+        thrift = self._around.thrift()
+        times = [*self._around.times(), *([] if thrift is None else thrift.times)]
+        missed = self._missed.most(MISSED_MAX)
+        return WorkerPart("", None, self._around.status(), answered, shards, times, missed, thrift)
 
     async def _shard_part(self, number: int) -> ShardPart | None:
         tables = await self._counting.counts(number)
@@ -119,14 +135,36 @@ class Glance:
         head = reader.head
         return ShardPart(number, str(Position(head.epoch, head.applied)), head.paused, tables)
 
+    async def histories(self) -> list[History]:
+        """The histories of the other workers."""
+        found = await asyncio.gather(*(self._history_of(url) for url in self._others()))
+        return [history for history in found if history is not None]
+
+    async def _history_of(self, url: str) -> History | None:
+        answer = await self._answer(url, HISTORY_PATH)
+        if answer is None or answer.status != 200:
+            return None
+        try:
+            return _decode_history(answer.content)
+        except (msgspec.DecodeError, ValueError):
+            return None
+
+    def _others(self) -> list[str]:
+        source = self._views.source
+        urls = {source.owner_url(number) for number in range(source.count)} - {None}
+        return sorted(url for url in urls if url is not None)[:WORKERS_MAX]
+
+    async def _answer(self, url: str, path: str) -> WholeAnswer | None:
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                return await self._forwarder.ask(url, path)
+        except TimeoutError:
+            return None
+
     async def _ask(self, url: str) -> WorkerPart:
         if not self._forwarder.may_ask(url):
             return WorkerPart(url, "isn't asked, for want of the workers' secret", None, [], [])
-        try:
-            async with asyncio.timeout(PATIENCE_S):
-                answer = await self._forwarder.ask(url, PATH)
-        except TimeoutError:
-            answer = None
+        answer = await self._answer(url, PATH)
         if answer is None or answer.status != 200:
             said = "doesn't answer" if answer is None else f"answers {answer.status}"
             return WorkerPart(url, said, None, [], [])

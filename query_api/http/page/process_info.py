@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from query_api.answer_times import AnswerTimes
 from query_api.reasons import Reason, Source
 
 
@@ -17,6 +18,36 @@ class Answered(msgspec.Struct, frozen=True):
     source: str
     reason: str
     count: int
+
+
+class Times(msgspec.Struct, frozen=True):
+    """How long a server's answers from one source took, since the worker began."""
+
+    server: str
+    source: str
+    """`cache`, `database` or `metastore`."""
+    bounds_s: tuple[float, ...]
+    """The upper bounds of the buckets but the last, which has none."""
+    counts: list[int]
+
+
+class MethodCalls(msgspec.Struct, frozen=True):
+    """The calls of one method over Thrift, by who answered them."""
+
+    method: str
+    cache: int
+    database: int
+    metastore: int
+    different: int
+    """The calls that shadow mode found to be answered differently."""
+
+
+class ThriftPart(msgspec.Struct, frozen=True):
+    """A worker's Thrift server."""
+
+    connections: int
+    methods: list[MethodCalls]
+    times: list[Times]
 
 
 async def _nothing() -> None:
@@ -31,6 +62,12 @@ class ProcessInfo:
     """The worker's status, as in `/v1/status`."""
     answered: Callable[[], list[Answered]] = list
     """The answers of other servers in the same process."""
+    times: Callable[[], list[Times]] = list
+    """How long this server's answers took."""
+    thrift: Callable[[], ThriftPart | None] = lambda: None
+    """The Thrift server of the same process; None if it has none."""
+    missing_age_s: Callable[[], float | None] = lambda: None
+    """The age of the oldest event that the cache lacks, as it was measured last."""
     measure: Callable[[], Awaitable[None]] = _nothing
     """Brings the status and the metrics up to date."""
 
@@ -38,3 +75,10 @@ class ProcessInfo:
 def answered_by(server: str, counts: Mapping[tuple[Source, Reason], int]) -> list[Answered]:
     """The answers that a server has counted."""
     return [Answered(server, source, reason, count) for (source, reason), count in counts.items()]
+
+
+def times_of(server: str, times: Mapping[Source, AnswerTimes]) -> list[Times]:
+    """The times of a server's answers, by source."""
+    return [
+        Times(server, source, each.bounds_s, list(each.counts)) for source, each in times.items()
+    ]

@@ -134,6 +134,20 @@ def test_who_waits_wakes_up_when_something_is_asked_for() -> None:
     assert taken == [scope(0)]
 
 
+def test_who_waits_wakes_up_when_an_epoch_begins() -> None:
+    due, ended = queue(), threading.Event()
+
+    def wait() -> None:
+        due.take(3600)
+        ended.set()
+
+    thread = threading.Thread(target=wait, daemon=True)
+    thread.start()
+    while not ended.wait(0.01):
+        due.forget()
+    thread.join()
+
+
 def test_who_waits_wakes_up_when_the_queue_is_closed() -> None:
     due, taken = queue(), list[Scope]()
     thread = threading.Thread(target=lambda: taken.extend(due.take(60)))

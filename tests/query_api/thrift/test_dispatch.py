@@ -278,6 +278,16 @@ async def test_after_a_write_a_client_reads_at_least_what_it_wrote() -> None:
         ]
 
 
+@pytest.mark.parametrize("method", ["open_txns", "lock", "unlock"])
+async def test_a_call_that_changes_no_answer_is_no_write_to_be_reflected(method: str) -> None:
+    """Hive makes such calls before it reads. What they log would have to be folded first."""
+    async with serving(Metastore(), get_table=cached) as here:
+        client = await here.connect()
+        await client.call(method)
+        await client.call("get_table")
+        assert [call.min_position for call in here.methods.calls] == [None]
+
+
 async def test_own_writes_that_nobody_can_date_leave_reads_to_the_metastore() -> None:
     async with serving(Metastore(), get_table=cached) as here:
         client = await here.connect()

@@ -17,6 +17,7 @@ const views = {
   tables: new Tables(document.getElementById("tables")),
 };
 let isUnknown = false;
+let isFilled = false;
 
 /** Shows the view that the address begins with; the view gets the rest of it. */
 function show() {
@@ -85,7 +86,19 @@ async function start() {
   await orders.look();
   showTokenButton(orders.refused !== "", start);
   show();
+  await remember();
   await poll();
+}
+
+/** Fills the charts with the last hour; without it they begin now. */
+async function remember() {
+  if (isFilled) return;
+  try {
+    views.health.begin((await ask("/v1/history")).data);
+    isFilled = true;
+  } catch {
+    // The overview is asked next, and says what is wrong.
+  }
 }
 
 async function keepPolling() {

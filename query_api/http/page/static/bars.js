@@ -15,6 +15,7 @@ export class Bars {
     const most = Math.max(1, ...items.map((item) => item.number));
     keyed(this.list, items, (item) => item.key, make, (node, item) => {
       say(node.querySelector(".number"), count(item.number));
+      say(node.querySelector(".label > span"), item.more);
       node.querySelector(".bar > span").style.inlineSize = `${(100 * item.number) / most}%`;
     });
     this.list.hidden = !items.length;

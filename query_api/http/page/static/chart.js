@@ -1,7 +1,6 @@
-// A chart of lines or stacked areas over the last minutes.
+// A chart of lines or stacked areas over the last hour.
 
 import { svg } from "./dom.js";
-import { SPAN_S } from "./series.js";
 
 const WIDTH = 300;
 const HEIGHT = 64;
@@ -30,10 +29,11 @@ export class Chart {
 
   draw(series, now) {
     const points = series.points;
+    const spanS = series.spanS(now);
     const sums = points.map(({ values }) => values.reduce((a, b) => a + b, 0));
     const top = this.most ?? nice(Math.max(this.least, ...sums));
     this.top.textContent = this.format(top);
-    const x = ({ time }) => WIDTH * (1 - (now - time) / SPAN_S);
+    const x = ({ time }) => WIDTH * (1 - (now - time) / spanS);
     const y = (value) => HEIGHT - 1 - (HEIGHT - 3) * Math.min(1, value / top);
     const heights = points.map(() => 0);
     const at = (point, height) => `${x(point).toFixed(1)} ${height.toFixed(1)}`;

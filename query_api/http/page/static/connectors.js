@@ -1,7 +1,8 @@
 // The connectors, as the workers hear them.
 
 import { el, keyed, say } from "./dom.js";
-import { many, seconds } from "./units.js";
+import { Rates } from "./series.js";
+import { many, rate, seconds } from "./units.js";
 
 const TONES = { green: "good", amber: "warn", red: "bad" };
 const URGENCY = ["green", "amber", "red"];
@@ -28,25 +29,34 @@ export function healthOf(workers) {
 }
 
 export class Connectors {
+  #rates = new Rates();
+
   constructor() {
     this.list = el("ul", { class: "workers-list" });
     this.empty = el("p", { class: "hint" });
     this.node = el("div", {}, this.list, this.empty);
   }
 
-  update({ connectors, isHeard }) {
-    keyed(this.list, connectors, (one) => `${one.name}@${one.host}`, make, fill);
+  update({ connectors, isHeard }, now) {
+    const loaded = new Map(connectors.map((one) => [keyOf(one), one.partitions_loaded]));
+    const rates = this.#rates.next(now, loaded);
+    keyed(this.list, connectors, keyOf, make,
+      (node, one) => fill(node, one, rates?.get(keyOf(one)) ?? 0));
     this.empty.hidden = connectors.length > 0;
     say(this.empty, isHeard ? "No connector is heard: nothing new comes into the cache."
       : "Connectors aren't watched here.");
   }
 }
 
+function keyOf(connector) {
+  return `${connector.name}@${connector.host}`;
+}
+
 function make() {
   return el("li", {}, el("p", { class: "who" }, el("b"), " ", el("span", { class: "hint" })));
 }
 
-function fill(node, connector) {
+function fill(node, connector, partitionsPerS) {
   node.dataset.tone = TONES[connector.level];
   say(node.querySelector("b"), `${connector.name} on ${connector.host}`);
   const parts = [
@@ -56,6 +66,9 @@ function fill(node, connector) {
     connector.address, `at ${connector.epoch}:${connector.position}`,
     `answers requests of ${connector.leads} of ${many(connector.partitions, "partition")}`,
   ];
+  if (connector.loads_running) {
+    parts.push(`${many(connector.loads_running, "load")} in progress (${rate(partitionsPerS)} partitions)`);
+  }
   if (connector.loads_waiting) parts.push(`${many(connector.loads_waiting, "load")} waiting`);
   if (connector.fault) parts.push(connector.fault);
   say(node.querySelector(".hint"), parts.join(", "));

@@ -7,6 +7,8 @@ import { inWords } from "./api.js";
 import { confirm } from "./dialogs.js";
 import { Bars } from "./bars.js";
 import { Connectors } from "./connectors.js";
+import { Latency } from "./latency.js";
+import { missedOf } from "./missed.js";
 import { notices } from "./notices.js";
 import { orders } from "./orders.js";
 import { inShort, REASONS, whyCold } from "./reasons.js";
@@ -14,6 +16,7 @@ import { Rates, Series } from "./series.js";
 import { pausedShards } from "./shared.js";
 import { summarize } from "./summary.js";
 import { count, many, milliseconds, percent, rate } from "./units.js";
+import { Calls } from "./thrift.js";
 import { Workers } from "./workers.js";
 
 export class Health {
@@ -24,6 +27,9 @@ export class Health {
   #misses = new Bars("No read has missed since the workers began.");
   #cold = new Bars("Everything that was read is warm.");
   #connectors = new Connectors();
+  #latency = new Latency();
+  #calls = new Calls();
+  #missed = new Bars("No table has been missed since the workers began.");
   #workers = new Workers();
   #events = new RecentEvents();
   #summary = null;
@@ -48,14 +54,29 @@ export class Health {
         el("div", {},
           card("Why reads missed", "misses", el("p", { class: "hint" },
             "Since the workers began. A miss is answered by the database."), this.#misses.node),
+          card("Tables most often missed", "missed", this.#missed.node),
           card("Why tables are cold", "cold", this.#cold.node),
+          card("Time to answer", "latency", this.#latency.node),
           card("Connectors", "connectors", this.#connectors.node),
           card("Workers and shards", "workers", this.#workers.node, this.serving)),
-        card("Recent events", "events", this.#events.node)));
+        el("div", {},
+          card("Recent events", "events", this.#events.node),
+          card("Calls over Thrift", "calls", this.#calls.node))));
   }
 
   show() {
     this.#events.ask();
+  }
+
+  /** What the workers have kept of the last hour. */
+  begin({ moments }) {
+    const now = performance.now() / 1_000;
+    for (const { ago_s: agoS, hits_per_s: hits, misses_per_s: misses, missing_age_s: ageS } of moments) {
+      const time = now - agoS;
+      this.#reads.series.add(time, [hits, misses]);
+      if (ageS !== null) this.#lag.series.add(time, [ageS * 1_000]);
+      if (hits + misses) this.#share.series.add(time, [hits / (hits + misses)]);
+    }
   }
 
   update(overview) {
@@ -71,7 +92,10 @@ export class Health {
     this.#cold.update(summary.cold.map(([why, number]) => ({
       key: why, label: why.replaceAll("_", " "), more: whyCold(why), number,
     })));
-    this.#connectors.update(summary.health);
+    this.#connectors.update(summary.health, now);
+    this.#latency.update(overview.workers, now);
+    this.#calls.update(overview.workers);
+    this.#missed.update(missedOf(overview.workers));
     this.#workers.update(overview, summary);
     this.#updateServing(overview);
     if (!this.node.hidden) this.#events.update(summary.applied);
@@ -103,11 +127,12 @@ export class Health {
       say(this.figures.reads.main, rate(values[0] + values[1]));
       say(this.legend[0], `${rate(values[0])} hits`);
       say(this.legend[1], `${rate(values[1])} misses`);
+      const sum = values[0] + values[1];
+      if (sum) this.#share.series.add(now, [values[0] / sum]);
     }
     this.#reads.chart.draw(this.#reads.series, now);
     const all = summary.hits + summary.missed;
     const share = all ? summary.hits / all : 0;
-    if (all) this.#share.series.add(now, [share]);
     say(this.figures.share.main, all ? percent(share) : "–");
     say(this.figures.share.more, all ? `of ${many(all, "read")} since the workers began`
       : "Nobody has read anything yet");

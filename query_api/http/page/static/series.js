@@ -1,6 +1,7 @@
-// What the charts show: figures of the last minutes, kept by the page as they come.
+// What the charts show: figures of the last hour, of which the page keeps those that come.
 
-const KEPT_S = 120;
+const KEPT_S = 3_600;
+const LEAST_S = 120;
 
 /** Points in time, the oldest first. */
 export class Series {
@@ -11,6 +12,11 @@ export class Series {
   add(time, values) {
     this.points.push({ time, values });
     while (this.points[0].time < time - KEPT_S) this.points.shift();
+  }
+
+  /** The time that a chart shows: all that is kept, and some minutes at least. */
+  spanS(now) {
+    return Math.max(LEAST_S, now - (this.points[0]?.time ?? now));
   }
 
   get last() {
@@ -37,5 +43,3 @@ export class Rates {
     return found;
   }
 }
-
-export const SPAN_S = KEPT_S;

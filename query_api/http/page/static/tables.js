@@ -5,6 +5,7 @@ import { el, put } from "./dom.js";
 import { heldOf } from "./orders.js";
 import { Pane } from "./panes.js";
 import { inShort, whyCold } from "./reasons.js";
+import { Search } from "./search.js";
 import { TableDetail } from "./table.js";
 
 const PAGE = 200;
@@ -31,12 +32,13 @@ export class Tables {
       more: () => this.#listTables(true, this.#next.tables),
     });
     this.detail = new TableDetail(() => this.#mark());
+    this.search = new Search();
     this.databases.right = this.tables;
     this.tables.left = this.databases;
     this.tables.right = this.detail;
     this.detail.left = this.tables;
     this.back = el("a", { class: "back", href: "#/tables" }, "Back");
-    put(node, this.back, el("div", { class: "panes" },
+    put(node, this.back, this.search.node, el("div", { class: "panes" },
       this.databases.node, this.tables.node, this.detail.node));
     setInterval(() => this.#lookAgain(), MARK_EVERY_MS);
   }
@@ -47,6 +49,7 @@ export class Tables {
     const turn = ++this.#turn;
     const isOther = catalog !== this.#catalog || db !== this.#db;
     [this.#catalog, this.#db, this.#table] = [catalog || "hive", db, table];
+    this.search.catalog = this.#catalog;
     this.node.dataset.depth = table ? "table" : db ? "tables" : "databases";
     this.back.hidden = !db;
     this.back.href = table ? path`#/tables/${this.#catalog}/${db}` : "#/tables";

@@ -2,6 +2,7 @@
 
 const WHOLE = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const ONE = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
+const FINE = new Intl.NumberFormat("en", { maximumSignificantDigits: 2 });
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
 export function count(number) {
@@ -26,6 +27,11 @@ export function percent(share) {
 export function milliseconds(ms) {
   if (ms < 1_000) return `${WHOLE.format(ms)} ms`;
   return seconds(ms / 1_000);
+}
+
+/** A time that may be shorter than a millisecond. */
+export function fineTime(s) {
+  return s < 0.01 ? `${FINE.format(s * 1_000)} ms` : milliseconds(s * 1_000);
 }
 
 export function seconds(s) {

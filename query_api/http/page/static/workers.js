@@ -50,7 +50,7 @@ function fill(node, worker) {
   const { status, fault } = worker;
   say(node.querySelector("b"), nameOf(worker));
   say(node.querySelector(".hint"), fault ?? (status === null ? "answers from images"
-    : `${status.address}, up for ${seconds(status.up_s)}, ${bytes(status.memory_bytes)} of memory, `
+    : `${status.address}, Metatide ${status.version}, up for ${seconds(status.up_s)}, ${bytes(status.memory_bytes)} of memory, `
       + `${bytes(status.disk_bytes)} on disk`
       + (status.asks_waiting ? `, ${many(status.asks_waiting, "load")} asked for` : "")));
   const bad = fault || status?.fault;

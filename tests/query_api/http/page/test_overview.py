@@ -1,22 +1,28 @@
 """How a group looks at a glance."""
 
+from typing import Any
+
 import httpx
 import pytest
 
 from hive.names import table_name
 from metatide.stack.machine import free_port
+from query_api.database_answer import DatabaseAnswer
 from query_api.http import Settings
 from query_api.http.access import Role, Tokens
 from query_api.http.page import overview, table_counts
 from query_api.http.page.overview import PATH
 from query_api.latest.latest_log import LatestLog
+from query_api.latest.row_effects import RowEffects
 from query_api.positions import Position
+from query_api.reads import Read
 from state.records import Pause
 from state.records.actions import CreateNames, CreateTable, DropTable, PutName, RenameTable, Side
 from tests.metatide.client.serving import serving
 from tests.query_api.http.read_client import EmptyDatabase, Nowhere, ask, get
 from tests.query_api.http.test_answers import ANY, TABLE, warm
 from tests.query_api.shards import (
+    ORDERS,
     SALES,
     MemoryShard,
     MemoryShards,
@@ -132,3 +138,27 @@ def test_it_is_put_together_once_for_many(monkeypatch: pytest.MonkeyPatch) -> No
     responses = get(warm(), *[PATH] * 5, database=database)
     assert len({response.content for response in responses}) == 1
     assert database.times == 1
+
+
+class FullDatabase(EmptyDatabase):
+    """A database in which everything is, as of an event."""
+
+    async def answer(self, read: Read[Any]) -> DatabaseAnswer[Any]:
+        return DatabaseAnswer(b"{}", self.event)
+
+
+def test_missed_tables_and_times_are_told() -> None:
+    database = FullDatabase(LatestLog(0, 5, [(5, RowEffects(tables=(ORDERS,)))]))
+
+    async def asking(client: httpx.AsyncClient) -> None:
+        for path in (f"{TABLE}?{ANY}", TABLE, f"{TABLE}/constraints"):
+            await client.get(path)
+        [worker] = (await client.get(PATH)).json()["workers"]
+        times = {each["source"]: sum(each["counts"]) for each in worker["times"]}
+        assert times == {"cache": 1, "database": 2}
+        assert worker["missed"] == [
+            {"table": "hive.sales.orders", "misses": 2, "reasons": {"behind": 2}}
+        ]
+        assert worker["thrift"] is None
+
+    ask(warm(), asking, database=database)
