@@ -1,5 +1,5 @@
 """`python -m metatide` is the `metatide` command."""
 
-from metatide.cli import main
+from metatide.entry import main
 
 main()

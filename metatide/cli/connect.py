@@ -4,8 +4,8 @@ import signal
 import socket
 import time
 from functools import partial
-from importlib.metadata import version
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import click
 import structlog
@@ -20,12 +20,18 @@ from connectors.settings import Pace
 from connectors.sql_source import SqlSource
 from metatide import logs
 from metatide.advertised import joined, reachable
-from metatide.config import Effective, configured
+from metatide.config import Config, Effective, configured
 from metatide.garbage_collection import collect_seldom
+from metatide.process_metrics import VERSION, process_metrics
 from metatide.stack.database import make_engine
 from metatide.stack.running import database_url
 from metatide.topic import events_topic
+from metatide.tracing import traced
 from state.records.heartbeats import Heartbeat
+from state.topic import Topic
+
+if TYPE_CHECKING:
+    from state.tracing import Tracing
 
 log = structlog.get_logger(__name__)
 
@@ -55,11 +61,17 @@ def command(effective: Effective) -> None:
     log.info(
         "a connector starts",
         name=config.connect.name,
-        version=version("metatide"),
+        version=VERSION,
         topic=events.name,
         brokers=events.servers,
     )
+    with traced(config, "metatide-connect") as tracing:
+        _run(config, url, events, tracing)
+
+
+def _run(config: Config, url: str, events: Topic, tracing: "Tracing | None") -> None:
     status, metrics = Status(), Metrics()
+    process_metrics(metrics.registry)
     loader = Loader(make_engine(url), events, metrics=LoadMetrics(metrics.registry))
     connector = Connector(
         SqlSource(make_engine(url)),
@@ -68,6 +80,7 @@ def command(effective: Effective) -> None:
         metrics=metrics,
         status=status,
         on_epoch=loader.begin_epoch,
+        tracing=tracing,
     )
 
     def stop(_number: int, _frame: FrameType | None) -> None:
@@ -102,6 +115,8 @@ def _heartbeat(name: str, address: str, status: Status, loader: Loader) -> Heart
         sequence=status.sequence,
         polled_s_ago=time.monotonic() - status.polled_at,
         loads_waiting=backlog,
+        loads_running=loader.running,
+        partitions_loaded=loader.progress.partitions,
         leads=loader.leads,
         partitions=loader.partitions,
         fault=status.waits_for or loads_wait_for,

@@ -152,5 +152,6 @@ def _workload(store: Store, open_sink: Any, options: dict[str, Any]) -> Workload
         seed=options["seed"],
         release=Release(options.get("hive_version", Release.HIVE_4_2.value)),
         zipped_share=options.get("gzip_share", 0.5),
+        warehouse=store.warehouse,
     )
     return Workload(store.ids, open_sink, store.schema, size, style)

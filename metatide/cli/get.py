@@ -11,7 +11,7 @@ from metatide.cli.empty_answers import check_catalog, check_columns, check_datab
 from metatide.cli.get_options import Rows, Show, asking, cell
 from metatide.cli.groups import Group
 from metatide.cli.reading import not_empty, table_name
-from metatide.client import Client, Need, Object, Which
+from metatide.client import Client, Need, Which
 
 _TYPES = "MANAGED_TABLE", "EXTERNAL_TABLE", "VIRTUAL_VIEW", "MATERIALIZED_VIEW"
 
@@ -237,7 +237,7 @@ def write_ids(client: Client, need: Need, show: Show, names: tuple[str, ...], tx
     )
 
 
-def _fields(value: Object, within: str = "") -> Iterator[tuple[str, ...]]:
+def _fields(value: dict[str, Any], within: str = "") -> Iterator[tuple[str, ...]]:
     """The fields of a struct and of structs within it; columns look as in their declaration."""
     for name, item in value.items():
         if isinstance(item, dict) and item:
@@ -252,7 +252,7 @@ def _is_column(value: Any) -> bool:
     return isinstance(value, dict) and value.keys() - {"comment"} == {"name", "type"}
 
 
-def _declared(column: Object) -> str:
+def _declared(column: dict[str, Any]) -> str:
     comment = column.get("comment")
     return f"{column['name']} {column['type']}" + (f"  {comment}" if comment else "")
 

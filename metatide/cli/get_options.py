@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import click
+import msgspec
 import orjson
 from rich.console import Console
 from rich.table import Table
@@ -43,13 +44,14 @@ class Show:
         self._as_json = as_json
 
     def __call__(self, answer: Answer[T], headings: tuple[str, ...], rows: Rows) -> None:
+        value = msgspec.to_builtins(answer.value)
         if self._as_json:
-            click.echo(orjson.dumps(answer.value, option=orjson.OPT_INDENT_2))
+            click.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2))
         else:
             table = Table(box=None, header_style="bold", pad_edge=False)
             for heading in headings:
                 table.add_column(heading, overflow="fold")
-            for row in rows(answer.value):
+            for row in rows(value):
                 # Names and comments may contain text that looks like markup.
                 table.add_row(*map(Text, row))
             Console().print(table)

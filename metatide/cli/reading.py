@@ -143,7 +143,8 @@ def _settings(config: Config) -> Settings:
         raise InputError("client.token contains invalid characters: correct it")
     if trusted is not None and not trusted.is_file():
         raise InputError(f"reads.tls_ca: no such file: {trusted}")
-    return Settings(token, verify=str(trusted) if trusted else True)
+    # A person sees the error at once, and decides what to do.
+    return Settings(token, retry_s=0, verify=str(trusted) if trusted else True)
 
 
 def _wrong_token(url: Url, config: Config) -> str:

@@ -15,6 +15,7 @@ from metatide import logs
 from metatide.advertised import joined
 from metatide.config import Config, Effective, configured
 from metatide.data_folder import open_data_folder
+from metatide.process_metrics import process_metrics
 from metatide.stack.machine import free_port
 from metatide.stack.running import completed, database_url
 from metatide.topic import find_topic
@@ -109,7 +110,7 @@ async def _serve(config: Config, directory: WorkerDirectory, every_s: float) -> 
         backend,
         settings,
         checks=[_there(imaged)],
-        more_metrics=primary.fallback.metrics.page,
+        more_metrics=[primary.fallback.metrics.registry, process_metrics()],
     )
     port = config.http.port or free_port()
     server = ReadServer(app, config.http.host, port, tls(config))
@@ -134,7 +135,7 @@ async def _until_told(server: ReadServer, *work: Coroutine[Any, Any, None]) -> N
     try:
         await asyncio.wait([serving, *others], return_when=asyncio.FIRST_COMPLETED)
     finally:
-        server.should_exit = True
+        server.end()
         for task in others:
             task.cancel()
         await asyncio.wait([serving, *others])
@@ -144,7 +145,7 @@ async def _until_told(server: ReadServer, *work: Coroutine[Any, Any, None]) -> N
 
 
 def _end(server: ReadServer) -> None:
-    server.should_exit = True
+    server.end()
 
 
 async def _refresh(imaged: ImagedShards, every_s: float) -> None:

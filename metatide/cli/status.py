@@ -148,7 +148,8 @@ def _show(console: Console, worker: dict[str, Any]) -> None:
         return
     ready = "ready" if worker["ready"] else "not ready"
     console.print(
-        f"{worker['name']} ({worker['address']}) {ready}, stores {worker['disk_bytes'] >> 20} MiB, "
+        f"{worker['name']} ({worker['address']}) {ready}, Metatide {worker.get('version', '?')}, "
+        f"stores {worker['disk_bytes'] >> 20} MiB, "
         f"memory {worker['memory_bytes'] >> 20} MiB, {worker['asks_waiting']} asks waiting"
     )
     names = ("shard", "phase", "position", "lag records", "lag ms", "image s", "fault")

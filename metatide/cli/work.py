@@ -5,7 +5,6 @@ import logging
 import signal
 import sys
 from contextlib import AsyncExitStack
-from importlib.metadata import version
 
 import click
 import structlog
@@ -17,8 +16,10 @@ from metatide.advertised import joined, worker_host
 from metatide.config import Config, Effective, configured
 from metatide.data_folder import open_data_folder
 from metatide.garbage_collection import collect_seldom
+from metatide.process_metrics import VERSION
 from metatide.stack.machine import free_port, require_port
 from metatide.stack.running import completed, missing
+from metatide.tracing import traced
 from metatide.worker.application import worker_application
 from metatide.worker.shards import tls
 from processors.directory import worker_path
@@ -67,7 +68,7 @@ def command(effective: Effective) -> None:
     log.info(
         "a worker starts",
         name=name,
-        version=version("metatide"),
+        version=VERSION,
         group=config.worker.group,
         topic=config.kafka.topic,
         brokers=config.kafka.bootstrap_servers,
@@ -85,7 +86,11 @@ async def _work(config: Config) -> None:
     if config.worker.port:
         require_port(config.worker.port, "worker.port", config.worker.host)
     port = config.worker.port or free_port()
-    worker = Worker(_settings(config, port))
+    with traced(config, "metatide-work") as tracing:
+        await _run(config, Worker(_settings(config, port), tracing), port)
+
+
+async def _run(config: Config, worker: Worker, port: int) -> None:
     working = asyncio.create_task(worker.run())
     loop = asyncio.get_running_loop()
     for number in _SIGNALS:
@@ -115,7 +120,7 @@ async def _answer(config: Config, worker: Worker, port: int) -> None:
         try:
             await asyncio.shield(serving)
         finally:
-            server.should_exit = True
+            server.end()
             await asyncio.wait([serving])
 
 

@@ -17,6 +17,10 @@ class Settings:
 
     token: str | None = None
     timeout_s: float = 60.0
+    retry_s: float = 10.0
+    """For how long a read is repeated that the server can't answer yet, or while it doesn't
+    accept connections; at 0 it fails at once. A server's `Retry-After` is waited for.
+    """
     connections: int = 100
     verify: bool | str = True
     """False, or the path of CA certificates to trust, for servers with their own certificates."""
@@ -50,7 +54,8 @@ def http_settings(url: str, settings: Settings) -> dict[str, Any]:
 class Bound:
     """Adds to each read's need what the client is bound to."""
 
-    def __init__(self) -> None:
+    def __init__(self, retry_s: float) -> None:
+        self._retry_s = retry_s
         self._carries = False
         self._seen: Position | None = None
         self._snapshot: Snapshot | None = None

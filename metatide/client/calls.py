@@ -6,24 +6,28 @@ from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
 import httpx
+import msgspec
 
+from metatide.client.constraint_objects import SQLAllTableConstraints
 from metatide.client.errors import NotFoundError, ServerError, UnavailableError
 from metatide.client.need import Answer, Need, Position
+from metatide.client.objects import Database, Function, Partition, Table, TableMeta, WriteIds
+from metatide.client.retry import retry_after_s
+from metatide.client.statistics_objects import ColumnStatisticsObj
 
 T = TypeVar("T")
 
-Object = dict[str, Any]
-"""An object with the field names of Hive's Thrift."""
 Parameters = dict[str, str | int | Sequence[str]]
 
 
 @dataclass(frozen=True)
 class Call(Generic[T]):
-    """A request. `key` is the field of the response that holds the value; None means the whole
-    body.
+    """A request. `key` is the field of the response that holds the value, which is of type `kind`;
+    None means the whole body.
     """
 
     path: str
+    kind: Any
     key: str | None = None
     parameters: Parameters = field(default_factory=dict)
     names: tuple[str, ...] | None = None
@@ -42,13 +46,23 @@ class Call(Generic[T]):
         """The answer in a response; raises an error if the server reported one."""
         check(response)
         try:
-            body = response.json()
-            value = body if self.key is None else body[self.key]
-        except (ValueError, KeyError, TypeError):
+            value, following = self._value(response.content)
+        except (msgspec.MsgspecError, UnicodeDecodeError, KeyError):
             raise _strange(response) from None
         if "metatide-source" not in response.headers:
             raise _strange(response)
-        return grounds(response.headers, value, body.get("next") if self.key else None)
+        return grounds(response.headers, value, following)
+
+    def _value(self, body: bytes) -> tuple[T, str | None]:
+        """The value and the token of the next page."""
+        if self.key is None:
+            return msgspec.json.decode(body, type=self.kind), None
+        fields = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+        following = fields.get("next", msgspec.Raw(b"null"))
+        return (
+            msgspec.json.decode(fields[self.key], type=self.kind),
+            msgspec.json.decode(following, type=str | None),
+        )
 
 
 def grounds(headers: Mapping[str, str], value: T, following: str | None = None) -> Answer[T]:
@@ -76,7 +90,7 @@ def check(response: httpx.Response) -> None:
     if response.status_code == 404:
         raise NotFoundError(404, detail)
     if response.status_code == 503:
-        raise UnavailableError(503, detail, float(response.headers.get("retry-after", 1)))
+        raise UnavailableError(503, detail, retry_after_s(response.headers))
     raise ServerError(response.status_code, detail)
 
 
@@ -105,22 +119,22 @@ def below(table: str, rest: str = "") -> tuple[str, Parameters]:
     }
 
 
-def of_table(table: str) -> Call[Object]:
+def of_table(table: str) -> Call[Table]:
     path, catalog = below(table)
-    return Call(path, None, catalog)
+    return Call(path, Table, None, catalog)
 
 
-def of_tables(tables: Sequence[str]) -> Call[list[Object]]:
-    return Call("/v1/tables", "tables", {}, tuple(tables))
+def of_tables(tables: Sequence[str]) -> Call[list[Table]]:
+    return Call("/v1/tables", list[Table], "tables", {}, tuple(tables))
 
 
 def of_names(
     db: str, pattern: str, types: Sequence[str], after: str, limit: int | None
-) -> Call[list[Object]]:
+) -> Call[list[TableMeta]]:
     catalog, _, name = db.rpartition(".")
     parameters: Parameters = {"catalog": catalog, "pattern": pattern, "type": types}
     path = f"/v1/databases/{quote(name, safe='')}/tables"
-    return Call(path, "tables", {**parameters, **_page(after, limit)})
+    return Call(path, list[TableMeta], "tables", {**parameters, **_page(after, limit)})
 
 
 def of_names_of_all(
@@ -130,40 +144,46 @@ def of_names_of_all(
     types: Sequence[str],
     after: str,
     limit: int | None,
-) -> Call[list[Object]]:
+) -> Call[list[TableMeta]]:
     parameters: Parameters = {"catalog": catalog, "database": databases, "pattern": pattern}
     page = _page(after, limit)
-    return Call("/v1/table-metadata", "tables", {**parameters, "type": types, **page})
+    return Call(
+        "/v1/table-metadata", list[TableMeta], "tables", {**parameters, "type": types, **page}
+    )
 
 
 def _page(after: str, limit: int | None) -> Parameters:
     return {"after": after} if limit is None else {"after": after, "limit": limit}
 
 
-def of_function(db: str, function: str) -> Call[Object]:
+def of_function(db: str, function: str) -> Call[Function]:
     catalog, _, name = db.rpartition(".")
     path = f"/v1/databases/{quote(name, safe='')}/functions/{quote(function, safe='')}"
-    return Call(path, None, {"catalog": catalog})
+    return Call(path, Function, None, {"catalog": catalog})
 
 
-def of_databases(pattern: str, catalog: str) -> Call[list[Object]]:
-    return Call("/v1/databases", "databases", {"pattern": pattern, "catalog": catalog})
+def of_databases(pattern: str, catalog: str) -> Call[list[Database]]:
+    return Call(
+        "/v1/databases", list[Database], "databases", {"pattern": pattern, "catalog": catalog}
+    )
 
 
-def of_database(db: str) -> Call[Object]:
+def of_database(db: str) -> Call[Database]:
     catalog, _, name = db.rpartition(".")
-    return Call(f"/v1/databases/{quote(name, safe='')}", None, {"catalog": catalog})
+    return Call(f"/v1/databases/{quote(name, safe='')}", Database, None, {"catalog": catalog})
 
 
-def of_functions(db: str, pattern: str) -> Call[list[Object]]:
+def of_functions(db: str, pattern: str) -> Call[list[Function]]:
     catalog, _, name = db.rpartition(".")
     parameters: Parameters = {"catalog": catalog, "pattern": pattern}
-    return Call(f"/v1/databases/{quote(name, safe='')}/functions", "functions", parameters)
+    return Call(
+        f"/v1/databases/{quote(name, safe='')}/functions", list[Function], "functions", parameters
+    )
 
 
-def of_partition(table: str, name: str) -> Call[Object]:
+def of_partition(table: str, name: str) -> Call[Partition]:
     path, catalog = below(table, f"/partitions/{quote(name, safe='=/')}")
-    return Call(path, None, catalog)
+    return Call(path, Partition, None, catalog)
 
 
 @dataclass(frozen=True)
@@ -180,45 +200,52 @@ class Which:
 ALL = Which()
 
 
-def of_partitions(table: str, what: str, field: str, which: Which) -> Call[Any]:
+def of_partitions(table: str, what: str, kind: Any, field: str, which: Which) -> Call[Any]:
     path, parameters = below(table, f"/{what}")
     parameters |= {"filter": which.filter, **_page(which.after, which.limit)}
     if which.names is None:
         if any(which.prefix):
             parameters["prefix"] = which.prefix
-        return Call(path, field, parameters)
-    return Call(path, field, parameters, tuple(which.names))
+        return Call(path, kind, field, parameters)
+    return Call(path, kind, field, parameters, tuple(which.names))
 
 
-def of_statistics(table: str, columns: Sequence[str], engine: str) -> Call[list[Object]]:
+def of_statistics(
+    table: str, columns: Sequence[str], engine: str
+) -> Call[list[ColumnStatisticsObj]]:
     path, catalog = below(table, "/statistics")
-    return Call(path, "tableStats", {**catalog, "column": columns, "engine": engine})
+    return Call(
+        path,
+        list[ColumnStatisticsObj],
+        "tableStats",
+        {**catalog, "column": columns, "engine": engine},
+    )
 
 
 def of_partition_statistics(
     table: str, names: Sequence[str], columns: Sequence[str], engine: str
-) -> Call[dict[str, list[Object]]]:
+) -> Call[dict[str, list[ColumnStatisticsObj]]]:
     path, catalog = below(table, "/partition-statistics")
     parameters: Parameters = {**catalog, "column": columns, "engine": engine}
-    return Call(path, "partStats", parameters, tuple(names))
+    return Call(path, dict[str, list[ColumnStatisticsObj]], "partStats", parameters, tuple(names))
 
 
 def of_aggregates(
     table: str, names: Sequence[str], columns: Sequence[str], engine: str
-) -> Call[list[Object]]:
+) -> Call[list[ColumnStatisticsObj]]:
     path, catalog = below(table, "/aggregate-statistics")
     parameters: Parameters = {**catalog, "column": columns, "engine": engine}
-    return Call(path, "colStats", parameters, tuple(names))
+    return Call(path, list[ColumnStatisticsObj], "colStats", parameters, tuple(names))
 
 
-def of_constraints(table: str) -> Call[dict[str, list[Object]]]:
+def of_constraints(table: str) -> Call[SQLAllTableConstraints]:
     path, catalog = below(table, "/constraints")
-    return Call(path, None, catalog)
+    return Call(path, SQLAllTableConstraints, None, catalog)
 
 
-def of_write_ids(tables: Sequence[str], txns: str) -> Call[Object]:
-    return Call("/v1/write-ids", None, {"txns": txns}, tuple(tables))
+def of_write_ids(tables: Sequence[str], txns: str) -> Call[WriteIds]:
+    return Call("/v1/write-ids", WriteIds, None, {"txns": txns}, tuple(tables))
 
 
-CURRENT_EVENT: Call[int] = Call("/v1/current-event", "eventId")
-CATALOGS: Call[list[str]] = Call("/v1/catalogs", "names")
+CURRENT_EVENT: Call[int] = Call("/v1/current-event", int, "eventId")
+CATALOGS: Call[list[str]] = Call("/v1/catalogs", list[str], "names")

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from metatide.client.calls import Object, split
+from metatide.client.calls import split
 from metatide.client.need import Need
+from metatide.client.objects import WriteIds
 
 _NONE_OPEN = 9223372036854775807
 
@@ -34,13 +35,13 @@ def full_name(table: str) -> str:
     return f"{catalog or 'hive'}.{db}.{name}"
 
 
-def snapshot_of(body: Object) -> Snapshot:
+def snapshot_of(write_ids: WriteIds) -> Snapshot:
     """The snapshot in the server's response."""
-    tables = body["tables"]
+    tables = write_ids.tables
     return Snapshot(
-        body["validTxnList"],
-        {table["fullTableName"]: table["validWriteIdList"] for table in tables},
-        {table["fullTableName"]: table["id"] for table in tables if table["id"] is not None},
+        write_ids.validTxnList,
+        {table.fullTableName: table.validWriteIdList for table in tables},
+        {table.fullTableName: table.id for table in tables if table.id is not None},
     )
 
 

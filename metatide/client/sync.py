@@ -1,16 +1,20 @@
 """The client for code without an event loop."""
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 import httpx
+import msgspec
 
 from metatide.client import calls
 from metatide.client.bound import DEFAULTS, Bound, Settings, http_settings
-from metatide.client.calls import ALL, Call, Object, Which
+from metatide.client.calls import ALL, Call, Which
+from metatide.client.constraint_objects import SQLAllTableConstraints
 from metatide.client.need import Answer, Need
+from metatide.client.objects import Database, Function, Partition, Table, TableMeta, WriteIds
+from metatide.client.retry import RETRIED, Patience
 from metatide.client.snapshot import snapshot_of
+from metatide.client.statistics_objects import ColumnStatisticsObj
 
 T = TypeVar("T")
 
@@ -23,7 +27,7 @@ class Client(Bound):
     """
 
     def __init__(self, url: str, settings: Settings = DEFAULTS) -> None:
-        super().__init__()
+        super().__init__(settings.retry_s)
         self._http = httpx.Client(**http_settings(url, settings))
 
     def __enter__(self) -> "Client":
@@ -49,11 +53,11 @@ class Client(Bound):
         """Makes the session's next reads show all that the metastore has committed by now."""
         self.current_event()
 
-    def table(self, table: str, need: Need | None = None) -> Answer[Object]:
+    def table(self, table: str, need: Need | None = None) -> Answer[Table]:
         """One table."""
         return self._run(calls.of_table(table), table, need)
 
-    def tables(self, tables: Sequence[str], need: Need | None = None) -> Answer[list[Object]]:
+    def tables(self, tables: Sequence[str], need: Need | None = None) -> Answer[list[Table]]:
         """Several tables; missing ones are left out."""
         return self._run(calls.of_tables(tables), None, need)
 
@@ -65,7 +69,7 @@ class Client(Bound):
         after: str = "",
         limit: int | None = None,
         need: Need | None = None,
-    ) -> Answer[list[Object]]:
+    ) -> Answer[list[TableMeta]]:
         """The names of a database's tables."""
         return self._run(calls.of_names(db, pattern, types, after, limit), None, need)
 
@@ -78,18 +82,18 @@ class Client(Bound):
         catalog: str = "",
         limit: int | None = None,
         need: Need | None = None,
-    ) -> Answer[list[Object]]:
+    ) -> Answer[list[TableMeta]]:
         """The metadata of tables in several databases, as lists show it."""
         call = calls.of_names_of_all(databases, catalog, pattern, types, after, limit)
         return self._run(call, None, need)
 
-    def database(self, db: str, need: Need | None = None) -> Answer[Object]:
+    def database(self, db: str, need: Need | None = None) -> Answer[Database]:
         """One database."""
         return self._run(calls.of_database(db), None, need)
 
     def databases(
         self, pattern: str = "*", catalog: str = "", need: Need | None = None
-    ) -> Answer[list[Object]]:
+    ) -> Answer[list[Database]]:
         """The databases of a catalog."""
         return self._run(calls.of_databases(pattern, catalog), None, need)
 
@@ -99,39 +103,47 @@ class Client(Bound):
 
     def functions(
         self, db: str, pattern: str = "*", need: Need | None = None
-    ) -> Answer[list[Object]]:
+    ) -> Answer[list[Function]]:
         """The functions of a database."""
         return self._run(calls.of_functions(db, pattern), None, need)
 
-    def function(self, db: str, function: str, need: Need | None = None) -> Answer[Object]:
+    def function(self, db: str, function: str, need: Need | None = None) -> Answer[Function]:
         """One function."""
         return self._run(calls.of_function(db, function), None, need)
 
-    def partition(self, table: str, name: str, need: Need | None = None) -> Answer[Object]:
+    def partition(self, table: str, name: str, need: Need | None = None) -> Answer[Partition]:
         """One partition by its name, such as `ds=2026-01-01/hr=7`."""
         return self._run(calls.of_partition(table, name), table, need)
 
     def partitions(
         self, table: str, which: Which = ALL, need: Need | None = None
-    ) -> Answer[list[Object]]:
+    ) -> Answer[list[Partition]]:
         """A page of partitions, in the order of their names."""
-        return self._run(calls.of_partitions(table, "partitions", "partitions", which), table, need)
+        return self._run(
+            calls.of_partitions(table, "partitions", list[Partition], "partitions", which),
+            table,
+            need,
+        )
 
     def partition_names(
         self, table: str, which: Which = ALL, need: Need | None = None
     ) -> Answer[list[str]]:
         """A page of the names of partitions."""
-        return self._run(calls.of_partitions(table, "partition-names", "names", which), table, need)
+        return self._run(
+            calls.of_partitions(table, "partition-names", list[str], "names", which), table, need
+        )
 
     def partition_count(
         self, table: str, which: Which = ALL, need: Need | None = None
     ) -> Answer[int]:
         """The number of partitions."""
-        return self._run(calls.of_partitions(table, "partition-count", "count", which), table, need)
+        return self._run(
+            calls.of_partitions(table, "partition-count", int, "count", which), table, need
+        )
 
     def statistics(
         self, table: str, columns: Sequence[str] = (), engine: str = "", need: Need | None = None
-    ) -> Answer[list[Object]]:
+    ) -> Answer[list[ColumnStatisticsObj]]:
         """The statistics of a table's columns."""
         return self._run(calls.of_statistics(table, columns, engine), table, need)
 
@@ -142,7 +154,7 @@ class Client(Bound):
         columns: Sequence[str] = (),
         engine: str = "",
         need: Need | None = None,
-    ) -> Answer[dict[str, list[Object]]]:
+    ) -> Answer[dict[str, list[ColumnStatisticsObj]]]:
         """The column statistics of partitions."""
         return self._run(calls.of_partition_statistics(table, names, columns, engine), table, need)
 
@@ -153,17 +165,17 @@ class Client(Bound):
         columns: Sequence[str],
         engine: str = "",
         need: Need | None = None,
-    ) -> Answer[list[Object]]:
+    ) -> Answer[list[ColumnStatisticsObj]]:
         """The statistics of columns, aggregated over several partitions."""
         return self._run(calls.of_aggregates(table, names, columns, engine), table, need)
 
-    def constraints(self, table: str, need: Need | None = None) -> Answer[dict[str, list[Object]]]:
+    def constraints(self, table: str, need: Need | None = None) -> Answer[SQLAllTableConstraints]:
         """The constraints of a table."""
         return self._run(calls.of_constraints(table), table, need)
 
     def write_ids(
         self, tables: Sequence[str], txns: str = "", need: Need | None = None
-    ) -> Answer[Object]:
+    ) -> Answer[WriteIds]:
         """The write-id lists and ids of tables, as of one moment, for a reader to pass on."""
         return self._run(calls.of_write_ids(tables, txns), None, need)
 
@@ -176,9 +188,9 @@ class Client(Bound):
         table: str,
         which: Which = ALL,
         need: Need | None = None,
-    ) -> Iterator[Object]:
+    ) -> Iterator[Partition]:
         """All partitions, each yielded as it arrives."""
-        call = calls.of_partitions(table, "partitions", "partitions", which)
+        call = calls.of_partitions(table, "partitions", list[Partition], "partitions", which)
         request = call.request(self._http, self._need(table, need))
         request.headers["Accept"] = "application/x-ndjson"
         response = self._http.send(request, stream=True)
@@ -188,12 +200,18 @@ class Client(Bound):
             calls.check(response)
             self._saw(calls.grounds(response.headers, None).position)
             for line in response.iter_lines():
-                yield json.loads(line)
+                yield msgspec.json.decode(line, type=Partition)
         finally:
             response.close()
 
     def _run(self, call: Call[T], table: str | None, need: Need | None) -> Answer[T]:
-        request = call.request(self._http, self._need(table, need))
-        answer = call.read(self._http.send(request))
-        self._saw(answer.position)
-        return answer
+        need = self._need(table, need)
+        patience = Patience(self._retry_s)
+        while True:
+            try:
+                answer = call.read(self._http.send(call.request(self._http, need)))
+            except RETRIED as error:
+                patience.wait(error)
+            else:
+                self._saw(answer.position)
+                return answer

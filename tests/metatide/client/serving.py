@@ -11,6 +11,7 @@ from starlette.applications import Starlette
 from metatide.stack.machine import LOOPBACK, free_port
 from query_api.backend import Backend
 from query_api.http import ReadServer, Settings, Tls, create_app
+from state.tracing import Tracing
 from tests.query_api.http.read_client import Nowhere
 from tests.query_api.shards import MemoryShards
 
@@ -23,9 +24,10 @@ def serving(
     database: Any = None,
     settings: Settings | None = None,
     tls: Tls | None = None,
+    tracing: Tracing | None = None,
 ) -> Iterator[str]:
     """The URL of a server that ends with the block."""
-    backend = Backend(shards, database or Nowhere())
+    backend = Backend(shards, database or Nowhere(), tracing=tracing)
     with serving_app(create_app(backend, settings), tls, backend) as url:
         yield url
 
@@ -38,8 +40,10 @@ def serving_app(
     port = free_port()
     started = threading.Event()
     server = ReadServer(app, LOOPBACK, port, tls)
+    loops: list[asyncio.AbstractEventLoop] = []
 
     async def serve() -> None:
+        loops.append(asyncio.get_running_loop())
         serving = asyncio.create_task(server.serve())
         while not server.started and not serving.done():
             await asyncio.sleep(0.005)
@@ -54,5 +58,5 @@ def serving_app(
         assert started.wait(_PATIENCE_S), "the server did not start"
         yield f"{'http' if tls is None else 'https'}://{LOOPBACK}:{port}"
     finally:
-        server.should_exit = True
+        loops[0].call_soon_threadsafe(server.end)
         thread.join(_PATIENCE_S)

@@ -66,6 +66,8 @@ from tests.query_api.shards import (
 )
 
 ANY = Need("any")
+AT_ONCE = Settings(retry_s=0)
+"""Errors are raised at once."""
 UNAWAITED = {
     "AsyncClient": "Client",
     "AsyncIterator": "Iterator",
@@ -74,6 +76,7 @@ UNAWAITED = {
     "aclose": "close",
     "aiter_lines": "iter_lines",
     "aread": "read",
+    "async_wait": "wait",
 }
 """Names in one client, and what they are in the other."""
 DAYS = [f"2026-01-{day:02d}" for day in range(1, 11)]
@@ -122,11 +125,11 @@ def url() -> Iterator[str]:
 def test_every_read_of_a_table(url: str) -> None:
     with Client(url) as client:
         table = client.table("sales.orders", ANY)
-        assert table.value["tableName"] == "orders"
+        assert table.value.tableName == "orders"
         assert (table.source, table.reason, table.position) == ("cache", "fresh", Position(0, 5))
-        assert [one["id"] for one in client.tables(["hive.sales.orders"], ANY).value] == [ORDERS_ID]
+        assert [one.id for one in client.tables(["hive.sales.orders"], ANY).value] == [ORDERS_ID]
         partition = client.partition("sales.orders", f"ds={DAYS[0]}", ANY)
-        assert partition.value["values"] == [DAYS[0]]
+        assert partition.value.values == [DAYS[0]]
         page = client.partition_names("sales.orders", Which(limit=3), ANY)
         assert page.value == [f"ds={day}" for day in DAYS[:3]]
         rest = client.partition_names("sales.orders", Which(after=page.next or ""), ANY)
@@ -136,27 +139,29 @@ def test_every_read_of_a_table(url: str) -> None:
         assert client.partition_count("sales.orders", Which(prefix=[DAYS[1]]), ANY).value == 1
         names = Which(names=[f"ds={DAYS[2]}"])
         assert len(client.partitions("sales.orders", names, ANY).value) == 1
-        streamed = [one["values"][0] for one in client.stream_partitions("sales.orders", need=ANY)]
+        streamed = [
+            (one.values or [])[0] for one in client.stream_partitions("sales.orders", need=ANY)
+        ]
         assert streamed == DAYS
         assert client.statistics("sales.orders", need=ANY).value == []
         assert client.partition_statistics("sales.orders", [f"ds={DAYS[0]}"], need=ANY).value == {}
         assert client.aggregate_statistics("sales.orders", [], ["amount"], need=ANY).value == []
-        assert client.constraints("sales.orders", ANY).value["primaryKeys"] == []
+        assert client.constraints("sales.orders", ANY).value.primaryKeys == []
 
 
 def test_reads_of_databases(url: str) -> None:
     with Client(url) as client:
-        assert client.database("sales", ANY).value["name"] == "sales"
-        assert [one["name"] for one in client.databases("s*", need=ANY).value] == ["sales"]
+        assert client.database("sales", ANY).value.name == "sales"
+        assert [one.name for one in client.databases("s*", need=ANY).value] == ["sales"]
         names = client.table_names("hive.sales", "o*", ["MANAGED_TABLE"], need=ANY)
-        assert [one["tableName"] for one in names.value] == ["orders"]
+        assert [one.tableName for one in names.value] == ["orders"]
         assert client.functions("sales", need=ANY).value == []
         assert client.current_event().value == 5
 
 
 async def test_the_same_awaited(url: str) -> None:
     async with AsyncClient(url) as client:
-        assert (await client.table("sales.orders", ANY)).value["id"] == ORDERS_ID
+        assert (await client.table("sales.orders", ANY)).value.id == ORDERS_ID
         rows = [one async for one in client.stream_partitions("sales.orders", need=ANY)]
         assert len(rows) == len(DAYS)
         reader = await client.snapshot(["sales.orders"])
@@ -181,7 +186,7 @@ def test_both_clients_differ_in_what_is_awaited_alone() -> None:
 
 
 def test_a_snapshot_reads_by_its_lists(url: str) -> None:
-    with Client(url) as client:
+    with Client(url, AT_ONCE) as client:
         reader = client.snapshot(["sales.orders"])
         assert reader.table("sales.orders").reason == "fresh"
         own = reader.with_committed("sales.orders", 2)
@@ -193,7 +198,7 @@ def test_a_snapshot_reads_by_its_lists(url: str) -> None:
 
 
 def test_a_session_carries_the_highest_position(url: str) -> None:
-    with Client(url) as client:
+    with Client(url, AT_ONCE) as client:
         session = client.session()
         session.table("sales.orders", ANY)
         assert session.position == Position(0, 5)
@@ -210,7 +215,7 @@ def test_an_age_is_part_of_the_consistency(url: str) -> None:
     assert Need("within", max_age_ms=250).headers == by_age.headers
     with Client(url) as client:
         for need in (by_age, Need("within")):
-            assert client.table("sales.orders", need).value["tableName"] == "orders"
+            assert client.table("sales.orders", need).value.tableName == "orders"
 
 
 def test_errors_say_what_the_server_said(url: str) -> None:
@@ -222,6 +227,20 @@ def test_errors_say_what_the_server_said(url: str) -> None:
         assert refused.value.status == 400
         with pytest.raises(ValueError, match=r"write db\.table"):
             client.table("orders")
+
+
+CLIENT_PAGE = Path(__file__).parents[3] / "docs" / "client.md"
+
+
+@pytest.mark.parametrize(
+    "example",
+    re.findall(r"^```python\n(.*?)^```$", CLIENT_PAGE.read_text(), re.DOTALL | re.MULTILINE),
+)
+def test_the_examples_of_its_page_run(
+    example: str, url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    exec(compile(example.replace("http://127.0.0.1:8080", url), str(CLIENT_PAGE), "exec"), {})
+    assert capsys.readouterr().out
 
 
 def test_a_token_opens_the_door(tmp_path: Path) -> None:
