@@ -3,8 +3,9 @@
 import ssl
 from typing import Any
 
-from faust.auth import SASLCredentials, SSLCredentials
+from faust.auth import OAuthCredentials, SASLCredentials, SSLCredentials
 
+from processors.access_tokens import AccessTokens
 from state.topic.settings import Security
 
 
@@ -12,6 +13,8 @@ def credentials(security: Security) -> Any:
     """Translates librdkafka's TLS and SASL settings into Faust's; None for plain text."""
     protocol = security.get("security.protocol", "plaintext").lower()
     context = _context(security) if protocol.endswith("ssl") else None
+    if security.get("sasl.mechanism") == "OAUTHBEARER":
+        return OAuthCredentials(oauth_cb=AccessTokens(security), ssl_context=context)
     if protocol.startswith("sasl"):
         return SASLCredentials(
             username=security.get("sasl.username"),

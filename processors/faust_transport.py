@@ -12,6 +12,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, Final
 
+import uvloop
 from faust.transport.drivers import aiokafka
 from faust.types import TP
 
@@ -52,7 +53,12 @@ class _Thread(aiokafka.AIOKafkaConsumerThread):
 
 class _Consumer(aiokafka.Consumer):
     def _new_consumer_thread(self) -> _Thread:
-        return _Thread(self, loop=self.loop, beacon=self.beacon)
+        thread = _Thread(
+            self, loop=self.loop, beacon=self.beacon, thread_loop=uvloop.new_event_loop()
+        )
+        # It ends with the thread, as the loop that Faust would have made.
+        thread._close_thread_loop_on_stop = True  # noqa: SLF001
+        return thread
 
     @property
     def member_id(self) -> str:

@@ -10,11 +10,13 @@ from typing import Annotated, Literal
 import msgspec
 
 from hive.names import DEFAULT_CATALOG
+from metatide.config.kafka_login import check_login, words_of
 from metatide.config.paths import default_cache_dir, default_data_dir
 from metatide.config.values import (
     Consistencies,
     DatabaseUrl,
     HostNames,
+    HttpUrl,
     Secret,
     Servers,
     ThriftUrls,
@@ -60,10 +62,27 @@ class Kafka(Section, frozen=True):
         key("The security protocol of the brokers; the broker of `metatide up` uses plaintext."),
     ] = "plaintext"
     sasl_mechanism: Annotated[
-        str | None, key("`PLAIN`, `SCRAM-SHA-256`, `SCRAM-SHA-512` or `OAUTHBEARER`.")
+        Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"] | None,
+        key(
+            "How the brokers know who asks: by name and password, or (`OAUTHBEARER`) by a token "
+            "that is fetched with a client's id and secret."
+        ),
     ] = None
     sasl_username: Annotated[str | None, key("The user name for the brokers.")] = None
     sasl_password: Annotated[Secret | None, key("The user's password for the brokers.")] = None
+    sasl_oauthbearer_token_endpoint_url: Annotated[
+        str | None,
+        key("Where tokens are issued, by OIDC's client credentials, for `OAUTHBEARER`."),
+    ] = None
+    sasl_oauthbearer_client_id: Annotated[str | None, key("The client's id there.")] = None
+    sasl_oauthbearer_client_secret: Annotated[Secret | None, key("The client's secret.")] = None
+    sasl_oauthbearer_scope: Annotated[
+        str | None, key("The scope of the tokens, if that is needed.")
+    ] = None
+    https_ca_location: Annotated[
+        Path | None,
+        key("The CA certificates for the token endpoint; by default the system's."),
+    ] = None
     ssl_ca_location: Annotated[
         Path | None, key("The CA certificates for the brokers; by default the system's.")
     ] = None
@@ -76,12 +95,10 @@ class Kafka(Section, frozen=True):
     @property
     def security(self) -> dict[str, str]:
         """The settings of TLS and SASL in librdkafka's terms."""
-        return {
-            name.replace("_", "."): str(value)
-            for name in self.__struct_fields__
-            if name.startswith(("security_", "sasl_", "ssl_"))
-            and (value := getattr(self, name)) is not None
-        }
+        return words_of(msgspec.structs.asdict(self))
+
+    def __post_init__(self) -> None:
+        check_login(msgspec.structs.asdict(self))
 
 
 class Database(Section, frozen=True):
@@ -419,6 +436,30 @@ class Log(Section, frozen=True):
     ] = "info"
 
 
+class Tracing(Section, frozen=True):
+    """Traces of reads and of events, for a collector of OpenTelemetry. They need the extra
+    `otel`.
+    """
+
+    endpoint: Annotated[
+        HttpUrl | None,
+        key(
+            "Where connectors and workers send traces, by OTLP over HTTP: "
+            "`http://HOST:4318/v1/traces`.",
+            default="none: nothing is traced",
+        ),
+    ] = None
+    per_thousand: Annotated[
+        int,
+        key(
+            "How many of a thousand reads and events are traced. A request that brings a W3C "
+            "context is traced if its sender traces it. The same for connectors and workers.",
+            ge=0,
+            le=1_000,
+        ),
+    ] = 10
+
+
 class Spark(Section, frozen=True):
     """Where commands with `--engine spark` run. Spark reads its own settings from
     `spark-defaults.conf` in SPARK_CONF_DIR.
@@ -473,4 +514,5 @@ class Config(Section, frozen=True):
     audit: Audit = Audit()
     health: Health = Health()
     log: Log = Log()
+    tracing: Tracing = Tracing()
     spark: Spark = Spark()

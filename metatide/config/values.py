@@ -74,6 +74,14 @@ class DatabaseUrl(_CheckedUrl):
         return self.parts._replace(netloc=netloc).geturl()
 
 
+class HttpUrl(_CheckedUrl):
+    """The URL of a service that speaks HTTP."""
+
+    __slots__ = ()
+    schemes = ("http", "https")
+    shape = "http://HOST:PORT/PATH or https://HOST:PORT/PATH"
+
+
 class ThriftUrl(_CheckedUrl):
     """The URL of a metastore."""
 

@@ -32,6 +32,7 @@ class Result:
 CHECKS = (
     Check("java", java.version),
     Check("kafka", kafka.reachable),
+    Check("kafka by workers", kafka.reachable_by_workers, "kafka"),
     Check("kafka record size", kafka.record_size, "kafka"),
     Check("kafka topic", kafka.topic, "kafka"),
     Check("database", database.reachable),

@@ -36,6 +36,9 @@ def reachable(target: Target) -> Finding:
         with snapshot(target) as connection:
             replica = connection.scalar(text(_REPLICA[connection.dialect.name]))
             release = connection.dialect.server_version_info or ()
+    except InputError as error:
+        detail, _, remedy = str(error).partition(": ")
+        return failed(detail, remedy)
     except DBAPIError as error:
         return failed(
             f"{shown} does not answer: {_reason(error)}",

@@ -11,6 +11,8 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 
 from metatide.doctor.finding import Finding, failed, ok, unchecked
 from metatide.doctor.target import Target
+from processors.login import login_fault
+from state.topic.last_error import LastError
 from state.topic.settings import admin_client, reason
 
 TIMEOUT_S = 5.0
@@ -24,14 +26,30 @@ def reachable(target: Target) -> Finding:
         return failed(
             "none is configured and none is running here", "start `metatide up` or give --kafka"
         )
+    errors = LastError()
+    client = admin_client(target.kafka, target.security, errors.logger())
     try:
-        brokers = _client(target).list_topics(timeout=TIMEOUT_S).brokers
+        brokers = client.list_topics(timeout=TIMEOUT_S).brokers
     except KafkaException as error:
+        # The library hands out its log only now.
+        client.poll(0)
         return failed(
-            f"{target.kafka} does not answer: {reason(error)}",
-            "start the broker, or correct kafka.bootstrap_servers (--kafka)",
+            f"{target.kafka} does not answer: {errors.text or reason(error)}",
+            "start the broker, or correct kafka.bootstrap_servers (--kafka) or the login (kafka.*)",
         )
     return ok(f"{target.kafka}, {len(brokers)} broker{'s' if len(brokers) > 1 else ''}")
+
+
+def reachable_by_workers(target: Target) -> Finding:
+    """Whether aiokafka, by which workers follow the topic, reaches the brokers as well."""
+    assert target.kafka is not None
+    fault = login_fault(target.kafka, target.security, TIMEOUT_S)
+    if fault is not None:
+        return failed(
+            f"{target.kafka} answers librdkafka and not aiokafka, by which workers follow: {fault}",
+            "compare the login (kafka.*) with what the brokers' log says",
+        )
+    return ok(f"{target.kafka}, by aiokafka")
 
 
 def record_size(target: Target) -> Finding:

@@ -1,5 +1,6 @@
 """Connects Spark's own Kafka source to the brokers."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from state.topic import Topic
@@ -10,6 +11,7 @@ _LOGINS = {
     "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
     "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
 }
+_OAUTH = "org.apache.kafka.common.security.oauthbearer"
 
 
 def source_options(topic: Topic) -> dict[str, str]:
@@ -23,13 +25,16 @@ def java_words(security: Security) -> dict[str, str]:
     words: dict[str, str] = {}
     if protocol := security.get("security.protocol"):
         words["security.protocol"] = protocol.upper()
-    mechanism = security.get("sasl.mechanism", "PLAIN")
-    if (user := security.get("sasl.username")) is not None and mechanism in _LOGINS:
-        password = security.get("sasl.password", "")
+    mechanism = security.get("sasl.mechanism")
+    if mechanism is not None:
         words["sasl.mechanism"] = mechanism
-        words["sasl.jaas.config"] = (
-            f"{_LOGINS[mechanism]} required username={_quoted(user)} password={_quoted(password)};"
+    if mechanism in _LOGINS:
+        words["sasl.jaas.config"] = _login(
+            _LOGINS[mechanism],
+            {"username": security["sasl.username"], "password": security["sasl.password"]},
         )
+    elif mechanism == "OAUTHBEARER":
+        words |= _token_words(security)
     if (authority := security.get("ssl.ca.location")) is not None:
         words["ssl.truststore.type"] = "PEM"
         words["ssl.truststore.certificates"] = Path(authority).read_text()
@@ -41,6 +46,28 @@ def java_words(security: Security) -> dict[str, str]:
     if (secret := security.get("ssl.key.password")) is not None:
         words["ssl.key.password"] = secret
     return words
+
+
+def _token_words(security: Security) -> dict[str, str]:
+    options = {
+        "clientId": security["sasl.oauthbearer.client.id"],
+        "clientSecret": security["sasl.oauthbearer.client.secret"],
+    }
+    if (scope := security.get("sasl.oauthbearer.scope")) is not None:
+        options["scope"] = scope
+    if (authority := security.get("https.ca.location")) is not None:
+        options |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": authority}
+    return {
+        "sasl.login.callback.handler.class": f"{_OAUTH}.OAuthBearerLoginCallbackHandler",
+        "sasl.oauthbearer.token.endpoint.url": security["sasl.oauthbearer.token.endpoint.url"],
+        "sasl.jaas.config": _login(f"{_OAUTH}.OAuthBearerLoginModule", options),
+    }
+
+
+def _login(module: str, options: Mapping[str, str]) -> str:
+    """A line of JAAS."""
+    listed = " ".join(f"{name}={_quoted(value)}" for name, value in options.items())
+    return f"{module} required {listed};"
 
 
 def _quoted(text: str) -> str:

@@ -14,11 +14,18 @@ from state.topic.silence import Silence
 _AT_ONCE: Final = 1_000
 # At the end of a partition the batch isn't full, so all of this time is waited out.
 _WAIT_S: Final = 0.02
+_FETCH_WAIT_MS: Final = 100
+WATCH_WAIT_MS: Final = 1_000
+"""For readers that follow a partition. New records end the wait, but a move to another offset
+doesn't."""
 _END: Final = KafkaError._PARTITION_EOF  # noqa: SLF001
 
 
-def assigned_consumer(topic: Topic) -> Consumer:
-    """A consumer of assigned partitions, without a group."""
+def assigned_consumer(topic: Topic, fetch_wait_ms: int = _FETCH_WAIT_MS) -> Consumer:
+    """A consumer of assigned partitions, without a group.
+
+    `fetch_wait_ms` is how long brokers wait for a record before they answer that there is none.
+    """
     return Consumer(
         {
             **topic.client,
@@ -27,7 +34,7 @@ def assigned_consumer(topic: Topic) -> Consumer:
             "enable.auto.offset.store": False,
             "enable.partition.eof": True,
             "auto.offset.reset": "earliest",
-            "fetch.wait.max.ms": 100,
+            "fetch.wait.max.ms": fetch_wait_ms,
             "fetch.message.max.bytes": RECORD_BYTES_MAX,
             "queued.max.messages.kbytes": 64 * 1024,
         },
@@ -38,9 +45,9 @@ def assigned_consumer(topic: Topic) -> Consumer:
 class PartitionsReader:
     """A consumer outside of any group, for one thread. Gaps in the offsets are passed over."""
 
-    def __init__(self, topic: Topic) -> None:
+    def __init__(self, topic: Topic, fetch_wait_ms: int = _FETCH_WAIT_MS) -> None:
         self._name = topic.name
-        self._consumer = assigned_consumer(topic)
+        self._consumer = assigned_consumer(topic, fetch_wait_ms)
 
     def read(self, starts: Mapping[int, int], ends: Mapping[int, int]) -> Iterator[Any]:
         """The messages of partitions from their starts up to their ends, each partition's in

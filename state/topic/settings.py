@@ -28,8 +28,8 @@ def client_settings(servers: str, security: Security) -> dict[str, Any]:
     return {"bootstrap.servers": servers, "reconnect.backoff.max.ms": "1000", **security}
 
 
-def admin_client(servers: str, security: Security) -> AdminClient:
-    return AdminClient(client_settings(servers, security), logger=QUIET)
+def admin_client(servers: str, security: Security, logger: logging.Logger = QUIET) -> AdminClient:
+    return AdminClient(client_settings(servers, security), logger=logger)
 
 
 def reason(error: KafkaException) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from metatide.stack.kafka import MESSAGE_BYTES_MAX, Kafka, KafkaProbe
 from metatide.stack.machine import LOOPBACK, free_port
 from metatide.stack.ports import Ports
-from tests.support.containers import use_containers
+from tests.support.containers import container_at, use_containers
 from tests.support.processes import open_folder, running
 
 _IMAGE = "apache/kafka:4.1.2"
@@ -34,8 +34,6 @@ def _local() -> Iterator[str]:
 
 @contextmanager
 def _container() -> Iterator[str]:
-    from testcontainers.core.container import DockerContainer
-
     port = free_port()
     settings = {
         "KAFKA_NODE_ID": "1",
@@ -56,7 +54,7 @@ def _container() -> Iterator[str]:
         "KAFKA_SHARE_COORDINATOR_STATE_TOPIC_MIN_ISR": "1",
         "KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS": "0",
     }
-    container = DockerContainer(_IMAGE).with_bind_ports(9092, port)
+    container = container_at(port, _IMAGE, 9092)
     for key, value in settings.items():
         container = container.with_env(key, value)
     with container:

@@ -6,7 +6,9 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 
+import psycopg
 import pytest
+import sqlalchemy as sa
 from click.testing import CliRunner, Result
 
 from hive.schema import Version, create
@@ -54,6 +56,23 @@ def test_with_all_parts_it_is_content(
         "ok",
         "not checked",
     }
+
+
+def test_a_database_without_an_encoding_is_refused_with_a_remedy(
+    new_database: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beside = sa.make_url(new_database())
+    url = beside.set(database=f"{beside.database}_ascii")
+    with psycopg.connect(beside.render_as_string(hide_password=False), autocommit=True) as server:
+        server.execute(f"CREATE DATABASE {url.database} TEMPLATE template0 ENCODING 'SQL_ASCII'")
+    monkeypatch.setenv("METATIDE_DATABASE_URL", url.render_as_string(hide_password=False))
+    by_check = {line["check"]: line for line in map(json.loads, doctor().stdout.splitlines())}
+    assert by_check["database"]["status"] == "failed"
+    assert by_check["database"]["detail"] == (
+        f"the database {url.database} has the encoding SQL_ASCII, which doesn't say what its "
+        "texts mean"
+    )
+    assert by_check["database"]["remedy"].startswith("create one with ENCODING 'UTF8'")
 
 
 def test_on_a_terminal_it_is_a_table_with_remedies() -> None:

@@ -118,6 +118,49 @@ def test_a_wrong_environment_is_refused(variable: str, text: str, message: str) 
     assert message in refusal({variable: text})
 
 
+@pytest.mark.parametrize(
+    ("environ", "message"),
+    [
+        ({"SASL_MECHANISM": "FOO"}, "the value 'FOO' is wrong: Invalid enum value"),
+        ({"SASL_MECHANISM": "PLAIN"}, "set kafka.security_protocol to sasl_ssl"),
+        ({"SECURITY_PROTOCOL": "sasl_ssl"}, "is sasl_ssl: set kafka.sasl_mechanism"),
+        ({"SASL_USERNAME": "me"}, "kafka.sasl_username has no use without kafka.sasl_mechanism"),
+        (
+            {"SASL_MECHANISM": "PLAIN", "SASL_USERNAME": "me", "SECURITY_PROTOCOL": "sasl_ssl"},
+            "kafka.sasl_mechanism is PLAIN: set kafka.sasl_password",
+        ),
+        (
+            {"SASL_MECHANISM": "OAUTHBEARER", "SECURITY_PROTOCOL": "sasl_ssl"},
+            "is OAUTHBEARER: set kafka.sasl_oauthbearer_token_endpoint_url, "
+            "kafka.sasl_oauthbearer_client_id, kafka.sasl_oauthbearer_client_secret",
+        ),
+    ],
+)
+def test_a_login_that_can_not_work_is_refused(environ: dict[str, str], message: str) -> None:
+    assert message in refusal({f"METATIDE_KAFKA_{name}": text for name, text in environ.items()})
+
+
+def test_a_login_by_token_is_told_in_the_words_of_the_library() -> None:
+    environ = {
+        "SECURITY_PROTOCOL": "sasl_ssl",
+        "SASL_MECHANISM": "OAUTHBEARER",
+        "SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL": "https://id/token",
+        "SASL_OAUTHBEARER_CLIENT_ID": "worker",
+        "SASL_OAUTHBEARER_CLIENT_SECRET": "hush",
+        "HTTPS_CA_LOCATION": "/ca.pem",
+    }
+    loaded = load(environ={f"METATIDE_KAFKA_{name}": text for name, text in environ.items()})
+    assert loaded.config.kafka.security == {
+        "security.protocol": "sasl_ssl",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.oauthbearer.method": "oidc",
+        "sasl.oauthbearer.token.endpoint.url": "https://id/token",
+        "sasl.oauthbearer.client.id": "worker",
+        "sasl.oauthbearer.client.secret": "hush",
+        "https.ca.location": "/ca.pem",
+    }
+
+
 def test_variables_of_kubernetes_services_are_not_ours() -> None:
     environ = {
         "METATIDE_SERVICE_HOST": "10.0.0.1",

@@ -1,0 +1,70 @@
+"""Tokens for brokers that want OAUTHBEARER, issued for a client's id and secret.
+
+librdkafka and Kafka's Java client fetch such tokens by themselves; aiokafka has to be given them.
+"""
+
+import asyncio
+import ssl
+from time import monotonic
+from typing import Any, Final
+
+import aiohttp
+from aiokafka.abc import AbstractTokenProvider
+from aiokafka.errors import KafkaConnectionError
+
+from state.topic.settings import Security
+
+TIMEOUT_S: Final = 10.0
+USED_SHARE_MAX: Final = 0.8
+"""A token is used for this share of its life. Later, the broker may find it expired."""
+
+
+class AccessTokens(AbstractTokenProvider):  # type: ignore[misc]
+    """Fetches a token when a connection needs one and the last is too old.
+
+    Event loops of several threads may use it.
+    """
+
+    def __init__(self, security: Security) -> None:
+        """`security` has the settings in librdkafka's words."""
+        words = "sasl.oauthbearer."
+        self._url = security[f"{words}token.endpoint.url"]
+        client, secret = security[f"{words}client.id"], security[f"{words}client.secret"]
+        self._headers = {"Authorization": aiohttp.encode_basic_auth(client, secret)}
+        self._form = {"grant_type": "client_credentials"}
+        if scope := security.get(f"{words}scope"):
+            self._form["scope"] = scope
+        self._trusted = ssl.create_default_context(cafile=security.get("https.ca.location"))
+        self._token, self._until_s = "", 0.0
+
+    async def token(self) -> str:
+        """A token for a new connection. Raises KafkaConnectionError if there is none."""
+        if monotonic() >= self._until_s:
+            began_s = monotonic()
+            try:
+                reply = await self._fetch()
+                token, life_s = str(reply["access_token"]), float(reply.get("expires_in", 0))
+            except aiohttp.ClientResponseError as error:
+                # The error's own text has the request's headers, and so the secret.
+                why = f"it answers {error.status} {error.message}"
+                raise KafkaConnectionError(f"{self._url} issues no token: {why}") from None
+            except (aiohttp.ClientError, TimeoutError, ValueError, KeyError) as error:
+                why = str(error) or type(error).__name__
+                raise KafkaConnectionError(f"{self._url} issues no token: {why}") from error
+            self._token, self._until_s = token, began_s + USED_SHARE_MAX * life_s
+        return self._token
+
+    async def _fetch(self) -> dict[str, Any]:
+        async with (
+            asyncio.timeout(TIMEOUT_S),
+            aiohttp.ClientSession(trust_env=False, raise_for_status=True) as session,
+            session.post(
+                self._url,
+                data=self._form,
+                headers=self._headers,
+                ssl=self._trusted,
+                allow_redirects=False,
+            ) as response,
+        ):
+            reply: dict[str, Any] = await response.json(content_type=None)
+            return reply
