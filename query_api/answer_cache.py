@@ -13,8 +13,10 @@ import msgspec
 
 from query_api.latest.latest_log import LatestLog
 from query_api.latest.recent_reads import RecentReads
+from query_api.owner_moment import AnyMoment, OwnerMoment
 from query_api.positions import Position
-from query_api.shards import Moment, Views
+from query_api.requirement import ANY_AGE_MS
+from query_api.shards import Views
 from query_api.targets import Target
 
 ASKED_ONCE_MAX: Final = 32_768
@@ -23,7 +25,7 @@ ASKED_ONCE_MAX: Final = 32_768
 class CachedAnswer(msgspec.Struct, eq=False):
     """One answer, and what it depends on."""
 
-    moment: Moment
+    moment: AnyMoment
     latest_of: tuple[Target, ...]
     """The targets that the database is asked about each time; only answers for `latest` and
     `within` have any."""
@@ -37,15 +39,30 @@ class CachedAnswer(msgspec.Struct, eq=False):
     def reached(self) -> Position:
         return self.moment.reached
 
-    def is_latest(self, latest: LatestLog) -> bool:
-        """Whether no newer event of the database touched what was read."""
-        return latest.leaves(self.latest_of, self.reached)
+    @property
+    def may_wait(self) -> bool:
+        """Whether a caller may wait for a read of the log. Where the read may be old and none is
+        there, the database is slow or away, and the owner answers sooner.
+        """
+        return self.max_age_ms < ANY_AGE_MS or not isinstance(self.moment, OwnerMoment)
+
+    def confirm(self, latest: LatestLog) -> bool:
+        """Whether no newer event of the database touched what was read. If another worker gave the
+        answer, the next log need only tell what came after this one.
+        """
+        if not latest.leaves(self.latest_of, self.reached):
+            return False
+        if isinstance(self.moment, OwnerMoment):
+            if not self.max_age_ms and latest.current < self.reached.event:
+                return False
+            self.moment = self.moment.confirmed(latest)
+        return True
 
     def confirmed_by(self, recent: RecentReads) -> LatestLog | None:
         """A read that is recent enough and shows no newer event that touched what was read."""
         if not self.max_age_ms:
             return None
-        return next(filter(self.is_latest, recent.within(self.max_age_ms)), None)
+        return next(filter(self.confirm, recent.within(self.max_age_ms)), None)
 
 
 K = TypeVar("K", bound=Hashable)
@@ -78,13 +95,20 @@ class AnswerCache(Generic[K, A]):
         answer = self._answers.get(key)
         if answer is None:
             return None
-        moment = self._views.renewed(answer.moment)
+        moment = self._renewed(answer.moment)
         if moment is None or self._is_rewound(moment.reached.epoch):
             self._drop(key)
             return None
         answer.moment = moment
         self._answers.move_to_end(key)
         return answer
+
+    def log_from(self, answer: A) -> Position:
+        """The position from which on the log tells whether an answer is the latest. What another
+        worker says that it reached proves nothing about the history of the database.
+        """
+        is_owners = isinstance(answer.moment, OwnerMoment)
+        return min(answer.reached, self._views.reached) if is_owners else answer.reached
 
     def admits(self, key: K) -> bool:
         """Whether an answer to this question should be kept. Once half of the room is taken, a
@@ -113,6 +137,11 @@ class AnswerCache(Generic[K, A]):
         """Drops all answers."""
         for key in list(self._answers):
             self._drop(key)
+
+    def _renewed(self, moment: AnyMoment) -> AnyMoment | None:
+        if isinstance(moment, OwnerMoment):
+            return moment if moment.lasts(self._views) else None
+        return self._views.renewed(moment)
 
     def _grow(self, size: int) -> None:
         self._bytes += size

@@ -13,7 +13,7 @@ from typing import Final
 
 import structlog
 from msgspec import Struct
-from prometheus_client import CollectorRegistry, Counter, generate_latest
+from prometheus_client import CollectorRegistry, Counter
 
 from hive.errors import InputError
 from query_api.watched_file import WatchedFile
@@ -72,10 +72,6 @@ class Metrics:
             ("protocol",),
             registry=self.registry,
         )
-
-    def page(self) -> bytes:
-        """The metrics in Prometheus' text format."""
-        return generate_latest(self.registry)
 
 
 class Partners:

@@ -42,6 +42,10 @@ _DEFAULTS: Final = (Consistency.ANY, *_CURRENT)
 """The consistencies that need nothing but a word."""
 
 
+ANY_AGE_MS: Final = 1000
+"""The age for answers that another worker gave and that may be of any state."""
+
+
 class Requirement(msgspec.Struct, frozen=True):
     """The conditions that one answer must fulfil, all of them."""
 
@@ -63,6 +67,15 @@ class Requirement(msgspec.Struct, frozen=True):
     def takes_any(self) -> bool:
         """Whether any state of the cache will do."""
         return self.consistency is Consistency.ANY and not self.latest and self.min_position is None
+
+    @property
+    def log_age_ms(self) -> int | None:
+        """How old the log may be that confirms what another worker answered; None if that may not
+        be kept.
+        """
+        if self.latest:
+            return self.max_age_ms
+        return ANY_AGE_MS if self.takes_any else None
 
 
 class Defaults(msgspec.Struct, frozen=True):

@@ -4,9 +4,11 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import cache, partial
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any
 
 import msgspec
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -20,6 +22,7 @@ from query_api.http.cache_middleware import CacheMiddleware
 from query_api.http.endpoints import ENDPOINTS, Endpoint
 from query_api.http.health import Check, Health
 from query_api.http.messages import problem
+from query_api.http.metrics import Together
 from query_api.http.openapi import DOCUMENT, text
 from query_api.http.operation import OperationGroup
 from query_api.http.page import ProcessInfo
@@ -29,8 +32,6 @@ from query_api.http.page.operations import Pages
 from query_api.http.proof import PartnerMiddleware
 from query_api.http.routes import routes_of
 from query_api.http.service import Service, Settings
-
-_PROMETHEUS: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def create_status_app(
@@ -54,14 +55,14 @@ def create_app(
     backend: Backend,
     settings: Settings | None = None,
     checks: Sequence[Check] = (),
-    more_metrics: Callable[[], bytes] = bytes,
+    more_metrics: Sequence[Collector] = (),
     more_routes: Sequence[BaseRoute] = (),
     more_operations: Sequence[OperationGroup[Any]] = (),
     around: ProcessInfo | None = None,
 ) -> Starlette:
     """The application of a worker, which answers from a backend.
 
-    `more_metrics` gives a page of metrics that is appended to the server's own. `more_routes`
+    `more_metrics` are shown beside the server's own. `more_routes`
     replace its health routes. `more_operations` are served beside its own, and described in the
     OpenAPI document. `around` gives what the page at `/` shows of the process around the server.
 
@@ -71,16 +72,19 @@ def create_app(
     around = around or ProcessInfo()
     pages = Pages(backend, service, around)
 
-    async def metrics(_: Request) -> Response:
+    partners = service.settings.partners.metrics.registry
+    collectors = Together(service.metrics.registry, partners, *more_metrics)
+
+    async def metrics(request: Request) -> Response:
         await around.measure()
-        page = service.metrics.page() + service.settings.partners.metrics.page() + more_metrics()
-        return Response(page, media_type=_PROMETHEUS)
+        return metrics_page(request, collectors)
 
     described = [operation for group in more_operations for operation in group.operations]
     document: Callable[[], str] = cache(partial(text, described))
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[dict[str, Any]]:
+        pages.start()
         yield {
             "kept": service.kept,
             "latest": backend.latest,
@@ -113,6 +117,7 @@ def create_app(
         routes=[*routes, *more_routes, *_status_routes(Health(checks))],
         middleware=[
             Middleware(PartnerMiddleware, service.settings.partners),
+            *_tracing(backend),
             Middleware(
                 CacheMiddleware,
                 service.kept,
@@ -123,6 +128,14 @@ def create_app(
         ],
         lifespan=lifespan,
     )
+
+
+def metrics_page(request: Request, collector: Collector) -> Response:
+    """The metrics in Prometheus' text format, or in that of OpenMetrics, which has exemplars, if
+    the request accepts it.
+    """
+    encode, media_type = choose_encoder(request.headers.get("accept", ""))
+    return Response(encode(collector), media_type=media_type)
 
 
 class _Answering:
@@ -145,6 +158,14 @@ async def _page(request: Request) -> Response:
 def _route(endpoint: Endpoint, service: Service) -> Route:
     methods = ["GET", "POST"] if endpoint.has_body else ["GET"]
     return Route(endpoint.path, _Answering(endpoint, service), methods=methods)
+
+
+def _tracing(backend: Backend) -> list[Middleware]:
+    if backend.tracing is None:
+        return []
+    from query_api.http.tracing import TracingMiddleware
+
+    return [Middleware(TracingMiddleware, backend.tracing)]
 
 
 def _status_routes(health: Health) -> list[Route]:

@@ -6,7 +6,7 @@ from typing import Final
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from query_api.http.gate import Gate
-from query_api.http.response_cache import CONSISTENCY, ResponseCache, messages
+from query_api.http.response_cache import CONSISTENCY, CachedResponse, Key, ResponseCache, messages
 from query_api.latest.latest_log import LatestLog
 from query_api.latest.recent_reads import RecentReads
 from query_api.positions import Position
@@ -58,13 +58,9 @@ class CacheMiddleware:
             return False
         position = kept.reached
         if kept.latest_of:
-            latest = kept.confirmed_by(self._recent)
+            latest = kept.confirmed_by(self._recent) or await self._confirmed(scope, key, kept)
             if latest is None:
-                state = scope.setdefault("state", {})
-                latest = state["told"] if "told" in state else await self._after_now(kept.reached)
-                if latest is None or self._kept.get(key) is not kept or not kept.is_latest(latest):
-                    state["told"] = latest
-                    return False
+                return False
             position = max(position, Position(latest.epoch, latest.current))
         response = kept.response(etag, accepted)
         self._kept.put_head(key, kept, scope, response, self._gate.admission)
@@ -72,3 +68,17 @@ class CacheMiddleware:
         for message in messages(response, position):
             await send(message)
         return True
+
+    async def _confirmed(self, scope: Scope, key: Key, kept: CachedResponse) -> LatestLog | None:
+        """A read of the log that confirms a kept answer; None if it doesn't, or if none is made."""
+        if not kept.may_wait:
+            return None
+        state = scope.setdefault("state", {})
+        if "told" in state:
+            latest: LatestLog | None = state["told"]
+        else:
+            latest = await self._after_now(self._kept.log_from(kept))
+        if latest is None or self._kept.get(key) is not kept or not kept.confirm(latest):
+            state["told"] = latest
+            return None
+        return latest

@@ -1,20 +1,29 @@
 """Forwards requests to the worker that owns the shard: once, with a short timeout."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from ssl import SSLContext
 from typing import Final, NamedTuple
 from urllib.parse import quote
 
-import httpx
 import structlog
+from aiohttp import (
+    ClientError,
+    ClientResponse,
+    ClientSession,
+    ClientTimeout,
+    DummyCookieJar,
+    TCPConnector,
+)
 from starlette.types import Scope, Send
+from yarl import URL
 
 from hive.errors import UnprovedError
-from query_api.http.messages import JSON, Headers
+from query_api.http.messages import GROUNDS, JSON, Headers, send_body
 from query_api.http.proof import (
     FORWARDED,
+    MOMENT,
     PASSED_BACK,
     PASSED_ON,
     PROVED,
@@ -26,10 +35,15 @@ from query_api.partners import Partners
 from query_api.positions import Position, parse_position
 
 TIMEOUT_S: Final = 5.0
-_TIMEOUT: Final = httpx.Timeout(TIMEOUT_S, connect=0.5)
+_TIMEOUT: Final = ClientTimeout(connect=TIMEOUT_S, sock_connect=0.5, sock_read=TIMEOUT_S)
+_AUTOMATIC: Final = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
+"""The headers that the library would add. A proof tells all that decide about the answer."""
+_IDENTITY: Final = (b"accept-encoding", b"identity")
 _RELAYED: Final = frozenset((200, 304, 404))
 """The statuses of what a reader may get from an owner. This worker has checked the request."""
 _PROTOCOL: Final = "http"
+Keep = Callable[[str, bytes, Headers], None]
+"""Takes what an answer depends on, as its owner says it, its body, and its grounds."""
 
 log = structlog.get_logger(__name__)
 
@@ -38,7 +52,7 @@ class OwnerAnswer(NamedTuple):
     """An owner's answer, whose body may still be to be read."""
 
     status: int
-    headers: httpx.Headers
+    headers: Headers
     """Those that may be passed back."""
     body: AsyncIterator[bytes]
 
@@ -47,7 +61,7 @@ class WholeAnswer(NamedTuple):
     """An owner's answer with its body."""
 
     status: int
-    headers: httpx.Headers
+    headers: Mapping[str, str]
     content: bytes
 
 
@@ -56,38 +70,54 @@ class Forwarder:
 
     def __init__(self, trusted: SSLContext | None, partners: Partners) -> None:
         self._partners = partners
-        self._verify: SSLContext | bool = trusted or True
-        self._client: httpx.AsyncClient | None = None
+        self._trusted: SSLContext | bool = trusted or True
+        self._session: ClientSession | None = None
 
     def may_ask(self, url: str) -> bool:
         """Whether the owner at a URL may be asked now."""
         return self._partners.may_ask(_address(url))
 
     async def forward(
-        self, url: str, scope: Scope, body: bytes, send: Send, least: Position | None
+        self,
+        url: str,
+        scope: Scope,
+        body: bytes,
+        send: Send,
+        least: Position | None,
+        keep: Keep,
     ) -> bool:
         """Relays the owner's answer; returns False if there is none, or if it is older than
-        `least`. The client's own headers, such as its token, stay here.
+        `least`. The client's own headers, such as its token, stay here. `keep` gets an answer that
+        may be kept.
         """
         path = scope.get("raw_path") or quote(scope["path"]).encode()
         query = scope["query_string"]
         target = url + path.decode("ascii") + ("?" + query.decode("ascii") if query else "")
-        headers = [pair for pair in scope["headers"] if pair[0] in PASSED_ON]
-        request = self._request(scope["method"], target, headers, body)
-        async with self._asked(url, request) as answer:
-            if answer is None or answer.status not in _RELAYED:
-                return False
-            if not (_has_grounds(answer.headers) and has_reached(answer.headers, least)):
-                return False
-            start = {
-                "type": "http.response.start",
-                "status": answer.status,
-                "headers": [(name.lower(), value) for name, value in answer.headers.raw],
-            }
-            await send(start)
-            async for block in answer.body:
-                await send({"type": "http.response.body", "body": block, "more_body": True})
-            await send({"type": "http.response.body", "body": b""})
+        headers = [(name, value) for name, value in scope["headers"] if _is_passed_on(name, value)]
+        request = OwnerRequest(scope["method"], URL(target, encoded=True), headers, body)
+        has_begun = False
+        try:
+            async with self._asked(url, request) as answer:
+                if answer is None or answer.status not in _RELAYED:
+                    return False
+                by_name = _by_name(answer.headers)
+                if not (_has_grounds(by_name) and has_reached(by_name, least)):
+                    return False
+                moment = by_name.get(MOMENT.decode())
+                if moment is not None:
+                    whole = b"".join([block async for block in answer.body])
+                    has_begun = True
+                    grounds = [pair for pair in answer.headers if pair[0] in GROUNDS]
+                    keep(moment, whole, grounds)
+                    await send_body(scope, send, whole, grounds)
+                    return True
+                has_begun = True
+                await _pass_back(answer, send)
+        except (ClientError, TimeoutError, UnprovedError) as error:
+            if has_begun:
+                raise
+            _warn(url, error)
+            return False
         return True
 
     async def ask(
@@ -103,56 +133,41 @@ class Forwarder:
         """
         all_headers = [*headers, *([] if body is None else [(b"content-type", JSON)])]
         method = "GET" if body is None else "POST"
-        request = self._request(method, url + path, all_headers, body or b"", parameters or {})
+        target = URL(url + path).update_query(dict(parameters or {}))
+        request = OwnerRequest(method, target, all_headers, body or b"")
         try:
             async with self._asked(url, request) as answer:
                 if answer is None:
                     return None
+                by_name = _by_name(answer.headers)
                 # It would be inflated, however large it becomes.
-                if answer.headers.get("content-encoding", "identity") != "identity":
+                if by_name.get("content-encoding", "identity") != "identity":
                     log.warning("a shard's owner compresses without being asked to", url=url)
                     return None
                 blocks = [block async for block in answer.body]
-                return WholeAnswer(answer.status, answer.headers, b"".join(blocks))
-        except (httpx.HTTPError, UnprovedError) as error:
+                return WholeAnswer(answer.status, by_name, b"".join(blocks))
+        except (ClientError, TimeoutError, UnprovedError) as error:
             _warn(url, error)
             return None
 
     async def close(self) -> None:
-        if self._client is not None:
-            await self._client.aclose()
-
-    def _request(
-        self,
-        method: str,
-        target: str,
-        headers: Headers,
-        body: bytes,
-        parameters: Mapping[str, str | Sequence[str]] | None = None,
-    ) -> httpx.Request:
-        return self._to_owners.build_request(
-            method,
-            target,
-            params=parameters or None,
-            headers=[*headers, (FORWARDED, b"1")],
-            content=body,
-        )
+        if self._session is not None:
+            await self._session.close()
 
     @property
-    def _to_owners(self) -> httpx.AsyncClient:
-        if self._client is None:
-            # By itself, httpx would accept encodings that the caller may not accept.
-            self._client = httpx.AsyncClient(
-                headers={"Accept-Encoding": "identity"},
+    def _to_owners(self) -> ClientSession:
+        if self._session is None:
+            self._session = ClientSession(
+                auto_decompress=False,
+                connector=TCPConnector(ssl=self._trusted),
+                cookie_jar=DummyCookieJar(),
+                skip_auto_headers=_AUTOMATIC,
                 timeout=_TIMEOUT,
-                follow_redirects=False,
-                trust_env=False,
-                verify=self._verify,
             )
-        return self._client
+        return self._session
 
     @asynccontextmanager
-    async def _asked(self, url: str, request: httpx.Request) -> AsyncIterator[OwnerAnswer | None]:
+    async def _asked(self, url: str, request: "OwnerRequest") -> AsyncIterator[OwnerAnswer | None]:
         """Asks the owner at a URL; gives None if it has no answer that can be trusted. Raises
         UnprovedError if the body turns out not to be its own.
         """
@@ -160,18 +175,25 @@ class Forwarder:
         if not self._partners.may_ask(address):
             yield None
             return
-        headers = [(name.lower(), value) for name, value in request.headers.raw]
-        target, method = request.url.raw_path, request.method
-        body = request.content
-        proof = proof_header(self._partners, address, method, target, headers, body)
-        for name, value in proof:
-            request.headers[name.decode()] = value.decode()
-        response: httpx.Response | None = None
+        method, target, headers, body = request
+        headers = [*headers, (FORWARDED, b"1")]
+        # Otherwise the owner may choose an encoding that the caller doesn't accept.
+        if not any(name == b"accept-encoding" for name, _ in headers):
+            headers.append(_IDENTITY)
+        path = target.raw_path_qs.encode()
+        proof = proof_header(self._partners, address, method, path, headers, body)
+        response: ClientResponse | None = None
         try:
             async with asyncio.timeout(TIMEOUT_S):
-                response = await self._to_owners.send(request, stream=True)
+                response = await self._to_owners.request(
+                    method,
+                    target,
+                    headers=[(name.decode(), value.decode()) for name, value in (*headers, *proof)],
+                    data=body or None,
+                    allow_redirects=False,
+                )
                 answer = await self._answer(response, proof)
-        except (httpx.HTTPError, TimeoutError) as error:
+        except (ClientError, TimeoutError) as error:
             _warn(url, error)
             answer = None
         except UnprovedError:
@@ -184,19 +206,48 @@ class Forwarder:
             raise
         finally:
             if response is not None:
-                await response.aclose()
+                response.release()
 
-    async def _answer(self, response: httpx.Response, proof: Headers) -> OwnerAnswer:
+    async def _answer(self, response: ClientResponse, proof: Headers) -> OwnerAnswer:
         """The answer in a response, up to its body."""
         if not proof:
-            pairs = ((name.lower(), value) for name, value in response.headers.raw)
-            passed_back = httpx.Headers([pair for pair in pairs if pair[0] in PASSED_BACK])
-            return OwnerAnswer(response.status_code, passed_back, response.aiter_raw())
+            pairs = ((name.lower(), value) for name, value in response.raw_headers)
+            # What nobody has proved isn't kept for others.
+            accepted = PASSED_BACK - {MOMENT}
+            passed_back = [pair for pair in pairs if pair[0] in accepted]
+            return OwnerAnswer(response.status, passed_back, response.content.iter_any())
         if response.headers.get("content-type", "").encode() != PROVED:
             raise UnprovedError("an answer without a proof")
-        reader = ProvedReader(self._partners, nonce_of(proof), response.aiter_raw())
+        reader = ProvedReader(self._partners, nonce_of(proof), response.content.iter_any())
         head = await reader.head()
-        return OwnerAnswer(head.status, httpx.Headers(head.headers), reader.body())
+        return OwnerAnswer(head.status, head.headers, reader.body())
+
+
+class OwnerRequest(NamedTuple):
+    """A request to an owner."""
+
+    method: str
+    target: URL
+    headers: Headers
+    body: bytes
+
+
+async def _pass_back(answer: OwnerAnswer, send: Send) -> None:
+    """Passes an answer to the client as it comes."""
+    start = {"type": "http.response.start", "status": answer.status, "headers": answer.headers}
+    await send(start)
+    async for block in answer.body:
+        await send({"type": "http.response.body", "body": block, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def _is_passed_on(name: bytes, value: bytes) -> bool:
+    # The library sends text, so other bytes would arrive changed. None of these headers needs them.
+    return name in PASSED_ON and name != FORWARDED and value.isascii()
+
+
+def _by_name(headers: Headers) -> Mapping[str, str]:
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in headers}
 
 
 def _address(url: str) -> str:
@@ -208,11 +259,11 @@ def _warn(url: str, error: Exception) -> None:
     log.warning("a shard's owner does not answer", url=url, error=str(error) or "not in time")
 
 
-def _has_grounds(headers: httpx.Headers) -> bool:
+def _has_grounds(headers: Mapping[str, str]) -> bool:
     return "metatide-source" in headers and "metatide-position" in headers
 
 
-def has_reached(headers: httpx.Headers, least: Position | None) -> bool:
+def has_reached(headers: Mapping[str, str], least: Position | None) -> bool:
     """Whether an owner's answer is as new as required."""
     position = headers.get("metatide-position")
     return least is None or position is None or parse_position(position) >= least

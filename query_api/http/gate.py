@@ -81,7 +81,7 @@ class Gate:
         """The reader; None if a token is missing. Raises ForbiddenError for those who may not
         read.
         """
-        if scope.get("state", {}).get(PARTNER):
+        if is_partner(scope):
             # It has let its client in.
             return Holder(PARTNER, _address(scope))
         if self._hooks_guard_reads:
@@ -156,6 +156,11 @@ class Gate:
         if name in self._names or name in _LOCAL_NAMES or _is_address(name):
             return True
         return not is_local and name != "" and "." not in name
+
+
+def is_partner(scope: Scope) -> bool:
+    """Whether another worker asks, and has proved it."""
+    return PARTNER in scope.get("state", {})
 
 
 def _address(scope: Scope) -> str:

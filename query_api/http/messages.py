@@ -25,6 +25,13 @@ JSON: Final = b"application/json"
 NDJSON: Final = b"application/x-ndjson"
 COMPRESSED_FROM: Final = 1024
 Headers = list[tuple[bytes, bytes]]
+GROUNDS: Final = frozenset(
+    (
+        *(b"metatide-source", b"metatide-reason", b"metatide-position", b"metatide-detail"),
+        b"cache-control",
+    )
+)
+"""The headers that `grounds` gives."""
 
 _ZSTD: Final = zstandard.ZstdCompressor(level=3)
 

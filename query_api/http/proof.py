@@ -31,8 +31,11 @@ PASSED_ON: Final = frozenset(
     (b"accept", b"accept-encoding", b"content-type", b"if-none-match", FORWARDED, *REQUIREMENTS)
 )
 """The headers of a request that a partner gets; nothing else leads to another answer."""
+MOMENT: Final = b"metatide-moment"
+"""The header by which an owner says what an answer depends on, for a worker that may keep it."""
 PASSED_BACK: Final = frozenset(
     (
+        MOMENT,
         *(b"cache-control", b"content-encoding", b"content-length", b"content-type", b"etag"),
         *(
             b"metatide-detail",
@@ -43,7 +46,7 @@ PASSED_BACK: Final = frozenset(
         ),
     )
 )
-"""The headers of an answer that the client gets."""
+"""The headers of an answer that are passed back, all but `MOMENT` to the client."""
 _FRAME: Final = Packed("!?I32s")
 _IS_LAST, _HAS_MORE = b"\x01", b"\x00"
 

@@ -8,8 +8,9 @@ from starlette.types import Scope
 from query_api.answer_cache import AnswerCache, CachedAnswer
 from query_api.http.gate import Admission
 from query_api.http.messages import JSON, Headers, compressed, etag_of, is_etag_in
+from query_api.owner_moment import AnyMoment
 from query_api.positions import Position
-from query_api.shards import Moment, Views
+from query_api.shards import Views
 from query_api.targets import Target
 
 BYTES_MAX: Final = 64 * 1024 * 1024
@@ -42,7 +43,7 @@ class CachedResponse(CachedAnswer):
     @classmethod
     def of(
         cls,
-        moment: Moment,
+        moment: AnyMoment,
         latest_of: tuple[Target, ...],
         max_age_ms: int,
         body: bytes,

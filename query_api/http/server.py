@@ -8,7 +8,7 @@ takes the long way.
 import asyncio
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from struct import pack
@@ -237,9 +237,12 @@ class ReadProtocol(HttpToolsProtocol):
             return False
         elif (latest := short.kept.confirmed_by(self._recent)) is not None:
             self._write(short, _position(short, latest))
+        elif not short.kept.may_wait:
+            return False
         else:
             self._held = []
-            self._latest.ask(short.kept.reached, partial(self._answer_if_latest, data, short))
+            reached = self._kept.log_from(short.kept)
+            self._latest.ask(reached, partial(self._answer_if_latest, data, short))
         return True
 
     def _answer_if_latest(self, data: bytes, short: RawResponse, latest: LatestLog | None) -> None:
@@ -250,7 +253,7 @@ class ReadProtocol(HttpToolsProtocol):
         assert self._kept is not None
         # The read may have shown another history of the database, which drops the answer.
         is_kept = self._kept.by_head(data) is short
-        if latest is not None and is_kept and short.kept.is_latest(latest):
+        if latest is not None and is_kept and short.kept.confirm(latest):
             self._write(short, _position(short, latest))
         else:
             self._receive(data, told=latest)
@@ -368,6 +371,7 @@ class ReadServer(uvicorn.Server):
     """Serves an application in the running event loop. The caller handles signals."""
 
     def __init__(self, app: ASGIApp, host: str, port: int, tls: Tls | None = None) -> None:
+        self._ends = asyncio.Event()
         super().__init__(
             uvicorn.Config(
                 app,
@@ -394,6 +398,19 @@ class ReadServer(uvicorn.Server):
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
+
+    def end(self) -> None:
+        """Lets `serve` end once the requests that have begun are answered."""
+        self.should_exit = True
+        self._ends.set()
+
+    async def main_loop(self) -> None:
+        """Ticks once a second, as often as there is something to do, and not ten times."""
+        counter = 0
+        while not await self.on_tick(counter):
+            counter += _TICKS_A_SECOND
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._ends.wait(), 1)
 
     async def on_tick(self, counter: int) -> bool:
         if counter % (SWEEP_S * _TICKS_A_SECOND) == 0:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from ssl import SSLContext
 from time import perf_counter
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import structlog
@@ -28,14 +28,20 @@ from query_api.http.messages import (
     status_of,
 )
 from query_api.http.metrics import Metrics
+from query_api.http.owner_answers import is_for_partner, moment_of_partner, send_to_partner
 from query_api.http.proof import FORWARDED, REQUIREMENTS
 from query_api.http.request_parameters import RequestParameters
 from query_api.http.response_cache import CONSISTENCY, CachedResponse, ResponseCache
 from query_api.http.scatter_gather import Parts
+from query_api.owner_moment import AnyMoment
 from query_api.partners import Partners
 from query_api.reads import Read, Rendered
+from query_api.reasons import Reason
 from query_api.requirement import Defaults, Requirement, parse_requirement
 from query_api.resolver.answer import ReadAnswer
+
+if TYPE_CHECKING:
+    from state.tracing import Tracing
 
 BODY_BYTES_MAX: Final = 4 * 1024 * 1024
 BODY_TIMEOUT_S: Final = 10.0
@@ -64,15 +70,16 @@ class Service:
 
     def __init__(self, backend: Backend, settings: Settings) -> None:
         resolver, views = backend.resolver, backend.views
-        self.metrics = Metrics()
+        self.metrics = _metrics(backend.tracing)
         self.settings = settings
         self.gate = Gate(
             settings.tokens, settings.names, hooks_guard_reads=settings.hooks_guard_reads
         )
         self._resolver = resolver
         self._views = views
+        self._history = backend.database.history
         self.kept = ResponseCache(views, resolver.is_rewound)
-        self.forwarder = Forwarder(settings.trusted, settings.partners)
+        self.forwarder = _forwarder(settings, backend.tracing)
         self._parts = Parts(resolver, views, self.forwarder)
         self._in_flight = 0
         self.metrics.in_flight.set_function(lambda: self._in_flight)
@@ -149,23 +156,35 @@ class Service:
         elif in_lines and endpoint.lines is not None:
             await send_lines(send, endpoint.lines(answer.value), headers)
         else:
-            by_consistency = in_headers.keys() <= {REQUIREMENTS[CONSISTENCY]}
-            # An answer for a minimum position isn't kept: positions aren't checked again.
-            keeps = by_consistency and requirement.min_position is None
-            if answer.moment is not None and scope["method"] == "GET" and keeps:
-                count = self.metrics.counter_of_kept(answer.reason, type(read).__name__)
-                latest_of = answer.moment.targets if requirement.latest else ()
-                kept = CachedResponse.of(
-                    answer.moment,
-                    latest_of,
-                    requirement.max_age_ms,
-                    answer.value,
-                    headers,
-                    count,
+            if answer.moment is None or not _may_keep(scope, requirement):
+                await send_body(scope, send, answer.value, headers)
+                return
+            moment, reason = answer.moment, answer.reason
+            max_age_ms = requirement.max_age_ms if requirement.latest else None
+            self._keep(scope, read, moment, max_age_ms, reason, answer.value, headers)
+            if is_for_partner(scope, answer.value):
+                await send_to_partner(
+                    send, moment, self._history.former_names, answer.value, headers
                 )
-                consistency = in_headers.get(REQUIREMENTS[CONSISTENCY], "").encode("latin-1")
-                self.kept.put((scope["path"], scope["query_string"], consistency), kept)
-            await send_body(scope, send, answer.value, headers)
+            else:
+                await send_body(scope, send, answer.value, headers)
+
+    def _keep(
+        self,
+        scope: Scope,
+        read: Read[Any],
+        moment: AnyMoment,
+        max_age_ms: int | None,
+        reason: Reason,
+        body: bytes,
+        headers: Headers,
+    ) -> None:
+        """Keeps an answer; the log must confirm it each time, unless `max_age_ms` is None."""
+        count = self.metrics.counter_of_kept(reason, type(read).__name__)
+        latest_of = () if max_age_ms is None else moment.targets
+        kept = CachedResponse.of(moment, latest_of, max_age_ms or 0, body, headers, count)
+        consistency = header(scope, CONSISTENCY) or b""
+        self.kept.put((scope["path"], scope["query_string"], consistency), kept)
 
     async def _forward(
         self, read: Read[Any], requirement: Requirement, scope: Scope, body: bytes, send: Send
@@ -178,7 +197,15 @@ class Service:
         url = source.owner_url(number)
         if url is None or header(scope, FORWARDED) is not None:
             return False
-        return await self.forwarder.forward(url, scope, body, send, requirement.min_position)
+
+        def keep(grounds_of_owner: str, whole: bytes, headers: Headers) -> None:
+            moment, age_ms = moment_of_partner(grounds_of_owner, number), requirement.log_age_ms
+            if moment is not None and age_ms is not None and _may_keep(scope, requirement):
+                # No others of such a consistency are kept.
+                self._keep(scope, read, moment, age_ms, Reason.FRESH, whole, headers)
+
+        least = requirement.min_position
+        return await self.forwarder.forward(url, scope, body, send, least, keep)
 
     async def _fail(self, began: "_Began", status: int, detail: str, headers: Headers) -> None:
         self.metrics.refused(status)
@@ -198,6 +225,31 @@ class _Began:
     async def send(self, message: Any) -> None:
         self.has_begun = True
         await self._send(message)
+
+
+def _may_keep(scope: Scope, requirement: Requirement) -> bool:
+    """Whether the answer may be kept for equal requests. Not if a minimum position is required,
+    because positions aren't checked again.
+    """
+    by_consistency = _in_headers(scope).keys() <= {REQUIREMENTS[CONSISTENCY]}
+    is_get = scope["method"] == "GET"
+    return is_get and by_consistency and requirement.min_position is None
+
+
+def _forwarder(settings: Settings, tracing: "Tracing | None") -> Forwarder:
+    if tracing is None:
+        return Forwarder(settings.trusted, settings.partners)
+    from query_api.http.tracing import TracedForwarder
+
+    return TracedForwarder(settings.trusted, settings.partners, tracing)
+
+
+def _metrics(tracing: "Tracing | None") -> Metrics:
+    if tracing is None:
+        return Metrics()
+    from query_api.http.tracing import TracedMetrics
+
+    return TracedMetrics()
 
 
 def _in_headers(scope: Scope) -> Mapping[str, str]:

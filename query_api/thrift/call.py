@@ -6,9 +6,9 @@ from typing import Protocol
 
 import msgspec
 
+from query_api.owner_moment import AnyMoment
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
-from query_api.shards import Moment
 from query_api.targets import Target
 
 
@@ -73,7 +73,7 @@ class CallAnswer(msgspec.Struct, eq=False):
     source: Source
     reason: Reason
     position: Position
-    moment: Moment | None = None
+    moment: AnyMoment | None = None
     """The state that the result was made from, if it depends on nothing else: while that lasts, the
     same method with the same arguments has the same result. Only set if the result is bytes."""
     latest_of: tuple[Target, ...] = ()
@@ -101,6 +101,9 @@ class Relay(msgspec.Struct, eq=False):
     reason: Why
     shard: int | None = None
     """The shard whose owner is asked first, if the reason is `Reason.NOT_OWNED`."""
+    log_age_ms: int | None = None
+    """How old the log may be that confirms the owner's answer; 0 if it must be read each time, None
+    if the answer may not be kept."""
 
 
 class Methods(Protocol):

@@ -1,7 +1,7 @@
 """Forwards a call to the worker that holds a shard, by a method that only workers call."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Container, Mapping
 from hmac import compare_digest
 from typing import Any, Final, NamedTuple
 
@@ -9,8 +9,10 @@ import msgspec
 import structlog
 
 from hive.errors import ThriftError, UnprovedError, UpstreamError
+from hive.names import TableName
 from hive.thrift.binary import decode, encode
 from hive.thrift.types import Struct, binary, i64, string
+from query_api import owner_moment
 from query_api.partners import Partners, Question
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
@@ -49,6 +51,7 @@ _ANSWER: Final = Struct(
     (4, "epoch", i64),
     (5, "event", i64),
     (6, "proof", binary),
+    (7, "moment", binary),
 )
 _PROTOCOL: Final = "thrift"
 _OF_PROOF: Final = frozenset(("time_s", "nonce", "proof"))
@@ -84,15 +87,22 @@ def call_of(message: Message, partners: Partners, address: str) -> Asked:
     return Asked(call, question.nonce)
 
 
-def told(answer: CallAnswer, result: bytes) -> Mapping[str, Any]:
-    """The reply with an answer."""
-    return {
+def told(
+    answer: CallAnswer, result: bytes, former_names: Container[TableName]
+) -> Mapping[str, Any]:
+    """The reply with an answer, and with what it depends on."""
+    fields: dict[str, Any] = {
         "result": result,
         "source": answer.source,
         "reason": answer.reason,
         "epoch": answer.position.epoch,
         "event": answer.position.event,
     }
+    if answer.moment is not None:
+        moment = owner_moment.encode(answer.moment, former_names)
+        if moment is not None:
+            fields["moment"] = moment
+    return fields
 
 
 REFUSED: Final[Mapping[str, Any]] = {}
@@ -145,7 +155,7 @@ class Peers:
                 address = await self._owner_of(shard)
                 if address is None or not self.partners.may_ask(shown(address)):
                     return None
-                return await self._ask(address, call)
+                return await self._ask(address, shard, call)
         except UnprovedError:
             assert address is not None
             self.partners.distrust(shown(address), _PROTOCOL)
@@ -159,7 +169,7 @@ class Peers:
                 link.close()
         self._peers.clear()
 
-    async def _ask(self, address: Address, call: Call) -> CallAnswer | None:
+    async def _ask(self, address: Address, shard: int, call: Call) -> CallAnswer | None:
         peer = self._peers.get(address)
         if peer is None:
             settings = msgspec.structs.replace(self._settings, addresses=(address,))
@@ -171,7 +181,7 @@ class Peers:
             taker = Collected()
             data, nonce = self._message(address, call)
             link.call(data, taker)
-            answer = self._answer(link, await taker.reply, nonce)
+            answer = self._answer(link, await taker.reply, nonce, shard)
         except BaseException:
             peer.links -= 1
             link.close()
@@ -190,7 +200,9 @@ class Peers:
         data = header(MessageType.CALL, FORWARDED, b"\0\0\0\0") + encode(_CALL, fields)
         return data, None if question is None else question.nonce
 
-    def _answer(self, link: Link, data: bytes, nonce: bytes | None) -> CallAnswer | None:
+    def _answer(
+        self, link: Link, data: bytes, nonce: bytes | None, shard: int
+    ) -> CallAnswer | None:
         if link.reply_kind != MessageType.REPLY:
             kind = UpstreamError if nonce is None else UnprovedError
             raise kind("it doesn't accept forwarded calls")
@@ -206,7 +218,12 @@ class Peers:
             position = Position(fields["epoch"], fields["event"])
         except (KeyError, ValueError) as error:
             raise UpstreamError(f"its answer can't be read: {error}") from error
-        return CallAnswer(fields["result"], source, reason, position)
+        answer = CallAnswer(fields["result"], source, reason, position)
+        # What nobody has proved isn't kept for others.
+        if nonce is not None and "moment" in fields:
+            answer.moment = owner_moment.decode(fields["moment"], shard)
+            answer.latest_of = () if answer.moment is None else answer.moment.targets
+        return answer
 
 
 async def _link(peer: _Peer) -> Link | None:

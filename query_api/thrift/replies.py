@@ -63,7 +63,8 @@ class Replies:
         latest.
         """
         self._connection.hold()
-        self._hub.latest.ask(kept.reached, partial(self._send_if_latest, kept, data, head))
+        reached = self._hub.kept.log_from(kept)
+        self._hub.latest.ask(reached, partial(self._send_if_latest, kept, data, head))
 
     def relayed(self, method: str, why: Why) -> None:
         """Ends a call to which a metastore's reply was passed on."""
@@ -130,7 +131,7 @@ class Replies:
     ) -> None:
         # The read may have shown another history of the database, which drops the reply.
         still = self._hub.kept.get(key_of(data)) is kept
-        if still and latest is not None and kept.is_latest(latest):
+        if still and latest is not None and kept.confirm(latest):
             self.send_kept(kept, head)
             self._connection.done()
         else:

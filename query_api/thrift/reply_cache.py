@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Final
 
 from query_api.answer_cache import AnswerCache, CachedAnswer
+from query_api.owner_moment import AnyMoment
 from query_api.reasons import Reason
-from query_api.shards import Moment, Views
+from query_api.shards import Views
 from query_api.targets import Target
 from query_api.thrift.metrics import MethodFigures
 
@@ -34,7 +35,7 @@ def reply_cache(views: Views, is_rewound: Callable[[int], bool]) -> ReplyCache:
 
 def cached_reply(
     call: bytes,
-    moment: Moment,
+    moment: AnyMoment,
     latest_of: tuple[Target, ...],
     max_age_ms: int,
     reason: Reason,

@@ -5,8 +5,9 @@ import socket
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from functools import partial
 from time import monotonic
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 
@@ -26,6 +27,9 @@ from query_api.thrift.reply_cache import reply_cache
 from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.shadow import Difference, Shadow
 from query_api.thrift.upstream import Address, Upstreams, UpstreamSettings, shown
+
+if TYPE_CHECKING:
+    from state.tracing import Tracing
 
 BACKLOG: Final = 1024
 CHECK_EVERY_S: Final = 2.0
@@ -84,6 +88,7 @@ class ThriftServer:
             metrics,
             Shadow(methods, upstreams, metrics),
         )
+        self._dispatch = _dispatch_of(backend.tracing)
         self._server: asyncio.Server | None = None
         self._checking: asyncio.Task[None] | None = None
 
@@ -123,16 +128,16 @@ class ThriftServer:
         """The differences that shadow mode found, the latest last."""
         return list(self._hub.shadow.differences)
 
-    def metrics_page(self) -> bytes:
-        """The metrics in Prometheus' text format."""
-        return self._hub.metrics.page()
+    @property
+    def metrics(self) -> Metrics:
+        return self._hub.metrics
 
     def counts(self) -> Counter[tuple[Source, Reason]]:
         """The number of answers given here, by source and reason."""
         return self._hub.metrics.counts()
 
     def _accept(self) -> "_Accepted":
-        return _Accepted(self._hub, self._budget, self._connections, self._ended)
+        return _Accepted(self._hub, self._budget, self._connections, self._ended, self._dispatch)
 
     async def _check(self) -> None:
         while True:
@@ -142,20 +147,37 @@ class ThriftServer:
                 connection.check(now)
 
 
+_Dispatching = Callable[[Hub, Connection], Dispatch]
+
+
+def _dispatch_of(tracing: "Tracing | None") -> _Dispatching:
+    if tracing is None:
+        return Dispatch
+    from query_api.thrift.traced_dispatch import TracedDispatch
+
+    return partial(TracedDispatch, tracing)
+
+
 class _Accepted(Connection):
     """A connection that is counted in the metrics, and whose end is logged."""
 
     def __init__(
-        self, hub: Hub, budget: Budget, all_of_them: set["_Accepted"], ended: EndedConnections
+        self,
+        hub: Hub,
+        budget: Budget,
+        all_of_them: set["_Accepted"],
+        ended: EndedConnections,
+        dispatch: "_Dispatching",
     ) -> None:
         super().__init__(hub.settings, budget)
+        self._dispatch = dispatch
         self._hub = hub
         self._all = all_of_them
         self._ended = ended
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        self.calls = Dispatch(self._hub, self)
+        self.calls = self._dispatch(self._hub, self)
         sock = transport.get_extra_info("socket")
         if sock is not None:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)

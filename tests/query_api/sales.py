@@ -35,7 +35,7 @@ def sales(url: str) -> World:
     """A database with a function and a table of two days, and a cache that has folded all."""
     store = Store(url)
     rng = Random(_SEED)
-    make = Maker(rng, store.ids, lambda: _NOW, [])
+    make = Maker(rng, store.ids, lambda: _NOW, [], store.warehouse)
     actor = Actor(
         rng=rng,
         catalog=Catalog("none", 1, 0.0),

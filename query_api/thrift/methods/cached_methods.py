@@ -114,7 +114,9 @@ class CachedMethods:
                 if outcome is None:
                     return None
                 if isinstance(outcome, Miss):
-                    return None if _is_for_database(request, outcome) else self._missed(outcome)
+                    if _is_for_database(request, outcome):
+                        return None
+                    return self._missed(outcome, requirement)
                 read = chain.follow(read, outcome)
         except InputError:
             return Relay(Unable.FORM)
@@ -143,7 +145,7 @@ class CachedMethods:
                 outcome = await self._resolver.cached(read, requirement)
                 if isinstance(outcome, Miss):
                     if not _is_for_database(request, outcome):
-                        return self._missed(outcome)
+                        return self._missed(outcome, requirement)
                     return await self._from_database(
                         method, request.read, call.min_position, outcome.reason
                     )
@@ -213,10 +215,11 @@ class CachedMethods:
             max_age_ms=max_age_ms,
         )
 
-    def _missed(self, miss: Miss) -> Relay:
+    def _missed(self, miss: Miss, requirement: Requirement) -> Relay:
         self._resolver.want(miss)
-        elsewhere = miss.reason is Reason.NOT_OWNED
-        return Relay(miss.reason, self._resolver.shard_of(miss) if elsewhere else None)
+        if miss.reason is not Reason.NOT_OWNED:
+            return Relay(miss.reason)
+        return Relay(miss.reason, self._resolver.shard_of(miss), requirement.log_age_ms)
 
     async def _from_database(
         self, method: Method, read: Read[Outcome], least: Position | None, reason: Reason

@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
+from prometheus_client import generate_latest
+
 from query_api.backend import Backend
 from query_api.in_flight import Budget
 from query_api.latest.latest_log import LatestLog
@@ -17,6 +19,7 @@ from query_api.thrift.scanner import Scanner
 from query_api.thrift.server import ThriftServer
 from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.upstream import Address, UpstreamSettings
+from state.tracing import Tracing
 from tests.query_api.http.read_client import EmptyDatabase
 from tests.query_api.shards import MemoryShard, MemoryShards
 from tests.query_api.thrift.structs import message, text
@@ -197,7 +200,7 @@ class Running(NamedTuple):
         return client
 
     def metrics(self) -> str:
-        return self.server.metrics_page().decode()
+        return generate_latest(self.server.metrics).decode()
 
 
 @asynccontextmanager
@@ -208,6 +211,7 @@ async def serving(
     upstream: UpstreamSettings | None = None,
     settings: ThriftSettings | None = None,
     in_flight: Budget | None = None,
+    tracing: Tracing | None = None,
     **methods: Callable[[Call], Any],
 ) -> AsyncIterator[Running]:
     """A server with these metastores behind it, and these methods."""
@@ -218,7 +222,7 @@ async def serving(
         await metastore.start()
     upstream = upstream or UpstreamSettings(tuple(one.address for one in metastores))
     settings = settings or ThriftSettings()
-    backend = Backend(source, database, in_flight)
+    backend = Backend(source, database, in_flight, tracing)
     server = ThriftServer(scripted, backend, settings, upstream, **(more or {}))
     port = await server.start(HOST, 0)
     running = Running(server, port, scripted, source, database, metastores, [], settings.framed)

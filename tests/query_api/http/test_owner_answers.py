@@ -1,0 +1,121 @@
+"""A worker keeps what another answered over HTTP, for as long as the log confirms it."""
+
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+
+import httpx
+import pytest
+
+from query_api.http import Settings
+from query_api.latest.latest_log import LatestLog
+from query_api.latest.row_effects import RowEffects
+from query_api.partners import Partners, SecretFile
+from state.records.routing import table_shard
+from tests.metatide.client.serving import serving
+from tests.query_api.http.read_client import EmptyDatabase, ask, grounds
+from tests.query_api.http.test_answers import ANY, DAYS, TABLE, warm
+from tests.query_api.shards import ORDERS, MemoryShard, MemoryShards
+
+PARTITIONS = f"{TABLE}/partitions"
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Path:
+    path = tmp_path / "secret"
+    path.write_text("5" * 64)
+    return path
+
+
+@contextmanager
+def owner(secret: Path | None) -> Iterator[tuple[str, Settings]]:
+    """The URL of a worker that has the shard, and the settings of its partners."""
+
+    def settings() -> Settings:
+        return Settings(partners=Partners(None if secret is None else SecretFile(secret)))
+
+    own = settings()
+    with serving(warm(), EmptyDatabase(LatestLog(0, 4, [])), own) as url:
+        own.partners.address = url.partition("://")[2]
+        yield url, settings()
+
+
+def beside_owner(url: str) -> MemoryShards:
+    """The shards of a worker that has all but that of the table."""
+    elsewhere = table_shard(ORDERS, 2)
+    shards = MemoryShards(MemoryShard(), MemoryShard())
+    shards.shards[elsewhere] = None
+    shards.urls[elsewhere] = url
+    return shards
+
+
+def ask_beside_owner(
+    secret: Path | None, asking: Callable[..., Awaitable[None]], database: EmptyDatabase
+) -> None:
+    """Asks a worker whose partner has the shard; the partner ends with the stack."""
+    with ExitStack() as running:
+        url, settings = running.enter_context(owner(secret))
+        beside = partial(asking, running=running)
+        ask(beside_owner(url), beside, database=database, settings=settings)
+
+
+@pytest.mark.parametrize("query", ["", f"?{ANY}", "?consistency=within&max_age_ms=60000"])
+def test_an_answer_is_kept_in_each_form(secret: Path, query: str) -> None:
+    partitions = PARTITIONS + query
+    database = EmptyDatabase(LatestLog(0, 4, []))
+
+    async def asking(client: httpx.AsyncClient, running: ExitStack) -> None:
+        first = await client.get(partitions)
+        # With the next question, a read of the log begins in the background.
+        await client.get(partitions)
+        assert grounds(first) == ("cache", "fresh")
+        assert "metatide-moment" not in first.headers
+        running.close()
+        for coding in ("gzip", "zstd", "identity"):
+            again = await client.get(partitions, headers={"accept-encoding": coding})
+            assert (again.status_code, *grounds(again)) == (200, "cache", "fresh")
+            assert again.headers.get("content-encoding", "identity") == coding
+            assert again.json() == first.json()
+            assert len(again.json()["partitions"]) == len(DAYS)
+            assert "metatide-moment" not in again.headers
+        headers = {"if-none-match": first.headers["etag"]}
+        assert (await client.get(partitions, headers=headers)).status_code == 304
+
+    ask_beside_owner(secret, asking, database)
+
+
+def test_an_event_that_touches_it_drops_it(secret: Path) -> None:
+    database = EmptyDatabase(LatestLog(0, 4, []))
+
+    async def asking(client: httpx.AsyncClient, running: ExitStack) -> None:
+        assert grounds(await client.get(TABLE)) == ("cache", "fresh")
+        running.close()
+        database.log = LatestLog(0, 5, [(5, RowEffects())])
+        assert (await client.get(TABLE)).headers["metatide-position"] == "0:5"
+        database.log = LatestLog(0, 6, [(6, RowEffects(tables=(ORDERS,)))])
+        assert grounds(await client.get(TABLE)) == ("database", "not_owned")
+
+    ask_beside_owner(secret, asking, database)
+
+
+@pytest.mark.parametrize(
+    ("query", "headers", "has_secret"),
+    [
+        pytest.param("", {"metatide-min-position": "0:3"}, True, id="a minimum position"),
+        pytest.param("", {}, False, id="without a proof"),
+    ],
+)
+def test_other_answers_are_not_kept(
+    secret: Path, query: str, headers: dict[str, str], *, has_secret: bool
+) -> None:
+    database = EmptyDatabase(LatestLog(0, 4, []))
+
+    async def asking(client: httpx.AsyncClient, running: ExitStack) -> None:
+        first = await client.get(TABLE + query, headers=headers)
+        assert grounds(first) == ("cache", "fresh")
+        running.close()
+        again = await client.get(TABLE + query, headers=headers)
+        assert grounds(again) == ("database", "not_owned")
+
+    ask_beside_owner(secret if has_secret else None, asking, database)

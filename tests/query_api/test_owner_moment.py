@@ -1,0 +1,96 @@
+"""What an answer of another worker depends on, and for how long it is kept."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hive.names import table_name
+from query_api import owner_moment
+from query_api.answer_cache import CachedAnswer
+from query_api.latest.latest_log import LatestLog
+from query_api.latest.row_effects import RowEffects
+from query_api.owner_moment import BYTES_MAX, OwnerMoment, decode, encode
+from query_api.positions import Position
+from query_api.shards import Views
+from query_api.targets import Target, TargetKind
+from tests.query_api.shards import ORDERS, MemoryShard, MemoryShards
+
+ORDERS_ALONE = (Target(TargetKind.TABLE, ORDERS),)
+OTHER = table_name(None, "sales", "other")
+
+names = st.builds(table_name, st.none(), st.text(max_size=5), st.text(max_size=5))
+targets = st.builds(Target, st.sampled_from(TargetKind), names, st.tuples(st.text(max_size=5)))
+
+
+def moment_of(reached: Position, *targets: Target) -> OwnerMoment:
+    return OwnerMoment(0, targets, reached, float("inf"))
+
+
+@given(st.builds(Position, st.integers(0, 1 << 60), st.integers(0, 1 << 60)), st.lists(targets))
+def test_what_one_worker_tells_another_reads(position: Position, listed: list[Target]) -> None:
+    data = encode(moment_of(position, *listed), ())
+    if data is not None:
+        moment = decode(data, 3)
+        assert moment is not None
+        assert moment[:3] == (3, tuple(listed), position)
+
+
+@given(st.binary(max_size=50))
+def test_anything_else_is_no_moment(data: bytes) -> None:
+    moment = decode(data, 3)
+    assert moment is None or encode(moment, ()) is not None
+
+
+def test_what_the_other_could_not_know_is_not_told() -> None:
+    orders = moment_of(Position(0, 1), *ORDERS_ALONE)
+    assert encode(orders, {OTHER: ()}) is not None
+    assert encode(orders, {ORDERS: (OTHER,)}) is None, "a late event of OTHER"
+    many = (Target(TargetKind.PARTITION, ORDERS, (str(day),)) for day in range(BYTES_MAX))
+    assert encode(moment_of(Position(0, 1), *many), ()) is None
+
+
+def test_it_lasts_until_the_shard_is_here_or_the_time_is_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shards = MemoryShards(None)
+    views = Views(shards)
+    data = encode(moment_of(Position(0, 1), *ORDERS_ALONE), ())
+    assert data is not None
+    moment = decode(data, 0)
+    assert moment is not None
+    assert moment.lasts(views)
+    shards.shards[0] = MemoryShard()
+    assert not moment.lasts(views)
+    shards.shards[0] = None
+    monkeypatch.setattr(owner_moment, "monotonic", lambda: moment.until_s)
+    assert not moment.lasts(views)
+
+
+def answer(reached: int, *, max_age_ms: int = 0) -> CachedAnswer:
+    moment = moment_of(Position(0, reached), *ORDERS_ALONE)
+    return CachedAnswer(moment, ORDERS_ALONE, max_age_ms, b"", 0)
+
+
+def log(current: int, *tables: object, epoch: int = 0) -> LatestLog:
+    """A log whose last events changed these tables."""
+    first = current - len(tables) + 1
+    effects = [RowEffects(tables=(table,)) for table in tables]  # type: ignore[arg-type]
+    return LatestLog(epoch, current, list(enumerate(effects, first)))
+
+
+def test_the_log_confirms_it_until_an_event_touches_it() -> None:
+    kept = answer(4)
+    assert not kept.confirm(log(9, OTHER)), "four events weren't seen"
+    assert not kept.confirm(log(5, OTHER, epoch=1)), "another history"
+    assert kept.confirm(log(5, OTHER))
+    assert kept.reached == Position(0, 5)
+    assert kept.confirm(log(6, OTHER)), "the next read need not tell of event 5"
+    assert not kept.confirm(log(7, ORDERS))
+    assert kept.reached == Position(0, 6)
+
+
+def test_a_log_that_ends_earlier_confirms_nothing() -> None:
+    assert not answer(4).confirm(log(3, OTHER)), "the database was restored"
+    within = answer(4, max_age_ms=100)
+    assert within.confirm(log(3, OTHER)), "an earlier read, which is recent enough"
+    assert within.reached == Position(0, 4)
