@@ -20,14 +20,18 @@ up: setup ## Run everything on this machine until Ctrl-C
 
 .PHONY: test
 test: setup ## The tests that need nothing from the system's package manager
-	@$(PYTEST) $(AT_ONCE) -m "not torture and not ($(MORE))"
+	@$(PYTEST) $(AT_ONCE) -m "not (torture or containers or $(MORE))"
 
 .PHONY: test-more
 test-more: setup ## What test-all adds: Hive's jars, PostgreSQL's and MariaDB's packages, Chromium, Spark, Trino, promtool
-	@$(PYTEST) $(AT_ONCE) -m "not torture and ($(MORE))"
+	@$(PYTEST) $(AT_ONCE) -m "not (torture or containers) and ($(MORE))"
+
+.PHONY: test-containers
+test-containers: setup ## The images and the deployment in containers, on a Docker engine of the tests
+	@$(PYTEST) tests/containers
 
 .PHONY: test-all
-test-all: test test-more ## All tests but the long runs
+test-all: test test-more test-containers ## All tests but the long runs
 
 .PHONY: torture
 torture: setup ## The long runs
@@ -54,9 +58,18 @@ format: setup ## Format the code
 docs: setup ## Write the references in docs/ anew
 	@.venv/bin/python scripts/docs
 
+.PHONY: site
+site: setup ## The site of docs/, into site/
+	@.venv/bin/mkdocs build --strict
+
 .PHONY: pictures
 pictures: setup ## Take the pictures in docs/images anew
 	@.venv/bin/python -m tests.metatide.screenshots
+
+.PHONY: dist
+dist: setup ## Both distributions, into dist/
+	@.venv/bin/python -m build --no-isolation --outdir dist .
+	@.venv/bin/python -m build --no-isolation --outdir dist packages/client
 
 .PHONY: lock
 lock: ## Pin all dependencies anew

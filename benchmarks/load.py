@@ -37,13 +37,14 @@ class Load(NamedTuple):
     """The number of keys with the same first part."""
     keys_count: int = 1
     """The number of keys."""
+    seed: int = 1
 
     def requests(self) -> Callable[[], bytes]:
         """Makes the next request."""
         if not self.keys:
             request = self._request(self.path)
             return lambda: request
-        draw = drawing(self.keys, self.keys_count)
+        draw = drawing(self.keys, self.keys_count, self.seed)
         return lambda: self._request(self.path.format(*divmod(draw(), self.keys_a_part)))
 
     def _request(self, path: str) -> bytes:
@@ -52,9 +53,8 @@ class Load(NamedTuple):
 
 def measure(load: Load, server: psutil.Process) -> dict[str, Any]:
     """Answers per second, their latencies, and the processor time that 10,000 take on each side."""
-    command = [sys.executable, "-m", "benchmarks.load", *map(str, load)]
     before = cpu_s(server)
-    output = subprocess.check_output(command, timeout=load.seconds + _PATIENCE_S)
+    output = subprocess.check_output(command(load), timeout=load.seconds + _PATIENCE_S)
     result: dict[str, Any] = json.loads(output)
     spent, count = cpu_s(server) - before, result.pop("count")
     result["cpu_s"] = {
@@ -62,6 +62,11 @@ def measure(load: Load, server: psutil.Process) -> dict[str, Any]:
         "clients": round(10_000 * result.pop("cpu_s") / count, 3),
     }
     return result
+
+
+def command(load: Load) -> list[str]:
+    """The command of a process that makes the load and prints its figures as JSON."""
+    return [sys.executable, "-m", "benchmarks.load", *map(str, load)]
 
 
 def cpu_s(process: psutil.Process) -> float:
@@ -136,10 +141,8 @@ def ask(load: Load) -> dict[str, Any]:
 
 
 def main() -> None:
-    port, path, clients, seconds, headers, keys, parts, count = sys.argv[1:]
-    load = Load(
-        int(port), path, int(clients), float(seconds), headers, keys, int(parts), int(count)
-    )
+    port, path, clients, seconds, headers, keys, *numbers = sys.argv[1:]
+    load = Load(int(port), path, int(clients), float(seconds), headers, keys, *map(int, numbers))
     print(json.dumps(ask(load)))
     # This doesn't wait for the server to close the connections.
     sys.stdout.flush()

@@ -31,6 +31,9 @@ class Applier:
        that can't be read leaves the batch as it is.
     """
 
+    exemplar: dict[str, str] | None = None
+    """The trace of an event of the last batch, if any is traced."""
+
     def __init__(self, store: Committed) -> None:
         self._store = store
         self._fold: Fold | None = None

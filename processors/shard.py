@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Event
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import structlog
 
@@ -42,6 +42,9 @@ BACK_OFF_MAX_S: Final = 30.0
 RETRY_S: Final = 0.1
 SKIP_LOOK_S: Final = 0.5
 
+if TYPE_CHECKING:
+    from state.tracing import Tracing
+
 log = structlog.get_logger(__name__)
 
 
@@ -67,6 +70,15 @@ class Surroundings:
     metrics: Metrics
     follow: Seek
     images: Images | None = None
+    tracing: "Tracing | None" = None
+
+    def applier(self, store: Store, shard: int) -> Applier:
+        """The writer of a live shard."""
+        if self.tracing is None:
+            return Applier(store)
+        from processors.traced_applier import TracedApplier
+
+        return TracedApplier(store, self.tracing, self.topic.name, shard)
 
 
 class Shard:
@@ -284,7 +296,7 @@ class Shard:
 
     async def _serve(self, opened_at: float) -> None:
         assert self._store is not None
-        applier = Applier(self._store)
+        applier = self._around.applier(self._store, self.number)
         was_live = False
         while True:
             await self._catch_up(self._store, applier)
@@ -387,9 +399,9 @@ class Shard:
         self._advanced()
         metrics = self._around.metrics
         metrics.batch_records.observe(pending)
-        metrics.fold_s.observe(time.perf_counter() - started)
+        metrics.fold_s.observe(time.perf_counter() - started, applier.exemplar)
         self.lag_s = max(0.0, time.time() - written_ms / 1000)
-        metrics.lag_s.observe(self.lag_s)
+        metrics.lag_s.observe(self.lag_s, applier.exemplar)
         if signals:
             self._around.signals.ask(self.number, self.position.epoch, signals)
 

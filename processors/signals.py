@@ -66,6 +66,8 @@ class Signals:
         self._snapshot = snapshot
         self._metrics = metrics
         self._waiting: dict[tuple[int, Scope], _Waiting] = {}
+        self._taken = asyncio.Event()
+        """Set when there is something to send, or to be acknowledged, that wasn't there before."""
         self._producer = Producer(
             {
                 **topic.client,
@@ -112,6 +114,7 @@ class Signals:
         except KafkaException as error:
             raise TopicError(f"{self._name} can't take the order: {error}") from None
         # The task that sends requests polls for acknowledgements in this event loop.
+        self._taken.set()
         await acknowledged
 
     def forget(self, shard: int) -> None:
@@ -124,9 +127,18 @@ class Signals:
         while not await asyncio.to_thread(self._make_topic):
             await asyncio.sleep(MAKE_AGAIN_S)
         while True:
-            await asyncio.sleep(TICK_S)
+            await self._next_turn()
             self._send_due()
             self._producer.poll(0)
+
+    async def _next_turn(self) -> None:
+        """Waits for the next tick or, while nothing waits to be sent or acknowledged, for the next
+        request."""
+        if self._waiting or len(self._producer):
+            await asyncio.sleep(TICK_S)
+        else:
+            self._taken.clear()
+            await self._taken.wait()
 
     def close(self) -> None:
         """Sends what can be sent at once; whoever misses the rest asks again."""
@@ -143,6 +155,7 @@ class Signals:
         elif waiting is not None or len(self._waiting) < WAITING_MAX:
             now = self._clock()
             self._waiting[key] = _Waiting(ask, unknown, now, now)
+            self._taken.set()
 
     def _send_due(self) -> None:
         now = self._clock()

@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import structlog
 from msgspec import Struct
@@ -23,6 +23,9 @@ from state.records.signals import AnySignal, Ask
 from state.store import MemoryBudget, StoreSnapshot
 from state.store.families import shard_identity
 from state.topic import Topic, TopicClient
+
+if TYPE_CHECKING:
+    from state.tracing import Tracing
 
 WATCH_S: Final = 1.0
 STUCK_S: Final = 2.0
@@ -61,8 +64,9 @@ class Worker:
     3. Serves its shards to readers. A shard that it no longer owns is a replica that falls behind.
     """
 
-    def __init__(self, settings: WorkerSettings) -> None:
+    def __init__(self, settings: WorkerSettings, tracing: "Tracing | None" = None) -> None:
         self.settings = settings
+        self.tracing = tracing
         self.metrics = Metrics()
         self.shards: dict[int, Shard] = {}
         self.topic: Topic | None = None
@@ -162,6 +166,7 @@ class Worker:
                 signals=signals,
                 metrics=self.metrics,
                 follow=group.follow,
+                tracing=self.tracing,
             )
             try:
                 await self._limits.check()
@@ -245,8 +250,11 @@ class Worker:
             self.shards.clear()
 
     async def _watch_limits(self) -> None:
+        loop = asyncio.get_running_loop()
         while True:
+            due = loop.time() + CHECK_EVERY_S
             await asyncio.sleep(CHECK_EVERY_S)
+            self.metrics.loop_lag_s.observe(max(0.0, loop.time() - due))
             await self._limits.check()
             self._measure()
             if self._limits.fault is not None:

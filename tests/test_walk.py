@@ -27,7 +27,9 @@ pytestmark = [pytest.mark.hive, pytest.mark.timeout(900)]
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
-DOCS = sorted((ROOT / "docs").glob("*.md"))
+ON_AN_ENGINE = ("compose.md",)
+"""What `tests/containers` follows."""
+DOCS = sorted(path for path in (ROOT / "docs").glob("*.md") if path.name not in ON_AN_ENGINE)
 PATIENCE_S = 240.0
 AGAIN_S = 60.0
 """How long what is loaded in the background may take to be as it is shown."""

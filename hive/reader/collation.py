@@ -10,7 +10,7 @@ from hive.collation import ALPHANUMERIC, ASCII, DIGITS, LATIN, Collation
 _PLAIN_LANGUAGES: Final = frozenset(("", "root", "und", "en", "de", "fr", "it", "nl", "pt", "es"))
 """The languages in which no pair of the letters a to z sorts as one letter."""
 _BY_BYTES: Final = frozenset(("C", "POSIX", "C.UTF-8", "C.UTF8", "C.utf8"))
-_UNICODE: Final = frozenset(("UTF8", "SQL_ASCII", "LATIN1"))
+_UNICODE: Final = frozenset(("UTF8", "LATIN1"))
 """The encodings whose bytes sort as those of UTF-8."""
 # Whole rows are read, because the columns about languages differ by release.
 _POSTGRESQL: Final = text(

@@ -4,8 +4,11 @@ from typing import Any, Final
 
 from sqlalchemy import Engine, event
 
+from hive.errors import InputError
+
 _JIT_SINCE: Final = 110_000
 """The first release of PostgreSQL that compiles statements."""
+_NO_ENCODING: Final = "SQL_ASCII"
 _GROWN_EVENTS: Final = 1_000
 DROP_PLANS: Final = "DISCARD PLANS"
 """PostgreSQL's command; MySQL and MariaDB plan each execution anew."""
@@ -17,10 +20,18 @@ def prepare_sessions(engine: Engine) -> None:
     They aren't connection options, because poolers such as PgBouncer refuse those.
     """
     if engine.dialect.name == "postgresql":
-        event.listen(engine, "connect", _prepare)
+        # First of all: SQLAlchemy itself can't read what a database in SQL_ASCII answers.
+        event.listen(engine, "connect", _prepare, insert=True)
 
 
 def _prepare(connection: Any, _: object) -> None:
+    if connection.info.parameter_status("server_encoding") == _NO_ENCODING:
+        name = connection.info.dbname
+        connection.close()
+        raise InputError(
+            f"the database {name} has the encoding {_NO_ENCODING}, which doesn't say what its "
+            "texts mean: create one with ENCODING 'UTF8', and restore a dump of this one into it"
+        )
     if connection.info.server_version < _JIT_SINCE:
         return
     # Compiling a statement takes a hundred times as long as running our longest one.

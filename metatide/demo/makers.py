@@ -14,6 +14,7 @@ from metatide.demo.objects import (
     Storage,
     Table,
     TableKind,
+    Warehouse,
 )
 
 TEXT = Format(
@@ -90,11 +91,13 @@ class Maker:
         ids: Ids,
         clock: Callable[[], float],
         layouts: Sequence[tuple[Field, ...]],
+        warehouse: Warehouse,
     ) -> None:
         self._rng = rng
         self._ids = ids
         self._time = clock
         self._layouts = layouts
+        self._warehouse = warehouse
 
     def _now(self) -> int:
         return int(self._time())
@@ -104,8 +107,8 @@ class Maker:
         return Database(
             id=self._ids.take("DBS"),
             name=name,
-            location=f"file:/warehouse/external/{name}.db",
-            managed_location=f"file:/warehouse/managed/{name}.db",
+            location=f"{self._warehouse.external}/{name}.db",
+            managed_location=f"{self._warehouse.managed}/{name}.db",
             description=self._rng.choice(["", "demo"]),
             parameters={},
             create_time=self._now(),

@@ -91,6 +91,18 @@ class Constraint:
     parent: "Table | None" = None
 
 
+@dataclass(frozen=True)
+class Warehouse:
+    """The folders in which databases have theirs."""
+
+    managed: str
+    external: str
+
+
+USUAL_WAREHOUSE = Warehouse("file:/warehouse/managed", "file:/warehouse/external")
+"""For a database that no metastore has been started on."""
+
+
 @dataclass(eq=False)
 class Database:
     """A database; names of dropped tables may be reused."""

@@ -1,14 +1,18 @@
 """The metastore's database that a workload writes to."""
 
-from sqlalchemy import Engine, MetaData
+from sqlalchemy import Engine, MetaData, select
 
 from hive.errors import InputError
 from hive.schema import Version, create, detect, metadata
 from hive.urls import masked
 from metatide.demo.ids import Ids
+from metatide.demo.objects import USUAL_WAREHOUSE, Warehouse
 from metatide.demo.prefill import LogOnly
 from metatide.demo.sessions import Sink, WriterSession, reserve_ids
+from metatide.demo.structs import CATALOG
 from metatide.stack.database import make_engine
+
+_DEFAULT_DATABASE = "default"
 
 
 class Store:
@@ -19,6 +23,7 @@ class Store:
         self.schema = _schema(self.engine)
         self.metadata: MetaData = metadata(self.schema)
         self.ids = Ids(self._reserve)
+        self.warehouse = _warehouse(self.engine, self.metadata)
 
     def session(self) -> Sink:
         """A connection that writes rows and events."""
@@ -44,3 +49,18 @@ def _schema(engine: Engine) -> Version:
             "the demo writes to 4.0 and later: give it another database"
         )
     return version
+
+
+def _warehouse(engine: Engine, tables: MetaData) -> Warehouse:
+    """The folders of the metastore on this database, which sets both when it first starts."""
+    catalogs, databases = tables.tables["CTLGS"].c, tables.tables["DBS"].c
+    managed = select(catalogs.LOCATION_URI).where(catalogs.NAME == CATALOG)
+    external = select(databases.DB_LOCATION_URI).where(
+        databases.CTLG_NAME == CATALOG, databases.NAME == _DEFAULT_DATABASE
+    )
+    with engine.connect() as connection:
+        folders = connection.execute(select(managed.scalar_subquery(), external.scalar_subquery()))
+        of_catalog, of_database = folders.one()
+    if of_catalog is None or of_database is None:
+        return USUAL_WAREHOUSE
+    return Warehouse(of_catalog, of_database)

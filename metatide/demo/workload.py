@@ -13,7 +13,7 @@ from metatide.demo.actor import Actor, Clock
 from metatide.demo.catalog import Catalog
 from metatide.demo.ids import Ids
 from metatide.demo.makers import Maker, column_layouts
-from metatide.demo.objects import Table
+from metatide.demo.objects import USUAL_WAREHOUSE, Table, Warehouse
 from metatide.demo.options import Release, Size
 from metatide.demo.pace import Pace
 from metatide.demo.sessions import Sink
@@ -35,6 +35,7 @@ class Style:
     """The share of messages that are compressed."""
 
     clock: Clock = time.time
+    warehouse: Warehouse = USUAL_WAREHOUSE
 
 
 class Workload:
@@ -68,7 +69,7 @@ class Workload:
             rng=rng,
             catalog=self.catalog,
             ids=self._ids,
-            make=Maker(rng, self._ids, style.clock, self._layouts),
+            make=Maker(rng, self._ids, style.clock, self._layouts, style.warehouse),
             sink=self._open_sink(),
             clock=style.clock,
             release=style.release,

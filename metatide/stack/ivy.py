@@ -159,7 +159,9 @@ def _reason(text: str, log: str) -> str:
 def _ivy() -> Path:
     spec = importlib.util.find_spec("pyspark")
     if spec is None or spec.origin is None:
-        raise MachineError("PySpark, whose Ivy fetches jars, is not installed; install it")
+        raise MachineError(
+            "PySpark, whose Ivy fetches jars, is not installed; install metatide[embedded]"
+        )
     jars = sorted(Path(spec.origin).parent.glob("jars/ivy-*.jar"))
     if not jars:
         raise MachineError(f"PySpark in {Path(spec.origin).parent} has no Ivy; install it again")

@@ -75,7 +75,7 @@ async def serve(config: Config) -> None:
     server = ReadServer(application, config.http.host, config.http.port)
 
     def stop() -> None:
-        server.should_exit = True
+        server.end()
 
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop)

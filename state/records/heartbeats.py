@@ -29,6 +29,9 @@ class Heartbeat(msgspec.Struct, frozen=True, kw_only=True):
     """How long ago it last read the log and published what was new; if never, how long ago it
     began."""
     loads_waiting: int = 0
+    loads_running: int = 0
+    partitions_loaded: int = 0
+    """How many partitions it has loaded since it began."""
     leads: int = 0
     """The partitions of the signals topic that are its own: it answers the requests in these."""
     partitions: int = 0

@@ -18,7 +18,7 @@ from typing import Any
 import httpx
 import pytest
 
-from metatide.client import Client, Need, ServerError
+from metatide.client import Client, Need, ServerError, Settings
 from tests.support import hms_objects as objects
 from tests.support.hms_client import HmsClient
 from tests.support.metastore import Instances, MetastoreFactory
@@ -81,7 +81,7 @@ def read(truth: Truth, urls: list[str], number: int) -> None:
     """By turns: the latest, at least a position, and a session's own."""
     choice = random.Random(-number)
     with ExitStack() as stack_:
-        clients = [stack_.enter_context(Client(url)) for url in urls]
+        clients = [stack_.enter_context(Client(url, Settings(retry_s=0))) for url in urls]
         session, seen = clients[number % len(clients)].session(), dict.fromkeys(TABLES, 0)
         while not truth.stop.is_set():
             # What has just been written is what is read too old, if anything.
@@ -106,7 +106,7 @@ def read(truth: Truth, urls: list[str], number: int) -> None:
                 # A worker that is killed hangs up; another one is asked next time.
                 time.sleep(0.2)
                 continue
-            version = int(answer.value["parameters"][VERSION])
+            version = int((answer.value.parameters or {})[VERSION])
             seen[name] = max(seen[name], version)
             if how == "latest":
                 truth.show(name, version)

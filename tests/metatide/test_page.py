@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -98,7 +99,23 @@ def test_a_new_user_sees_why_a_read_missed_warms_the_table_and_sees_it_hit(
     page.until_text(f"{link(here.db, table)} .mark", "warm")
     page.click("nav a[data-view=health]")
     page.until_text(".misses", "cold")
+    page.until_text(".missed", f"{here.db}.{table}")
+    page.until_text(".latency", "database over HTTP")
+    page.until_text(".workers", f"Metatide {version('metatide')}")
+    page.until_text(".calls", "Thrift")
     assert page.ask(_LEAST_CONTRAST.read_text()) >= CONTRAST_MIN
+
+
+def test_a_table_is_found_in_all_databases(here: Filled, page: Chromium) -> None:
+    table = here.tables[3]
+    page.click("nav a[data-view=tables]")
+    page.click(".everywhere > summary")
+    page.until(f"{_FOCUS}.id === 'everywhere-filter'")
+    page.type(table)
+    link = f'.pane.everywhere a[href="#/tables/hive/{here.db}/{table}"]'
+    page.until(f"document.querySelector({link!r})")
+    page.click(link)
+    page.until_text(".detail h2", table)
 
 
 def test_the_keyboard_alone_will_do(here: Filled, page: Chromium) -> None:

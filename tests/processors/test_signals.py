@@ -1,12 +1,13 @@
 """When a worker asks for a load again."""
 
+import asyncio
 from typing import cast
 
 import pytest
 
 from processors.fold import Fold
 from processors.metrics import Metrics
-from processors.signals import AGAIN_FIRST_S, AGAIN_MAX_S, Signals
+from processors.signals import AGAIN_FIRST_S, AGAIN_MAX_S, TICK_S, Signals
 from state.records import AnyRecord, Change, LoadBegin, LoadEnd, LoadRows, Reset, Rows
 from state.records.actions import CreateTable, Undecodable
 from state.records.signals import Ask
@@ -50,6 +51,9 @@ class Asking:
     def read(self) -> None:
         """A reader misses the table."""
         self._signals.ask_for_reader(0, Ask(0, SCOPE, FAR))
+
+    async def next_turn(self) -> None:
+        await self._signals._next_turn()
 
     def sent(self, wait_s: float = 0) -> int:
         """How many requests are sent at the end of this time."""
@@ -95,6 +99,16 @@ def test_readers_of_such_a_table_do_not_ask_more_often_than_at_first(asking: Ask
         asking.read()
         sent += asking.sent(0.5)
     assert 10 < sent <= 500 / AGAIN_FIRST_S + 1
+
+
+async def test_its_task_rests_until_something_is_asked_for(asking: Asking) -> None:
+    turn = asyncio.create_task(asking.next_turn())
+    done, _ = await asyncio.wait([turn], timeout=3 * TICK_S)
+    assert not done
+    asking.read()
+    await turn
+    assert asking.waiting == 1
+    await asking.next_turn()
 
 
 def test_a_new_reason_does_not_wait(asking: Asking) -> None:

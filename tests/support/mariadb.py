@@ -17,7 +17,7 @@ from metatide.stack.database import fault, make_engine
 from metatide.stack.machine import LOOPBACK, as_user, free_port
 from metatide.stack.ports import Ports
 from metatide.stack.service import Launch, Service
-from tests.support.containers import use_containers
+from tests.support.containers import container_at, use_containers
 from tests.support.processes import open_folder, running
 
 _IMAGE = "mariadb:11.8"
@@ -108,15 +108,9 @@ def _server() -> Iterator[sa.URL]:
 
 @contextmanager
 def _container() -> Iterator[sa.URL]:
-    from testcontainers.core.container import DockerContainer
-
     port = free_port()
     url = sa.URL.create("mysql", "root", _PASSWORD, LOOPBACK, port)
-    container = (
-        DockerContainer(_IMAGE)
-        .with_bind_ports(3306, port)
-        .with_env("MARIADB_ROOT_PASSWORD", _PASSWORD)
-    )
+    container = container_at(port, _IMAGE, 3306).with_env("MARIADB_ROOT_PASSWORD", _PASSWORD)
     with container:
         deadline = time.monotonic() + _START_TIMEOUT_S
         while fault(make_engine(url)) is not None:

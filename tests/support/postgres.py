@@ -13,7 +13,7 @@ from psycopg import sql
 from metatide.stack.machine import LOOPBACK, free_port
 from metatide.stack.ports import Ports
 from metatide.stack.postgres import Postgres, connect
-from tests.support.containers import use_containers
+from tests.support.containers import container_at, use_containers
 from tests.support.processes import open_folder, running
 
 _IMAGE = "postgres:18"
@@ -63,14 +63,11 @@ def _local() -> Iterator[sa.URL]:
 @contextmanager
 def container(image: str, environment: Mapping[str, str]) -> Iterator[sa.URL]:
     """Runs a server in a container with these settings; yields the URL of its own database."""
-    from testcontainers.core.container import DockerContainer
-
     port = free_port()
     url = sa.URL.create("postgresql", "postgres", "test", LOOPBACK, port, "postgres")
     settings = " ".join(f"-c {key}={value}" for key, value in environment.items())
     started = (
-        DockerContainer(image)
-        .with_bind_ports(5432, port)
+        container_at(port, image, 5432)
         .with_env("POSTGRES_PASSWORD", "test")
         .with_env("POSTGRES_INITDB_ARGS", "--locale=C --encoding=UTF8")
         .with_command(f"postgres {settings}")

@@ -70,7 +70,7 @@ async def main() -> None:
             if worker.topic is not None:
                 read(worker, random.choice(tables), out)
             await asyncio.sleep(READ_EVERY_S)
-    server.should_exit = True
+    server.end()
     await serving
     if not working.cancelled():
         working.result()

@@ -12,6 +12,7 @@ from hive.errors import InputError
 from hive.schema import Version, create
 from metatide.demo.bulk import fill
 from metatide.demo.ids import Ids
+from metatide.demo.objects import USUAL_WAREHOUSE
 from metatide.demo.options import Limits, Size
 from metatide.demo.pace import Pace
 from metatide.demo.sessions import Sink
@@ -20,6 +21,8 @@ from metatide.demo.workload import Style, Workload
 from metatide.stack.database import make_engine
 from tests.metatide.demo import deadlocks, workload_runs
 from tests.metatide.demo.row_model import RowModel
+from tests.support import hms_objects as objects
+from tests.support.metastore import Instances
 
 
 def test_an_observer_of_four_writers_never_sees_a_hole(new_database: Callable[[], str]) -> None:
@@ -149,3 +152,25 @@ def unopened() -> Sink:
 
 def test_a_deadlock_costs_nothing(new_database: Callable[[], str]) -> None:
     deadlocks.check_that_it_is_begun_anew(Store(new_database()))
+
+
+def test_the_warehouse_of_an_empty_database_is_a_usual_one(new_database: Callable[[], str]) -> None:
+    assert Store(new_database()).warehouse == USUAL_WAREHOUSE
+
+
+@pytest.mark.hive
+def test_databases_are_where_the_metastore_would_have_put_them(metastore: Instances) -> None:
+    store = Store(metastore.database_url)
+    size = Size(tables=1, partitions=0)
+    workload = Workload(
+        store.ids, store.session, store.schema, size, Style(warehouse=store.warehouse)
+    )
+    workload.prepare(Pace(Limits()))
+    ours = workload.catalog.databases[0]
+    with metastore.connect() as client:
+        client.create_database("beside")
+        database = client.rpc.get_database("beside")
+        table = client.create_table(objects.table("beside", "events", {"id": "bigint"}))
+    assert database.locationUri == ours.location.replace(ours.name, "beside")
+    managed = ours.managed_location.replace(ours.name, "beside")
+    assert table.sd.location == f"{managed}/events"

@@ -1,0 +1,30 @@
+"""What a worker's threads for catching up do while there is nothing to catch up with."""
+
+from threading import Event
+
+from processors.bulk_replay import Bulk
+from state.topic import TopicReader
+from tests.support.topics import TopicWriter, delete_topic, new_topic
+
+
+async def test_its_readers_fetch_nothing_between_two_stretches(kafka_broker: str) -> None:
+    topic = new_topic(kafka_broker, 1)
+    writer = TopicWriter(topic)
+    writer.write(0, [b"1", b"2"])
+    writer.flush()
+    bulk = Bulk(topic)
+    readers: list[TopicReader] = []
+
+    def read() -> list[bytes]:
+        readers.append(reader := bulk._reader())
+        values: list[bytes] = []
+        for batch in reader.read(0, 0, 2):
+            values += [record.value for record in batch]
+            assert reader._consumer.assignment()
+        return values
+
+    for _ in range(2):
+        assert await bulk.run(read, Event()) == [b"1", b"2"]
+        assert not any(reader._consumer.assignment() for reader in readers)
+    bulk.close()
+    delete_topic(kafka_broker, topic.name)
