@@ -64,7 +64,14 @@ class Bulk:
     async def run(self, work: Callable[[], T], stop: Event) -> T:
         """Runs a function in a thread. When the caller is cancelled, the thread is stopped and
         awaited."""
-        future = asyncio.get_running_loop().run_in_executor(self._pool, work)
+
+        def work_and_rest() -> T:
+            try:
+                return work()
+            finally:
+                self._reader().rest()
+
+        future = asyncio.get_running_loop().run_in_executor(self._pool, work_and_rest)
         try:
             return await asyncio.shield(future)
         except asyncio.CancelledError:

@@ -9,7 +9,8 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from metatide.config.schema import Config, Section
+from metatide.config.schema import Config
+from metatide.config.section import Section
 from metatide.config.values import Secret
 
 PREFIX = "METATIDE_"

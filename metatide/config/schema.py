@@ -10,95 +10,18 @@ from typing import Annotated, Literal
 import msgspec
 
 from hive.names import DEFAULT_CATALOG
-from metatide.config.kafka_login import check_login, words_of
+from metatide.config.kafka import Kafka
 from metatide.config.paths import default_cache_dir, default_data_dir
+from metatide.config.section import Section, key
 from metatide.config.values import (
     Consistencies,
     DatabaseUrl,
     HostNames,
     HttpUrl,
     Secret,
-    Servers,
     ThriftUrls,
     Url,
 )
-
-
-def key(
-    doc: str,
-    *,
-    option: str | None = None,
-    default: str | None = None,
-    ge: int | None = None,
-    le: int | None = None,
-) -> msgspec.Meta:
-    """Describes a key: its purpose, its command-line option, and its bounds.
-
-    `default` describes a default that depends on the machine.
-    """
-    return msgspec.Meta(
-        description=doc, ge=ge, le=le, extra={"option": option, "default_text": default}
-    )
-
-
-class Section(msgspec.Struct, frozen=True):
-    """A table in `metatide.toml`."""
-
-
-class Kafka(Section, frozen=True):
-    """The broker, and the topic from which the cache is built."""
-
-    bootstrap_servers: Annotated[
-        Servers | None,
-        key("Your own brokers; without them, `metatide up` starts one.", option="--kafka"),
-    ] = None
-    topic: Annotated[str, key("The topic that carries the log of the metastore.")] = "metatide"
-    partitions: Annotated[
-        int,
-        key("Partitions of the topic when it is created; each is a shard.", ge=1, le=4096),
-    ] = 16
-    security_protocol: Annotated[
-        Literal["plaintext", "ssl", "sasl_plaintext", "sasl_ssl"],
-        key("The security protocol of the brokers; the broker of `metatide up` uses plaintext."),
-    ] = "plaintext"
-    sasl_mechanism: Annotated[
-        Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"] | None,
-        key(
-            "How the brokers know who asks: by name and password, or (`OAUTHBEARER`) by a token "
-            "that is fetched with a client's id and secret."
-        ),
-    ] = None
-    sasl_username: Annotated[str | None, key("The user name for the brokers.")] = None
-    sasl_password: Annotated[Secret | None, key("The user's password for the brokers.")] = None
-    sasl_oauthbearer_token_endpoint_url: Annotated[
-        str | None,
-        key("Where tokens are issued, by OIDC's client credentials, for `OAUTHBEARER`."),
-    ] = None
-    sasl_oauthbearer_client_id: Annotated[str | None, key("The client's id there.")] = None
-    sasl_oauthbearer_client_secret: Annotated[Secret | None, key("The client's secret.")] = None
-    sasl_oauthbearer_scope: Annotated[
-        str | None, key("The scope of the tokens, if that is needed.")
-    ] = None
-    https_ca_location: Annotated[
-        Path | None,
-        key("The CA certificates for the token endpoint; by default the system's."),
-    ] = None
-    ssl_ca_location: Annotated[
-        Path | None, key("The CA certificates for the brokers; by default the system's.")
-    ] = None
-    ssl_certificate_location: Annotated[
-        Path | None, key("The client certificate for the brokers.")
-    ] = None
-    ssl_key_location: Annotated[Path | None, key("Its key.")] = None
-    ssl_key_password: Annotated[Secret | None, key("The password of that key.")] = None
-
-    @property
-    def security(self) -> dict[str, str]:
-        """The settings of TLS and SASL in librdkafka's terms."""
-        return words_of(msgspec.structs.asdict(self))
-
-    def __post_init__(self) -> None:
-        check_login(msgspec.structs.asdict(self))
 
 
 class Database(Section, frozen=True):

@@ -8,7 +8,8 @@ import psutil
 from hive.errors import InputError, MachineError
 from hive.urls import MASK
 from metatide.config import Config
-from metatide.config.schema import Database, Kafka, Upstream
+from metatide.config.kafka import Kafka
+from metatide.config.schema import Database, Upstream
 from metatide.config.values import DatabaseUrl, Secret, Servers, ThriftUrls
 from metatide.stack.state import StackState, StateFile
 

@@ -131,6 +131,11 @@ class TopicReader:
             f"can't be read: {why}"
         )
 
+    def rest(self) -> None:
+        """Ends fetching until the next read: a consumer that keeps its partition asks the brokers
+        ten times a second for ever."""
+        self._consumer.unassign()
+
     def close(self) -> None:
         self._consumer.close()
 

@@ -145,14 +145,22 @@ class Chromium:
         return found
 
     def click(self, selector: str) -> None:
-        """Clicks the middle of an element with the mouse."""
-        x, y = self.until(
-            f"(() => {{ const one = document.querySelector({selector!r});"
-            " one.scrollIntoView({block: 'center'}); const box = one.getBoundingClientRect();"
-            " return [box.x + box.width / 2, box.y + box.height / 2]; })()"
-        )
+        """Clicks the middle of an element with the mouse, once the element stands still."""
+        x, y = self._middle(selector)
+        while (middle := self._middle(selector)) != [x, y]:
+            x, y = middle
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
+
+    def _middle(self, selector: str) -> list[float]:
+        """Where the middle of an element is shown, a frame from now."""
+        self.ask("new Promise((shown) => requestAnimationFrame(shown))")
+        middle: list[float] = self.until(
+            f"(() => {{ const node = document.querySelector({selector!r});"
+            " node.scrollIntoView({block: 'center'}); const box = node.getBoundingClientRect();"
+            " return [box.x + box.width / 2, box.y + box.height / 2]; })()"
+        )
+        return middle
 
     def press(self, key: str, *, shift: bool = False) -> None:
         name, code, text = _KEYS[key]

@@ -17,7 +17,7 @@ from hive.names import table_name
 from hive.schema import detect, metadata
 from metatide.config import Config
 from metatide.doctor import find_target
-from metatide.monitoring.metric_families import CONNECTOR, exported
+from metatide.monitoring import metric_families
 from metatide.stack.database import make_engine
 from metatide.stack.machine import free_port
 from metatide.worker.operations import OPERATIONS, THRIFT, WORKER
@@ -155,10 +155,12 @@ def test_what_the_document_tells_beside_reads_is_so(running: Stack) -> None:
 
 
 def test_pages_have_the_metrics_that_dashboards_are_made_of(running: Stack) -> None:
-    wanted = {one.name for one in exported()}
-    of_connector = {one.name for one in exported() if one.job == CONNECTOR}
-    assert running.metrics("worker-1") == wanted - of_connector
-    assert running.metrics("connect") == of_connector
+    names: dict[str, set[str]] = {}
+    for family in metric_families.exported():
+        names.setdefault(family.job, set()).add(family.name)
+    of_both = names[metric_families.BOTH]
+    assert running.metrics("worker-1") == names[metric_families.WORKER] | of_both
+    assert running.metrics("connect") == names[metric_families.CONNECTOR] | of_both
 
 
 @contextmanager

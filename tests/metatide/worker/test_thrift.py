@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from metatide.monitoring.metric_families import WORKER, exported
+from metatide.monitoring.metric_families import BOTH, WORKER, exported
 from metatide.stack.machine import LOOPBACK, free_port
 from tests.support import hms_client, local_http
 from tests.support import hms_objects as objects
@@ -96,7 +96,7 @@ def test_a_client_reads_what_it_wrote_through_the_same_endpoint(
 def test_its_page_has_the_metrics_that_dashboards_are_made_of(
     running: tuple[Stack, list[str]],
 ) -> None:
-    wanted = {one.name for one in exported() if one.job == WORKER}
+    wanted = {family.name for family in exported() if family.job in (WORKER, BOTH)}
     assert running[0].metrics("worker-1") == wanted
 
 
