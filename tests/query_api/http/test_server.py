@@ -265,12 +265,13 @@ class Slow(EmptyDatabase):
     def __init__(self, log: LatestLog) -> None:
         super().__init__(log)
         self.may = threading.Event()
-        self.asked_count = 0
+        self.asked_count = self.answered_count = 0
         self.may.set()
 
     async def after_now(self, reached: Position) -> LatestLog | None:
         self.asked_count += 1
         assert await asyncio.to_thread(self.may.wait, 60)
+        self.answered_count += 1
         return self.log
 
 
@@ -304,6 +305,7 @@ def test_within_is_answered_at_once_from_a_read_that_is_recent_enough() -> None:
     with serving(warm(), database) as url, connection(url) as opened:
         opened.sendall(within)
         response(opened)
+        wait_for(lambda: database.answered_count == database.asked_count)
         database.may.clear()
         asked_count = database.asked_count
         for _ in range(4):
