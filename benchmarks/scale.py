@@ -21,14 +21,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import psutil
-import sqlalchemy as sa
 
+from benchmarks.empty_log import make_empty_log
 from benchmarks.http import actions
 from benchmarks.load import Load, command, cpu_s
 from benchmarks.random_keys import KINDS
 from hive.names import table_name
-from hive.schema import Version, create, metadata
-from metatide.stack.database import make_engine
 from state.records import Change, encode
 from state.records.routing import table_shard
 from state.topic import Topic
@@ -59,16 +57,6 @@ def publish(topic: Topic) -> None:
         if tail < TABLES:
             writer.write(shard, [encode(Change(0, tail, TABLES))])
     writer.flush()
-
-
-def tell_last_event(url: str) -> None:
-    """Makes the database one whose last event is that of the last table."""
-    engine = make_engine(url)
-    create(engine, Version.V4_1)
-    sequence = metadata(Version.V4_1).tables["NOTIFICATION_SEQUENCE"]
-    with engine.begin() as connection:
-        connection.execute(sa.update(sequence).values(NEXT_EVENT_ID=TABLES + 1))
-    engine.dispose()
 
 
 @contextmanager
@@ -140,7 +128,7 @@ def main() -> None:
     with postgres.server() as server, kafka.broker() as broker:
         topic, url = new_topic(broker, SHARDS), server.new_database()
         publish(topic)
-        tell_last_event(url)
+        make_empty_log(url, TABLES)
         for count in arguments.workers:
             with standing(topic, url, count) as members:
                 for name, path, keys in questions:

@@ -41,11 +41,12 @@ import uvloop
 from py4j.java_gateway import JavaGateway
 
 from benchmarks import random_keys, thrift
+from benchmarks.empty_log import make_empty_log
 from benchmarks.load import cpu_s
 from benchmarks.thrift import DB, EVENT, MIB, TABLES, WIDE
 from benchmarks.thrift_load import Server
 from hive.names import table_name
-from hive.schema import Version, create, metadata
+from hive.schema import Version, metadata
 from hive.thrift.binary import decode, encode
 from hive.thrift.structs import TABLE
 from metatide.config.values import ThriftUrl
@@ -272,17 +273,6 @@ def show(name: str, **figures: Any) -> None:
     print(json.dumps(line), flush=True)
 
 
-def sequence_only(url: str) -> str:
-    """Creates the schema in a database; the sequence is all that is filled. Returns the URL."""
-    engine = make_engine(url)
-    create(engine, Version.V4_1)
-    sequence = metadata(Version.V4_1).tables["NOTIFICATION_SEQUENCE"]
-    with engine.begin() as connection:
-        connection.execute(sa.update(sequence).values(NEXT_EVENT_ID=EVENT + 1))
-    engine.dispose()
-    return url
-
-
 class Figures:
     """Calls per second, by call, number of clients and column."""
 
@@ -364,7 +354,8 @@ def measure_server(
             if "write_ids" in columns:
                 with_lists(asking, side, figures.clients)
     if "latest" in columns:
-        with endpoint(sequence_only(database.new_database())) as side:
+        make_empty_log(url := database.new_database(), EVENT)
+        with endpoint(url) as side:
             figures.add("latest", asking, side)
 
 

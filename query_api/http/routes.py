@@ -8,12 +8,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from hive.errors import InputError, MetatideError, TooLargeError
+from hive.errors import InputError, MetatideError
 from query_api.http.gate import Gate
 from query_api.http.messages import header, problem, require_json, status_of
 from query_api.http.operation import Operation, OperationRequest
+from query_api.http.request_body import read_body
 
-BODY_BYTES_MAX: Final = 4 * 1024 * 1024
 B = TypeVar("B")
 T = TypeVar("T")
 _NO_TOKEN: Final = "send a valid token: Authorization: Bearer …"
@@ -46,15 +46,9 @@ def _route(operation: Operation[T, Any, Any], owner: T, gate: Gate) -> BaseRoute
 async def _body_of(request: Request, kind: type[B]) -> B:
     """The request's body as this struct."""
     require_json(header(request.scope, b"content-type"))
-    parts: list[bytes] = []
-    size = 0
-    async for part in request.stream():
-        size += len(part)
-        if size > BODY_BYTES_MAX:
-            raise TooLargeError(f"the body is longer than {BODY_BYTES_MAX} bytes")
-        parts.append(part)
+    body = await read_body(request.scope, request.receive)
     try:
-        return msgspec.json.decode(b"".join(parts) or b"{}", type=kind)
+        return msgspec.json.decode(body or b"{}", type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise InputError(f"the body is invalid: {error}"[:200]) from None
 

@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import Mapping
 from ssl import SSLContext
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import structlog
 from starlette.types import Receive, Scope, Send
 
-from hive.errors import ForbiddenError, InputError, MetatideError, NoSuchObjectError, TooLargeError
+from hive.errors import ForbiddenError, MetatideError, NoSuchObjectError
 from query_api.backend import Backend
 from query_api.http.access import OPEN, Tokens
 from query_api.http.endpoints import Endpoint, streamed
@@ -30,6 +30,7 @@ from query_api.http.messages import (
 from query_api.http.metrics import Metrics
 from query_api.http.owner_answers import is_for_partner, moment_of_partner, send_to_partner
 from query_api.http.proof import FORWARDED, REQUIREMENTS
+from query_api.http.request_body import read_body
 from query_api.http.request_parameters import RequestParameters
 from query_api.http.response_cache import CONSISTENCY, CachedResponse, ResponseCache
 from query_api.http.scatter_gather import Parts
@@ -42,9 +43,6 @@ from query_api.resolver.answer import ReadAnswer
 
 if TYPE_CHECKING:
     from state.tracing import Tracing
-
-BODY_BYTES_MAX: Final = 4 * 1024 * 1024
-BODY_TIMEOUT_S: Final = 10.0
 
 log = structlog.get_logger(__name__)
 
@@ -129,7 +127,7 @@ class Service:
         body = b""
         if scope["method"] == "POST":
             require_json(header(scope, b"content-type"))
-            body = await _body(scope, receive)
+            body = await read_body(scope, receive)
         parameters = RequestParameters(
             scope["path_params"], scope["query_string"], body, frozenset(endpoint.parameters)
         )
@@ -266,26 +264,3 @@ def _to_owner(conditions: Mapping[str, str]) -> Headers:
         (f"metatide-{name.replace('_', '-')}".encode(), value.encode("latin-1", "replace"))
         for name, value in conditions.items()
     ]
-
-
-async def _body(scope: Scope, receive: Receive) -> bytes:
-    length = header(scope, b"content-length")
-    if length is not None and (not length.isdigit() or int(length[:20]) > BODY_BYTES_MAX):
-        raise TooLargeError(f"the body is longer than {BODY_BYTES_MAX} bytes")
-    parts: list[bytes] = []
-    size = 0
-    try:
-        async with asyncio.timeout(BODY_TIMEOUT_S):
-            while True:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    raise asyncio.CancelledError
-                part = message.get("body", b"")
-                size += len(part)
-                if size > BODY_BYTES_MAX:
-                    raise TooLargeError(f"the body is longer than {BODY_BYTES_MAX} bytes")
-                parts.append(part)
-                if not message.get("more_body", False):
-                    return b"".join(parts)
-    except TimeoutError:
-        raise InputError(f"the body did not arrive within {BODY_TIMEOUT_S:g} s") from None
