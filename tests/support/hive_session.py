@@ -68,6 +68,10 @@ _FOLDERS: Final = {
     "mapred.local.dir": "mapred",
 }
 
+# Hive's planner fails with it now and then, whatever its metastore is, before anything is done.
+_RACE: Final = "SemanticException: java.util.ConcurrentModificationException"
+_RACES_MAX: Final = 5
+
 
 class HiveSession:
     """A session with transactions of its own. Another thread may use another one."""
@@ -86,6 +90,13 @@ class HiveSession:
 
     def ask(self, statement: str) -> Answer:
         """Runs a statement to its end."""
+        for _ in range(_RACES_MAX):
+            answer = self._ask(statement)
+            if answer.error is None or _RACE not in answer.error:
+                break
+        return answer
+
+    def _ask(self, statement: str) -> Answer:
         driver = self._ql.DriverFactory.newDriver(self._state.getConf())
         try:
             driver.run(statement)
