@@ -8,7 +8,7 @@ MASK = "***"
 _PASSWORD = re.compile(r"(//[^\s:/?#@]*:|(?:^|(?<=\s))[^\s:/?#@]+:(?!:|//))\S*@")
 _PARAMETER = re.compile(r"([?&;])([^\s=&;]+)=([^\s&;]*)")
 _SECRET = re.compile(
-    r"pass(?!file|ive)|pwd|secret|token|credential|signature|^sig$"
+    r"pass(?!file|ive|word_command$)|pwd|secret|token|credential|signature|^sig$"
     r"|(access|account|api|shared|client|server)_?key$",
     re.IGNORECASE,
 )

@@ -9,7 +9,9 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from hive.errors import InputError
 from hive.names import DEFAULT_CATALOG
+from hive.reader.login import LOGIN_PARAMETERS
 from metatide.config.kafka import Kafka
 from metatide.config.paths import default_cache_dir, default_data_dir
 from metatide.config.section import Section, key
@@ -21,6 +23,7 @@ from metatide.config.values import (
     Secret,
     ThriftUrls,
     Url,
+    with_parameters,
 )
 
 
@@ -38,6 +41,25 @@ class Database(Section, frozen=True):
     password: Annotated[
         Secret | None, key("The password; takes precedence over one in the URL.")
     ] = None
+    password_command: Annotated[
+        str | None,
+        key(
+            "A command that prints the password, for those that change: as clouds' tools do for "
+            "logins by a role. It runs without a shell, at most once a minute while connections "
+            "are made."
+        ),
+    ] = None
+    tls_ca: Annotated[
+        Path | None,
+        key(
+            "The CA certificates for the database. With them it must use TLS and show a "
+            "certificate of its name; without them, TLS is as the URL and its driver say."
+        ),
+    ] = None
+    tls_certificate: Annotated[
+        Path | None, key("The client certificate for the database; needs `tls_ca`.")
+    ] = None
+    tls_key: Annotated[Path | None, key("Its key.")] = None
     default_catalog: Annotated[
         str,
         key(
@@ -54,10 +76,22 @@ class Database(Section, frozen=True):
 
     @property
     def full_url(self) -> str | None:
-        """The URL for a driver, including the password."""
-        if self.url is None or self.password is None:
-            return self.url
-        return self.url.with_password(self.password)
+        """The URL for an engine, including all that a login needs."""
+        if self.url is None:
+            return None
+        url = self.url if self.password is None else self.url.with_password(self.password)
+        parameters = {name: getattr(self, name) for name in LOGIN_PARAMETERS}
+        return with_parameters(url, {k: str(v) for k, v in parameters.items() if v is not None})
+
+    def __post_init__(self) -> None:
+        """Raises InputError if keys exclude or lack each other."""
+        if self.password is not None and self.password_command is not None:
+            raise InputError("set either database.password or database.password_command")
+        needed = self.tls_ca, self.tls_certificate, self.tls_key
+        if (needed[1] is None) != (needed[2] is None):
+            raise InputError("set both database.tls_certificate and database.tls_key, or neither")
+        if needed[0] is None and needed[1] is not None:
+            raise InputError("database.tls_certificate has no use without database.tls_ca")
 
 
 class Upstream(Section, frozen=True):

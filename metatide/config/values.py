@@ -1,8 +1,9 @@
 """Types of configuration values that are validated when they are read."""
 
 import re
+from collections.abc import Mapping
 from typing import Self
-from urllib.parse import SplitResult, quote, urlsplit
+from urllib.parse import SplitResult, quote, urlencode, urlsplit
 
 from hive.urls import MASK, masked
 
@@ -72,6 +73,13 @@ class DatabaseUrl(_CheckedUrl):
         name = user.partition(":")[0]
         netloc = f"{name}:{quote(password, safe='')}@{host}"
         return self.parts._replace(netloc=netloc).geturl()
+
+
+def with_parameters(url: str, parameters: Mapping[str, str]) -> str:
+    """A URL with more parameters."""
+    parts = urlsplit(url)
+    query = "&".join(filter(None, (parts.query, urlencode(parameters))))
+    return parts._replace(query=query).geturl()
 
 
 class HttpUrl(_CheckedUrl):

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 
 from hive import listener, schema
 from hive.errors import InputError, MachineError
+from hive.reader.login import split_login
 from hive.urls import masked
 from metatide.stack import jars
 from metatide.stack.database import make_engine
@@ -205,6 +206,11 @@ class Metastore(Service):
 
 def _require_schema(url: sa.URL, wanted: schema.Version) -> None:
     """Creates the tables in an empty database; checks the schema of any other."""
+    if split_login(url)[1].parameters:
+        raise InputError(
+            "the metastore of `metatide up` logs in at a database by METATIDE_DATABASE_PASSWORD "
+            "alone: set that instead of other keys of `database`, or start your own metastore"
+        )
     engine = make_engine(url)
     with engine.connect() as connection:
         version = schema.detect(connection)

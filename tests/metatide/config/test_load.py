@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sqlalchemy import make_url
 
 from hive.errors import InputError
+from hive.urls import masked
 from metatide.config import KEYS, Effective, load
 from metatide.config.load import forget_secrets
 
@@ -245,6 +246,34 @@ def test_a_password_comes_from_the_environment_or_a_file(variable: str) -> None:
     assert effective.config.database.full_url == full
     assert PASSWORD not in repr(effective)
     assert {one.key.name: one.shown for one in effective.settings}["database.password"] == "***"
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"password": "a", "password_command": "b"}, "either database.password or database.pass"),
+        ({"tls_ca": "a", "tls_key": "b"}, "both database.tls_certificate and database.tls_key"),
+        ({"tls_certificate": "a", "tls_key": "b"}, "no use without database.tls_ca"),
+    ],
+)
+def test_a_login_at_the_database_that_contradicts_itself_is_refused(
+    keys: Mapping[str, str], message: str
+) -> None:
+    environ = {f"METATIDE_DATABASE_{name.upper()}": value for name, value in keys.items()}
+    with pytest.raises(InputError, match=message):
+        load(environ=environ)
+
+
+def test_what_a_login_at_the_database_needs_is_in_its_url() -> None:
+    environ = {
+        "METATIDE_DATABASE_URL": "postgresql://hive@db/metastore?application_name=a",
+        "METATIDE_DATABASE_PASSWORD_COMMAND": "cat 'a b'",
+        "METATIDE_DATABASE_TLS_CA": "/ca.pem",
+    }
+    url = load(environ=environ).config.database.full_url
+    wanted = "application_name=a&password_command=cat+%27a+b%27&tls_ca=%2Fca.pem"
+    assert url == f"postgresql://hive@db/metastore?{wanted}"
+    assert masked(url) == url
 
 
 def test_a_secret_in_the_environment_stands_above_one_in_a_file() -> None:

@@ -1,0 +1,40 @@
+"""Engines for plain URLs of the metastore's database, with the drivers that Metatide includes."""
+
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from hive.errors import InputError
+from hive.reader.login import Login, PasswordError, split_login
+from hive.reader.sessions import prepare_sessions
+
+CONNECT_TIMEOUT_S: Final = 3
+_DRIVERS: Final = {"postgresql": "postgresql+psycopg", "mysql": "mysql+pymysql"}
+
+
+def open_engine(url: str | sa.URL, **pool: Any) -> sa.Engine:
+    """An engine for `postgresql://…` or `mysql://…`; `pool` are SQLAlchemy's settings of it."""
+    parsed, login = split_login(sa.make_url(url))
+    kind = parsed.get_backend_name()
+    if kind not in _DRIVERS:
+        raise InputError(f"a database is given as postgresql://… or mysql://…, not {kind}://…")
+    engine = sa.create_engine(
+        parsed.set(drivername=_DRIVERS[kind]),
+        connect_args={"connect_timeout": CONNECT_TIMEOUT_S, **login.driver_settings(kind)},
+        **pool,
+    )
+    if login.has_command:
+        _ask_for_password(engine, login)
+    prepare_sessions(engine)
+    return engine
+
+
+def _ask_for_password(engine: sa.Engine, login: Login) -> None:
+
+    @sa.event.listens_for(engine, "do_connect")
+    def add_password(dialect: Any, _: object, __: object, settings: dict[str, Any]) -> None:
+        try:
+            settings["password"] = login.password()
+        except PasswordError as error:
+            # As if the server had refused the login: who can wait for the database tries again.
+            raise dialect.loaded_dbapi.OperationalError(str(error)) from None

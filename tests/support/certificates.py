@@ -1,0 +1,45 @@
+"""An authority of the tests that signs certificates."""
+
+import subprocess
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from metatide.stack.machine import LOOPBACK
+
+_KEY: Final = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
+
+
+class Certificate(NamedTuple):
+    """The files of a certificate and of its key."""
+
+    certificate: Path
+    key: Path
+
+
+class Authority:
+    """An authority with its files in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self._folder = folder
+        self._own = Certificate(folder / "ca.pem", folder / "ca.key")
+        subject = ("-subj", "/CN=authority of the tests", "-days", "2")
+        files = ("-keyout", self._own.key, "-out", self._own.certificate)
+        _openssl("req", "-x509", *_KEY, *subject, *files)
+
+    @property
+    def certificate(self) -> Path:
+        return self._own.certificate
+
+    def sign(self, name: str, address: str = LOOPBACK) -> Certificate:
+        """A certificate of a server at an address, or of a client."""
+        made = Certificate(self._folder / f"{name}.pem", self._folder / f"{name}.key")
+        subject = ("-subj", f"/CN={name}", "-addext", f"subjectAltName=IP:{address}", "-days", "2")
+        signed_by = ("-CA", self._own.certificate, "-CAkey", self._own.key)
+        files = ("-keyout", made.key, "-out", made.certificate)
+        _openssl("req", "-x509", *_KEY, *subject, *signed_by, *files)
+        return made
+
+
+def _openssl(*arguments: str | Path) -> None:
+    subprocess.run(["openssl", *arguments], check=True, capture_output=True)
