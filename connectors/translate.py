@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 from zlib import crc32
 
+import msgspec
+
 from hive.events import event_types
 from hive.events.row import NotificationRow
 from hive.names import DatabaseName, TableName, table_name
@@ -119,6 +121,8 @@ def _add_partitions(event: event_types.AddPartitions) -> Iterator[Addressed]:
 
 def _alter_partitions(event: event_types.AlterPartitions) -> Iterator[Addressed]:
     images = tuple(map(_partition, event.partitions))
+    if not event.known:
+        images = tuple(msgspec.structs.replace(image, data=b"") for image in images)
     yield (
         event.table,
         a.PutPartitions(event.table, event.write_id, images, added=False, truncates=event.truncate),

@@ -51,11 +51,13 @@ def alter_partitions(
     write_id = stored_objects.given_write_id(message.write_id)
     transactional = facts is not None and facts.transactional
     tells_ids = not truncate or transactional or write_id <= 0
+    partitions = tuple(_altered(text, tells_ids) for text in message.partition_list_json)
     return AlterPartitions(
         **common,
         table=named(row, message.db, message.table),
         facts=facts,
-        partitions=tuple(_altered(text, tells_ids) for text in message.partition_list_json),
+        partitions=partitions,
+        known=not any("" in partition.values for partition in partitions),
         write_id=write_id,
         truncate=truncate,
     )

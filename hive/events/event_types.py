@@ -110,9 +110,14 @@ class AddPartitions(PartitionEvent, frozen=True, tag=True, kw_only=True):
 
 
 class AlterPartitions(PartitionEvent, frozen=True, tag=True, kw_only=True):
-    """The event ALTER_PARTITIONS: never a rename, and without the state before."""
+    """The event ALTER_PARTITIONS: never a rename, and without the state before.
+
+    `known` is False if the metastore wrote the partitions one by one, because a value of one is
+    empty: then it locked none of them, and may have stored something else than the event says.
+    """
 
     partitions: tuple[PartitionImage, ...]
+    known: bool
     write_id: int
     truncate: bool
 

@@ -22,6 +22,9 @@ of 4.0.1, and from comparing images in the logs of a real Hive 4.2 with those re
   isn't in the log, lacks the write that the statistics describe, and always if
   `hive.txn.stats.enabled` is off. ALTER_PARTITIONS has what was stored; ALTER_TABLE,
   ALTER_PARTITION and statistics of several partitions have what was sent.
+- ALTER_PARTITIONS has what was sent, too, if a partition has an empty value. The metastore looks
+  for the rows by values that it takes from names, where the empty value is another text; after that
+  has failed it alters one partition after the other, without a lock.
 """
 
 from typing import Any

@@ -48,7 +48,7 @@ def _add_partitions(work: WorkingSet, event: int, action: PutPartitions) -> None
 
 def change_partitions(work: WorkingSet, event: int, action: PutPartitions) -> None:
     """Folds ALTER_PARTITIONS: the event doesn't say what its writer had read, but the writer had
-    locked the rows of the partitions."""
+    locked the rows of the partitions if the event tells what was stored."""
     name = action.table
     state = work.touch_table(name)
     for partition in action.partitions:
@@ -56,14 +56,14 @@ def change_partitions(work: WorkingSet, event: int, action: PutPartitions) -> No
         same = _columns_are(work, key, event, partition) and not action.truncates
         if state.detailed and not same:
             _end_statistics(work, name, state, event, partition.values, added=False)
-        entry = _entry(event, partition)
+        entry, locked = _entry(event, partition), bool(partition.data)
         if action.truncates and action.write_id > 0 and partition.write_id <= 0:
             # Whether the id was stored isn't known, so neither is the partition.
             entry = Entry(event, b"")
-        else:
+        elif locked:
             entry = entry._replace(data=_as_marked(work, key, entry.data), mark=Mark.ORDERED)
         replaced = replace(work, state.loads, key, event, entry, None)
-        _doubt_unless_known(work, name, state, event, partition.values, replaced, ordered=True)
+        _doubt_unless_known(work, name, state, event, partition.values, replaced, ordered=locked)
 
 
 def alter_partition(work: WorkingSet, event: int, action: AlterPartition) -> None:

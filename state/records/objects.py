@@ -63,6 +63,7 @@ class PartitionImage(msgspec.Struct, frozen=True, array_like=True, gc=False):
     columns_hash: Word
     """A hash of its columns, which shows whether they changed."""
     data: bytes
+    """Empty if the event doesn't tell what was stored."""
 
 
 class ColumnStatisticsImage(msgspec.Struct, frozen=True, array_like=True):

@@ -149,6 +149,8 @@ def _write_tar(stream: IO[bytes], files: Mapping[str, Path]) -> None:
 def _as_root(member: tarfile.TarInfo) -> tarfile.TarInfo:
     member.uid = member.gid = 0
     member.uname = member.gname = "root"
+    # Jars that `metatide up` has fetched are its user's alone.
+    member.mode |= 0o555 if member.isdir() else 0o444
     return member
 
 

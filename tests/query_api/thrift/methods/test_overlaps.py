@@ -154,6 +154,25 @@ def test_one_partition_is_altered_alone_and_among_several(world: World, loaded: 
     world.load() if not loaded else world.check()
 
 
+def test_several_partitions_are_altered_that_the_metastore_doesn_t_lock(world: World) -> None:
+    """Where the metastore can't write the rows of all partitions at once, it locks none."""
+    table = world.table("t", "a", "")
+    partitions = world.client.partitions(world.db, "t")
+    for partition in partitions:
+        partition.parameters = {**partition.parameters, "k1": "old", "k2": "old"}
+    world.client.alter_partitions(table, partitions)
+    alone = next(each for each in world.client.partitions(world.db, "t") if each.values == ["a"])
+    for partition in partitions:
+        partition.parameters["k2"] = "new"
+    world.load()
+    writes = [
+        set_partitions_parameter(table, alone, "k1"),
+        lambda client: client.alter_partitions(table, partitions),
+    ]
+    assert overlap(world.metastore, *writes) == [None, None]
+    world.check()
+
+
 def test_several_alters_of_partitions_in_turn_need_no_reread(world: World) -> None:
     world.load()
     table = world.table("t", "a", "b")
@@ -311,6 +330,35 @@ def test_an_external_table_becomes_transactional(world: World, external: str) ->
     table.tableType = "MANAGED_TABLE"
     table.parameters = {**table.parameters, "transactional": "true", "EXTERNAL": external}
     world.client.alter_table(world.db, "t", table)
+    world.check()
+
+
+@pytest.mark.parametrize("other", ["b", ""], ids=["directly", "by its objects"])
+def test_concurrent_inserts_into_partitions(world: World, other: str) -> None:
+    """The metastore takes the accuracy of the second one away. Where it can't write the rows of all
+    partitions at once, as if one has the empty value, its event doesn't say so.
+    """
+    table = world.table("t", "a", other, transactional=True)
+    world.load()
+    writers = [Writer(world.client, table) for _ in range(2)]
+    for writer in writers:
+        partitions = world.client.partitions(world.db, "t")
+        for partition in partitions:
+            partition.parameters = {
+                **partition.parameters,
+                "numRows": str(writer.write_id),
+                "COLUMN_STATS_ACCURATE": '{"BASIC_STATS":"true"}',
+            }
+            partition.writeId = writer.write_id
+        t = world.client.t
+        request = t.AlterPartitionsRequest(
+            dbName=world.db, tableName="t", partitions=partitions, writeId=writer.write_id
+        )
+        request.validWriteIdList = writer.ids
+        world.client.rpc.alter_partitions_req(request)
+        world.check()
+    for writer in writers:
+        world.client.commit(writer.txn)
     world.check()
 
 
