@@ -154,25 +154,6 @@ def test_one_partition_is_altered_alone_and_among_several(world: World, loaded: 
     world.load() if not loaded else world.check()
 
 
-def test_several_partitions_are_altered_that_the_metastore_doesn_t_lock(world: World) -> None:
-    """Where the metastore can't write the rows of all partitions at once, it locks none."""
-    table = world.table("t", "a", "")
-    partitions = world.client.partitions(world.db, "t")
-    for partition in partitions:
-        partition.parameters = {**partition.parameters, "k1": "old", "k2": "old"}
-    world.client.alter_partitions(table, partitions)
-    alone = next(each for each in world.client.partitions(world.db, "t") if each.values == ["a"])
-    for partition in partitions:
-        partition.parameters["k2"] = "new"
-    world.load()
-    writes = [
-        set_partitions_parameter(table, alone, "k1"),
-        lambda client: client.alter_partitions(table, partitions),
-    ]
-    assert overlap(world.metastore, *writes) == [None, None]
-    world.check()
-
-
 def test_several_alters_of_partitions_in_turn_need_no_reread(world: World) -> None:
     world.load()
     table = world.table("t", "a", "b")
