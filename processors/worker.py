@@ -83,8 +83,11 @@ class Worker:
 
     @property
     def ready(self) -> bool:
-        """Whether the worker has its shards, and all follow the topic as far as they can."""
-        return self._shared_out and all(shard.settled for shard in self.shards.values())
+        """Whether the worker has its shards, all follow the topic as far as they can, and it isn't
+        about to leave.
+        """
+        settled = all(shard.settled for shard in self.shards.values())
+        return self._shared_out and settled and not self._ending
 
     @property
     def limits(self) -> Limits:

@@ -27,9 +27,9 @@ pytestmark = [pytest.mark.hive, pytest.mark.timeout(900)]
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
-ON_AN_ENGINE = ("compose.md",)
-"""What `tests/containers` follows."""
-DOCS = sorted(path for path in (ROOT / "docs").glob("*.md") if path.name not in ON_AN_ENGINE)
+FOLLOWED_ELSEWHERE = ("bare-machines.md", "compose.md")
+"""What `tests/containers` and `tests/deploy` follow."""
+DOCS = sorted(path for path in (ROOT / "docs").glob("*.md") if path.name not in FOLLOWED_ELSEWHERE)
 PATIENCE_S = 240.0
 AGAIN_S = 60.0
 """How long what is loaded in the background may take to be as it is shown."""

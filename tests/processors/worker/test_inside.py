@@ -81,6 +81,12 @@ def asks(topic: Topic) -> list[int]:
     return events
 
 
+async def test_one_that_ends_is_not_ready(topic: Topic, tmp_path: Path) -> None:
+    async with working(topic, tmp_path) as worker:
+        assert worker.ready
+    assert not worker.ready
+
+
 async def test_waiting_for_a_position(topic: Topic, tmp_path: Path) -> None:
     async with working(topic, tmp_path) as worker:
         shard = worker.shards[0]

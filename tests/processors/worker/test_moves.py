@@ -1,9 +1,12 @@
 """Who has which shards as workers come, go and are killed: what needn't move stays."""
 
 import signal
+import socket
 from contextlib import ExitStack
 from pathlib import Path
 
+from metatide.members import members
+from metatide.stack.machine import LOOPBACK
 from tests.support.topics import new_topic
 from tests.support.workers import WorkerProcess, workers
 
@@ -49,3 +52,27 @@ def test_shards_move_as_little_as_possible(kafka_broker: str, tmp_path: Path) ->
         last = shares(first, third, fourth)
         for kept in (first, third, fourth):
             assert after[kept.name] < last[kept.name], "only those move whose worker left"
+
+
+def test_a_worker_that_ends_leaves_its_group_before_its_port_closes(
+    kafka_broker: str, tmp_path: Path
+) -> None:
+    topic = new_topic(kafka_broker, SHARDS)
+    group = f"group-of-{topic.name}"
+    worker = WorkerProcess(topic, tmp_path, "one", METATIDE_WORKER_GROUP=group)
+    with workers(worker):
+        worker.until_ready(SHARDS)
+        assert [*members(topic, group)]
+        worker.send(signal.SIGTERM)
+        while is_open(worker.port):
+            pass
+        assert [*members(topic, group)] == [], worker.log.read_text()
+        assert worker.end() == 0
+
+
+def is_open(port: int) -> bool:
+    try:
+        socket.create_connection((LOOPBACK, port)).close()
+    except ConnectionError:
+        return False
+    return True

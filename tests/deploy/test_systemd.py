@@ -1,0 +1,129 @@
+"""The units of deploy/systemd, on a systemd."""
+
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+import sqlalchemy as sa
+
+from metatide.demo.store import Store
+from metatide.stack.machine import LOOPBACK, free_port
+from tests.deploy.systemd_machine import CHECKOUT, PATIENCE_S, SystemdMachine
+from tests.support import local_http
+from tests.support.topics import new_topic
+
+pytestmark = pytest.mark.systemd
+
+CONNECTOR, WORKER = "metatide-connector.service", "metatide-worker@first.service"
+NOWHERE = "127.0.0.1:1"
+EXPOSURE_MAX = 1.5
+"""Of ten, as `systemd-analyze security` counts; what has none isn't reached over a network."""
+
+
+def install(machine: SystemdMachine, settings: str, password: str) -> None:
+    """As docs/bare-machines.md says."""
+    machine.run(f"{CHECKOUT}/deploy/systemd/install")
+    etc = machine.files / "etc/metatide"
+    (etc / "metatide.toml").write_text(settings)
+    for name, text in (("database-password", password), ("workers-secret", "tide" * 8)):
+        (etc / "credentials" / name).write_text(text)
+        (etc / "credentials" / name).chmod(0o600)
+    for unit in ("metatide-connector.service", "metatide-worker@.service"):
+        machine.adapt(unit)
+    machine.run("systemctl", "daemon-reload")
+
+
+def unreachable() -> str:
+    return f'[kafka]\nbootstrap_servers = "{NOWHERE}"\n[database]\nurl = "postgresql://u@{NOWHERE}/m"\n'
+
+
+def test_the_units_are_sound_and_hardened(machine: SystemdMachine) -> None:
+    install(machine, unreachable(), "secret")
+    assert machine.run("systemd-analyze", "verify", CONNECTOR, WORKER) == ""
+    for unit in (CONNECTOR, WORKER):
+        limit = f"--threshold={EXPOSURE_MAX * 10:.0f}"
+        machine.run("systemd-analyze", "security", "--no-pager", limit, unit)
+
+
+def test_they_run_end_and_start_again(
+    kafka_broker: str, new_database: Callable[[], str], machine: SystemdMachine
+) -> None:
+    topic = new_topic(kafka_broker, 2)
+    url = sa.make_url(new_database())
+    Store(url.render_as_string(hide_password=False)).engine.dispose()
+    worker_port, connector_port = free_port(), free_port()
+    shown = url.set(drivername="postgresql", password=None).render_as_string()
+    settings = (
+        f'[kafka]\nbootstrap_servers = "{topic.servers}"\ntopic = "{topic.name}"\npartitions = 2\n'
+        f'[database]\nurl = "{shown}"\n[connect]\nport = {connector_port}\n'
+    )
+    assert url.password is not None
+    install(machine, settings, str(url.password))
+    (machine.files / "etc/metatide/worker-first.env").write_text(
+        f"METATIDE_WORKER_PORT={worker_port}\n"
+    )
+    machine.run("systemctl", "start", CONNECTOR, WORKER)
+    until_answers(machine, CONNECTOR, f"http://{LOOPBACK}:{connector_port}/healthz")
+    ready = f"http://{LOOPBACK}:{worker_port}/readyz"
+    until_answers(machine, WORKER, ready)
+    for unit in (CONNECTOR, WORKER):
+        assert_confined(machine, unit)
+    process = process_of(machine, WORKER)
+    process.send_signal(signal.SIGKILL)
+    machine.until(WORKER, "NRestarts", "1")
+    until_answers(machine, WORKER, ready)
+    machine.run("systemctl", "stop", CONNECTOR, WORKER)
+    for unit in (CONNECTOR, WORKER):
+        assert machine.property(unit, "ActiveState") == "inactive"
+        assert machine.property(unit, "Result") == "success"
+        assert str(url.password) not in machine.log(unit)
+
+
+def until_answers(machine: SystemdMachine, unit: str, url: str) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not is_well(url):
+        assert time.monotonic() < deadline, machine.log(unit)
+        time.sleep(0.1)
+
+
+def is_well(url: str) -> bool:
+    try:
+        return local_http.get(url, timeout=5).is_success
+    except httpx.TransportError:
+        return False
+
+
+def assert_confined(machine: SystemdMachine, unit: str) -> None:
+    process = process_of(machine, unit)
+    status = dict(
+        line.split(":\t") for line in Path(f"/proc/{process.pid}/status").read_text().splitlines()
+    )
+    assert process.uids().real != 0
+    assert {int(status[name], 16) for name in ("CapEff", "CapPrm", "CapBnd", "CapAmb")} == {0}
+    assert status["NoNewPrivs"] == "1"
+    assert status["Seccomp"] == "2"
+    folder = machine.files / "var/lib/metatide"
+    assert (folder.stat().st_uid, folder.stat().st_mode & 0o777) == (process.uids().real, 0o700)
+
+
+def process_of(machine: SystemdMachine, unit: str) -> psutil.Process:
+    """The main process, by its id on this machine."""
+    within = machine.property(unit, "MainPID")
+    for process in psutil.process_iter():
+        lines = Path(f"/proc/{process.pid}/status").read_text().splitlines()
+        ids = next(line.split()[1:] for line in lines if line.startswith("NSpid:"))
+        if len(ids) > 1 and ids[-1] == within:
+            return process
+    raise AssertionError(f"{unit} has no process {within}")
+
+
+def test_a_wrong_setting_is_not_tried_again(machine: SystemdMachine) -> None:
+    install(machine, unreachable() + "[worker]\nfluhs_s = 1\n", "secret")
+    machine.run("systemctl", "start", WORKER)
+    machine.until(WORKER, "ActiveState", "failed")
+    assert machine.property(WORKER, "NRestarts") == "0"
+    assert "worker.flush_s" in machine.log(WORKER)
