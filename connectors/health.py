@@ -1,4 +1,4 @@
-"""The state of a connector over HTTP: /metrics for Prometheus, /healthz for liveness probes."""
+"""The state of a connector over HTTP: /metrics for Prometheus, /healthz and /livez for probes."""
 
 import json
 import socket
@@ -43,8 +43,10 @@ def serving(
             if self.path == "/metrics":
                 encode, media_type = choose_encoder(self.headers.get("Accept", ""))
                 self._answer(HTTPStatus.OK, media_type, encode(registry))
-            elif self.path == "/healthz":
-                fault = _fault(status)
+            elif self.path in ("/healthz", "/livez"):
+                fault = _hangs(status)
+                if self.path == "/healthz":
+                    fault = fault or status.waits_for
                 code = HTTPStatus.OK if fault is None else HTTPStatus.SERVICE_UNAVAILABLE
                 body = json.dumps({"ok": fault is None, "waits_for": fault}).encode()
                 self._answer(code, "application/json", body)
@@ -132,8 +134,9 @@ class _Head(BufferedReader):
         return line
 
 
-def _fault(status: Status) -> str | None:
+def _hangs(status: Status) -> str | None:
+    """What only a restart ends; waiting for others isn't."""
     still_s = time.monotonic() - status.turned_at
     if still_s > STUCK_S and status.waits_for is None:
         return f"no step for {still_s:.0f} s"
-    return status.waits_for
+    return None

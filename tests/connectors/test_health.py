@@ -16,9 +16,26 @@ LOOPBACK = "127.0.0.1"
 
 
 @contextmanager
-def serving() -> Iterator[int]:
-    with health.serving(LOOPBACK, 0, Status(), CollectorRegistry()) as (_, port):
+def serving(status: Status | None = None) -> Iterator[int]:
+    with health.serving(LOOPBACK, 0, status or Status(), CollectorRegistry()) as (_, port):
         yield port
+
+
+def test_one_that_waits_is_not_well_but_alive_and_one_that_hangs_is_neither() -> None:
+    status = Status(waits_for=None)
+
+    def codes() -> list[int]:
+        base = f"http://{LOOPBACK}:{port}"
+        return [local_http.get(f"{base}/{name}").status_code for name in ("healthz", "livez")]
+
+    with serving(status) as port:
+        assert codes() == [200, 200]
+        status.waits_for = "the database"
+        assert codes() == [503, 200]
+        status.turned_at -= 2 * health.STUCK_S
+        assert codes() == [503, 200]
+        status.waits_for = None
+        assert codes() == [503, 503]
 
 
 def connected(stack: ExitStack, port: int) -> socket.socket:
