@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.hive, pytest.mark.timeout(900)]
 
 ROOT = Path(__file__).parents[1]
 README = ROOT / "README.md"
-FOLLOWED_ELSEWHERE = ("bare-machines.md", "compose.md")
+FOLLOWED_ELSEWHERE = ("bare-machines.md", "compose.md", "kubernetes.md")
 """What `tests/containers` and `tests/deploy` follow."""
 DOCS = sorted(path for path in (ROOT / "docs").glob("*.md") if path.name not in FOLLOWED_ELSEWHERE)
 PATIENCE_S = 240.0

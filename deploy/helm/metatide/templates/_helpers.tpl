@@ -1,0 +1,61 @@
+{{- define "metatide.fullname" -}}
+{{- if contains .Chart.Name .Release.Name }}{{ .Release.Name }}{{ else }}{{ .Release.Name }}-{{ .Chart.Name }}{{ end -}}
+{{- end -}}
+
+{{/* What selects the pods of a role: a dict of root and role. */}}
+{{- define "metatide.selector" -}}
+app.kubernetes.io/name: {{ .root.Chart.Name }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .role }}
+{{- end -}}
+
+{{- define "metatide.labels" -}}
+{{ include "metatide.selector" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
+{{- end -}}
+
+{{/* The scheme of workers and of serve. */}}
+{{- define "metatide.scheme" -}}
+{{ if hasKey .Values.files "reads.tls_certificate" }}https{{ else }}http{{ end }}
+{{- end -}}
+
+{{- define "metatide.thriftPort" -}}
+{{ dig "thrift" "port" "" .Values.config }}
+{{- end -}}
+
+{{/* Bytes of a quantity in Mi or Gi, in MiB; of others, 0. */}}
+{{- define "metatide.mib" -}}
+{{- if hasSuffix "Gi" . }}{{ mulf (trimSuffix "Gi" . | float64) 1024 | int }}
+{{- else if hasSuffix "Mi" . }}{{ trimSuffix "Mi" . | int }}
+{{- else }}0{{ end -}}
+{{- end -}}
+
+{{/* Refuses a limit of memory that stores and answers together exceed: a dict of root and role. */}}
+{{- define "metatide.checkMemory" -}}
+{{- $limit := dig "resources" "limits" "memory" "" (index .root.Values .role) -}}
+{{- $mib := include "metatide.mib" $limit | int -}}
+{{- $needed := add 500 (dig "state" "memory_mib" 256 .root.Values.config) | int -}}
+{{- if and $mib (lt $mib $needed) -}}
+{{- fail (printf "%s.resources.limits.memory is %s: config.state.memory_mib and 500 MiB need %dMi" .role $limit $needed) -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "metatide.image" -}}
+{{ .root.Values.image.repository }}:{{ .tag | default .root.Values.image.tag | default .root.Chart.AppVersion }}
+{{- end -}}
+
+{{/* The files that a role reads, as an object: a dict of root and role. */}}
+{{- define "metatide.filesOf" -}}
+{{- $prefixes := dict "connector" (list "kafka." "database." "client.") "spark" (list "kafka." "database." "client.") "serve" (list "kafka." "database." "client." "reads.") -}}
+{{- $files := dict -}}
+{{- $role := .role -}}
+{{- range $name, $source := .root.Values.files -}}
+{{- if eq $role "worker" }}{{ $_ := set $files $name $source }}{{ end -}}
+{{- range $prefix := get $prefixes $role | default list -}}
+{{- if hasPrefix $prefix $name }}{{ $_ := set $files $name $source }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{ toYaml $files }}
+{{- end -}}

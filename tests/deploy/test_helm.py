@@ -1,0 +1,91 @@
+"""The Helm chart: what it makes of values, and what it refuses."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.deploy.helm import CHART, EXAMPLES, helm, kubeconform, rendered, template, write_schemas
+
+pytestmark = pytest.mark.helm
+
+SMALL = CHART / "examples" / "small.yaml"
+examples = pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+Values = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def schemas(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("schemas")
+    write_schemas(folder)
+    return folder
+
+
+@examples
+def test_an_example_passes_the_linter(example: Path) -> None:
+    done = helm("lint", "--strict", CHART, f"--values={example}")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@examples
+def test_kubernetes_knows_every_field_of_an_example(example: Path, schemas: Path) -> None:
+    assert kubeconform(rendered(example), schemas) == ""
+
+
+def test_a_field_that_kubernetes_does_not_know_is_found(schemas: Path) -> None:
+    for each in rendered(CHART / "examples" / "three-zones.yaml"):
+        wrong = {**each, "spec": {**each.get("spec", {}), "nonsense": 1}}
+        assert kubeconform([wrong], schemas) != "", each["kind"]
+
+
+@pytest.mark.parametrize(
+    ("values", "fault"),
+    [
+        ({"worker": {}}, "Additional property worker is not allowed"),
+        ({"config": {"kafka": {"bootstrap_server": "a:1"}}}, "bootstrap_server is not allowed"),
+        ({"config": {"kafka": {"partitions": 0}}}, "config.kafka.partitions"),
+        ({"config": {"kafka": {"bootstrap_servers": "kafka"}}}, "config.kafka.bootstrap_servers"),
+        ({"config": {"kafka": {"sasl_password": "a"}}}, "sasl_password is not allowed"),
+        ({"config": {"database": {"url": "postgresql://a:b@c:1/d"}}}, "config.database.url"),
+        ({"config": {"worker": {"port": 9000}}}, "port is not allowed"),
+        ({"config": {"thrift": {"port": 8080}}}, "config.thrift.port"),
+        ({"files": {"reads.tls_key": {"secret": "a"}}}, "key is required"),
+        ({"files": {"database.url": {"secret": "a", "key": "b"}}}, "database.url is not allowed"),
+        (
+            {"files": {"reads.tls_key": {"secret": "a", "configMap": "b", "key": "c"}}},
+            "Must validate one and only one schema",
+        ),
+        ({"config": {"state": {"memory_mib": 600}}}, "500 MiB need 1100Mi"),
+        ({"serve": {"enabled": True}}, "config.images.url is needed"),
+        ({"spark": {"enabled": True}}, "spark.image"),
+        ({"workers": {"replicas": 0}}, "workers.replicas"),
+        ({"workers": {"storage": {"size": "much"}}}, "workers.storage.size"),
+        ({"workers": {"topologySpread": "Maybe"}}, "workers.topologySpread"),
+        ({"networkPolicy": {"clients": [{}]}}, "networkPolicy.clients.0"),
+    ],
+)
+def test_wrong_values_are_refused(values: Values, fault: str, tmp_path: Path) -> None:
+    path = tmp_path / "values.yaml"
+    path.write_text(yaml.safe_dump(values))
+    done = template(SMALL, path)
+    assert done.returncode != 0
+    assert fault in done.stderr
+
+
+def test_brokers_and_database_are_needed(tmp_path: Path) -> None:
+    path = tmp_path / "values.yaml"
+    assert "config.kafka.bootstrap_servers is needed" in template().stderr
+    path.write_text(yaml.safe_dump({"config": {"kafka": {"bootstrap_servers": "kafka:9092"}}}))
+    assert "config.database.url is needed" in template(path).stderr
+
+
+def test_workers_are_upgraded_before_connectors(tmp_path: Path) -> None:
+    path = tmp_path / "values.yaml"
+    path.write_text(yaml.safe_dump({"image": {"tag": "2"}, "connectors": {"imageTag": "1"}}))
+    images = {
+        each["kind"]: each["spec"]["template"]["spec"]["containers"][0]["image"]
+        for each in rendered(SMALL, path)
+        if each["kind"] in ("Deployment", "StatefulSet")
+    }
+    assert images == {"Deployment": "metatide:1", "StatefulSet": "metatide:2"}

@@ -1,0 +1,131 @@
+"""That every key of the configuration can be set by the chart's values, and arrives."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from hive.errors import InputError
+from metatide.config import KEYS, Effective, load
+from tests.deploy.helm import CHART, EXAMPLES, ROOT, Object, rendered
+
+pytestmark = pytest.mark.helm
+
+OF_THE_STACK = {"workers", "metastore"}
+"""Keys of `metatide up`, which isn't for containers."""
+EXCLUSIVE = "database.password_command", "database.password_file"
+"""Keys of which only one may be set."""
+MOUNTED = "/etc/metatide/files"
+TEXTS = {
+    "kafka.bootstrap_servers": "kafka-a:9092,kafka-b:9092",
+    "kafka.security_protocol": "sasl_ssl",
+    "kafka.sasl_mechanism": "OAUTHBEARER",
+    "database.url": "postgresql://user@host:5432/name",
+    "upstream.url": "thrift://a:9083,thrift://b:9083",
+    "reads.tables": 'logs.*=any,*."tmp"_*=any',
+    "reads.hosts": "metatide.example.com",
+    "tracing.endpoint": "http://collector:4318/v1/traces",
+}
+SCHEMA = json.loads((CHART / "values.schema.json").read_text())["properties"]
+
+
+def samples() -> Iterator[tuple[str, str, Any]]:
+    """Each key of `config` by section and name, with a value that isn't its default."""
+    for section, keys in SCHEMA["config"]["properties"].items():
+        for name, schema in keys["properties"].items():
+            key = KEYS[f"{section}.{name}"]
+            if key.name in TEXTS:
+                value: Any = TEXTS[key.name]
+            elif "enum" in schema:
+                value = next(choice for choice in schema["enum"] if choice != key.default())
+            elif schema["type"] == "boolean":
+                value = not key.default()
+            elif schema["type"] == "integer":
+                value = schema.get("minimum", 0) + 1
+                value += value == key.default()
+            else:
+                value = f'of "{name}" <&>'
+            yield section, name, value
+
+
+def write_values(path: Path, *, without: str) -> None:
+    """A value for every key but one."""
+    config: dict[str, dict[str, Any]] = {}
+    for section, name, value in samples():
+        if f"{section}.{name}" != without:
+            config.setdefault(section, {})[name] = value
+    names = SCHEMA["files"]["properties"].keys() - {without}
+    files = {name: {"secret": "secrets", "key": name} for name in names}
+    limits = {"limits": {"memory": "2Gi"}}
+    path.write_text(
+        yaml.safe_dump({"config": config, "files": files, "workers": {"resources": limits}})
+    )
+
+
+def configurations(objects: Sequence[Object], folder: Path) -> Iterator[Effective]:
+    """What the processes of each role read, in `folder` in place of where files are mounted."""
+    [text] = (
+        each["data"]["metatide.toml"]
+        for each in objects
+        if each["kind"] == "ConfigMap" and "metatide.toml" in each["data"]
+    )
+    for name in re.findall(rf"{MOUNTED}/([\w.]+)", text):
+        (folder / name).write_text("of a file")
+    file = folder / "metatide.toml"
+    file.write_text(text.replace(MOUNTED, str(folder)))
+    of_the_image = dict(
+        re.findall(r"(METATIDE_\w+)=(\S+)", (ROOT / "Dockerfile").read_text()),
+    )
+    for each in objects:
+        if each["kind"] in ("Deployment", "StatefulSet"):
+            [container] = each["spec"]["template"]["spec"]["containers"]
+            environ = {**of_the_image, **environment(container)}
+            assert environ.pop("METATIDE_CONFIG") == "/etc/metatide/config/metatide.toml"
+            yield load(file=file, environ=environ)
+
+
+def environment(container: Mapping[str, Any]) -> dict[str, str]:
+    environ: dict[str, str] = {}
+    for each in container["env"]:
+        value = each.get("value", "pod-0")
+        environ[each["name"]] = re.sub(r"\$\((\w+)\)", lambda match: environ[match[1]], value)
+    return environ
+
+
+def test_every_key_arrives(tmp_path: Path) -> None:
+    values = tmp_path / "values.yaml"
+    configured: list[Effective] = []
+    for excluded in EXCLUSIVE:
+        write_values(values, without=excluded)
+        configured += configurations(rendered(values), tmp_path)
+    assert len(configured) == 2 * len(EXCLUSIVE)
+    set_by_some = {
+        setting.key.name for each in configured for setting in each.settings if not setting.default
+    }
+    assert KEYS.keys() - set_by_some == OF_THE_STACK
+    expected = {f"{section}.{name}": value for section, name, value in samples()}
+    for each in configured:
+        for setting in each.settings:
+            key = setting.key
+            if key.name in expected and not setting.default:
+                assert setting.value == key.convert(expected[key.name], tmp_path, text=False)
+            elif key.secret and not setting.default:
+                assert setting.value == "of a file"
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_is_a_configuration(example: Path, tmp_path: Path) -> None:
+    for effective in configurations(rendered(example), tmp_path):
+        config = effective.config
+        assert config.database.password == "of a file"
+        assert {config.worker.port, config.connect.port, config.http.port} == {8080}
+        assert {config.worker.host, config.connect.host, config.http.host} == {"0.0.0.0"}
+
+
+def test_the_variables_of_a_service_would_be_taken_for_settings() -> None:
+    with pytest.raises(InputError, match="METATIDE_WORKER_PORT"):
+        load(environ={"METATIDE_WORKER_PORT": "tcp://10.0.0.1:8080"})

