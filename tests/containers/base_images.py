@@ -128,7 +128,7 @@ def _is_made(engine: Engine, name: str, digest: str) -> bool:
 
 
 def _digest(files: Mapping[str, Path], parents: str) -> str:
-    digest = hashlib.sha256(parents.encode())
+    digest = hashlib.sha256(f"{parents}{inspect.getsource(_as_root)}".encode())
     for name, root in sorted(files.items()):
         for path in sorted([root, *root.rglob("*")]):
             if path.is_file():
