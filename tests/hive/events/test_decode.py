@@ -122,6 +122,13 @@ def test_one_row_may_hold_5000_partitions() -> None:
     assert decoded.facts == event_types.TableFacts(12, True, ("ds", "hr"))
 
 
+def test_partitions_that_were_not_altered_at_once_are_not_known() -> None:
+    """Those among which one has an empty value."""
+    for values, known in ((("a", "b"), True), (("a", ""), False)):
+        altered = [partition(value, "1") for value in values]
+        assert event("ALTER_PARTITIONS", messages.alter_partitions(TABLE, altered)).known is known
+
+
 def test_dropped_values_come_in_the_order_of_the_columns() -> None:
     message = messages.drop_partition(TABLE, [["a", "1"]])
     message.partitions = [{"HR": "1", "ds": "a"}, {"hr": None, "ds": "b"}]

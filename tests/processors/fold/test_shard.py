@@ -1,5 +1,6 @@
 """Intervals, epochs, parts and idempotence, on small hand-made topics."""
 
+import msgspec
 import pytest
 
 from hive.events import accuracy
@@ -422,5 +423,14 @@ def test_a_truncation_with_an_id_that_is_not_told_leaves_its_partitions_in_doubt
     shard.fold(change(3, PutPartitions(TABLE, 0, images, added=False, truncates=True)))
     assert shard.partitions() == {"a": images[0].data}
     shard.fold(change(4, PutPartitions(TABLE, 7, images, added=False, truncates=True)))
+    assert shard.doubtful() == {keys.named_values(("a",))}
+    assert shard.partitions() == {}
+
+
+def test_partitions_that_an_event_names_without_telling_them_are_in_doubt(shard: Shard) -> None:
+    added = PutPartitions(TABLE, 0, (numbered(-1, {}),), added=True)
+    named_only = msgspec.structs.replace(numbered(-1, {"k": "v"}), data=b"")
+    shard.fold(change(1, CreateTable(image())), change(2, added))
+    shard.fold(change(3, PutPartitions(TABLE, 0, (named_only,), added=False)))
     assert shard.doubtful() == {keys.named_values(("a",))}
     assert shard.partitions() == {}
