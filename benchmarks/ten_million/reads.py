@@ -1,0 +1,167 @@
+"""Reads and lists of a worker over HTTP: how long they take, and where the answers come from."""
+
+import statistics
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from random import Random
+from typing import Any, Final
+
+import httpx
+import sqlalchemy as sa
+
+from benchmarks.ten_million.catalog import Catalog
+from benchmarks.ten_million.stand import Stand
+from metatide.stack.database import make_engine
+from metatide.stack.machine import LOOPBACK
+from tests.support.workers import WorkerProcess
+
+PAUSE_S: Final = 0.05
+PAGE: Final = 100_000
+"""The most names that a page may have."""
+READ_ROWS: Final = 5_000
+
+
+class Asking:
+    """Asks for random tables, partitions and lists of the catalog, one after the other."""
+
+    def __init__(self, worker: WorkerProcess, catalog: Catalog, consistency: str) -> None:
+        self._catalog = catalog
+        self._client = httpx.Client(
+            base_url=f"http://{LOOPBACK}:{worker.port}",
+            params={"consistency": consistency},
+            timeout=60,
+            trust_env=False,
+        )
+        self._random = Random(7)
+        self._ms: dict[str, list[float]] = {}
+        self._from_cache: dict[str, int] = {}
+        self.unanswered = 0
+
+    def ask(self) -> None:
+        """One read of each kind."""
+        number = self._random.randrange(self._catalog.partitions - 1)
+        table, place = self._catalog.partition(number)
+        at = path(self._catalog, table)
+        self._get("table", at)
+        self._get("partition", f"{at}/partitions/{name(place)}")
+        small = 1 + self._random.randrange(self._catalog.tables - 1)
+        self._get("names of 450", f"{path(self._catalog, small)}/partition-names")
+        database, _ = self._catalog.table(small)
+        self._get("tables of a database", f"/v1/databases/{database}/tables")
+
+    def figures(self) -> dict[str, dict[str, float]]:
+        return {
+            kind: {
+                "count": len(took),
+                "p50_ms": round(statistics.median(took), 2),
+                "p99_ms": round(sorted(took)[int(len(took) * 0.99)], 2),
+                "cached_share": round(self._from_cache.get(kind, 0) / len(took), 3),
+            }
+            for kind, took in self._ms.items()
+        }
+
+    def _get(self, kind: str, at: str) -> None:
+        began = time.perf_counter()
+        try:
+            answer = self._client.get(at)
+        except httpx.TransportError:
+            # The worker is being started again.
+            self.unanswered += 1
+            return
+        assert answer.status_code == httpx.codes.OK, (at, answer.status_code, answer.text)
+        self._ms.setdefault(kind, []).append(1_000 * (time.perf_counter() - began))
+        source = answer.headers["Metatide-Source"]
+        self._from_cache[kind] = self._from_cache.get(kind, 0) + (source == "cache")
+
+
+@contextmanager
+def asking(worker: WorkerProcess, catalog: Catalog, consistency: str) -> Iterator[Asking]:
+    """Asks again and again, with pauses, while the block runs."""
+    asks, ended, failures = Asking(worker, catalog, consistency), threading.Event(), []
+
+    def repeat() -> None:
+        try:
+            while not ended.wait(PAUSE_S):
+                asks.ask()
+        except Exception as failure:
+            failures.append(failure)
+
+    thread = threading.Thread(target=repeat)
+    thread.start()
+    try:
+        yield asks
+    finally:
+        ended.set()
+        thread.join()
+    if failures:
+        raise failures[0]
+
+
+def path(catalog: Catalog, table: int) -> str:
+    database, name = catalog.table(table)
+    return f"/v1/databases/{database}/tables/{name}"
+
+
+def name(place: int) -> str:
+    """The name of a partition, as the database generates it, quoted for a path."""
+    day = time.strftime("%Y-%m-%d", time.gmtime(1_577_836_800 + place // 24 * 86_400))
+    return f"ds%3D{day}%2Fhr%3D{place % 24:02d}"
+
+
+def large_lists(worker: WorkerProcess, stand: Stand, consistency: str) -> dict[str, Any]:
+    """All names of the largest table, page by page, and all its partitions as a stream."""
+    at = path(stand.catalog, 0)
+    with httpx.Client(
+        base_url=f"http://{LOOPBACK}:{worker.port}", timeout=300, trust_env=False
+    ) as client:
+        began, names, sources = time.perf_counter(), 0, set()
+        after: str | None = ""
+        while after is not None:
+            query = {"consistency": consistency, "limit": str(PAGE)}
+            answer = client.get(f"{at}/partition-names", params=query | {"after": after})
+            page = answer.json()
+            names += len(page["names"])
+            sources.add(answer.headers["Metatide-Source"])
+            after = page["next"]
+        names_s = time.perf_counter() - began
+        assert names == stand.catalog.large
+        began, first_s, lines, size = time.perf_counter(), 0.0, 0, 0
+        with client.stream(
+            "GET",
+            f"{at}/partitions",
+            params={"consistency": consistency},
+            headers={"Accept": "application/x-ndjson", "Accept-Encoding": "identity"},
+        ) as stream:
+            for data in stream.iter_raw():
+                first_s = first_s or time.perf_counter() - began
+                lines += data.count(b"\n")
+                size += len(data)
+            sources.add(stream.headers["Metatide-Source"])
+        assert lines == stand.catalog.large
+        partitions_s = time.perf_counter() - began
+    return {
+        "names": names,
+        "names_s": round(names_s, 3),
+        "partitions_first_byte_s": round(first_s, 3),
+        "partitions_s": round(partitions_s, 3),
+        "partitions_mib": round(size / (1 << 20), 1),
+        "sources": sorted(sources),
+        "database_names_s": _database_names_s(stand),
+    }
+
+
+def _database_names_s(stand: Stand) -> float:
+    """The time of a bare statement for the same names."""
+    statement = sa.text(
+        'SELECT "PART_NAME" FROM "PARTITIONS" WHERE "TBL_ID" = 1 ORDER BY "PART_NAME"'
+    ).execution_options(stream_results=True)
+    engine = make_engine(stand.url)
+    began, names = time.perf_counter(), 0
+    with engine.connect() as connection, connection.execute(statement) as rows:
+        while fetched := rows.fetchmany(READ_ROWS):
+            names += len(fetched)
+    engine.dispose()
+    assert names == stand.catalog.large
+    return round(time.perf_counter() - began, 3)
