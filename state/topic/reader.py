@@ -69,7 +69,9 @@ class TopicReader:
         silence = Silence()
         self._seek(shard, expected)
         while expected < end:
-            batch, fault = self._take(self._consumer.consume(size, _POLL_S), expected)
+            # It waits until so many have come: no more than there are.
+            messages = self._consumer.consume(min(size, end - expected), _POLL_S)
+            batch, fault = self._take(messages, expected)
             if batch:
                 silence.end()
                 expected = batch[-1].offset + 1
