@@ -7,6 +7,7 @@ from threading import Event, local
 from typing import Final, TypeVar
 
 from hive.errors import OtherStoreError, UnreadableRecordError
+from processors.freed_memory import give_back_freed_memory
 from processors.replay import Progress, replay
 from processors.skips import Skips
 from state.store import Store
@@ -27,6 +28,7 @@ class Bulk:
         self._pool = ThreadPoolExecutor(THREADS, "bulk")
         self._own = local()
         self._readers: list[TopicReader] = []
+        self._running = 0
 
     async def catch_up(
         self, store: Store, skips: Skips, stop: Event, report: Callable[[], None]
@@ -71,13 +73,20 @@ class Bulk:
             finally:
                 self._reader().rest()
 
-        future = asyncio.get_running_loop().run_in_executor(self._pool, work_and_rest)
+        loop = asyncio.get_running_loop()
+        future = loop.run_in_executor(self._pool, work_and_rest)
+        self._running += 1
         try:
             return await asyncio.shield(future)
         except asyncio.CancelledError:
             stop.set()
             await asyncio.wait([future])
             raise
+        finally:
+            self._running -= 1
+            if not self._running:
+                # Not after each shard: the next would take the memory again at once.
+                loop.run_in_executor(self._pool, give_back_freed_memory)
 
     def close(self) -> None:
         """Waits for the threads; their callers must have ended the work by now."""

@@ -23,7 +23,7 @@ from tests.support.topics import delete_topic
 from tests.support.workers import WorkerProcess, workers
 
 FILLING_S: Final = 480.0
-LOADING_S: Final = 420.0
+LOADING_S: Final = 540.0
 RESTARTS: Final = 3
 ASKS: Final = 500
 MAIN: Final = "main"
