@@ -111,44 +111,52 @@ def name(place: int) -> str:
 
 
 def large_lists(worker: WorkerProcess, stand: Stand, consistency: str) -> dict[str, Any]:
-    """All names of the largest table, page by page, and all its partitions as a stream."""
-    at = path(stand.catalog, 0)
+    """All names of the largest table, as a stream and page by page, and all its partitions."""
+    at, large = path(stand.catalog, 0), stand.catalog.large
+    base = f"http://{LOOPBACK}:{worker.port}"
     with httpx.Client(
-        base_url=f"http://{LOOPBACK}:{worker.port}", timeout=300, trust_env=False
+        base_url=base, params={"consistency": consistency}, timeout=300, trust_env=False
     ) as client:
-        began, names, sources = time.perf_counter(), 0, set()
+        names = _streamed(client, f"{at}/partition-names", large)
+        partitions = _streamed(client, f"{at}/partitions", large)
+        began, seen = time.perf_counter(), 0
         after: str | None = ""
         while after is not None:
-            query = {"consistency": consistency, "limit": str(PAGE)}
-            answer = client.get(f"{at}/partition-names", params=query | {"after": after})
-            page = answer.json()
-            names += len(page["names"])
-            sources.add(answer.headers["Metatide-Source"])
+            page = client.get(
+                f"{at}/partition-names", params={"limit": str(PAGE), "after": after}
+            ).json()
+            seen += len(page["names"])
             after = page["next"]
-        names_s = time.perf_counter() - began
-        assert names == stand.catalog.large
-        began, first_s, lines, size = time.perf_counter(), 0.0, 0, 0
-        with client.stream(
-            "GET",
-            f"{at}/partitions",
-            params={"consistency": consistency},
-            headers={"Accept": "application/x-ndjson", "Accept-Encoding": "identity"},
-        ) as stream:
-            for data in stream.iter_raw():
-                first_s = first_s or time.perf_counter() - began
-                lines += data.count(b"\n")
-                size += len(data)
-            sources.add(stream.headers["Metatide-Source"])
-        assert lines == stand.catalog.large
-        partitions_s = time.perf_counter() - began
+        paged_s = time.perf_counter() - began
+        assert seen == large
+        began = time.perf_counter()
+        client.get(f"{at}/partition-names", params={"limit": "1000", "after": "ds=2020-01-02"})
+        page_s = time.perf_counter() - began
     return {
         "names": names,
-        "names_s": round(names_s, 3),
-        "partitions_first_byte_s": round(first_s, 3),
-        "partitions_s": round(partitions_s, 3),
-        "partitions_mib": round(size / (1 << 20), 1),
-        "sources": sorted(sources),
+        "partitions": partitions,
+        "names_in_pages_s": round(paged_s, 3),
+        "page_of_1000_names_s": round(page_s, 3),
         "database_names_s": _database_names_s(stand),
+    }
+
+
+def _streamed(client: httpx.Client, at: str, count: int) -> dict[str, Any]:
+    """The times until the first byte and the last of so many lines of JSON."""
+    began, first_s, lines, size = time.perf_counter(), 0.0, 0, 0
+    headers = {"Accept": "application/x-ndjson", "Accept-Encoding": "identity"}
+    with client.stream("GET", at, headers=headers) as stream:
+        for data in stream.iter_raw():
+            first_s = first_s or time.perf_counter() - began
+            lines += data.count(b"\n")
+            size += len(data)
+        source = stream.headers["Metatide-Source"]
+    assert lines == count
+    return {
+        "first_byte_s": round(first_s, 3),
+        "seconds": round(time.perf_counter() - began, 3),
+        "mib": round(size / (1 << 20), 1),
+        "source": source,
     }
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -23,6 +24,7 @@ from query_api.reads.tables import TableLine
 from state.export import CONSTRAINTS
 from state.shard_reader import NameLine
 
+_NAMES_AT_ONCE: Final = 100
 _CONSTRAINT_FIELDS: Final = {
     "primary_key": "primaryKeys",
     "foreign_key": "foreignKeys",
@@ -94,6 +96,13 @@ def partition_lines(answer: Slice[bytes]) -> Iterator[bytes]:
 def partition_names(answer: Slice[str]) -> bytes:
     """The names of partitions."""
     return as_json({"names": answer.items, "next": answer.next})
+
+
+def partition_name_lines(answer: Slice[str]) -> Iterator[bytes]:
+    """The names of partitions, many lines at a time."""
+    names = iter(answer.items)
+    while some := list(islice(names, _NAMES_AT_ONCE)):
+        yield b"\n".join(map(as_json, some))
 
 
 def count(answer: int) -> bytes:

@@ -56,6 +56,15 @@ DATABASE: Final = Named("The name of a database", "sales")
 
 
 @dataclass(frozen=True)
+class Lines:
+    """How an answer is streamed."""
+
+    read: Callable[[RequestParameters], Read[Any]]
+    write: Callable[[Any], Iterator[bytes]]
+    """Writes the items of an answer, one or more lines at a time."""
+
+
+@dataclass(frozen=True)
 class Endpoint:
     """The path of one read."""
 
@@ -66,8 +75,8 @@ class Endpoint:
     parameters: tuple[str, ...] = ()
     answer: str = ""
     """The name of the answer's schema; `field:schema` means a list of items in a field."""
-    lines: Callable[[Any], Iterator[bytes]] | None = None
-    """Writes the items of an answer line by line; None if it can't be streamed."""
+    lines: Lines | None = None
+    """None if it can't be streamed."""
     has_body: bool = False
     """Whether POST takes a body with parameters that may be too long for a URL."""
     required: tuple[str, ...] = ()
@@ -123,14 +132,20 @@ def _aggregate(parameters: RequestParameters) -> Read[Any]:
     return AggregateStatistics(parameters.table, parameters.partitions(), columns, engine)
 
 
-def streamed(parameters: RequestParameters) -> Read[Any]:
-    """All matching partitions, without a limit, for an answer in JSON lines."""
-    page = (
-        parameters.page(None, NAMES_MAX)
-        if parameters.one("limit")
-        else Page(parameters.one("after"))
-    )
-    return ListPartitions(parameters.table, _wanted(parameters), page)
+def _all_partitions(parameters: RequestParameters) -> Read[Any]:
+    """All matching partitions, without a limit."""
+    return ListPartitions(parameters.table, _wanted(parameters), _rest(parameters))
+
+
+def _all_names(parameters: RequestParameters) -> Read[Any]:
+    """All their names, without a limit."""
+    return ListPartitionNames(parameters.table, _wanted(parameters), _rest(parameters))
+
+
+def _rest(parameters: RequestParameters) -> Page:
+    if parameters.one("limit"):
+        return parameters.page(None, NAMES_MAX)
+    return Page(parameters.one("after"))
 
 
 _TABLE: Final = "/v1/databases/{db}/tables/{table}"
@@ -144,7 +159,7 @@ ENDPOINTS: Final = (
         encode.partitions,
         (*_SELECTION, *_PAGE),
         "partitions:Partition",
-        encode.partition_lines,
+        Lines(_all_partitions, encode.partition_lines),
         has_body=True,
     ),
     Endpoint(
@@ -157,11 +172,12 @@ ENDPOINTS: Final = (
     ),
     Endpoint(
         f"{_TABLE}/partition-names",
-        "The names of partitions, in order",
+        "The names of partitions, in order; as lines of JSON without a limit",
         lambda g: ListPartitionNames(g.table, _wanted(g), g.page(NAMES, NAMES_MAX)),
         encode.partition_names,
         (*_SELECTION, *_PAGE),
         "PartitionNames",
+        Lines(_all_names, encode.partition_name_lines),
         has_body=True,
     ),
     Endpoint(

@@ -13,7 +13,7 @@ from starlette.types import Receive, Scope, Send
 from hive.errors import ForbiddenError, MetatideError, NoSuchObjectError
 from query_api.backend import Backend
 from query_api.http.access import OPEN, Tokens
-from query_api.http.endpoints import Endpoint, streamed
+from query_api.http.endpoints import Endpoint
 from query_api.http.forward import Forwarder
 from query_api.http.gate import Gate
 from query_api.http.messages import (
@@ -131,8 +131,8 @@ class Service:
         parameters = RequestParameters(
             scope["path_params"], scope["query_string"], body, frozenset(endpoint.parameters)
         )
-        in_lines = endpoint.lines is not None and header(scope, b"accept") == NDJSON
-        read = streamed(parameters) if in_lines else endpoint.read(parameters)
+        lines = endpoint.lines if header(scope, b"accept") == NDJSON else None
+        read = endpoint.read(parameters) if lines is None else lines.read(parameters)
         in_headers = _in_headers(scope)
         conditions = parameters.requirement(in_headers)
         requirement = parse_requirement(conditions, read.of_table, self.settings.defaults)
@@ -142,7 +142,7 @@ class Service:
         if header(scope, FORWARDED) is None:
             answer = await self._parts.answer(read, requirement, _to_owner(conditions))
         if answer is None:
-            asked_for = read if in_lines else Rendered(read, endpoint.encode)
+            asked_for = Rendered(read, endpoint.encode) if lines is None else read
             latest = scope.get("state", {}).get("told")
             answer = await self._resolver.answer(asked_for, requirement, latest)
         self.metrics.answered(
@@ -151,8 +151,8 @@ class Service:
         headers = grounds(answer)
         if isinstance(answer.value, NoSuchObjectError):
             await send_problem(send, 404, str(answer.value), headers)
-        elif in_lines and endpoint.lines is not None:
-            await send_lines(send, endpoint.lines(answer.value), headers)
+        elif lines is not None:
+            await send_lines(send, lines.write(answer.value), headers)
         else:
             if answer.moment is None or not _may_keep(scope, requirement):
                 await send_body(scope, send, answer.value, headers)

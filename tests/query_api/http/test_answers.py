@@ -20,11 +20,12 @@ from hive.errors import InputError
 from query_api.database_answer import DatabaseAnswer
 from query_api.http import Settings
 from query_api.http.access import OPEN, FileTokens, Role
+from query_api.http.encode import partition_name_lines
 from query_api.http.endpoints import ENDPOINTS, Endpoint
 from query_api.http.openapi import document
 from query_api.latest.latest_log import LatestLog
 from query_api.latest.row_effects import RowEffects
-from query_api.reads import Read
+from query_api.reads import Read, Slice
 from query_api.requirement import PARAMETERS, Consistency, Defaults
 from state.records import Pause, SetLists
 from state.records.actions import CreateNames, CreateTable, PutFunction, PutName, PutPartitions
@@ -148,6 +149,22 @@ def test_long_lists_come_in_lines() -> None:
     lines = [msgspec.json.decode(line) for line in response.content.splitlines()]
     assert [line["values"] for line in lines] == [[day] for day in DAYS]
     assert response.headers["content-type"] == "application/x-ndjson"
+
+
+def test_all_names_come_in_lines() -> None:
+    [response] = get(
+        warm(), f"{TABLE}/partition-names?{ANY}", headers={"Accept": "application/x-ndjson"}
+    )
+    lines = [msgspec.json.decode(line) for line in response.content.splitlines()]
+    assert lines == [f"ds={day}" for day in DAYS]
+    assert response.headers["content-type"] == "application/x-ndjson"
+
+
+@given(st.lists(st.text(alphabet='a",\\\n', max_size=6), max_size=5))
+def test_names_in_lines_may_hold_what_separates_them(names: list[str]) -> None:
+    many = [name for name in names for _ in range(60)]
+    text = b"\n".join(partition_name_lines(Slice(many, None)))
+    assert [msgspec.json.decode(line) for line in text.splitlines()] == many
 
 
 def test_an_answer_that_is_known_is_not_sent_again() -> None:
