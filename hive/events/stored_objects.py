@@ -13,7 +13,8 @@ of 4.0.1, and from comparing images in the logs of a real Hive 4.2 with those re
 - An altered partition keeps its write id, unless the alter gives a positive one and the table is
   transactional. ALTER_PARTITIONS has the one that is stored; but a truncation of another table with
   an id stores it sometimes only, so its event doesn't tell the id.
-- An altered table or partition keeps the serializer, the deserializer and the type of its serde.
+- An altered table or partition keeps the serializer, the deserializer and the type of its serde; a
+  partition keeps its description, too.
 - An altered database takes the new parameters and owner, and the owner type, description and
   locations if they are given; everything else stays.
 - Column statistics change the parameters and, with a positive id, the write id of a transactional
@@ -27,6 +28,7 @@ of 4.0.1, and from comparing images in the logs of a real Hive 4.2 with those re
   has failed it alters one partition after the other, without a lock.
 """
 
+from collections.abc import Set
 from typing import Any
 
 from hive.events import accuracy
@@ -41,7 +43,7 @@ _PARTITION_PARAMETERS, _PARTITION_WRITE_ID = "7", "10"
 _TABLE_STORAGE, _PARTITION_STORAGE, _SERDE = "7", "6", "7"
 _DATABASE_TYPE, _REMOTE, _REMOTE_FIELDS = "11", 2, frozenset(("12", "13"))
 _SKEW, _SKEWED_COLUMNS = "11", "1"
-_SERDE_CLASSES = ("5", "6", "7")
+_SERDE_CLASSES = frozenset(("5", "6", "7"))
 _SERDE_DETAILS = frozenset(("4", *_SERDE_CLASSES))
 _NO_WRITE_ID = {"i64": -1}
 _LONG_BITS = 63
@@ -129,7 +131,7 @@ def altered_table(before: Value, after: Value, *, renamed: bool) -> tuple[Value,
             is_known = False
     kept = {key: before[key] for key in (_TABLE_CREATED, _TABLE_ID) if key in before}
     image = {**after, **kept, _TABLE_WRITE_ID: {"i64": stored}}
-    return _with_serde_classes(image, before, _TABLE_STORAGE), is_known
+    return _with_serde_fields(image, before, _TABLE_STORAGE, _SERDE_CLASSES), is_known
 
 
 def _serde(holder: Value, descriptor: str) -> Value:
@@ -137,13 +139,13 @@ def _serde(holder: Value, descriptor: str) -> Value:
     return serde
 
 
-def _with_serde_classes(after: Value, before: Value, descriptor: str) -> Value:
-    """The object with the serde fields of `before` that no alter changes."""
+def _with_serde_fields(after: Value, before: Value, descriptor: str, fields: Set[str]) -> Value:
+    """The object with those fields of the serde of `before`, which no alter changes."""
     old, new = _serde(before, descriptor), _serde(after, descriptor)
-    if descriptor not in after or all(new.get(key) == old.get(key) for key in _SERDE_CLASSES):
+    if descriptor not in after or all(new.get(key) == old.get(key) for key in fields):
         return after
-    kept = {key: item for key, item in new.items() if key not in _SERDE_CLASSES}
-    kept |= {key: old[key] for key in _SERDE_CLASSES if key in old}
+    kept = {key: item for key, item in new.items() if key not in fields}
+    kept |= {key: item for key, item in old.items() if key in fields}
     storage = {**after[descriptor]["rec"], _SERDE: {"rec": kept}}
     return {**after, descriptor: {"rec": storage}}
 
@@ -182,7 +184,7 @@ def altered_partition(before: Value, after: Value, *, transactional: bool) -> Va
     new = partition_write_id(after)
     stored = new if transactional and new > 0 else partition_write_id(before)
     image = {**after, _PARTITION_WRITE_ID: {"i64": stored}}
-    return _with_serde_classes(image, before, _PARTITION_STORAGE)
+    return _with_serde_fields(image, before, _PARTITION_STORAGE, _SERDE_DETAILS)
 
 
 def altered_database(before: Value, after: Value) -> Value:
