@@ -45,6 +45,12 @@ def sent(port: int, data: bytes) -> Iterator[socket.socket]:
         yield connection
 
 
+def end_sending(connection: socket.socket) -> None:
+    """Says that no more bytes come, unless the server has ended the connection by now."""
+    with suppress(OSError):
+        connection.shutdown(socket.SHUT_WR)
+
+
 class ThriftPort:
     """The Thrift server of a worker."""
 
@@ -63,7 +69,7 @@ class ThriftPort:
         with sent(self._port, data) as connection:
             try:
                 if not calls and rest is Rest.BEGUN:
-                    connection.shutdown(socket.SHUT_WR)
+                    end_sending(connection)
                 while rest is Rest.UNREADABLE or not calls or _count(received) < len(calls):
                     block = connection.recv(1 << 20)
                     if not block:
@@ -183,7 +189,7 @@ def http_fault(port: int, data: bytes) -> str | None:
     requests.feed(data)
     with sent(port, data) as connection:
         if not requests.is_whole:
-            connection.shutdown(socket.SHUT_WR)
+            end_sending(connection)
         responses = _Responses(connection)
         for method in requests.methods or ["GET"]:
             response = HTTPResponse(responses, method=method)  # type: ignore[arg-type]
@@ -225,7 +231,7 @@ def port_fault(port: int, data: bytes) -> str | None:
     received = b""
     with sent(port, data) as connection:
         try:
-            connection.shutdown(socket.SHUT_WR)
+            end_sending(connection)
             while block := connection.recv(1 << 20):
                 received += block
         except TimeoutError:
