@@ -1,7 +1,6 @@
 """Reads and lists of a worker over HTTP: how long they take, and where the answers come from."""
 
 import statistics
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ import httpx
 import sqlalchemy as sa
 
 from benchmarks.ten_million.catalog import Catalog
+from benchmarks.ten_million.repetition import repeating
 from benchmarks.ten_million.stand import Stand
 from metatide.stack.database import make_engine
 from metatide.stack.machine import LOOPBACK
@@ -79,24 +79,9 @@ class Asking:
 @contextmanager
 def asking(worker: WorkerProcess, catalog: Catalog, consistency: str) -> Iterator[Asking]:
     """Asks again and again, with pauses, while the block runs."""
-    asks, ended, failures = Asking(worker, catalog, consistency), threading.Event(), []
-
-    def repeat() -> None:
-        try:
-            while not ended.wait(PAUSE_S):
-                asks.ask()
-        except Exception as failure:
-            failures.append(failure)
-
-    thread = threading.Thread(target=repeat)
-    thread.start()
-    try:
+    asks = Asking(worker, catalog, consistency)
+    with repeating(asks.ask, PAUSE_S):
         yield asks
-    finally:
-        ended.set()
-        thread.join()
-    if failures:
-        raise failures[0]
 
 
 def path(catalog: Catalog, table: int) -> str:

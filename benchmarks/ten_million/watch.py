@@ -1,6 +1,5 @@
 """Memory and processor time of every process that a piece runs, by what the process is for."""
 
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,6 +7,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import psutil
+
+from benchmarks.ten_million.repetition import repeating
 
 LOOK_S: Final = 0.5
 MIB: Final = 1 << 20
@@ -88,20 +89,11 @@ def _kind(process: psutil.Process, parent: str) -> str:
 def watched() -> Iterator[dict[str, Any]]:
     """Adds to the figures what the processes took, and how many cores others used meanwhile."""
     figures: dict[str, Any] = {}
-    watch, ended = Watch(), threading.Event()
-    began, busy = time.monotonic(), _busy_s()
-
-    def repeat() -> None:
-        while not ended.wait(LOOK_S):
-            watch.look()
-
-    thread = threading.Thread(target=repeat)
-    thread.start()
+    watch, began, busy = Watch(), time.monotonic(), _busy_s()
     try:
-        yield figures
+        with repeating(watch.look, LOOK_S):
+            yield figures
     finally:
-        ended.set()
-        thread.join()
         watch.look()
         processes = watch.figures()
         busy = _busy_s() - busy - sum(process["cpu_s"] for process in processes.values())

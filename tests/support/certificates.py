@@ -1,10 +1,10 @@
 """An authority of the tests that signs certificates."""
 
-import subprocess
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from metatide.stack.machine import LOOPBACK
+from tests.support.openssl import openssl
 
 _KEY: Final = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
 
@@ -25,7 +25,7 @@ class Authority:
         self._own = Certificate(folder / "ca.pem", folder / "ca.key")
         subject = ("-subj", "/CN=authority of the tests", "-days", "2")
         files = ("-keyout", self._own.key, "-out", self._own.certificate)
-        _openssl("req", "-x509", *_KEY, *subject, *files)
+        openssl("req", "-x509", *_KEY, *subject, *files)
 
     @property
     def certificate(self) -> Path:
@@ -37,9 +37,5 @@ class Authority:
         subject = ("-subj", f"/CN={name}", "-addext", f"subjectAltName=IP:{address}", "-days", "2")
         signed_by = ("-CA", self._own.certificate, "-CAkey", self._own.key)
         files = ("-keyout", made.key, "-out", made.certificate)
-        _openssl("req", "-x509", *_KEY, *subject, *signed_by, *files)
+        openssl("req", "-x509", *_KEY, *subject, *signed_by, *files)
         return made
-
-
-def _openssl(*arguments: str | Path) -> None:
-    subprocess.run(["openssl", *arguments], check=True, capture_output=True)

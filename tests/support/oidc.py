@@ -2,7 +2,6 @@
 
 import base64
 import json
-import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from typing import Any, Final
 from urllib.parse import parse_qs
 
 from metatide.stack.machine import LOOPBACK
+from tests.support.openssl import openssl
 
 CLIENT, SECRET, AUDIENCE = "worker", "its-secret", "kafka"
 LIFE_S: Final = 300
@@ -28,10 +28,10 @@ class Issuer:
         self.audience = AUDIENCE
         self.issued = 0
         self._key = folder / "issuer.pem"
-        _openssl("genpkey", "-algorithm", "RSA", "-out", str(self._key))
+        openssl("genpkey", "-algorithm", "RSA", "-out", str(self._key))
 
     def keys(self) -> dict[str, Any]:
-        modulus = _openssl("rsa", "-in", str(self._key), "-noout", "-modulus").decode().strip()
+        modulus = openssl("rsa", "-in", str(self._key), "-noout", "-modulus").decode().strip()
         number = bytes.fromhex(modulus.partition("=")[2])
         key = {"kty": "RSA", "use": "sig", "alg": "RS256", "kid": _KEY_ID, "e": "AQAB"}
         return {"keys": [{**key, "n": _text(number)}]}
@@ -42,7 +42,7 @@ class Issuer:
         claims = {"sub": client, "aud": self.audience, "iat": now, "exp": now + LIFE_S}
         head = {"alg": "RS256", "kid": _KEY_ID, "typ": "JWT"}
         signed = f"{_text(json.dumps(head).encode())}.{_text(json.dumps(claims).encode())}"
-        signature = _openssl("dgst", "-sha256", "-sign", str(self._key), data=signed.encode())
+        signature = openssl("dgst", "-sha256", "-sign", str(self._key), data=signed.encode())
         token = f"{signed}.{_text(signature)}"
         return {"access_token": token, "token_type": "Bearer", "expires_in": LIFE_S}
 
@@ -88,8 +88,3 @@ def issuing(folder: Path) -> Iterator[Issuer]:
 
 def _text(data: bytes) -> str:
     return base64.urlsafe_b64encode(data).decode().rstrip("=")
-
-
-def _openssl(*arguments: str, data: bytes = b"") -> bytes:
-    done = subprocess.run(["openssl", *arguments], input=data, capture_output=True, check=True)
-    return done.stdout
