@@ -13,8 +13,8 @@ of 4.0.1, and from comparing images in the logs of a real Hive 4.2 with those re
 - An altered partition keeps its write id, unless the alter gives a positive one and the table is
   transactional. ALTER_PARTITIONS has the one that is stored; but a truncation of another table with
   an id stores it sometimes only, so its event doesn't tell the id.
-- An altered table or partition keeps the serializer, the deserializer and the type of its serde; a
-  partition keeps its description, too.
+- An altered table or partition keeps the serializer, the deserializer and the type of its serde;
+  several partitions that are altered at once keep its description, too.
 - An altered database takes the new parameters and owner, and the owner type, description and
   locations if they are given; everything else stays.
 - Column statistics change the parameters and, with a positive id, the write id of a transactional
@@ -28,7 +28,6 @@ of 4.0.1, and from comparing images in the logs of a real Hive 4.2 with those re
   has failed it alters one partition after the other, without a lock.
 """
 
-from collections.abc import Set
 from typing import Any
 
 from hive.events import accuracy
@@ -131,7 +130,7 @@ def altered_table(before: Value, after: Value, *, renamed: bool) -> tuple[Value,
             is_known = False
     kept = {key: before[key] for key in (_TABLE_CREATED, _TABLE_ID) if key in before}
     image = {**after, **kept, _TABLE_WRITE_ID: {"i64": stored}}
-    return _with_serde_fields(image, before, _TABLE_STORAGE, _SERDE_CLASSES), is_known
+    return _with_serde_classes(image, before, _TABLE_STORAGE), is_known
 
 
 def _serde(holder: Value, descriptor: str) -> Value:
@@ -139,13 +138,13 @@ def _serde(holder: Value, descriptor: str) -> Value:
     return serde
 
 
-def _with_serde_fields(after: Value, before: Value, descriptor: str, fields: Set[str]) -> Value:
-    """The object with those fields of the serde of `before`, which no alter changes."""
+def _with_serde_classes(after: Value, before: Value, descriptor: str) -> Value:
+    """The object with the serde fields of `before` that no alter changes."""
     old, new = _serde(before, descriptor), _serde(after, descriptor)
-    if descriptor not in after or all(new.get(key) == old.get(key) for key in fields):
+    if descriptor not in after or all(new.get(key) == old.get(key) for key in _SERDE_CLASSES):
         return after
-    kept = {key: item for key, item in new.items() if key not in fields}
-    kept |= {key: item for key, item in old.items() if key in fields}
+    kept = {key: item for key, item in new.items() if key not in _SERDE_CLASSES}
+    kept |= {key: item for key, item in old.items() if key in _SERDE_CLASSES}
     storage = {**after[descriptor]["rec"], _SERDE: {"rec": kept}}
     return {**after, descriptor: {"rec": storage}}
 
@@ -184,7 +183,7 @@ def altered_partition(before: Value, after: Value, *, transactional: bool) -> Va
     new = partition_write_id(after)
     stored = new if transactional and new > 0 else partition_write_id(before)
     image = {**after, _PARTITION_WRITE_ID: {"i64": stored}}
-    return _with_serde_fields(image, before, _PARTITION_STORAGE, _SERDE_DETAILS)
+    return _with_serde_classes(image, before, _PARTITION_STORAGE)
 
 
 def altered_database(before: Value, after: Value) -> Value:

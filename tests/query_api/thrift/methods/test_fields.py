@@ -161,10 +161,28 @@ class Partitions(Walk):
             yield wire.arguments("get_partition", self.db, one.name, partition.values)
 
 
+class PlainPartitions(Partitions):
+    """Their serdes have nothing but a library until an alter sets more."""
+
+    def paths(self) -> Iterator[Path]:
+        return (path for path in super().paths() if path.names[:2] == ("sd", "serdeInfo"))
+
+    def create(self, one: Object, value: Any) -> None:
+        table = objects.table(self.db, one.name, COLUMNS, KEYS, transactional=self.transactional)
+        self.client.create_table(table)
+        partition = full_partition(self.client, self.db, one.name, self.folder)
+        partition.sd.serdeInfo = objects.storage(COLUMNS).serdeInfo
+        self.client.rpc.add_partition(partition)
+
+
 class PartitionsAtOnce(Partitions):
     def store(self, one: Object, partition: Any) -> None:
         table = self.client.t.Table(dbName=self.db, tableName=one.name)
         self.client.alter_partitions(table, [partition])
+
+
+class PlainPartitionsAtOnce(PlainPartitions, PartitionsAtOnce):
+    pass
 
 
 class ManagedPartitions(PartitionsAtOnce):
@@ -337,7 +355,9 @@ KINDS: list[Callable[..., Walk]] = [
     Tables,
     ManagedTables,
     Partitions,
+    PlainPartitions,
     PartitionsAtOnce,
+    PlainPartitionsAtOnce,
     ManagedPartitions,
     RenamedPartitions,
     Databases,
