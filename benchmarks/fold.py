@@ -19,7 +19,7 @@ from benchmarks.store import IDENTITY, partition, table_name, values_of
 from hive.names import TableName
 from hive.thrift.binary import encode as encode_thrift
 from hive.thrift.structs import PARTITION, TABLE
-from processors.fold import Fold
+from processors.applier import RECORDS_MAX, Applier
 from state.records import Change, decode, encode
 from state.records.actions import (
     AllocateWriteIds,
@@ -31,12 +31,11 @@ from state.records.actions import (
     PutPartitions,
 )
 from state.records.objects import PartitionImage, TableImage, fingerprint
-from state.store import MemoryBudget, Position, Store
+from state.store import MemoryBudget, Store
 from state.store.families import SHARD_FAMILIES
 
 RECORDS: Final = 200_000
 TABLES: Final = 200
-RECORDS_A_BATCH: Final = 1000
 REPEATS: Final = 3
 BUDGET: Final = MemoryBudget(128 * 1024 * 1024)
 COLUMNS_HASH: Final = 1
@@ -115,8 +114,8 @@ class Workload:
 
 
 def batches(records: Sequence[bytes]) -> Iterator[Sequence[bytes]]:
-    for start in range(0, len(records), RECORDS_A_BATCH):
-        yield records[start : start + RECORDS_A_BATCH]
+    for start in range(0, len(records), RECORDS_MAX):
+        yield records[start : start + RECORDS_MAX]
 
 
 def fold_seconds(records: Sequence[bytes]) -> float:
@@ -124,13 +123,12 @@ def fold_seconds(records: Sequence[bytes]) -> float:
         path = Path(folder, "shard")
         with Store(path, IDENTITY, families=SHARD_FAMILIES, budget=BUDGET) as store:
             start = thread_time()
-            for number, batch in enumerate(batches(records), 1):
-                txn = store.transaction()
-                fold = Fold(txn)
-                for value in batch:
-                    fold.apply(decode(value))
-                fold.flush()
-                store.commit(txn, Position(0, fold.applied, number * RECORDS_A_BATCH))
+            applier = Applier(store)
+            for offset, value in enumerate(records):
+                applier.add(offset, value)
+                if applier.full:
+                    applier.commit()
+            applier.commit()
             return thread_time() - start
 
 

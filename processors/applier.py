@@ -1,6 +1,5 @@
 """Folds records into a store, batch by batch."""
 
-from collections.abc import Callable
 from typing import Final, Protocol
 
 from processors.fold import Fold, Signal
@@ -19,7 +18,9 @@ class Committed(Protocol):
 
     def transaction(self) -> Overlay: ...
 
-    def commit(self, transaction: Overlay, position: Position) -> None: ...
+    def commit(self, transaction: Overlay, position: Position) -> None:
+        """Makes the changes visible; the transaction is empty afterwards, and goes on."""
+        ...
 
 
 class Applier:
@@ -29,6 +30,8 @@ class Applier:
     2. `commit` makes the batch visible together with its position.
     3. An error discards the whole batch: the applier continues from the last commit. Only a record
        that can't be read leaves the batch as it is.
+    4. It keeps decoded states from batch to batch. After another writer has changed the store,
+       `resume` must be called.
     """
 
     exemplar: dict[str, str] | None = None
@@ -36,9 +39,13 @@ class Applier:
 
     def __init__(self, store: Committed) -> None:
         self._store = store
+        self._reset()
+
+    def _reset(self) -> None:
         self._fold: Fold | None = None
         self._txn: Overlay | None = None
-        self._next = store.position.offset
+        self._next = self._store.position.offset
+        self._pending = 0
         self._bytes = 0
 
     @property
@@ -49,62 +56,66 @@ class Applier:
     @property
     def pending(self) -> int:
         """How many records a commit would make visible."""
-        return self._next - self._store.position.offset
+        return self._pending
 
     @property
     def full(self) -> bool:
         """Whether a commit is due."""
-        return self.pending >= RECORDS_MAX or self._bytes >= BYTES_MAX
+        return self._pending >= RECORDS_MAX or self._bytes >= BYTES_MAX
 
     def resume(self) -> None:
         """Continues from the store's position after another writer has moved it."""
-        assert self.pending <= 0, "a batch was under way"
+        assert not self._pending, "a batch was under way"
         self._reset()
 
     def skip_to(self, offset: int) -> None:
         """Skips to this offset: the topic has no record before it any more."""
-        assert self.pending == 0, "a batch spans offsets that the topic lacks"
+        assert not self._pending, "a batch spans offsets that the topic lacks"
         assert offset >= self._next
         self._next = offset
 
     def add(self, offset: int, value: bytes) -> None:
         """Folds the next record."""
-        if offset < self._next:
+        if offset != self._next:
+            assert offset < self._next, f"offset {offset} came, {self._next} was expected"
             return
-        assert offset == self._next, f"offset {offset} came, {self._next} was expected"
         record = decode(value)
-        self._take(lambda fold: fold.apply(record), len(value))
-
-    def skip(self) -> None:
-        """Passes over the next record, which can't be read."""
-        self._take(Fold.skip, 0)
-
-    def _take(self, change: Callable[[Fold], None], size: int) -> None:
         try:
-            if self._fold is None:
-                self._txn = self._store.transaction()
-                self._fold = Fold(self._txn)
-            change(self._fold)
+            (self._fold or self._begin()).apply(record)
         except BaseException:
             self._reset()
             raise
         self._next += 1
-        self._bytes += size
+        self._pending += 1
+        self._bytes += len(value)
+
+    def skip(self) -> None:
+        """Passes over the next record, which can't be read."""
+        try:
+            (self._fold or self._begin()).skip()
+        except BaseException:
+            self._reset()
+            raise
+        self._next += 1
+        self._pending += 1
+
+    def _begin(self) -> Fold:
+        self._txn = self._store.transaction()
+        self._fold = Fold(self._txn)
+        return self._fold
 
     def commit(self) -> list[Signal]:
         """Makes the batch visible and returns the signals of its events."""
-        if self._fold is None:
+        if not self._pending:
             return []
+        assert self._fold is not None
         assert self._txn is not None
         try:
             signals = self._fold.flush()
             position = Position(self._fold.epoch, self._fold.applied, self._next)
             self._store.commit(self._txn, position)
-        finally:
+        except BaseException:
             self._reset()
+            raise
+        self._pending = self._bytes = 0
         return signals
-
-    def _reset(self) -> None:
-        self._fold = self._txn = None
-        self._next = self._store.position.offset
-        self._bytes = 0

@@ -14,7 +14,6 @@ from processors.skips import Skips
 from state.store import MemoryBudget, Position, Store
 from state.store.families import SHARD_FAMILIES, shard_identity
 from state.topic import Topic, TopicReader
-from state.topic.reader import StoredRecord
 
 FLUSH_EVERY_S: Final = 15.0
 
@@ -78,7 +77,10 @@ def _replay(
             if record.offset > applier.next_offset:
                 applier.commit()
                 applier.skip_to(record.offset)
-            _add(applier, shard, record, skips)
+            try:
+                applier.add(*record)
+            except RecordFormatError as error:
+                _pass_over(applier, shard, record.offset, error, skips)
             if applier.full:
                 applier.commit()
         applier.commit()
@@ -90,17 +92,15 @@ def _replay(
     return store.position
 
 
-def _add(applier: Applier, shard: int, record: StoredRecord, skips: Skips) -> None:
-    """Folds a record, or passes it over if it can't be read and an order says so."""
-    offset, value = record
-    try:
-        applier.add(offset, value)
-    except RecordFormatError as error:
-        if not skips.cover(offset):
-            applier.commit()
-            raise UnreadableRecordError(shard, offset, error) from error
-        log.warning("a record was skipped by order", shard=shard, offset=offset, why=str(error))
-        applier.skip()
+def _pass_over(
+    applier: Applier, shard: int, offset: int, error: RecordFormatError, skips: Skips
+) -> None:
+    """Passes over a record that can't be read, if an order says so."""
+    if not skips.cover(offset):
+        applier.commit()
+        raise UnreadableRecordError(shard, offset, error) from error
+    log.warning("a record was skipped by order", shard=shard, offset=offset, why=str(error))
+    applier.skip()
 
 
 def rebuild(

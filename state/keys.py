@@ -165,14 +165,12 @@ def function(db: DatabaseName, function_name: str) -> bytes:
     return of_database(FUNCTION, db) + _text(function_name)
 
 
-def _of_name(values: tuple[str, ...]) -> bytes:
-    """Encodes values as they stand in the name of the partition, by which a metastore knows it."""
-    return texts(named_values(values))
-
-
 def partition(table: TableName, values: tuple[str, ...]) -> bytes:
-    """The key of a partition; with only the first values, the prefix of all that share them."""
-    return PARTITION + table_suffix(table) + _of_name(values)
+    """The key of a partition; with only the first values, the prefix of all that share them.
+
+    A metastore knows a partition by its name, so the key has the values as they stand there.
+    """
+    return PARTITION + table_suffix(table) + texts(named_values(values))
 
 
 def named_values(values: tuple[str, ...]) -> tuple[str, ...]:
@@ -191,7 +189,7 @@ def table_statistics(table: TableName, engine: str, column: str) -> bytes:
 
 def statistics_of_partition(table: TableName, values: tuple[str, ...]) -> bytes:
     """The prefix of a partition's statistics."""
-    return PARTITION_STATISTICS + table_suffix(table) + _of_name(values) + _LIST_END
+    return PARTITION_STATISTICS + table_suffix(table) + texts(named_values(values)) + _LIST_END
 
 
 def partition_statistics(

@@ -67,7 +67,8 @@ def replace(
     follows an entry that is marked as ordered and is ordered itself.
     """
     value = work.txn.get(key)
-    if loads.knows(event) or (value is not None and entries.event_of(value) >= event):
+    reflected = -1 if value is None else entries.event_of(value)
+    if reflected >= event or loads.knows(event):
         note_order(work, key, entry.mark)
         return Replaced.INCLUDED
     if value is None or not entries.is_live(value):
@@ -76,7 +77,7 @@ def replace(
         delete(work, loads, key, event)
         return Replaced.CONFLICT
     work.txn.put(key, entries.encode(event, entry.data, entry.write_id, entry.hash, entry.mark))
-    build_on(work, loads, entries.event_of(value), event)
+    build_on(work, loads, reflected, event)
     return Replaced.WRITTEN
 
 

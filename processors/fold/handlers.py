@@ -71,12 +71,10 @@ OF_NAMES_TOO: Final = frozenset([actions.RenameTable, actions.Undecodable, actio
 tables."""
 
 
-def act(work: WorkingSet, event: int, action: actions.AnyAction) -> None:
-    """Folds one action, unless its table isn't cached."""
-    kind = type(action)
-    if not work.lists.open and kind not in OF_NAMES_TOO:
-        table = getattr(action, "table", None)
-        name = table.name if isinstance(table, TableImage) else table
-        if isinstance(name, TableName) and not work.lists.allow(name):
-            return
-    ACTIONS[kind](work, event, action)
+def of_cached(work: WorkingSet, action: actions.AnyAction) -> bool:
+    """Whether an action is folded under the present lists."""
+    if type(action) in OF_NAMES_TOO:
+        return True
+    table = getattr(action, "table", None)
+    name = table.name if isinstance(table, TableImage) else table
+    return not isinstance(name, TableName) or work.lists.allow(name)

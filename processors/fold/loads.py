@@ -23,7 +23,7 @@ from state.records import LoadBegin, LoadEnd, LoadRows, Rows, Scope, ScopeKind, 
 from state.records.objects import WriteIdsImage
 from state.tables import UNKNOWN_IDS, TableState
 
-DEFERRED: Final[dict[type, Callable[[WorkingSet, int, Any], None]]] = {
+DEFERRED: Final[dict[type, Callable[[WorkingSet, TableState, int, Any], None]]] = {
     actions.AlterTable: tables.change,
     actions.AlterPartition: partitions.change_partition,
     actions.PutPartitions: partitions.change_partitions,
@@ -113,7 +113,7 @@ def end(work: WorkingSet, record: LoadEnd) -> None:
         if usable and work.txn.get(keys.of_table(keys.TABLE, record.scope.name)) is None:
             target.table.id = 0
         for event, action in take_deferred(work, record.scope.name):
-            DEFERRED[type(action)](work, event, action)
+            DEFERRED[type(action)](work, target.table, event, action)
 
 
 def _end_write_ids(

@@ -18,16 +18,15 @@ def put_partitions(work: WorkingSet, event: int, action: PutPartitions) -> None:
     name = action.table
     state = work.touch_table(name)
     if action.added:
-        _add_partitions(work, event, action)
+        _add_partitions(work, state, event, action)
     elif not defer(work, name, state, event, action):
-        change_partitions(work, event, action)
+        change_partitions(work, state, event, action)
     note_write(work, name, state, event, action.write_id)
 
 
-def _add_partitions(work: WorkingSet, event: int, action: PutPartitions) -> None:
+def _add_partitions(work: WorkingSet, state: TableState, event: int, action: PutPartitions) -> None:
     """Stores added partitions; they are new, so whoever changes them later has read them."""
     name = action.table
-    state = work.touch_table(name)
     watched = state.detailed or state.loads.open is not None
     for partition in action.partitions:
         if watched:
@@ -46,11 +45,12 @@ def _add_partitions(work: WorkingSet, event: int, action: PutPartitions) -> None
         )
 
 
-def change_partitions(work: WorkingSet, event: int, action: PutPartitions) -> None:
+def change_partitions(
+    work: WorkingSet, state: TableState, event: int, action: PutPartitions
+) -> None:
     """Folds ALTER_PARTITIONS: the event doesn't say what its writer had read, but the writer had
     locked the rows of the partitions if the event tells what was stored."""
     name = action.table
-    state = work.touch_table(name)
     for partition in action.partitions:
         key = keys.partition(name, partition.values)
         same = _columns_are(work, key, event, partition) and not action.truncates
@@ -70,16 +70,17 @@ def alter_partition(work: WorkingSet, event: int, action: AlterPartition) -> Non
     name = action.table
     state = work.touch_table(name)
     if action.old != action.partition.values:
-        _rename_partition(work, event, action)
+        _rename_partition(work, state, event, action)
     elif not defer(work, name, state, event, action):
-        change_partition(work, event, action)
+        change_partition(work, state, event, action)
     note_write(work, name, state, event, action.write_id)
 
 
-def change_partition(work: WorkingSet, event: int, action: AlterPartition) -> None:
+def change_partition(
+    work: WorkingSet, state: TableState, event: int, action: AlterPartition
+) -> None:
     """Folds an alter of a partition that keeps its values."""
     name, partition = action.table, action.partition
-    state = work.touch_table(name)
     key = keys.partition(name, partition.values)
     if state.detailed and (action.truncates or not _columns_are(work, key, event, partition)):
         _end_statistics(work, name, state, event, partition.values, added=False)
@@ -118,13 +119,14 @@ def drop_partitions(work: WorkingSet, event: int, action: DropPartitions) -> Non
     note_write(work, name, state, event)
 
 
-def _rename_partition(work: WorkingSet, event: int, action: AlterPartition) -> None:
+def _rename_partition(
+    work: WorkingSet, state: TableState, event: int, action: AlterPartition
+) -> None:
     """Gives a partition other values; whether its statistics moved along is unknown.
 
     A load may have read it under the old values, the new ones, both or neither.
     """
     name, partition = action.table, action.partition
-    state = work.touch_table(name)
     loads = state.loads
     if state.detailed or loads.open is not None:
         for values in (action.old, partition.values):

@@ -1,9 +1,11 @@
 """The fold of one shard: records go in, changes of its key space and signals come out."""
 
+from typing import Final
+
 import msgspec
 
 from processors.fold import doubts
-from processors.fold.handlers import ANY_EPOCH, SAME_EPOCH, act
+from processors.fold.handlers import ACTIONS, ANY_EPOCH, SAME_EPOCH, of_cached
 from processors.fold.signals import Signal
 from processors.fold.working_set import WorkingSet
 from state import keys, kv
@@ -11,6 +13,9 @@ from state.kv import Transaction
 from state.records import AnyRecord, Change
 from state.records.actions import AnyAction
 from state.records.epochs import follows
+
+DECODED_MAX: Final = 1024
+"""The most decoded states that are kept from batch to batch; beyond, all are decoded anew."""
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(tuple[AnyAction, ...]).decode
@@ -22,6 +27,7 @@ class Fold:
     1. The records of a shard come in the order of their offsets, each once or more often.
     2. The result depends only on the transaction's content and the records: no clock, no chance.
     3. Call `flush` before the transaction is committed; after a failure, fold anew from the store.
+    4. The fold goes on after a commit if nobody else has written to the store.
     """
 
     def __init__(self, txn: Transaction) -> None:
@@ -37,14 +43,17 @@ class Fold:
         return self._work.head.applied
 
     def apply(self, record: AnyRecord) -> None:
-        kind = type(record)
         work = self._work
         if isinstance(record, Change):
-            if record.epoch != work.head.epoch and follows(record.epoch, work.head.epoch):
-                doubts.reset(work, record.epoch, record.after)
-            if record.epoch == work.head.epoch:
+            epoch = work.head.epoch
+            if record.epoch == epoch:
                 self._change(record)
-        elif kind in ANY_EPOCH:
+            elif follows(record.epoch, epoch):
+                doubts.reset(work, record.epoch, record.after)
+                self._change(record)
+            return
+        kind = type(record)
+        if kind in ANY_EPOCH:
             ANY_EPOCH[kind](work, record)
         elif record.epoch == work.head.epoch:
             SAME_EPOCH[kind](work, record)
@@ -56,25 +65,30 @@ class Fold:
     def flush(self) -> list[Signal]:
         """Writes all decoded states into the transaction; returns the signals since the last
         flush."""
-        self._work.flush()
-        signals = list(self._work.signals.values())
-        self._work.signals.clear()
+        work = self._work
+        work.flush()
+        if work.decoded_count > DECODED_MAX:
+            work.forget()
+        signals = list(work.signals.values())
+        work.signals.clear()
         return signals
 
     def _change(self, record: Change) -> None:
         work = self._work
-        if record.upto <= work.head.applied:
+        head, event = work.head, record.upto
+        if event <= head.applied:
             return
-        if record.after > work.head.applied:
+        if record.after > head.applied:
             doubts.break_chain(work, record.after)
-            work.head.applied = record.after
+            head.applied = record.after
             work.txn.delete_range(keys.PART, kv.after(keys.PART))
         actions = record.actions if record.parts == 1 else self._join(record)
         if actions is None:
             return
         for action in actions:
-            act(work, record.upto, action)
-        work.head.applied = record.upto
+            if work.lists.open or of_cached(work, action):
+                ACTIONS[type(action)](work, event, action)
+        head.applied = event
 
     def _join(self, record: Change) -> tuple[AnyAction, ...] | None:
         """All actions of a large event if this is its last part and none is missing.

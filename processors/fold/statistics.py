@@ -51,14 +51,15 @@ def put_table_statistics(work: WorkingSet, event: int, action: PutTableStatistic
     state = work.touch_table(name)
     _put_columns(work, name, state, event, action.columns)
     if not defer(work, name, state, event, action):
-        change_table(work, event, action)
+        change_table(work, state, event, action)
     note_write(work, name, state, event, action.write_id)
 
 
-def change_table(work: WorkingSet, event: int, action: PutTableStatistics) -> None:
+def change_table(
+    work: WorkingSet, state: TableState, event: int, action: PutTableStatistics
+) -> None:
     """Applies what new statistics change in the table itself."""
     name = action.table
-    state = work.touch_table(name)
     key = keys.of_table(keys.TABLE, name)
     value = work.txn.get(key)
     entry = before = None
@@ -88,14 +89,15 @@ def put_partition_statistics(work: WorkingSet, event: int, action: PutPartitionS
     state = work.touch_table(name)
     _put_columns(work, name, state, event, action.columns)
     if not defer(work, name, state, event, action):
-        change_partition(work, event, action)
+        change_partition(work, state, event, action)
     note_write(work, name, state, event, action.write_id)
 
 
-def change_partition(work: WorkingSet, event: int, action: PutPartitionStatistics) -> None:
+def change_partition(
+    work: WorkingSet, state: TableState, event: int, action: PutPartitionStatistics
+) -> None:
     """Folds the effect of new statistics on the partition itself."""
     name = action.table
-    state = work.touch_table(name)
     key = keys.partition(name, action.values)
     value = work.txn.get(key)
     if value is None or not entries.is_live(value):

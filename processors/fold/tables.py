@@ -34,15 +34,14 @@ def alter(work: WorkingSet, event: int, action: AlterTable) -> None:
     name = action.table.name
     state = work.touch_table(name)
     if not defer(work, name, state, event, action):
-        change(work, event, action)
+        change(work, state, event, action)
     note_write(work, name, state, event, action.table.write_id)
 
 
-def change(work: WorkingSet, event: int, action: AlterTable) -> None:
+def change(work: WorkingSet, state: TableState, event: int, action: AlterTable) -> None:
     """Folds an alter of a table and its effects on everything below the table."""
     image = action.table
     name = image.name
-    state = work.touch_table(name)
     key = keys.of_table(keys.TABLE, name)
     entry = Entry(event, image.data, image.write_id)
     replaced = replace(work, state.loads, key, event, entry, action.before)

@@ -28,7 +28,7 @@ class Cached(Generic[K, S]):
     """States of one kind, decoded once and written back when the batch is full.
 
     Records touch the same few states again and again; decoding and encoding them each time would
-    cost more than the rest of the fold.
+    cost more than the rest of the fold. A state stays until `drop`, across commits too.
     """
 
     def __init__(
@@ -77,6 +77,9 @@ class Cached(Generic[K, S]):
                 self._txn.put(key, self._encode(state))
         self._dirty.clear()
 
+    def __len__(self) -> int:
+        return len(self._known)
+
     def drop(self) -> None:
         """Forgets all states, written or not."""
         self._known.clear()
@@ -87,7 +90,7 @@ class WorkingSet:
     """The data that the handlers of records work on.
 
     Invariants: 1. an entry of a table, a name or a database has a state beside it; 2. everything
-    that a handler changes is in `txn` after `flush`; 3. only `txn` is kept between batches.
+    that a handler changes is in `txn` after `flush`; 3. nobody else changes what `txn` reads.
     """
 
     def __init__(self, txn: Transaction) -> None:
@@ -200,8 +203,12 @@ class WorkingSet:
             state.statistics_doubt = doubt
         self.signal(Scope(ScopeKind.TABLE, name), event)
 
+    @property
+    def decoded_count(self) -> int:
+        return len(self.loads) + len(self.tables) + len(self._write_ids)
+
     def forget(self) -> None:
-        """Drops all decoded states, because the entries they came from are deleted."""
+        """Drops all decoded states, written or not."""
         self.loads.drop()
         self.tables.drop()
         self._write_ids.clear()

@@ -18,7 +18,7 @@ class Overlay:
     each, and keys are sorted only when a scan or a range deletion needs it.
     """
 
-    __slots__ = ("_changes", "_get_base", "_ordered", "_ranges", "_scan_base")
+    __slots__ = ("_any_range", "_changes", "_get_base", "_ordered", "_ranges", "_scan_base")
 
     def __init__(self, base: View) -> None:
         self._get_base = base.get
@@ -26,6 +26,7 @@ class Overlay:
         self._changes: dict[bytes, bytes | None] = {}
         self._ordered: list[bytes] = []
         self._ranges = Ranges()
+        self._any_range = False
 
     @property
     def changes(self) -> Mapping[bytes, bytes | None]:
@@ -42,12 +43,13 @@ class Overlay:
         self._changes.clear()
         self._ordered.clear()
         self._ranges = Ranges()
+        self._any_range = False
 
     def get(self, key: bytes) -> bytes | None:
         value: bytes | None = self._changes.get(key, _UNCHANGED)
         if value is not _UNCHANGED:
             return value
-        if self._ranges and key in self._ranges:
+        if self._any_range and key in self._ranges:
             return None
         return self._get_base(key)
 
@@ -64,10 +66,11 @@ class Overlay:
         for key in self._take_changed(start, end):
             del self._changes[key]
         self._ranges.add(start, end)
+        self._any_range = True
 
     def scan(self, start: bytes, end: bytes) -> Iterator[tuple[bytes, bytes]]:
         base = self._scan_base(start, end)
-        if self._ranges:
+        if self._any_range:
             base = _without(base, _overlapping(self._ranges, start, end))
         changed = self._changed(start, end)
         if not changed:

@@ -45,6 +45,8 @@ class Shard:
     def __init__(self) -> None:
         self.store = MemoryStore()
         self.signals: dict[Scope, int] = {}
+        self._txn = self.store.transaction()
+        self._fold = Fold(self._txn)
 
     @property
     def reader(self) -> ShardReader:
@@ -66,25 +68,24 @@ class Shard:
 
     def skip(self) -> None:
         """A record comes that can't be read, and is skipped by order."""
-        txn = self.store.transaction()
-        fold = Fold(txn)
-        fold.skip()
+        self._fold.skip()
         self.signals.clear()
-        assert fold.flush() == []
-        self.store.commit(txn, Position(epoch=fold.epoch, applied=fold.applied))
+        assert self._fold.flush() == []
+        self._commit()
 
     def fold(self, *records: AnyRecord) -> None:
-        txn = self.store.transaction()
-        fold = Fold(txn)
         for record in records:
             if isinstance(record, LoadBegin):
                 self.answer(record.scope)
             if isinstance(record, Reread):
                 self.answer(Scope(ScopeKind.OBJECTS, record.table))
-            fold.apply(record)
-        for signal in fold.flush():
+            self._fold.apply(record)
+        for signal in self._fold.flush():
             self.signals[signal.scope] = signal.floor
-        self.store.commit(txn, Position(epoch=fold.epoch, applied=fold.applied))
+        self._commit()
+
+    def _commit(self) -> None:
+        self.store.commit(self._txn, Position(epoch=self._fold.epoch, applied=self._fold.applied))
 
 
 class World:
