@@ -1,4 +1,8 @@
-"""Reads column statistics of tables and of partitions."""
+"""Reads column statistics of tables and of partitions.
+
+Up to 4.0 a metastore looks for statistics by the names that their rows repeat. A writer that ends
+after a rename leaves the old names there: such a row is nobody's, though it has an owner's id.
+"""
 
 from collections.abc import Collection, Iterator
 from functools import cache
@@ -42,8 +46,32 @@ def stream_statistics(
 def _statement(version: Version, kind: str) -> Select[Any]:
     columns = metadata(version).tables[kind].c
     owner = columns[_OWNERS[kind]]
-    return (
+    statement = (
         select(owner, *(columns.get(name, null()) for name in _COLUMNS))
         .where(has_id(owner, "owners"))
         .order_by(owner)
+    )
+    return statement if version >= Version.V4_1 else _by_names(statement, version, kind)
+
+
+def _by_names(statement: Select[Any], version: Version, kind: str) -> Select[Any]:
+    """Only the rows whose names are those of their owner."""
+    schema = metadata(version).tables
+    statistics, partition, table, database = (
+        schema[name].c for name in (kind, "PARTITIONS", "TBLS", "DBS")
+    )
+    owner = statistics
+    if kind == OF_PARTITIONS:
+        owner = partition
+        statement = statement.join(
+            schema["PARTITIONS"], partition.PART_ID == statistics.PART_ID
+        ).where(partition.PART_NAME == statistics.PARTITION_NAME)
+    return (
+        statement.join(schema["TBLS"], table.TBL_ID == owner.TBL_ID)
+        .join(schema["DBS"], database.DB_ID == table.DB_ID)
+        .where(
+            table.TBL_NAME == statistics.TABLE_NAME,
+            database.NAME == statistics.DB_NAME,
+            database.CTLG_NAME == statistics.CAT_NAME,
+        )
     )
