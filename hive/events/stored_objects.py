@@ -17,8 +17,9 @@ of 4.0.1, and from comparing images in the logs of a real Hive 4.2 with those re
   several partitions that are altered at once keep its description, too.
 - An altered database takes the new parameters and owner, and the owner type, description and
   locations if they are given; everything else stays.
-- Column statistics change the parameters and, with a positive id, the write id of a transactional
-  table.
+- Column statistics change the parameters and the write id of a transactional table or partition.
+  Without an id they store -1, unless `hive.txn.stats.enabled` is off. The image of a table shows
+  which; an event of a partition has no image.
 - A transactional table or partition loses COLUMN_STATS_ACCURATE if the writer's snapshot, which
   isn't in the log, lacks the write that the statistics describe, and always if
   `hive.txn.stats.enabled` is off. ALTER_PARTITIONS has what was stored; ALTER_TABLE,

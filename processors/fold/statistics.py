@@ -119,6 +119,9 @@ def _partition_with_statistics(
     parameters, transactional = action.parameters, action.transactional
     if parameters is None or transactional is None:
         return None
+    if transactional and action.write_id <= 0 < stored.write_id:
+        # A metastore stores the missing id, unless its transactional statistics are off.
+        return None
     entry = _with_statistics(
         PARTITION, stored, event, action, parameters, transactional=transactional
     )

@@ -289,6 +289,16 @@ def test_statistics_are_stored_while_another_partition_is_in_doubt() -> None:
     assert stored.data == b"figures"
 
 
+def test_statistics_without_a_write_id_put_a_transactional_partition_in_doubt() -> None:
+    shard = Shard()
+    written = PartitionImage(("a",), 3, 1, encode(PARTITION, {"writeId": 3}))
+    begin, _, end = load(5)
+    rows = Rows(tables=(image(),), partitions=(written,))
+    shard.fold(change(5, after=0), begin, LoadRows(0, "load", SCOPE, 5, 0, rows), end)
+    shard.fold(change(6, PutPartitionStatistics(TABLE, 0, ("a",), (), {}, True)))
+    assert shard.doubtful() == {("a",)}
+
+
 def test_statistics_that_follow_a_load_ahead_of_the_shard_are_stored() -> None:
     shard = Shard()
     shard.fold(change(5, after=0), *load(6, "a"))

@@ -343,6 +343,25 @@ def test_concurrent_inserts_into_partitions(world: World, other: str) -> None:
     world.check()
 
 
+def test_statistics_without_a_write_id_take_it_from_a_partition(world: World) -> None:
+    table = world.table("t", "a", transactional=True)
+    world.load()
+    writer, partition = Writer(world.client, table), partition_of(world.client, table)
+    partition.parameters = {**partition.parameters, "numRows": "1"}
+    partition.writeId = writer.write_id
+    t = world.client.t
+    request = t.AlterPartitionsRequest(
+        dbName=world.db, tableName="t", partitions=[partition], writeId=writer.write_id
+    )
+    request.validWriteIdList = writer.ids
+    world.client.rpc.alter_partitions_req(request)
+    world.client.commit(writer.txn)
+    world.check()
+    figures = [objects.long_statistics("id", highValue=7)]
+    world.client.update_statistics(table, figures, partition="ds=a")
+    world.check()
+
+
 def test_a_partition_of_a_transactional_table_is_renamed(world: World) -> None:
     table = world.table("t", "a", transactional=True)
     world.load()
