@@ -283,13 +283,17 @@ class TableForm(NamedTuple):
 def table_form(
     table_type: str | None, parameters: Mapping[str, str], *, has_view_text: bool
 ) -> TableForm:
-    """The form in which reads return a table of this type with these parameters."""
+    """The form in which reads return a table of this type with these parameters.
+
+    A table that was stored without a type counts as a view if it has a text, but its texts aren't
+    returned.
+    """
     external = parameters.get("EXTERNAL", "").lower() == "true"
+    is_view = table_type in ("VIRTUAL_VIEW", "MATERIALIZED_VIEW")
     if table_type is None and has_view_text:
         table_type = "VIRTUAL_VIEW"
     if table_type in ("MANAGED_TABLE", "EXTERNAL_TABLE", None):
         table_type = "EXTERNAL_TABLE" if external else "MANAGED_TABLE"
-    is_view = table_type in ("VIRTUAL_VIEW", "MATERIALIZED_VIEW")
     return TableForm(_ACID_TABLE if is_full_acid(parameters) else TABLE, table_type, is_view)
 
 

@@ -70,7 +70,7 @@ def stored_table(row: tuple[Any, ...], details: Details) -> StoredTable:
             "parameters": parameters,
             "viewOriginalText": own.view_text,
             "viewExpandedText": own.view_expanded_text,
-            "tableType": own.type or _guessed_type(own, parameters),
+            "tableType": own.type or None,
             "rewriteEnabled": flag(own.rewritten),
             "catName": own.catalog,
             "ownerType": principal_type(own.owner_type),
@@ -91,10 +91,3 @@ def stored_table(row: tuple[Any, ...], details: Details) -> StoredTable:
 def stored_name(name: str, type_: str | None, owner: str | None, comment: str | None) -> StoredName:
     """The line of a table in a list of tables, from columns of its row."""
     return StoredName(name.lower(), type_ or "", owner or "", comment)
-
-
-def _guessed_type(row: TableRow, parameters: dict[str, str]) -> str:
-    """The type of a table whose row has none: very old metastores stored none."""
-    if row.view_text is not None:
-        return "VIRTUAL_VIEW"
-    return "EXTERNAL_TABLE" if parameters.get("EXTERNAL", "").lower() == "true" else "MANAGED_TABLE"

@@ -175,7 +175,7 @@ def test_a_table_is_its_canonical_encoding(
         "parameters": parameters,
         "viewOriginalText": "text",
         "viewExpandedText": "all text",
-        "tableType": type_ or "VIRTUAL_VIEW",
+        "tableType": type_,
         "ownerType": 2,
         "writeId": 4,
         "id": 5,

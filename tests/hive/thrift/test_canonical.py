@@ -117,6 +117,12 @@ def test_only_views_have_texts(table_type: str) -> None:
     assert ("viewOriginalText" in table) is table_type.endswith("VIEW")
 
 
+def test_a_table_without_a_type_counts_as_a_view_by_a_text_that_it_doesnt_show() -> None:
+    table = canonical(TABLE, viewOriginalText="x", viewExpandedText="y")
+    assert table["tableType"] == "VIRTUAL_VIEW"
+    assert table.keys().isdisjoint(("viewOriginalText", "viewExpandedText"))
+
+
 def test_a_field_is_replaced_and_one_beyond_the_form_added() -> None:
     data = encode(TABLE, {"tableName": "t", "parameters": {"a": "1"}})
     assert decode(TABLE, replaced(TABLE, data, parameters={"b": "2"}))["parameters"] == {"b": "2"}

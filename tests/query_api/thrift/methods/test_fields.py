@@ -126,6 +126,18 @@ class ManagedTables(Tables):
         return full_table(self.client, self.db, name, self.folder, transactional=True)
 
 
+class Views(Tables):
+    def base(self, name: str) -> Any:
+        view = super().base(name)
+        view.tableType = "VIRTUAL_VIEW"
+        view.viewOriginalText = view.viewExpandedText = "select 1"
+        return view
+
+    def paths(self) -> Iterator[Path]:
+        names = ("tableType", "viewOriginalText", "viewExpandedText")
+        return (path for path in super().paths() if path.names[0] in names)
+
+
 class Partitions(Walk):
     """Altered one by one."""
 
@@ -354,6 +366,7 @@ def world(metastore: Instances) -> Iterator[World]:
 KINDS: list[Callable[..., Walk]] = [
     Tables,
     ManagedTables,
+    Views,
     Partitions,
     PlainPartitions,
     PartitionsAtOnce,
