@@ -32,6 +32,7 @@ class Report:
         yield f"{self.fresh_share():.0%} of the answers over Thrift came from the cache"
         yield f"{counts.moving.total()} questions while the metastore changed all the time"
         yield f"{counts.stuck} runs in which a metastore didn't answer its writers any more"
+        yield f"{counts.unlogged} runs that ended with a truncation that may lack its event"
         for method, of in sorted(self.answers.items()):
             who_counts = ", ".join(f"{count} {who}" for who, count in of.most_common())
             yield f"  {method}: {counts.equal[method]} compared; {who_counts}"

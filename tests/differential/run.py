@@ -41,6 +41,8 @@ class Counts:
         self.runs = 0
         self.stuck = 0
         """The number of runs in which the metastore stopped answering a writer."""
+        self.unlogged = 0
+        """The number of runs that ended with a truncation that may lack its event."""
         self.equal: Counter[str] = Counter()
         self.moving: Counter[str] = Counter()
         self.unknown: Counter[str] = Counter()
@@ -95,6 +97,8 @@ class Run:
 
             self.doing.do(step, meanwhile)
             done.append(step)
+            if self.doing.unlogged:
+                return None
             tables = self.contents.tables()
             if not differences:
                 differences += self.survey.ask(list(asking.questions(tables, QUESTIONS)))

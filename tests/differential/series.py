@@ -24,7 +24,8 @@ def series(
         try:
             with running(standing, counts) as run:
                 result = run.go(Random(f"{seed}:{number}"))
-                if result is not None or number % KEPT:
+                counts.unlogged += run.doing.unlogged
+                if result is not None or run.doing.unlogged or number % KEPT:
                     run.end()
         except TimeoutError:
             counts.stuck += 1

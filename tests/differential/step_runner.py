@@ -4,12 +4,15 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
 from collections.abc import Sequence as Many
+from typing import Final
 
 from tests.differential.sequence import Sequence
 from tests.differential.steps import AnyStep, Held, Race, Step
 from tests.differential.writers import Writer
 
 Meanwhile = Callable[[], None]
+_TRUNCATIONS: Final = frozenset(("truncate_in", "truncate_table", "truncate_table_req"))
+_FAILURES: Final = frozenset(("MetaException", "TApplicationException"))
 
 
 class StepRunner:
@@ -21,6 +24,9 @@ class StepRunner:
         self._faults: list[BaseException] = []
         self.outcomes: Counter[tuple[str, str]] = Counter()
         """The number of outcomes by action: `done`, or the name of the exception."""
+        self.unlogged = False
+        """Whether a truncation failed: the metastore stores it in one transaction and writes its
+        event in the next, which may be the one that failed."""
 
     def do(self, step: AnyStep, meanwhile: Meanwhile | None = None) -> bool:
         """Performs a step; returns whether any of it was accepted. `meanwhile` is called while it
@@ -44,6 +50,8 @@ class StepRunner:
     def _one(self, step: Step) -> None:
         refused = self._writers[step.writer].do(step)
         self.outcomes[step.action, refused or "done"] += 1
+        if step.action in _TRUNCATIONS and refused in _FAILURES:
+            self.unlogged = True
 
     def _lane(self, steps: Many[Step]) -> None:
         """Performs steps in a thread; its exceptions fail the test."""
