@@ -45,7 +45,7 @@ def reading(function: Callable[..., None]) -> Callable[..., None]:
         max_age_ms: int | None,
         **rest: Any,
     ) -> None:
-        least = _position(min_position)
+        least = None if min_position is None else parse_position(min_position)
         need = Need(consistency, write_ids, table_id, accept_newer, least, max_wait_ms, max_age_ms)
         _check(need)
         config = effective.config
@@ -114,9 +114,7 @@ def not_empty(_: click.Context, parameter: click.Parameter, text: str) -> str:
     return text
 
 
-def _position(text: str | None) -> Position | None:
-    if text is None:
-        return None
+def parse_position(text: str) -> Position:
     try:
         return Position.parse(text)
     except ValueError:

@@ -1,13 +1,19 @@
 """`metatide topic`: manages the events topic."""
 
+from functools import partial
+
 import click
 import msgspec
 import orjson
 
 from connectors import topic_admin
+from connectors.event_feed import feed
+from connectors.feed_formats import FeedFormat, as_cloud_event, as_json
 from connectors.single_records import record_at
 from hive.errors import InputError
+from metatide.cli.events import print_lines
 from metatide.cli.groups import Group
+from metatide.cli.reading import parse_position
 from metatide.config import Effective, configured
 from metatide.topic import events_topic, find_topic
 from state.image import Images
@@ -61,6 +67,35 @@ def record(effective: Effective, shard: int, offset: int) -> None:
     """
     shown = record_at(find_topic(effective.config), shard, offset)
     click.echo(orjson.dumps(msgspec.to_builtins(shown), option=orjson.OPT_INDENT_2))
+
+
+@command.command()
+@configured("data_dir", "kafka.bootstrap_servers")
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(list(FeedFormat), case_sensitive=False),
+    default=FeedFormat.JSON,
+    show_default=True,
+    help="The form of a line.",
+)
+@click.option(
+    "--after", metavar="EPOCH:EVENT", default=None, help="Only what came after this position."
+)
+@click.option("--follow", is_flag=True, help="Continue with new events until Ctrl-C.")
+def export(effective: Effective, format_: FeedFormat, after: str | None, follow: bool) -> None:
+    """Print the changes of the metastore as a feed: a line of JSON for each event.
+
+    Events come once each and in the order of the metastore's log, whatever shards they touched.
+    Objects have the field names of Hive's Thrift. To go on later, give the position of the last
+    line as --after. A line whose event is GAP stands for events that the topic lacks.
+    """
+    position = None if after is None else parse_position(after)
+    topic = find_topic(effective.config)
+    assert topic.id is not None
+    events = (event for event in feed(topic, ever=follow) if not position or event.place > position)
+    as_line = as_json if format_ is FeedFormat.JSON else partial(as_cloud_event, topic_id=topic.id)
+    print_lines(map(as_line, events), at_once=follow)
 
 
 @command.command()

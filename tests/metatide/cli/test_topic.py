@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from click.testing import CliRunner, Result
 
@@ -77,6 +78,46 @@ def test_events_are_shown(new_database: Callable[[], str], kafka_broker: str) ->
     ours = invoke(events, "events", "--table", table).stdout.splitlines()
     assert 0 < len(ours) < len(everything)
     assert all(table in line for line in ours)
+
+
+def test_changes_are_exported_in_the_order_of_the_log(
+    new_database: Callable[[], str], kafka_broker: str
+) -> None:
+    store, events = Store(new_database()), new_topic(kafka_broker, 4)
+    workload_runs.write(store, 400)
+    with connecting(SqlSource(store.engine), events) as connector:
+        connector.until_position(len(workload_runs.rows(store)))
+    lines = exported(events)
+    ids = [int(line["position"].removeprefix("0:")) for line in lines]
+    assert ids == sorted(set(ids))
+    types = {row.event_id: row.event_type for row in workload_runs.notification_rows(store)}
+    assert [line["event"] for line in lines] == [types[event_id] for event_id in ids]
+    silent = set(types.values()) - {line["event"] for line in lines}
+    assert silent <= {"OPEN_TXN", "COMMIT_COMPACTION_EVENT", "INSERT"}
+    created = next(line for line in lines if line["event"] == "CREATE_TABLE")
+    [action] = created["actions"]
+    assert action["type"] == "CreateTable"
+    assert action["table"]["name"].endswith(f".{action['table']['data']['tableName']}")
+    middle = len(lines) // 2
+    assert exported(events, "--after", lines[middle]["position"]) == lines[middle + 1 :]
+    cloud_events = exported(events, "--format", "cloudevents")
+    assert [one["data"] for one in cloud_events] == lines
+    assert cloud_events[lines.index(created)] == {
+        "specversion": "1.0",
+        "id": created["position"],
+        "source": f"urn:metatide:topic:{TopicClient(events.servers, events.name).describe().id}",
+        "type": "metatide.create_table",
+        "subject": action["table"]["name"],
+        "time": created["time"],
+        "datacontenttype": "application/json",
+        "data": created,
+    }
+
+
+def exported(events: Topic, *options: str) -> list[dict[str, Any]]:
+    result = invoke(events, "topic", "export", *options)
+    assert result.exception is None
+    return [json.loads(line) for line in result.stdout.splitlines()]
 
 
 def image(url: str, events: Topic, shard: int, offset: int) -> None:

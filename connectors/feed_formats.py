@@ -1,0 +1,154 @@
+"""The forms in which the feed of changes leaves Metatide: JSON of our own, and CloudEvents."""
+
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, Final, Literal
+
+import msgspec
+
+from connectors.event_feed import FeedEvent
+from hive.names import DatabaseName, TableName
+from hive.thrift.binary import decode
+from hive.thrift.constraints import (
+    CHECK_CONSTRAINT,
+    DEFAULT_CONSTRAINT,
+    FOREIGN_KEY,
+    NOT_NULL_CONSTRAINT,
+    PRIMARY_KEY,
+    UNIQUE_CONSTRAINT,
+)
+from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
+from hive.thrift.structs import DATABASE, FUNCTION, PARTITION, TABLE
+from hive.thrift.types import Struct
+from state.records.objects import (
+    ColumnStatisticsImage,
+    ConstraintImage,
+    ConstraintKind,
+    DatabaseImage,
+    FunctionImage,
+    PartitionImage,
+    TableImage,
+)
+
+_STRUCTS: Final[dict[type, Struct]] = {
+    TableImage: TABLE,
+    PartitionImage: PARTITION,
+    ColumnStatisticsImage: COLUMN_STATISTICS_OBJ,
+    FunctionImage: FUNCTION,
+    DatabaseImage: DATABASE,
+}
+_CONSTRAINTS: Final[dict[ConstraintKind, Struct]] = {
+    ConstraintKind.PRIMARY_KEY: PRIMARY_KEY,
+    ConstraintKind.FOREIGN_KEY: FOREIGN_KEY,
+    ConstraintKind.UNIQUE: UNIQUE_CONSTRAINT,
+    ConstraintKind.NOT_NULL: NOT_NULL_CONSTRAINT,
+    ConstraintKind.DEFAULT: DEFAULT_CONSTRAINT,
+    ConstraintKind.CHECK: CHECK_CONSTRAINT,
+}
+_OF_THE_FOLD: Final = frozenset(("before", "columns_hash", "sides", "fields"))
+"""Fields that mean nothing to others."""
+
+
+class FeedFormat(StrEnum):
+    JSON = "json"
+    CLOUDEVENTS = "cloudevents"
+
+
+class FeedLine(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An event of the metastore, and all that it did."""
+
+    position: str
+    """The epoch and the id of the event, which order all lines."""
+    event: str
+    """The type of the event in the metastore's log; GAP where the topic lacks events."""
+    time: str
+    """When its first record was written to the topic, in UTC."""
+    actions: list[dict[str, Any]]
+    """What it did: a `type`, the names, and objects with the field names of Hive's Thrift."""
+    after: str | None = None
+    """For a gap, the position of the last event before it."""
+
+
+class CloudEvent(msgspec.Struct, frozen=True):
+    """A line of the feed in the JSON form of CloudEvents 1.0."""
+
+    id: str
+    source: str
+    """The topic, by its id."""
+    type: str
+    time: str
+    data: FeedLine
+    subject: str | msgspec.UnsetType = msgspec.UNSET
+    """The table or database, if there is only one."""
+    specversion: Literal["1.0"] = "1.0"
+    datacontenttype: Literal["application/json"] = "application/json"
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+def as_json(event: FeedEvent) -> bytes:
+    return _encode(_line(event))
+
+
+def as_cloud_event(event: FeedEvent, topic_id: str) -> bytes:
+    line = _line(event)
+    subjects = {str(name) for action in event.actions if (name := _subject(action)) is not None}
+    return _encode(
+        CloudEvent(
+            id=line.position,
+            source=f"urn:metatide:topic:{topic_id}",
+            type=f"metatide.{line.event.lower()}",
+            time=line.time,
+            data=line,
+            subject=subjects.pop() if len(subjects) == 1 else msgspec.UNSET,
+        )
+    )
+
+
+def _line(event: FeedEvent) -> FeedLine:
+    epoch, event_id = event.place
+    return FeedLine(
+        f"{epoch}:{event_id}",
+        event.type,
+        datetime.fromtimestamp(event.written_ms / 1000, UTC).isoformat(timespec="milliseconds"),
+        [_plain(action) for action in event.actions],
+        None if event.after is None else f"{epoch}:{event.after}",
+    )
+
+
+def _subject(action: Any) -> TableName | DatabaseName | None:
+    for field in ("table", "database", "name", "db"):
+        value = getattr(action, field, None)
+        name = getattr(value, "name", value)
+        if isinstance(name, TableName | DatabaseName):
+            return name
+    return None
+
+
+def _plain(value: Any) -> Any:
+    """Converts structs to JSON with the names of their fields, and objects to their fields."""
+    if isinstance(value, TableName | DatabaseName):
+        return str(value)
+    if isinstance(value, ConstraintImage):
+        struct = _CONSTRAINTS[value.kind]
+        columns = [decode(struct, column) for column in value.columns]
+        return {
+            "type": "Constraint",
+            "kind": value.kind.name,
+            "name": value.name,
+            "columns": columns,
+        }
+    if isinstance(value, msgspec.Struct):
+        fields = {
+            name: _plain(getattr(value, name))
+            for name in value.__struct_fields__
+            if name not in _OF_THE_FOLD
+        }
+        if (form := _STRUCTS.get(type(value))) is not None:
+            # Empty bytes: the event doesn't tell what was stored.
+            fields["data"] = decode(form, fields["data"]) if fields["data"] else None
+        return {"type": type(value).__name__.removesuffix("Image"), **fields}
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    return value
