@@ -178,6 +178,16 @@ class ForbiddenError(InputError):
     """The caller may not do this."""
 
 
+class RefusedLoginError(InputError):
+    """A client hasn't proved who it is. The message is for the client, `details` are for the log;
+    neither holds a secret.
+    """
+
+    def __init__(self, why: str, details: str = "") -> None:
+        super().__init__(why)
+        self.details = details or why
+
+
 class UnansweredError(MachineError):
     """Neither the cache nor the database can answer now."""
 

@@ -17,7 +17,7 @@ class Client(msgspec.Struct, eq=False):
 
     address: str = ""
     user: str = ""
-    """The user's name, from `set_ugi`."""
+    """The user's name: who the client has proved to be, or says that it is by `set_ugi`."""
     min_position: Position | None = None
     """The position of this client's last write; its answers must be complete up to there."""
 

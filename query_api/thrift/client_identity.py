@@ -15,6 +15,7 @@ SET_META_CONF: Final = "setMetaConf"
 REPEATED: Final = frozenset((SET_UGI, SET_META_CONF))
 """The calls that are kept for as long as a client is connected."""
 REPEATED_BYTES_MAX: Final = 64 * 1024
+_NO_SEQUENCE: Final = b"\0\0\0\0"
 _UGI: Final = Struct("set_ugi_args", (1, "user_name", string), (2, "group_names", strings))
 _UGI_RESULT: Final = Struct("set_ugi_result", (0, "success", strings))
 _CONF: Final = Struct("setMetaConf_args", (1, "key", string), (2, "value", string))
@@ -26,12 +27,21 @@ class ClientIdentity:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._ugi: bytes | None = None
+        self.is_proved = False
+        """Whether the client has proved who it is."""
         self._settings: dict[str, bytes] = {}
 
     @property
     def opening(self) -> Sequence[bytes]:
         """These calls as whole messages, in order."""
         return [*([] if self._ugi is None else [self._ugi]), *self._settings.values()]
+
+    def prove(self, user: str) -> None:
+        """Takes note of who the client has proved to be; it can't become another user."""
+        self._client.user = user
+        self.is_proved = True
+        body = encode(_UGI, {"user_name": user, "group_names": []})
+        self._ugi = header(MessageType.CALL, SET_UGI, _NO_SEQUENCE) + body
 
     def introduce(self, message: Message) -> bytes | None:
         """Takes note of a `set_ugi`; returns the reply that the metastore would give, or None if
@@ -42,8 +52,9 @@ class ClientIdentity:
             groups = [*arguments.get("group_names", []), arguments["user_name"]]
         except (ThriftError, KeyError):
             return None
-        self._ugi = message.data
-        self._client.user = arguments["user_name"]
+        if not self.is_proved:
+            self._ugi = message.data
+            self._client.user = arguments["user_name"]
         body = encode(_UGI_RESULT, {"success": groups})
         return header(MessageType.REPLY, message.method, message.sequence) + body
 

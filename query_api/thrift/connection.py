@@ -6,15 +6,15 @@ from typing import Final, Protocol, cast
 
 import structlog
 
-from hive.errors import ThriftError
+from hive.errors import RefusedLoginError, ThriftError
 from query_api.in_flight import LARGE_BYTES, WHY, Budget, Untaken
-from query_api.thrift import sasl
 from query_api.thrift.backlog import Backlog
 from query_api.thrift.connection_state import (
     ENDING,
     HOLDING,
     IDLE,
     IN_CALL,
+    NEGOTIATING,
     NEW,
     NEXT,
     SCANNING,
@@ -23,7 +23,10 @@ from query_api.thrift.connection_state import (
     State,
 )
 from query_api.thrift.flow_control import FlowControl
-from query_api.thrift.frames import Unframer, framed
+from query_api.thrift.frames import Frames
+from query_api.thrift.sasl.handshake import START, Handshake
+from query_api.thrift.sasl.mechanism import Identity, Layer
+from query_api.thrift.sasl.unauthenticated import UnauthenticatedCalls
 from query_api.thrift.scanner import STEPS_MAX, Scanner
 from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.wire import Fault, Message, refusal
@@ -74,6 +77,8 @@ class Connection(asyncio.Protocol):
         """The reason in a word, if this side ended the connection."""
         self.why = ""
         """The same in a sentence."""
+        self.workers_methods: frozenset[str] = frozenset()
+        """What clients may call that haven't proved who they are, where that is required."""
         self.flow = FlowControl()
         self._settings = settings
         self._received = budget.share(self._make_room)
@@ -82,10 +87,16 @@ class Connection(asyncio.Protocol):
         """The bytes of the call under way, and of what is collected for it."""
         self._backlog = Backlog(self._received)
         self._scanner = Scanner(settings.message_bytes_max, STEPS_MAX)
-        self._unframer = Unframer() if settings.framed else None
+        self._handshake: Handshake | None = None
+        self._layer: Layer | None = Frames() if settings.framed else None
+        self._layer_bytes = 0
+        """The bytes that the layer holds."""
         self._transport: asyncio.Transport | None = None
         self._state = NEW
         self._task: asyncio.Task[None] | None = None
+
+    def identified(self, identity: Identity) -> None:
+        """Called before the first call when the client has proved who it is."""
 
     # For the handler of calls.
 
@@ -93,8 +104,8 @@ class Connection(asyncio.Protocol):
         transport = self._transport
         if transport is None:
             return
-        if self._unframer is not None:
-            data = framed(data)
+        if self._layer is not None:
+            data = self._layer.framed(data)
         transport.write(data)
         if len(data) > LARGE_BYTES:
             self._untaken.wrote(len(data), transport.get_write_buffer_size())
@@ -107,8 +118,7 @@ class Connection(asyncio.Protocol):
         """Continues a call in a task, which is cancelled with the connection."""
         if self._state is not ENDING:
             self._enter(IN_CALL)
-        self._task = asyncio.get_running_loop().create_task(work)
-        self._task.add_done_callback(self._worked)
+        self._start(work)
 
     def count(self, size: int) -> None:
         """Takes note that so many bytes more are held until the call ends."""
@@ -171,14 +181,21 @@ class Connection(asyncio.Protocol):
         self.flow.start_clock()
 
     def data_received(self, data: bytes) -> None:
-        if self._state is ENDING or (self._state is NEW and self._refuses_sasl(data)):
+        if self._state is ENDING:
             return
-        if self._unframer is not None:
+        if self._state is NEW:
+            self._greet(data[0] == START)
+        if self._handshake is not None:
+            self._negotiate(self._handshake, data)
+            return
+        if self._layer is not None:
             try:
-                data = self._unframer.feed(data)
+                data = self._layer.feed(data)
             except ThriftError as error:
                 self.end("protocol", str(error))
                 return
+            if self._layer.held_bytes != self._layer_bytes:
+                self._count_layer(self._layer.held_bytes)
         assert self.calls is not None
         if self._state is not IDLE:
             self._put_off(data)
@@ -225,13 +242,9 @@ class Connection(asyncio.Protocol):
         assert state in NEXT[self._state], f"{self._state.name} can't become {state.name}"
         self._state = state
 
-    def _refuses_sasl(self, data: bytes) -> bool:
-        if data[0] == sasl.START:
-            self.end("sasl", sasl.ADVICE, reply=sasl.refusal())
-            return True
-        self.flow.stop_clock()
-        self._enter(IDLE)
-        return False
+    def _start(self, work: Coroutine[None, None, None]) -> None:
+        self._task = asyncio.get_running_loop().create_task(work)
+        self._task.add_done_callback(self._worked)
 
     def _put_off(self, data: bytes) -> None:
         self._backlog.put(data)
@@ -315,10 +328,61 @@ class Connection(asyncio.Protocol):
             scanner.steps if len(whole) > SHORT_BYTES else 0,
         )
 
+    def _count_layer(self, held_bytes: int) -> None:
+        self._received.add(held_bytes - self._layer_bytes)
+        if not self._layer_bytes:
+            self.flow.start_clock()
+        elif not held_bytes and not self._backlog.partial:
+            self.flow.stop_clock()
+        self._layer_bytes = held_bytes
+
     def _keep_partial(self, data: bytes) -> None:
         if not self._backlog.partial:
             self.flow.start_clock()
         self._backlog.put_partial(data)
+
+    # The handshake.
+
+    def _greet(self, speaks_sasl: bool) -> None:
+        """Decides by a client's first byte what it must prove."""
+        mechanisms = self._settings.mechanisms
+        if speaks_sasl:
+            self._handshake = Handshake(mechanisms)
+            self._enter(NEGOTIATING)
+            return
+        if mechanisms:
+            assert self.calls is not None
+            self.calls = UnauthenticatedCalls(self.calls, self, self.workers_methods)
+        self.flow.stop_clock()
+        self._enter(IDLE)
+
+    def _negotiate(self, handshake: Handshake, data: bytes) -> None:
+        try:
+            response = handshake.feed(data)
+        except ThriftError as error:
+            if self._task is not None:
+                self._task.cancel()
+            self.end("sasl", str(error), reply=handshake.refuse(str(error)))
+            return
+        self._received.set(handshake.held_bytes if response is None else len(response))
+        if response is not None:
+            self._start(self._answer_response(handshake, response))
+
+    async def _answer_response(self, handshake: Handshake, response: bytes) -> None:
+        try:
+            reply = await handshake.answer(response)
+        except RefusedLoginError as error:
+            self.end("login", error.details, reply=handshake.refuse(str(error)))
+            return
+        if self._state is ENDING:
+            return
+        self.write(reply)
+        self._received.set(0)
+        if handshake.identity is not None:
+            self.identified(handshake.identity)
+            self._handshake, self._layer = None, handshake.layer
+            self.flow.stop_clock()
+            self._enter(IDLE)
 
     # Ends of the connection.
 

@@ -9,7 +9,9 @@ class State(IntEnum):
 
     | from | to | when |
     | --- | --- | --- |
+    | NEW | NEGOTIATING | the first bytes arrive, and are SASL's |
     | NEW | IDLE | the first bytes arrive, and aren't SASL's |
+    | NEGOTIATING | IDLE | the client has proved who it is |
     | IDLE | SCANNING | bytes arrive that aren't exactly one call with a kept answer |
     | IDLE | IN_CALL | they are, but the database must be asked first |
     | IDLE | HOLDING | the client doesn't take the reply |
@@ -32,27 +34,31 @@ class State(IntEnum):
 
     NEW = 0
     """Nothing has arrived."""
-    IDLE = 1
+    NEGOTIATING = 1
+    """The client proves who it is."""
+    IDLE = 2
     """No call is under way, and nothing waits except perhaps the beginning of one."""
-    SCANNING = 2
+    SCANNING = 3
     """The calls in the bytes that have arrived are begun, one after the other."""
-    STARTING = 3
+    STARTING = 4
     """A call is being begun, and may end in the same step."""
-    IN_CALL = 4
+    IN_CALL = 5
     """A call is under way; bytes that arrive wait for its end."""
-    YIELDING = 5
+    YIELDING = 6
     """Bytes that have arrived wait while other clients have their turn."""
-    HOLDING = 6
+    HOLDING = 7
     """Bytes that arrive wait until the client has taken replies."""
-    ENDING = 7
+    ENDING = 8
     """No call begins any more."""
 
 
 # Looking up a member in its class would cost as much as all the rest of a change of state.
-NEW, IDLE, SCANNING, STARTING, IN_CALL, YIELDING, HOLDING, ENDING = State
+NEW, NEGOTIATING, IDLE, SCANNING, STARTING, IN_CALL, YIELDING, HOLDING, ENDING = State
 
 NEXT: Final[tuple[tuple[State, ...], ...]] = (
     # NEW
+    (NEGOTIATING, IDLE, ENDING),
+    # NEGOTIATING
     (IDLE, ENDING),
     # IDLE
     (SCANNING, IN_CALL, HOLDING, ENDING),

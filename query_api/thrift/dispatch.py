@@ -21,6 +21,7 @@ from query_api.thrift.own_writes import OwnWrites
 from query_api.thrift.relay import ClientRelay
 from query_api.thrift.replies import CALL_HEAD, Replies, key_of
 from query_api.thrift.results import whole
+from query_api.thrift.sasl.mechanism import Identity
 from query_api.thrift.scanner import READ_STEPS_MAX
 from query_api.thrift.wire import Fault, Message, MessageType, refusal
 
@@ -61,10 +62,10 @@ class Dispatch:
     def begin(self, message: Message) -> None:
         self._replies.call_began = perf_counter()
         hub, method = self._hub, message.method
-        if message.kind == MessageType.ONEWAY:
+        if message.kind == MessageType.ONEWAY and method not in REPEATED:
             self._connection.run(self._relay.send_one_way(message))
         elif message.kind != MessageType.CALL:
-            self._connection.end("protocol", "expected a call, got a reply")
+            self._connection.end("protocol", f"expected a call of {method}")
         elif method in hub.methods.names:
             if message.steps > READ_STEPS_MAX:
                 self._relay.send(message, Unable.TOO_LONG)
@@ -84,6 +85,10 @@ class Dispatch:
             self._connection.done()
         else:
             self._relay.send(message, Unable.NOT_CACHED, copies=method == SET_META_CONF)
+
+    def identify(self, identity: Identity) -> None:
+        """Takes note of who the client has proved to be."""
+        self._relay.prove(identity.user)
 
     def writable(self, writable: bool) -> None:
         self._relay.writable(writable)

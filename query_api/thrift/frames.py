@@ -8,17 +8,21 @@ from query_api.thrift.wire import I32
 FRAME_BYTES_MAX: Final = (1 << 31) - 1
 
 
-def framed(data: bytes) -> bytes:
-    """Wraps these bytes in one frame."""
-    return I32.pack(len(data)) + data
+class Frames:
+    """Adds the lengths to what is sent, and removes them from what is received; frames needn't
+    coincide with messages.
+    """
 
-
-class Unframer:
-    """Removes the frame lengths from incoming bytes; frames needn't coincide with messages."""
+    held_bytes: Final = 0
+    """What is received is passed on at once."""
 
     def __init__(self) -> None:
         self._left = 0
         self._head = b""
+
+    def framed(self, data: bytes) -> bytes:
+        """Wraps these bytes in one frame."""
+        return I32.pack(len(data)) + data
 
     def feed(self, data: bytes) -> bytes:
         """The bytes within the frames."""

@@ -59,6 +59,8 @@ class Metrics(Collector):
         self._expressions = {} if expressions is None else expressions
         self._methods: dict[str, MethodFigures] = {}
         self.refused: Counts[str] = Counts()
+        self.logins: Counts[str] = Counts()
+        """How many clients have proved who they are, by how they did."""
 
     def of(self, method: str) -> MethodFigures:
         """The figures of a method. Clients can send any name, so beyond a limit all others share
@@ -126,6 +128,14 @@ class Metrics(Collector):
         for category, count in self.refused.items():
             refused.add_metric((category,), count)
         yield refused
+        logins = CounterMetricFamily(
+            "metatide_thrift_logins",
+            "Clients that have proved who they are, by mechanism",
+            labels=("mechanism",),
+        )
+        for mechanism, count in self.logins.items():
+            logins.add_metric((mechanism,), count)
+        yield logins
         expressions = CounterMetricFamily(
             "metatide_thrift_expressions",
             "Serialized expressions, by outcome",

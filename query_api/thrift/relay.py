@@ -32,12 +32,19 @@ class ClientRelay:
         self._identity = ClientIdentity(client)
         self._link: Link | None = None
 
+    def prove(self, user: str) -> None:
+        """Has metastores told who the client has proved to be."""
+        self._identity.prove(user)
+
     def introduce(self, message: Message) -> bool:
         """Answers a `set_ugi` without connecting to a metastore, if possible; returns whether it
         did.
         """
         reply = self._identity.introduce(message)
-        if reply is None or self._link is not None:
+        if self._identity.is_proved:
+            why = "set_ugi can't be read"
+            reply = reply or refusal(message.method, message.sequence, Fault.PROTOCOL_ERROR, why)
+        elif reply is None or self._link is not None:
             return False
         self._connection.write(reply)
         return True

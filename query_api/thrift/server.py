@@ -20,10 +20,11 @@ from query_api.thrift.connection import Connection
 from query_api.thrift.constants import Constants
 from query_api.thrift.dispatch import Dispatch
 from query_api.thrift.ended_connections import EndedConnections
-from query_api.thrift.forward import Peers
+from query_api.thrift.forward import FORWARDED, Peers
 from query_api.thrift.hub import Hub
 from query_api.thrift.metrics import Metrics
 from query_api.thrift.reply_cache import reply_cache
+from query_api.thrift.sasl.mechanism import Identity
 from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.shadow import Difference, Shadow
 from query_api.thrift.upstream import Address, Upstreams, UpstreamSettings, shown
@@ -171,19 +172,27 @@ class _Accepted(Connection):
     ) -> None:
         super().__init__(hub.settings, budget)
         self._dispatch = dispatch
+        self._calls: Dispatch | None = None
         self._hub = hub
         self._all = all_of_them
         self._ended = ended
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        self.calls = self._dispatch(self._hub, self)
+        self.calls = self._calls = self._dispatch(self._hub, self)
+        if self._hub.peers.partners.have_secret:
+            self.workers_methods = frozenset((FORWARDED,))
         sock = transport.get_extra_info("socket")
         if sock is not None:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         if len(self._all) >= self._hub.settings.connections_max:
             self.end("connections", "there are too many connections")
         self._all.add(self)
+
+    def identified(self, identity: Identity) -> None:
+        assert self._calls is not None
+        self._calls.identify(identity)
+        self._hub.metrics.logins[identity.kind] += 1
 
     def connection_lost(self, error: Exception | None) -> None:
         super().connection_lost(error)

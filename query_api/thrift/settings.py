@@ -1,9 +1,12 @@
 """Settings of a deployment's Thrift server."""
 
 import ssl
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
+
+from query_api.thrift.sasl.mechanism import Mechanism
 
 MIB: Final = 1 << 20
 
@@ -23,3 +26,5 @@ class ThriftSettings(msgspec.Struct, frozen=True):
     message_timeout_s: float = 60.0
     """How long a client may take to send a call, or stall while it reads a reply."""
     tls: ssl.SSLContext | None = None
+    mechanisms: Mapping[str, Mechanism] = {}
+    """By which mechanisms of SASL clients prove who they are; if there are any, they must."""

@@ -11,7 +11,7 @@ import msgspec
 import structlog
 
 from hive.errors import ThriftError, UpstreamError
-from query_api.thrift.frames import FRAME_BYTES_MAX, Unframer, framed
+from query_api.thrift.frames import FRAME_BYTES_MAX, Frames
 from query_api.thrift.scanner import Scanner
 from query_api.thrift.wire import MessageType
 
@@ -49,7 +49,7 @@ class Link(asyncio.Protocol):
 
     def __init__(self, address: Address, is_framed: bool) -> None:
         self.address = address
-        self._unframer = Unframer() if is_framed else None
+        self._frames = Frames() if is_framed else None
         self._scanner = Scanner(FRAME_BYTES_MAX)
         self._taker: Taker | None = None
         self._transport: asyncio.Transport | None = None
@@ -77,7 +77,7 @@ class Link(asyncio.Protocol):
     def send(self, message: bytes) -> None:
         """Sends a message without awaiting a reply."""
         assert self._transport is not None
-        self._transport.write(message if self._unframer is None else framed(message))
+        self._transport.write(message if self._frames is None else self._frames.framed(message))
 
     def pause(self) -> None:
         if self._transport is not None and self.usable:
@@ -102,8 +102,8 @@ class Link(asyncio.Protocol):
             self._fail("it sent data without a call")
             return
         try:
-            if self._unframer is not None:
-                data = self._unframer.feed(data)
+            if self._frames is not None:
+                data = self._frames.feed(data)
             end = self._scanner.feed(data)
         except ThriftError as error:
             self._fail(f"its reply can't be read: {error}")

@@ -14,7 +14,7 @@ from query_api.latest.latest_log import LatestLog
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
 from query_api.thrift.call import Call, CallAnswer, Relay, Substitute
-from query_api.thrift.frames import Unframer, framed
+from query_api.thrift.frames import Frames
 from query_api.thrift.scanner import Scanner
 from query_api.thrift.server import ThriftServer
 from query_api.thrift.settings import ThriftSettings
@@ -87,12 +87,12 @@ class Client:
         self.reader = reader
         self.writer = writer
         self._scanner = Scanner(1 << 30)
-        self._unframer = Unframer() if is_framed else None
+        self._frames = Frames() if is_framed else None
         self._rest = b""
         self._sequence = 0
 
     def send(self, data: bytes) -> None:
-        self.writer.write(data if self._unframer is None else framed(data))
+        self.writer.write(data if self._frames is None else self._frames.framed(data))
 
     async def call(self, method: str, body: bytes = b"\0", **more: Any) -> Reply | None:
         self._sequence += 1
@@ -108,8 +108,8 @@ class Client:
                     piece = await self.reader.read(1 << 16)
                 if not piece:
                     return None
-                if self._unframer is not None:
-                    piece = self._unframer.feed(piece)
+                if self._frames is not None:
+                    piece = self._frames.feed(piece)
             end = self._scanner.feed(piece)
             data += piece if end < 0 else piece[:end]
             if end >= 0:
@@ -121,7 +121,8 @@ class Client:
                 return Reply(scanner.method, scanner.kind, sequence, body, whole)
 
     async def close(self) -> None:
-        self.writer.close()
+        """Ends the connection; TLS would wait for the other end, which may be gone."""
+        self.writer.transport.abort()
 
 
 class Metastore:
@@ -133,6 +134,8 @@ class Metastore:
     def __init__(self, name: str = "m") -> None:
         self.name = name
         self.heard: list[str] = []
+        self.calls: list[bytes] = []
+        """What arrived, in pieces."""
         self.replies: dict[str, bytes | None] = {}
         """By method; None ends the connection."""
         self.connections = 0
@@ -158,6 +161,7 @@ class Metastore:
         scanner = Scanner(1 << 30)
         try:
             while piece := await reader.read(1 << 16):
+                self.calls.append(piece)
                 at = 0
                 while at < len(piece) and (at := scanner.feed(piece, at)) >= 0:
                     if not self._reply(scanner, writer):

@@ -1,0 +1,1 @@
+"""How clients of the Thrift server prove who they are, by SASL as Hive speaks it."""

@@ -1,0 +1,46 @@
+"""The calls of a client that hasn't proved who it is, on a server where it must."""
+
+from typing import Final, Protocol
+
+from query_api.thrift.wire import Fault, Message, refusal
+
+WHY: Final = (
+    "this server lets in only clients that prove who they are by SASL: set "
+    "hive.metastore.sasl.enabled=true (Kerberos, tokens) or hive.metastore.client.auth.mode=PLAIN "
+    "at the client"
+)
+
+
+class _Calls(Protocol):
+    def begin(self, message: Message, /) -> None: ...
+    def writable(self, writable: bool, /) -> None: ...
+    def close(self) -> None: ...
+
+
+class _Ending(Protocol):
+    def end(self, kind: str, why: str, *, reply: bytes = b"") -> None: ...
+
+
+class UnauthenticatedCalls:
+    """Refuses all calls but those that prove by themselves that a worker sends them."""
+
+    def __init__(self, calls: _Calls, connection: _Ending, allowed: frozenset[str]) -> None:
+        self._calls = calls
+        self._connection = connection
+        self._allowed = allowed
+
+    def answered_at_once(self, _: bytes) -> bool:
+        return False
+
+    def begin(self, message: Message) -> None:
+        if message.method in self._allowed:
+            self._calls.begin(message)
+            return
+        reply = refusal(message.method, message.sequence, Fault.PROTOCOL_ERROR, WHY)
+        self._connection.end("unauthenticated", WHY, reply=reply)
+
+    def writable(self, writable: bool) -> None:
+        self._calls.writable(writable)
+
+    def close(self) -> None:
+        self._calls.close()
