@@ -4,7 +4,7 @@ PYTEST := .venv/bin/python -m pytest
 # Half of the time tests wait for real parts to start or to notice something. By file, so that what a
 # file shares is started once.
 AT_ONCE := -n 2 --dist loadfile
-MORE := hive or mariadb or stock or chromium or spark or promtool or trino or systemd or helm
+MORE := hive or mariadb or stock or chromium or spark or promtool or trino or systemd or helm or logins
 
 .PHONY: help
 help: ## This list
@@ -23,7 +23,7 @@ test: setup ## The tests that need nothing from the system's package manager
 	@$(PYTEST) $(AT_ONCE) -m "not (torture or containers or $(MORE))"
 
 .PHONY: test-more
-test-more: setup ## What test-all adds: Hive's jars, PostgreSQL's and MariaDB's packages, Chromium, Spark, Trino, promtool, systemd, Helm
+test-more: setup ## What test-all adds: Hive's jars, PostgreSQL's and MariaDB's packages, Chromium, Spark, Trino, promtool, systemd, Helm, slapd
 	@$(PYTEST) $(AT_ONCE) -m "not (torture or containers) and ($(MORE))"
 
 .PHONY: test-containers

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from metatide.config import KEYS, Key
-from metatide.config.values import DatabaseUrl, HttpUrl, Servers, ThriftUrls
+from metatide.config.values import DatabaseUrl, HttpUrl, LdapUrls, Servers, ThriftUrls, UserDn
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 CHART: Final = ROOT / "deploy" / "helm" / "metatide"
@@ -42,6 +42,8 @@ _PATTERNS: Final[Mapping[object, str]] = {
     # A password belongs in a Secret.
     DatabaseUrl: r"^(postgresql|mysql)://([^:/@]+@)?[^@/]+(/.*)?$",
     ThriftUrls: r"^thrift://[^\s,/@]+:[0-9]{1,5}(, *thrift://[^\s,/@]+:[0-9]{1,5})*$",
+    LdapUrls: r"^ldaps://[^\s,/@]+(, *ldaps://[^\s,/@]+)*$",
+    UserDn: r"\{user\}",
     HttpUrl: r"^https?://",
 }
 

@@ -15,6 +15,7 @@ from hive.reader.login import LOGIN_PARAMETERS
 from metatide.config.kafka import Kafka
 from metatide.config.paths import default_cache_dir, default_data_dir
 from metatide.config.section import Section, key
+from metatide.config.thrift import Thrift
 from metatide.config.values import (
     Consistencies,
     DatabaseUrl,
@@ -183,58 +184,6 @@ class Client(Section, frozen=True):
         ),
     ] = None
     token: Annotated[Secret | None, key("The token for the server.")] = None
-
-
-class Thrift(Section, frozen=True):
-    """The Thrift server of a worker, with the metastore's interface."""
-
-    host: Annotated[str, key("The address to listen on; `0.0.0.0` stands for all addresses.")] = (
-        "127.0.0.1"
-    )
-    port: Annotated[
-        Annotated[int, msgspec.Meta(ge=0, le=65535)] | None,
-        key(
-            "The port to listen on; 0 takes a free one. Without it a worker has no Thrift server, "
-            "and `metatide up` takes a free one where it knows a metastore.",
-            option="--thrift-port",
-        ),
-    ] = None
-    framed: Annotated[bool, key("Whether clients use the framed transport.")] = False
-    relay_reads: Annotated[
-        bool,
-        key(
-            "Lets the metastore answer all reads: for those who need its authorization hooks, "
-            "which the cache doesn't ask. Reads over HTTP are then for administrators alone."
-        ),
-    ] = False
-    shadow: Annotated[
-        bool,
-        key(
-            "Lets the metastore answer all reads, and compares that with what the cache would "
-            "have said."
-        ),
-    ] = False
-    hive_classpath: Annotated[
-        str | None,
-        key(
-            "The class path of Hive's jars, as `/opt/hive/lib/*:/opt/hadoop/client/*`: with them a "
-            "Java process beside the worker reads the expressions that Hive sends serialized. "
-            "Without it, the metastore answers those calls."
-        ),
-    ] = None
-    hive_java: Annotated[
-        Path | None,
-        key("The `java` that runs them; without it that of JAVA_HOME, else of the PATH."),
-    ] = None
-    slow_ms: Annotated[int, key("Log calls that take longer; 0: none.", ge=0)] = 1000
-    connections_max: Annotated[int, key("The maximum number of connected clients.", ge=1)] = 10_000
-    message_mib_max: Annotated[
-        int, key("The maximum size of a call; the metastore's own limit is 100.", ge=1, le=2047)
-    ] = 100
-    tls_certificate: Annotated[Path | None, key("The certificate chain for TLS with clients.")] = (
-        None
-    )
-    tls_key: Annotated[Path | None, key("Its key.")] = None
 
 
 class State(Section, frozen=True):

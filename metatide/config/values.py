@@ -125,6 +125,51 @@ class ThriftUrls(str):
         return tuple(ThriftUrl(url).address for url in self.split(","))
 
 
+class LdapUrl(_CheckedUrl):
+    """The URL of a directory, which is reached over TLS alone."""
+
+    __slots__ = ()
+    schemes = ("ldaps",)
+    shape = "ldaps://HOST or ldaps://HOST:PORT"
+
+    def __new__(cls, text: str) -> Self:
+        url = super().__new__(cls, text)
+        if url.parts.path not in ("", "/") or url.parts.username:
+            raise ValueError(f"expected {cls.shape}")
+        return url
+
+    @property
+    def address(self) -> tuple[str, int]:
+        host = self.parts.hostname
+        assert host is not None
+        return host, self.parts.port or 636
+
+
+class LdapUrls(str):
+    """The URLs of several directories, separated by commas."""
+
+    __slots__ = ()
+    metavar = "URL,…"
+
+    def __new__(cls, text: str) -> Self:
+        return super().__new__(cls, ",".join(LdapUrl(url.strip()) for url in text.split(",")))
+
+    @property
+    def addresses(self) -> tuple[tuple[str, int], ...]:
+        return tuple(LdapUrl(url).address for url in self.split(","))
+
+
+class UserDn(str):
+    """The name of a user in a directory, with a place for the name by which the user logs in."""
+
+    __slots__ = ()
+
+    def __new__(cls, text: str) -> Self:
+        if text.count("{user}") != 1:
+            raise ValueError("expected a name with {user} in it, once")
+        return super().__new__(cls, text)
+
+
 class Servers(str):
     """Addresses of Kafka brokers, separated by commas."""
 

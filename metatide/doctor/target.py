@@ -71,4 +71,5 @@ def needs_workers_secret(config: Config) -> bool:
     """Whether workers need a secret to ask each other. Where reads are for some alone, those who
     join the group unproved must neither read nor answer.
     """
-    return config.reads.tokens_path is not None or config.thrift.relay_reads
+    thrift = config.thrift
+    return config.reads.tokens_path is not None or thrift.relay_reads or thrift.needs_login

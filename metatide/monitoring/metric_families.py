@@ -92,6 +92,7 @@ def _of_worker() -> Iterator[Collector]:
     method.answered_by_metastore(Unable.FORM, 1.0)
     method.shadowed["equal"] += 1
     thrift.refused["idle"] += 1
+    thrift.logins["PLAIN"] += 1
     yield thrift
     audits = AuditMetrics()
     audits.left_out.labels(Reason.COLD)

@@ -16,8 +16,10 @@ from hive.errors import InputError, MetatideError
 from hive.names import default_catalog
 from metatide.advertised import joined, worker_host
 from metatide.config import Config
-from metatide.config.schema import Thrift, Upstream
+from metatide.config.schema import Upstream
+from metatide.config.thrift import Thrift
 from metatide.stack.java import find_java
+from metatide.worker.logins import mechanisms
 from metatide.worker.shards import WorkerShards
 from query_api.backend import Backend
 from query_api.database import Primary
@@ -71,7 +73,7 @@ class Endpoint:
         self._upstream = upstream_settings(config.upstream)
         self._untold = list(self._upstream.addresses)
         self._asking: list[asyncio.Task[None]] = []
-        tls = _server_tls(thrift)
+        tls = server_tls(thrift)
         trusted = settings.trusted or ssl.create_default_context()
         self.server = ThriftServer(
             self._methods,
@@ -160,6 +162,8 @@ def thrift_settings(thrift: Thrift, tls: ssl.SSLContext | None) -> ThriftSetting
             "thrift.shadow and thrift.relay_reads exclude each other: where all reads are the "
             "metastore's for its authorization hooks, the cache must not be asked behind them"
         )
+    if thrift.framed and thrift.needs_login:
+        raise InputError("thrift.framed and logins by SASL exclude each other, as at a metastore")
     return ThriftSettings(
         framed=thrift.framed,
         relay_reads=thrift.relay_reads,
@@ -168,6 +172,7 @@ def thrift_settings(thrift: Thrift, tls: ssl.SSLContext | None) -> ThriftSetting
         connections_max=thrift.connections_max,
         message_bytes_max=thrift.message_mib_max * MIB,
         tls=tls,
+        mechanisms=mechanisms(thrift),
     )
 
 
@@ -220,7 +225,7 @@ class _Owners:
             return None
 
 
-def _server_tls(thrift: Thrift) -> ssl.SSLContext | None:
+def server_tls(thrift: Thrift) -> ssl.SSLContext | None:
     if thrift.tls_certificate is None and thrift.tls_key is None:
         return None
     if thrift.tls_certificate is None or thrift.tls_key is None:

@@ -26,6 +26,8 @@ TEXTS = {
     "kafka.sasl_mechanism": "OAUTHBEARER",
     "database.url": "postgresql://user@host:5432/name",
     "upstream.url": "thrift://a:9083,thrift://b:9083",
+    "thrift.ldap_url": "ldaps://a,ldaps://b:1636",
+    "thrift.ldap_user_dn": "uid={user},dc=example",
     "reads.tables": 'logs.*=any,*."tmp"_*=any',
     "reads.hosts": "metatide.example.com",
     "tracing.endpoint": "http://collector:4318/v1/traces",

@@ -1,11 +1,14 @@
 """An authority of the tests that signs certificates."""
 
+import subprocess
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from metatide.stack.machine import LOOPBACK
+from metatide.stack.metastore import java_21
 from tests.support.openssl import openssl
 
+STORE_PASSWORD: Final = "trusting"
 _KEY: Final = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
 
 
@@ -30,6 +33,18 @@ class Authority:
     @property
     def certificate(self) -> Path:
         return self._own.certificate
+
+    def java_trust(self) -> Path:
+        """A file by which Java trusts the authority; its password is `STORE_PASSWORD`."""
+        store = self._folder / "trust.p12"
+        keytool = java_21().with_name("keytool")
+        options = ("-storetype", "PKCS12", "-keystore", store, "-storepass", STORE_PASSWORD)
+        subprocess.run(
+            [keytool, "-importcert", "-noprompt", "-file", self.certificate, *options],
+            check=True,
+            capture_output=True,
+        )
+        return store
 
     def sign(self, name: str, address: str = LOOPBACK) -> Certificate:
         """A certificate of a server at an address, or of a client."""

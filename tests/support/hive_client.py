@@ -1,5 +1,6 @@
 """Hive's own Java client of a metastore, controlled from Python."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from py4j.java_gateway import JavaGateway
@@ -10,13 +11,17 @@ CATALOG = "hive"
 class HiveClient:
     """A connection as Hive makes it, with the few calls that a session of Hive needs."""
 
-    def __init__(self, java: JavaGateway, address: str) -> None:
+    def __init__(
+        self, java: JavaGateway, address: str, properties: Mapping[str, str] | None = None
+    ) -> None:
         self._java = java
         self._metastore = java.jvm.org.apache.hadoop.hive.metastore
         self.api = self._metastore.api
         conf = self._metastore.conf.MetastoreConf.newMetastoreConf()
         conf.set("metastore.thrift.uris", address)
         conf.set("metastore.execute.setugi", "true")
+        for name, value in (properties or {}).items():
+            conf.set(name, value)
         self.client = self._metastore.HiveMetaStoreClient(conf)
 
     def close(self) -> None:

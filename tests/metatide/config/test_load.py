@@ -162,6 +162,33 @@ def test_a_login_by_token_is_told_in_the_words_of_the_library() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("environ", "message"),
+    [
+        ({"LDAP_URL": "ldap://directory"}, "expected ldaps://HOST or ldaps://HOST:PORT"),
+        ({"LDAP_URL": "ldaps://directory/dc=example"}, "expected ldaps://HOST"),
+        ({"LDAP_USER_DN": "uid=ann"}, "expected a name with {user} in it, once"),
+        ({"LDAP_URL": "ldaps://a"}, "set both thrift.ldap_url and thrift.ldap_user_dn"),
+        ({"LDAP_URL": "ldaps://a", "LDAP_USER_DN": "{user}@a"}, "set thrift.tls_certificate"),
+    ],
+)
+def test_a_login_of_clients_that_can_not_work_is_refused(
+    environ: dict[str, str], message: str
+) -> None:
+    assert message in refusal({f"METATIDE_THRIFT_{name}": text for name, text in environ.items()})
+
+
+def test_directories_have_a_usual_port() -> None:
+    environ = {
+        "METATIDE_THRIFT_LDAP_URL": "ldaps://a, ldaps://b:1636/",
+        "METATIDE_THRIFT_LDAP_USER_DN": "{user}@a",
+        "METATIDE_THRIFT_TLS_CERTIFICATE": "c",
+    }
+    thrift = load(environ=environ).config.thrift
+    assert thrift.ldap_url is not None
+    assert thrift.ldap_url.addresses == (("a", 636), ("b", 1636))
+
+
 def test_variables_of_kubernetes_services_are_not_ours() -> None:
     environ = {
         "METATIDE_SERVICE_HOST": "10.0.0.1",

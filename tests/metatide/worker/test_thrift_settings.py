@@ -45,6 +45,17 @@ def test_shadows_and_hooks_exclude_each_other() -> None:
         thrift_settings(given.thrift, None)
 
 
+def test_frames_and_logins_exclude_each_other() -> None:
+    configured = config(
+        THRIFT_FRAMED="true",
+        THRIFT_LDAP_URL="ldaps://directory",
+        THRIFT_LDAP_USER_DN="{user}@example.com",
+        THRIFT_TLS_CERTIFICATE="worker.pem",
+    )
+    with pytest.raises(InputError, match="exclude each other"):
+        thrift_settings(configured.thrift, None)
+
+
 def test_a_port_is_a_number_or_nothing() -> None:
     assert config().thrift.port is None
     assert config(THRIFT_PORT="0").thrift.port == 0

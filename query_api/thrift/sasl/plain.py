@@ -1,0 +1,64 @@
+"""SASL's PLAIN (RFC 4616): a name and a password, which a directory checks."""
+
+import unicodedata
+from typing import Final, NamedTuple, Protocol
+
+from hive.errors import RefusedLoginError
+from query_api.thrift.sasl.mechanism import Accepted
+
+NAME: Final = "PLAIN"
+CHARS_MAX: Final = 256
+"""The length of a name or a password."""
+WRONG: Final = "wrong user name or password"
+
+
+class Passwords(Protocol):
+    """Checks passwords."""
+
+    async def check(self, user: str, password: str, /) -> None:
+        """Raises RefusedLoginError if this isn't the user's password."""
+        ...
+
+
+class Plain:
+    """The mechanism. It keeps no password."""
+
+    def __init__(self, passwords: Passwords) -> None:
+        self._passwords = passwords
+
+    def begin(self) -> "Plain":
+        """The exchange is a single response, which needs no state."""
+        return self
+
+    async def answer(self, response: bytes) -> Accepted:
+        user, password = _credentials(response)
+        await self._passwords.check(user, password)
+        return Accepted(user)
+
+
+class _Credentials(NamedTuple):
+    user: str
+    password: str
+
+
+def _credentials(response: bytes) -> _Credentials:
+    try:
+        acts_for, user, password = response.decode().split("\0")
+    except ValueError:
+        raise RefusedLoginError("PLAIN's response is a name and a password") from None
+    if acts_for not in ("", user):
+        raise RefusedLoginError("a user can't log in for another one by PLAIN")
+    if not password:
+        # A directory lets in whoever shows no password, as nobody.
+        raise RefusedLoginError(WRONG, f"user {user[:CHARS_MAX]!r} sent no password")
+    if max(len(user), len(password)) > CHARS_MAX or not _is_name(user):
+        raise RefusedLoginError(WRONG, f"{user[:CHARS_MAX]!r} can't be the name of a user")
+    return _Credentials(user, password)
+
+
+def _is_name(user: str) -> bool:
+    """Whether a directory takes the text as it stands. It takes some texts for the names of others:
+    it leaves out spaces and unites similar letters.
+    """
+    is_printed = user.isprintable() and not any(map(str.isspace, user))
+    return bool(user) and is_printed and unicodedata.is_normalized("NFKC", user)
