@@ -23,7 +23,7 @@ test: setup ## The tests that need nothing from the system's package manager
 	@$(PYTEST) $(AT_ONCE) -m "not (torture or containers or $(MORE))"
 
 .PHONY: test-more
-test-more: setup ## What test-all adds: Hive's jars, PostgreSQL's and MariaDB's packages, Chromium, Spark, Trino, promtool, systemd, Helm, slapd
+test-more: setup ## What test-all adds: Hive's jars, PostgreSQL's and MariaDB's packages, Chromium, Spark, Trino, promtool, systemd, Helm, slapd, Kerberos
 	@$(PYTEST) $(AT_ONCE) -m "not (torture or containers) and ($(MORE))"
 
 .PHONY: test-containers

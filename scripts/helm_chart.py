@@ -10,7 +10,15 @@ from typing import Any, Final
 import msgspec
 
 from metatide.config import KEYS, Key
-from metatide.config.values import DatabaseUrl, HttpUrl, LdapUrls, Servers, ThriftUrls, UserDn
+from metatide.config.values import (
+    DatabaseUrl,
+    HttpUrl,
+    LdapUrls,
+    Principal,
+    Servers,
+    ThriftUrls,
+    UserDn,
+)
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 CHART: Final = ROOT / "deploy" / "helm" / "metatide"
@@ -43,6 +51,7 @@ _PATTERNS: Final[Mapping[object, str]] = {
     DatabaseUrl: r"^(postgresql|mysql)://([^:/@]+@)?[^@/]+(/.*)?$",
     ThriftUrls: r"^thrift://[^\s,/@]+:[0-9]{1,5}(, *thrift://[^\s,/@]+:[0-9]{1,5})*$",
     LdapUrls: r"^ldaps://[^\s,/@]+(, *ldaps://[^\s,/@]+)*$",
+    Principal: r"^[^\s/@]+/[^\s/@]+@[^\s/@]+$",
     UserDn: r"\{user\}",
     HttpUrl: r"^https?://",
 }

@@ -22,6 +22,7 @@ from tests.support.processes import open_folder
 ROOT = Path(__file__).parents[1]
 PACKAGES = {"hive", "state", "connectors", "processors", "query_api", "metatide"}
 OURS = {"metatide", "metatide-client"}
+WITH_KERBEROS = {f"query_api.thrift.sasl.{name}" for name in ("kerberos", "protected_frames")}
 ON_SPARK = "connectors.loads.spark.", "processors.spark.", "metatide.spark."
 IMPORT_ALL = """
 import importlib, json, sys
@@ -200,7 +201,9 @@ def test_each_module_is_imported_from_the_wheel(
     without_spark = {name for name, file in files.items() if file == "pyspark"}
     assert all(name.startswith(ON_SPARK) for name in without_spark)
     assert bool(without_spark) == (requirement == "metatide")
-    lacking = untraced | without_spark
+    without_kerberos = {name for name, file in files.items() if file == "gssapi"}
+    assert without_kerberos == WITH_KERBEROS
+    lacking = untraced | without_spark | without_kerberos
     present = [Path(file) for name, file in files.items() if name not in lacking]
     assert [file for file in present if not file.is_relative_to(python.parents[1])] == []
 

@@ -1,13 +1,13 @@
 """The keys of a worker's Thrift server."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 
 from hive.errors import InputError
 from metatide.config.section import Section, key
-from metatide.config.values import LdapUrls, UserDn
+from metatide.config.values import LdapUrls, Principal, UserDn
 
 
 class Thrift(Section, frozen=True):
@@ -78,14 +78,34 @@ class Thrift(Section, frozen=True):
     ldap_ca: Annotated[
         Path | None, key("The CA certificates for the directory; by default the system's.")
     ] = None
+    kerberos_principal: Annotated[
+        Principal | None,
+        key(
+            "The worker's service in Kerberos, `hive/_HOST@EXAMPLE.COM`: with it clients log in "
+            "by their tickets (SASL's `GSSAPI`). `_HOST` stands for `worker.advertised_host`, "
+            "else for the machine's full name."
+        ),
+    ] = None
+    kerberos_keytab: Annotated[
+        Path | None, key("The keytab with its keys; new ones in it are used at once.")
+    ] = None
+    kerberos_protection: Annotated[
+        Literal["authentication", "integrity", "privacy"],
+        key(
+            "The least that clients who log in by tickets must choose, in the words of "
+            "`hadoop.rpc.protection`: `integrity` signs all that follows, `privacy` encrypts it."
+        ),
+    ] = "authentication"
 
     def __post_init__(self) -> None:
         """Raises InputError if keys exclude or lack each other."""
         if (self.ldap_url is None) != (self.ldap_user_dn is None):
             raise InputError("set both thrift.ldap_url and thrift.ldap_user_dn, or neither")
-        if self.ldap_url is None:
-            return
-        if self.tls_certificate is None:
+        if (self.kerberos_principal is None) != (self.kerberos_keytab is None):
+            raise InputError(
+                "set both thrift.kerberos_principal and thrift.kerberos_keytab, or neither"
+            )
+        if self.ldap_url is not None and self.tls_certificate is None:
             raise InputError(
                 "thrift.ldap_url has clients send passwords: set thrift.tls_certificate and "
                 "thrift.tls_key, so that nobody else reads them"
@@ -94,4 +114,4 @@ class Thrift(Section, frozen=True):
     @property
     def needs_login(self) -> bool:
         """Whether clients must prove who they are."""
-        return self.ldap_url is not None
+        return self.ldap_url is not None or self.kerberos_principal is not None

@@ -159,6 +159,21 @@ class LdapUrls(str):
         return tuple(LdapUrl(url).address for url in self.split(","))
 
 
+class Principal(str):
+    """The principal of a service in Kerberos."""
+
+    __slots__ = ()
+
+    def __new__(cls, text: str) -> Self:
+        if not re.fullmatch(r"[^\s/@\\]+/[^\s/@\\]+@[^\s/@\\]+", text):
+            raise ValueError("expected SERVICE/_HOST@REALM")
+        return super().__new__(cls, text)
+
+    def at(self, host: str) -> str:
+        """The principal on a host."""
+        return self.replace("/_HOST@", f"/{host.lower()}@")
+
+
 class UserDn(str):
     """The name of a user in a directory, with a place for the name by which the user logs in."""
 

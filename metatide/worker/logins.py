@@ -1,5 +1,7 @@
 """How clients of a worker's Thrift server prove who they are, from the configuration."""
 
+import importlib.util
+import socket
 import ssl
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,9 +10,10 @@ from hive.errors import InputError
 from metatide.config.thrift import Thrift
 from query_api.thrift.sasl import ldap, plain
 from query_api.thrift.sasl.mechanism import Mechanism
+from query_api.thrift.settings import MIB
 
 
-def mechanisms(thrift: Thrift) -> Mapping[str, Mechanism]:
+def mechanisms(thrift: Thrift, advertised_host: str | None) -> Mapping[str, Mechanism]:
     """The mechanisms of SASL by their names; none if clients needn't prove anything."""
     offered: dict[str, Mechanism] = {}
     if thrift.ldap_url is not None:
@@ -18,7 +21,28 @@ def mechanisms(thrift: Thrift) -> Mapping[str, Mechanism]:
         trusted = _trusted(thrift.ldap_ca)
         directories = ldap.Directories(thrift.ldap_url.addresses, thrift.ldap_user_dn, trusted)
         offered[plain.NAME] = plain.Plain(directories)
+    if thrift.kerberos_principal is not None:
+        offered["GSSAPI"] = _kerberos(thrift, advertised_host or socket.getfqdn())
     return offered
+
+
+def _kerberos(thrift: Thrift, host: str) -> Mechanism:
+    if importlib.util.find_spec("gssapi") is None:
+        raise InputError(
+            "thrift.kerberos_principal needs the extra kerberos: pip install "
+            "'metatide[kerberos]', with a C compiler and the headers of MIT Kerberos (Debian: "
+            "libkrb5-dev)"
+        )
+    from query_api.thrift.sasl.kerberos import Kerberos, Protection
+
+    assert thrift.kerberos_principal is not None
+    assert thrift.kerberos_keytab is not None
+    return Kerberos(
+        thrift.kerberos_principal.at(host),
+        thrift.kerberos_keytab,
+        least=Protection[thrift.kerberos_protection.upper()],
+        message_bytes_max=thrift.message_mib_max * MIB,
+    )
 
 
 def _trusted(ca: Path | None) -> ssl.SSLContext:

@@ -78,7 +78,7 @@ class Endpoint:
         self.server = ThriftServer(
             self._methods,
             backend,
-            thrift_settings(thrift, tls),
+            thrift_settings(thrift, tls, config.worker.advertised_host),
             self._upstream,
             owner_of=self._owners.of,
             peers=UpstreamSettings(framed=thrift.framed, tls=None if tls is None else trusted),
@@ -155,7 +155,9 @@ class Endpoint:
         return True
 
 
-def thrift_settings(thrift: Thrift, tls: ssl.SSLContext | None) -> ThriftSettings:
+def thrift_settings(
+    thrift: Thrift, tls: ssl.SSLContext | None, advertised_host: str | None = None
+) -> ThriftSettings:
     """The server's settings from the configuration."""
     if thrift.shadow and thrift.relay_reads:
         raise InputError(
@@ -172,7 +174,7 @@ def thrift_settings(thrift: Thrift, tls: ssl.SSLContext | None) -> ThriftSetting
         connections_max=thrift.connections_max,
         message_bytes_max=thrift.message_mib_max * MIB,
         tls=tls,
-        mechanisms=mechanisms(thrift),
+        mechanisms=mechanisms(thrift, advertised_host),
     )
 
 

@@ -27,6 +27,7 @@ TEXTS = {
     "database.url": "postgresql://user@host:5432/name",
     "upstream.url": "thrift://a:9083,thrift://b:9083",
     "thrift.ldap_url": "ldaps://a,ldaps://b:1636",
+    "thrift.kerberos_principal": "hive/_HOST@EXAMPLE.COM",
     "thrift.ldap_user_dn": "uid={user},dc=example",
     "reads.tables": 'logs.*=any,*."tmp"_*=any',
     "reads.hosts": "metatide.example.com",

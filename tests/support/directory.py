@@ -1,7 +1,5 @@
 """An OpenLDAP server of the tests, whose users have passwords."""
 
-import os
-import shutil
 import socket
 import ssl
 import subprocess
@@ -10,12 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from hive.errors import MachineError
 from metatide.stack.machine import LOOPBACK
 from metatide.stack.ports import Ports
 from metatide.stack.service import Launch, Service
 from tests.support.certificates import Authority
 from tests.support.processes import running
+from tests.support.programs import system_program
 
 SUFFIX: Final = "cn=users"
 USER_DN: Final = f"uid={{user}},{SUFFIX}"
@@ -68,9 +66,9 @@ class Directory(Service):
             dn = USER_DN.format(user=user)
             users.append(f"dn: {dn}\nobjectClass: tester\nuid: {user}\nuserPassword: {password}\n")
         entries.write_text("\n".join(users))
-        add = (_program("slapadd"), "-f", str(config), "-l", str(entries))
+        add = (system_program("slapadd"), "-f", str(config), "-l", str(entries))
         subprocess.run(add, check=True, capture_output=True)
-        return Launch((_program("slapd"), "-d", "0", "-f", str(config), "-h", self.address))
+        return Launch((system_program("slapd"), "-d", "0", "-f", str(config), "-h", self.address))
 
     def answers(self) -> bool:
         context = ssl.create_default_context(cafile=self._authority.certificate)
@@ -91,10 +89,3 @@ def directory(
     server = Directory(folder / "slapd", Ports(folder / "ports.json"), authority, passwords)
     with running(server, folder / "slapd.log"):
         yield server
-
-
-def _program(name: str) -> str:
-    path = shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin")
-    if path is None:
-        raise MachineError(f"there is no {name}: install Debian's package slapd")
-    return path

@@ -9,16 +9,26 @@ from typing import Any
 from py4j.java_gateway import GatewayParameters, JavaGateway, find_jar_path
 
 from metatide.stack import jars
+from metatide.stack.java import find_java
 from metatide.stack.metastore import java_21
 from query_api.thrift.gateway import OPTIONS
+from tests.support.releases import NEWEST, RELEASES
 
 
 @contextmanager
-def hive_java(options: Sequence[str] = OPTIONS, more: Sequence[Path] = ()) -> Iterator[JavaGateway]:
-    """Runs Java; the gateway's `jvm` has all packages of Hive 4.2 and of the `more` jars."""
+def hive_java(
+    options: Sequence[str] = OPTIONS, more: Sequence[Path] = (), *, release: str = NEWEST
+) -> Iterator[JavaGateway]:
+    """Runs Java; the gateway's `jvm` has all packages of Hive and of the `more` jars.
+
+    Hive's newest release needs the Java of the environment, which lacks Kerberos for SASL; older
+    ones run on the system's.
+    """
+    is_newest = release == NEWEST
+    hive = jars.fetch("hive") / "*" if is_newest else RELEASES[release].class_path()
     server = ("py4j.GatewayServer", "--die-on-broken-pipe", "--enable-auth", "0")
-    classpath = ":".join(map(str, (find_jar_path(), jars.fetch("hive") / "*", *more)))
-    command = [str(java_21()), *options, "-cp", classpath, *server]
+    classpath = ":".join(map(str, (find_jar_path(), hive, *more)))
+    command = [str(java_21() if is_newest else find_java()), *options, "-cp", classpath, *server]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     ) as process:

@@ -167,6 +167,8 @@ def test_a_login_by_token_is_told_in_the_words_of_the_library() -> None:
     [
         ({"LDAP_URL": "ldap://directory"}, "expected ldaps://HOST or ldaps://HOST:PORT"),
         ({"LDAP_URL": "ldaps://directory/dc=example"}, "expected ldaps://HOST"),
+        ({"KERBEROS_PRINCIPAL": "hive@EXAMPLE.COM"}, "expected SERVICE/_HOST@REALM"),
+        ({"KERBEROS_KEYTAB": "k"}, "set both thrift.kerberos_principal and thrift.kerberos_keytab"),
         ({"LDAP_USER_DN": "uid=ann"}, "expected a name with {user} in it, once"),
         ({"LDAP_URL": "ldaps://a"}, "set both thrift.ldap_url and thrift.ldap_user_dn"),
         ({"LDAP_URL": "ldaps://a", "LDAP_USER_DN": "{user}@a"}, "set thrift.tls_certificate"),
@@ -176,6 +178,16 @@ def test_a_login_of_clients_that_can_not_work_is_refused(
     environ: dict[str, str], message: str
 ) -> None:
     assert message in refusal({f"METATIDE_THRIFT_{name}": text for name, text in environ.items()})
+
+
+def test_a_principal_is_that_of_a_host() -> None:
+    environ = {
+        "METATIDE_THRIFT_KERBEROS_PRINCIPAL": "hive/_HOST@EXAMPLE.COM",
+        "METATIDE_THRIFT_KERBEROS_KEYTAB": "hive.keytab",
+    }
+    principal = load(environ=environ).config.thrift.kerberos_principal
+    assert principal is not None
+    assert principal.at("Worker-1.example.com") == "hive/worker-1.example.com@EXAMPLE.COM"
 
 
 def test_directories_have_a_usual_port() -> None:

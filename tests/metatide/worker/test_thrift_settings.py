@@ -1,5 +1,6 @@
 """What the configuration says of the Thrift server, and what it must not say."""
 
+import sys
 from contextlib import AsyncExitStack
 from types import SimpleNamespace
 from typing import Any
@@ -53,6 +54,16 @@ def test_frames_and_logins_exclude_each_other() -> None:
         THRIFT_TLS_CERTIFICATE="worker.pem",
     )
     with pytest.raises(InputError, match="exclude each other"):
+        thrift_settings(configured.thrift, None)
+
+
+def test_kerberos_names_the_extra_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if "/gssapi/" not in path])
+    monkeypatch.delitem(sys.modules, "gssapi", raising=False)
+    configured = config(
+        THRIFT_KERBEROS_PRINCIPAL="hive/_HOST@EXAMPLE.COM", THRIFT_KERBEROS_KEYTAB="hive.keytab"
+    )
+    with pytest.raises(InputError, match=r"pip install 'metatide\[kerberos\]'"):
         thrift_settings(configured.thrift, None)
 
 

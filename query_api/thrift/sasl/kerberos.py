@@ -1,0 +1,137 @@
+"""SASL's GSSAPI (RFC 4752): tickets of Kerberos, which a keytab's keys check."""
+
+from enum import IntFlag
+from pathlib import Path
+from typing import Any, Final
+
+import gssapi
+from gssapi.exceptions import GSSError
+
+from hive.errors import InputError, RefusedLoginError
+from query_api.thrift.sasl.mechanism import Accepted, Challenge
+from query_api.thrift.sasl.protected_frames import ProtectedFrames
+
+NAME: Final = "GSSAPI"
+FRAME_BYTES_MAX: Final = (1 << 24) - 1
+"""The longest frame that the protocol can speak of."""
+OVERHEAD_BYTES_MAX: Final = 1024
+"""By how much a protected frame may be longer than its content."""
+_SIZE_BYTES: Final = 3
+
+
+class Protection(IntFlag):
+    """What is done for the bytes after a login, as the protocol numbers it."""
+
+    AUTHENTICATION = 1
+    INTEGRITY = 2
+    PRIVACY = 4
+
+
+class Kerberos:
+    """The mechanism, for the service that a principal names."""
+
+    def __init__(
+        self,
+        principal: str,
+        keytab: Path,
+        *,
+        least: Protection = Protection.AUTHENTICATION,
+        message_bytes_max: int,
+    ) -> None:
+        """Clients may choose the protection, but none less than `least`. Raises InputError if the
+        keytab can't be used.
+        """
+        self._realm = principal.rpartition("@")[2]
+        self._offered = sum(protection for protection in Protection if protection >= least)
+        self._message_bytes_max = message_bytes_max
+        name = gssapi.Name(principal, gssapi.NameType.kerberos_principal)
+        # What a stolen ticket's first message proves is nothing without the session's key, which
+        # the second one needs: so none has to be remembered, on disk and for each login.
+        store = {"keytab": str(keytab), "rcache": "none:"}
+        try:
+            self._credentials = gssapi.Credentials(
+                name=name, usage="accept", store=store, mechs=[gssapi.MechType.kerberos]
+            )
+        except GSSError as error:
+            raise InputError(
+                f"thrift.kerberos_keytab {keytab} can't be used for {principal}: {_minor(error)}"
+            ) from error
+
+    def begin(self) -> "_Exchange":
+        return _Exchange(self._credentials, self._realm, self._offered, self._message_bytes_max)
+
+
+class _Exchange:
+    """Checks the ticket, then offers protections, of which the client chooses one."""
+
+    def __init__(self, credentials: Any, realm: str, offered: int, message_bytes_max: int) -> None:
+        self._context = gssapi.SecurityContext(creds=credentials, usage="accept")
+        # Errors are raised where they occur; the library would have the client tell of them.
+        self._context.__DEFER_STEP_ERRORS__ = False
+        self._realm = realm
+        self._offered = offered
+        self._message_bytes_max = message_bytes_max
+        self._has_offered = False
+
+    async def answer(self, response: bytes) -> Challenge | Accepted:
+        try:
+            if self._has_offered:
+                return self._chosen(self._context.unwrap(response).message)
+            if not self._context.complete:
+                token = self._context.step(response)
+                if token or not self._context.complete:
+                    return Challenge(token or b"")
+            return Challenge(self._offer())
+        except GSSError as error:
+            raise RefusedLoginError(f"Kerberos: {_minor(error)}") from None
+
+    def _offer(self) -> bytes:
+        self._has_offered = True
+        sizes = FRAME_BYTES_MAX if self._offered > Protection.AUTHENTICATION else 0
+        offer = bytes((self._offered,)) + sizes.to_bytes(_SIZE_BYTES, "big")
+        message: bytes = self._context.wrap(offer, False).message
+        return message
+
+    def _chosen(self, choice: bytes) -> Accepted:
+        user = _user(str(self._context.initiator_name), self._realm)
+        if len(choice) <= _SIZE_BYTES:
+            raise RefusedLoginError("GSSAPI's last response is a protection and a size")
+        size, acts_for = int.from_bytes(choice[1 : 1 + _SIZE_BYTES], "big"), choice[4:]
+        if acts_for not in (b"", user.encode(), str(self._context.initiator_name).encode()):
+            raise RefusedLoginError("a user can't log in for another one", f"{user} tried to")
+        if choice[0] not in (*Protection,) or not choice[0] & self._offered:
+            raise RefusedLoginError(
+                f"the client chose the protection {choice[0]}, which isn't offered: set "
+                "hadoop.rpc.protection at the client"
+            )
+        if choice[0] == Protection.AUTHENTICATION:
+            return Accepted(user)
+        if size <= OVERHEAD_BYTES_MAX:
+            raise RefusedLoginError(f"the client takes frames of {size} bytes only")
+        layer = ProtectedFrames(
+            self._context,
+            encrypts=choice[0] == Protection.PRIVACY,
+            sent_bytes_max=size,
+            received_bytes_max=self._message_bytes_max + OVERHEAD_BYTES_MAX,
+        )
+        return Accepted(user, layer=layer)
+
+
+def _user(principal: str, realm: str) -> str:
+    """The user that a principal stands for, as in Hadoop without rules of its own: the first part
+    of the name, for principals of the service's realm.
+    """
+    name, _, of_realm = principal.rpartition("@")
+    user = name.partition("/")[0]
+    if of_realm != realm or not user or "\\" in principal:
+        raise RefusedLoginError(f"{principal!r} isn't a user of the realm {realm}")
+    return user
+
+
+def _minor(error: GSSError) -> str:
+    """What the library for Kerberos says of an error."""
+    try:
+        statuses = error.get_all_statuses(error.min_code, False)
+    except GSSError:
+        statuses = []
+    return "; ".join(statuses) or type(error).__name__

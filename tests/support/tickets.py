@@ -1,0 +1,33 @@
+"""The library for Kerberos, which the environment doesn't have, and clients that show tickets."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.support.kdc import HOST
+from tests.support.locked_packages import package_folder
+
+
+def load_gssapi() -> Any:
+    """The package, compiled into the cache once."""
+    folder = str(package_folder("gssapi", 1))
+    if folder not in sys.path:
+        sys.path.append(folder)
+    import gssapi
+
+    return gssapi
+
+
+def session_with(keytab: Path, principal: str, service: str = "hive") -> Any:
+    """The session of a client with a fresh ticket for a service."""
+    gssapi = load_gssapi()
+    name = gssapi.Name(principal, gssapi.NameType.kerberos_principal)
+    store = {"client_keytab": str(keytab), "ccache": f"MEMORY:{principal}-{keytab.stat().st_ino}"}
+    return gssapi.SecurityContext(
+        name=gssapi.Name(f"{service}@{HOST}", gssapi.NameType.hostbased_service),
+        creds=gssapi.Credentials(name=name, usage="initiate", store=store),
+        usage="initiate",
+        flags=gssapi.RequirementFlag.mutual_authentication
+        | gssapi.RequirementFlag.integrity
+        | gssapi.RequirementFlag.confidentiality,
+    )
