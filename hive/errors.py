@@ -188,6 +188,10 @@ class RefusedLoginError(InputError):
         self.details = details or why
 
 
+class TokenFormatError(InputError):
+    """Bytes that aren't those of a delegation token."""
+
+
 class UnansweredError(MachineError):
     """Neither the cache nor the database can answer now."""
 

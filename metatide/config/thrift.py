@@ -89,6 +89,14 @@ class Thrift(Section, frozen=True):
     kerberos_keytab: Annotated[
         Path | None, key("The keytab with its keys; new ones in it are used at once.")
     ] = None
+    delegation_tokens: Annotated[
+        bool,
+        key(
+            "Whether clients may log in by delegation tokens of the metastores, too (SASL's "
+            "`DIGEST-MD5`). The metastores must keep them in their database (`DBTokenStore`), "
+            "whose table DELEGATION_TOKENS the worker then reads."
+        ),
+    ] = False
     kerberos_protection: Annotated[
         Literal["authentication", "integrity", "privacy"],
         key(
@@ -104,6 +112,10 @@ class Thrift(Section, frozen=True):
         if (self.kerberos_principal is None) != (self.kerberos_keytab is None):
             raise InputError(
                 "set both thrift.kerberos_principal and thrift.kerberos_keytab, or neither"
+            )
+        if self.delegation_tokens and self.kerberos_principal is None:
+            raise InputError(
+                "thrift.delegation_tokens has no use without thrift.kerberos_principal"
             )
         if self.ldap_url is not None and self.tls_certificate is None:
             raise InputError(

@@ -8,13 +8,20 @@ from pathlib import Path
 
 from hive.errors import InputError
 from metatide.config.thrift import Thrift
-from query_api.thrift.sasl import ldap, plain
+from query_api.thrift.sasl import digest, ldap, plain, tokens
 from query_api.thrift.sasl.mechanism import Mechanism
 from query_api.thrift.settings import MIB
 
 
-def mechanisms(thrift: Thrift, advertised_host: str | None) -> Mapping[str, Mechanism]:
+def mechanisms(
+    thrift: Thrift, advertised_host: str | None, token_store: tokens.Store
+) -> Mapping[str, Mechanism]:
     """The mechanisms of SASL by their names; none if clients needn't prove anything."""
+    if thrift.delegation_tokens and thrift.kerberos_protection != "authentication":
+        raise InputError(
+            "thrift.delegation_tokens excludes thrift.kerberos_protection: only TLS protects what "
+            "follows a login by token"
+        )
     offered: dict[str, Mechanism] = {}
     if thrift.ldap_url is not None:
         assert thrift.ldap_user_dn is not None
@@ -23,6 +30,9 @@ def mechanisms(thrift: Thrift, advertised_host: str | None) -> Mapping[str, Mech
         offered[plain.NAME] = plain.Plain(directories)
     if thrift.kerberos_principal is not None:
         offered["GSSAPI"] = _kerberos(thrift, advertised_host or socket.getfqdn())
+        if thrift.delegation_tokens:
+            realm = thrift.kerberos_principal.rpartition("@")[2]
+            offered[digest.NAME] = tokens.DelegationTokens(token_store, realm)
     return offered
 
 

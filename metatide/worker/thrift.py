@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+from collections.abc import Mapping
 from pathlib import Path
 from time import monotonic
 from typing import Final
@@ -28,6 +29,7 @@ from query_api.http.forward import Forwarder
 from query_api.thrift.expressions import Expressions, JavaSettings
 from query_api.thrift.metastore_facts import ask_for_facts
 from query_api.thrift.methods import CachedMethods
+from query_api.thrift.sasl.mechanism import Mechanism
 from query_api.thrift.server import ThriftServer
 from query_api.thrift.settings import MIB, ThriftSettings
 from query_api.thrift.upstream import Address, UpstreamSettings
@@ -74,11 +76,12 @@ class Endpoint:
         self._untold = list(self._upstream.addresses)
         self._asking: list[asyncio.Task[None]] = []
         tls = server_tls(thrift)
+        logins = mechanisms(thrift, config.worker.advertised_host, primary.delegation_token)
         trusted = settings.trusted or ssl.create_default_context()
         self.server = ThriftServer(
             self._methods,
             backend,
-            thrift_settings(thrift, tls, config.worker.advertised_host),
+            thrift_settings(thrift, tls, logins),
             self._upstream,
             owner_of=self._owners.of,
             peers=UpstreamSettings(framed=thrift.framed, tls=None if tls is None else trusted),
@@ -156,7 +159,7 @@ class Endpoint:
 
 
 def thrift_settings(
-    thrift: Thrift, tls: ssl.SSLContext | None, advertised_host: str | None = None
+    thrift: Thrift, tls: ssl.SSLContext | None, logins: Mapping[str, Mechanism] | None = None
 ) -> ThriftSettings:
     """The server's settings from the configuration."""
     if thrift.shadow and thrift.relay_reads:
@@ -174,7 +177,7 @@ def thrift_settings(
         connections_max=thrift.connections_max,
         message_bytes_max=thrift.message_mib_max * MIB,
         tls=tls,
-        mechanisms=mechanisms(thrift, advertised_host),
+        mechanisms=logins or {},
     )
 
 

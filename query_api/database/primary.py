@@ -1,6 +1,6 @@
 """The metastore's primary database: it answers reads and tells which event is current."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Final, TypeVar
 
@@ -9,6 +9,7 @@ from hive.errors import SourceError
 from hive.reader import notification_log
 from hive.reader.collation import read_collation
 from hive.reader.snapshot import DatabaseSnapshot, open_snapshot
+from hive.reader.tokens import stored_token
 from hive.schema import Version, detect_followed, metadata
 from hive.urls import masked
 from query_api.database.engine import bounded_engine
@@ -79,6 +80,13 @@ class Primary:
         statement = notification_log.oldest_after(metadata(self._detected()), event)
         with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             return log_start(connection.execute(statement).all())
+
+    def delegation_token(self, keys: Collection[str]) -> str | None:
+        """What the metastores have stored of a delegation token, under one of its keys. Blocks."""
+        statement = stored_token(self._detected(), keys)
+        with self._engine.connect() as connection:
+            text: str | None = connection.execute(statement).scalar()
+        return text
 
     def collation(self) -> Collation:
         """The collation by which the database sorts the names of partitions. Blocks."""

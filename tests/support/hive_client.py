@@ -1,11 +1,24 @@
 """Hive's own Java client of a metastore, controlled from Python."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from py4j.java_gateway import JavaGateway
 
 CATALOG = "hive"
+
+
+def log_in_by_keytab(
+    java: JavaGateway, principal: str, keytab: Path, properties: Mapping[str, str]
+) -> None:
+    """Logs in the Java process, for all clients that it makes."""
+    hadoop = java.jvm.org.apache.hadoop
+    conf = hadoop.conf.Configuration()
+    for name, value in {"hadoop.security.authentication": "kerberos", **properties}.items():
+        conf.set(name, value)
+    hadoop.security.UserGroupInformation.setConfiguration(conf)
+    hadoop.security.UserGroupInformation.loginUserFromKeytab(principal, str(keytab))
 
 
 class HiveClient:

@@ -19,7 +19,7 @@ _READABLE = {"hive.metastore.event.db.notification.api.auth": "false"}
 _JSON = "org.apache.hadoop.hive.metastore.messaging.json"
 
 
-def _class_path(name: str) -> str:
+def class_path(name: str) -> str:
     """The jars of this release, and those of 4.2 that it doesn't replace by another version."""
     own = JarSet.load(f"hive-{name}", _SETS)
     folder = jars.install(own, cache_dir() / "jars")
@@ -36,7 +36,7 @@ def _class_path(name: str) -> str:
 RELEASES: Mapping[str, Release] = {
     "3.1.3": Release(
         Version.V3_1,
-        lambda: _class_path("3.1.3"),
+        lambda: class_path("3.1.3"),
         java_11,
         {
             **_READABLE,
@@ -46,8 +46,8 @@ RELEASES: Mapping[str, Release] = {
         },
     ),
     "4.0.1": Release(
-        Version.V4_0, lambda: f"{listener.classes()}:{_class_path('4.0.1')}", java_21, _READABLE
+        Version.V4_0, lambda: f"{listener.classes()}:{class_path('4.0.1')}", java_21, _READABLE
     ),
-    "4.1.0": Release(Version.V4_1, lambda: _class_path("4.1.0"), java_21),
+    "4.1.0": Release(Version.V4_1, lambda: class_path("4.1.0"), java_21),
     NEWEST: HIVE_4_2,
 }

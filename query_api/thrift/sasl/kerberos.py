@@ -9,6 +9,7 @@ from gssapi.exceptions import GSSError
 
 from hive.errors import InputError, RefusedLoginError
 from query_api.thrift.sasl.mechanism import Accepted, Challenge
+from query_api.thrift.sasl.principals import user_of
 from query_api.thrift.sasl.protected_frames import ProtectedFrames
 
 NAME: Final = "GSSAPI"
@@ -93,7 +94,7 @@ class _Exchange:
         return message
 
     def _chosen(self, choice: bytes) -> Accepted:
-        user = _user(str(self._context.initiator_name), self._realm)
+        user = user_of(str(self._context.initiator_name), self._realm)
         if len(choice) <= _SIZE_BYTES:
             raise RefusedLoginError("GSSAPI's last response is a protection and a size")
         size, acts_for = int.from_bytes(choice[1 : 1 + _SIZE_BYTES], "big"), choice[4:]
@@ -115,17 +116,6 @@ class _Exchange:
             received_bytes_max=self._message_bytes_max + OVERHEAD_BYTES_MAX,
         )
         return Accepted(user, layer=layer)
-
-
-def _user(principal: str, realm: str) -> str:
-    """The user that a principal stands for, as in Hadoop without rules of its own: the first part
-    of the name, for principals of the service's realm.
-    """
-    name, _, of_realm = principal.rpartition("@")
-    user = name.partition("/")[0]
-    if of_realm != realm or not user or "\\" in principal:
-        raise RefusedLoginError(f"{principal!r} isn't a user of the realm {realm}")
-    return user
 
 
 def _minor(error: GSSError) -> str:

@@ -169,6 +169,7 @@ def test_a_login_by_token_is_told_in_the_words_of_the_library() -> None:
         ({"LDAP_URL": "ldaps://directory/dc=example"}, "expected ldaps://HOST"),
         ({"KERBEROS_PRINCIPAL": "hive@EXAMPLE.COM"}, "expected SERVICE/_HOST@REALM"),
         ({"KERBEROS_KEYTAB": "k"}, "set both thrift.kerberos_principal and thrift.kerberos_keytab"),
+        ({"DELEGATION_TOKENS": "true"}, "has no use without thrift.kerberos_principal"),
         ({"LDAP_USER_DN": "uid=ann"}, "expected a name with {user} in it, once"),
         ({"LDAP_URL": "ldaps://a"}, "set both thrift.ldap_url and thrift.ldap_user_dn"),
         ({"LDAP_URL": "ldaps://a", "LDAP_USER_DN": "{user}@a"}, "set thrift.tls_certificate"),

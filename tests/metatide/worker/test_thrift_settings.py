@@ -11,7 +11,9 @@ from prometheus_client import CollectorRegistry
 from hive.errors import InputError
 from metatide.config import Config, load
 from metatide.worker.application import worker_application
+from metatide.worker.logins import mechanisms
 from metatide.worker.thrift import thrift_settings, upstream_settings
+from tests.query_api.thrift.sasl.clients import no_token
 
 
 def config(**environ: str) -> Config:
@@ -64,7 +66,18 @@ def test_kerberos_names_the_extra_that_is_missing(monkeypatch: pytest.MonkeyPatc
         THRIFT_KERBEROS_PRINCIPAL="hive/_HOST@EXAMPLE.COM", THRIFT_KERBEROS_KEYTAB="hive.keytab"
     )
     with pytest.raises(InputError, match=r"pip install 'metatide\[kerberos\]'"):
-        thrift_settings(configured.thrift, None)
+        mechanisms(configured.thrift, None, no_token)
+
+
+def test_tokens_and_protection_exclude_each_other() -> None:
+    configured = config(
+        THRIFT_KERBEROS_PRINCIPAL="hive/_HOST@EXAMPLE.COM",
+        THRIFT_KERBEROS_KEYTAB="hive.keytab",
+        THRIFT_KERBEROS_PROTECTION="privacy",
+        THRIFT_DELEGATION_TOKENS="true",
+    )
+    with pytest.raises(InputError, match="only TLS protects what follows a login by token"):
+        mechanisms(configured.thrift, None, no_token)
 
 
 def test_a_port_is_a_number_or_nothing() -> None:

@@ -1,5 +1,6 @@
 """Clients that speak SASL byte by byte."""
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 from query_api.thrift.frames import Frames
@@ -28,3 +29,7 @@ async def log_in(client: Client, user: str, password: str, acts_for: str = "") -
     if said.status == Status.COMPLETE:
         client._frames = Frames()
     return said
+
+
+def no_token(_: Collection[str]) -> None:
+    """A store of delegation tokens without any."""

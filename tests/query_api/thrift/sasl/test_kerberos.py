@@ -16,16 +16,17 @@ from structlog.testing import capture_logs
 from hive.errors import InputError
 from metatide.config import load
 from metatide.config.values import ThriftUrl
+from metatide.worker.logins import mechanisms
 from metatide.worker.thrift import thrift_settings
 from query_api.thrift.frames import Frames
 from query_api.thrift.gateway import OPTIONS
 from query_api.thrift.sasl.negotiation import Status, frame
 from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.upstream import UpstreamSettings
-from tests.query_api.thrift.sasl.clients import Said, heard
+from tests.query_api.thrift.sasl.clients import Said, heard, no_token
 from tests.query_api.thrift.serving import Client, Running, answer, result, serving, until
 from tests.query_api.thrift.structs import message, text
-from tests.support.hive_client import HiveClient
+from tests.support.hive_client import HiveClient, log_in_by_keytab
 from tests.support.hive_java import hive_java
 from tests.support.kdc import HOST, REALM, SERVICE, Kdc, kdc
 from tests.support.metastore import Instances
@@ -50,7 +51,8 @@ class Realm(NamedTuple):
             "METATIDE_THRIFT_KERBEROS_KEYTAB": str(keytab or self.service),
             **more,
         }
-        return thrift_settings(load(environ=environ).config.thrift, None, HOST)
+        thrift = load(environ=environ).config.thrift
+        return thrift_settings(thrift, None, mechanisms(thrift, HOST, no_token))
 
 
 @pytest.fixture(scope="module")
@@ -266,13 +268,7 @@ async def test_hives_own_client_logs_in(
 
     def use(address: str) -> tuple[Sequence[str], str]:
         with hive_java(options, release="4.0.1") as java:
-            hadoop = java.jvm.org.apache.hadoop
-            conf = hadoop.conf.Configuration()
-            for name, value in properties.items():
-                conf.set(name, value)
-            users = hadoop.security.UserGroupInformation
-            users.setConfiguration(conf)
-            users.loginUserFromKeytab(f"ann@{REALM}", str(realm.ann))
+            log_in_by_keytab(java, f"ann@{REALM}", realm.ann, properties)
             client = HiveClient(java, address, properties)
             databases = [*client.client.getAllDatabases()]
             client.close()

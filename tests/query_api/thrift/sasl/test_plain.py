@@ -15,6 +15,7 @@ from metatide.config import load
 from metatide.config.thrift import Thrift
 from metatide.config.values import ThriftUrl
 from metatide.stack.machine import free_port
+from metatide.worker.logins import mechanisms
 from metatide.worker.thrift import server_tls, thrift_settings
 from query_api.partners import Partners, SecretFile
 from query_api.thrift.client_identity import SET_UGI
@@ -24,7 +25,7 @@ from query_api.thrift.sasl.unauthenticated import WHY
 from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.upstream import UpstreamSettings
 from tests.query_api.thrift.methods.wire import arguments
-from tests.query_api.thrift.sasl.clients import heard, log_in
+from tests.query_api.thrift.sasl.clients import heard, log_in, no_token
 from tests.query_api.thrift.serving import (
     HOST,
     Client,
@@ -72,7 +73,7 @@ class Place(NamedTuple):
 
     def settings(self, **more: str) -> ThriftSettings:
         thrift = self.thrift(**more)
-        return thrift_settings(thrift, server_tls(thrift))
+        return thrift_settings(thrift, server_tls(thrift), mechanisms(thrift, None, no_token))
 
     async def connect(self, here: Running) -> Client:
         trusted = ssl.create_default_context(cafile=self.authority.certificate)

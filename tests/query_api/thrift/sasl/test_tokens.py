@@ -1,0 +1,222 @@
+"""Clients that log in by delegation tokens, which a real metastore has issued."""
+
+import asyncio
+import base64
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import pytest
+import sqlalchemy as sa
+from py4j.java_gateway import JavaGateway
+from py4j.protocol import Py4JJavaError
+from structlog.testing import capture_logs
+
+from hive.delegation_tokens import _Source, read_stored, store_keys
+from metatide.config import load
+from metatide.config.values import ThriftUrl
+from metatide.stack.database import make_engine
+from metatide.worker.logins import mechanisms
+from metatide.worker.thrift import thrift_settings
+from query_api.database import Primary
+from query_api.thrift.gateway import OPTIONS
+from query_api.thrift.sasl.digest import REALM as DIGEST_REALM
+from query_api.thrift.sasl.digest import Digest
+from query_api.thrift.sasl.negotiation import Status, frame
+from query_api.thrift.sasl.tokens import Store
+from query_api.thrift.settings import ThriftSettings
+from query_api.thrift.upstream import UpstreamSettings
+from tests.query_api.thrift.sasl.clients import Said, heard
+from tests.query_api.thrift.serving import Client, answer, serving, until
+from tests.support.hive_client import HiveClient, log_in_by_keytab
+from tests.support.hive_java import hive_java
+from tests.support.kdc import HOST, REALM, SERVICE, kdc
+from tests.support.metastore import Instances
+from tests.support.processes import open_folder
+from tests.support.secure_metastore import secure_metastore
+from tests.support.tickets import load_gssapi
+
+pytestmark = [pytest.mark.logins, pytest.mark.hive, pytest.mark.timeout(900)]
+PROPERTIES: Final = {
+    "metastore.sasl.enabled": "true",
+    "metastore.kerberos.principal": f"hive/_HOST@{REALM}",
+    "metastore.connect.retries": "1",
+    "metastore.thrift.failure.retries": "0",
+}
+TOKEN_NAME: Final = "metatide"
+
+
+class Token(NamedTuple):
+    """A token as its client has it."""
+
+    text: str
+    identifier: bytes
+    password: bytes
+
+    @property
+    def password_text(self) -> str:
+        return base64.b64encode(self.password).decode()
+
+
+class Issuer(NamedTuple):
+    """A metastore that issues tokens, and its client of Hive."""
+
+    java: JavaGateway
+    client: HiveClient
+    database_url: str
+    primary: Primary
+    keytab: Path
+
+    def issue(self, owner: str = "ann") -> Token:
+        text: str = self.client.client.getDelegationToken(owner, "ann")
+        source = _Source(base64.urlsafe_b64decode(text + "=="))
+        return Token(text, source.take(source.number()), source.take(source.number()))
+
+    def settings(self, store: Store | None = None) -> ThriftSettings:
+        environ = {
+            "METATIDE_THRIFT_KERBEROS_PRINCIPAL": f"hive/_HOST@{REALM}",
+            "METATIDE_THRIFT_KERBEROS_KEYTAB": str(self.keytab),
+            "METATIDE_THRIFT_DELEGATION_TOKENS": "true",
+            "METATIDE_THRIFT_SLOW_MS": "1",
+        }
+        thrift = load(environ=environ).config.thrift
+        logins = mechanisms(thrift, HOST, store or self.primary.delegation_token)
+        return thrift_settings(thrift, None, logins)
+
+    async def refusal(self, token: Token, password: str = "", store: Store | None = None) -> str:
+        """Why a client with this token is refused."""
+        async with serving(settings=self.settings(store)) as here:
+            said = await log_in(await here.connect(), token, password)
+            assert said.status == Status.BAD
+            line = 'metatide_thrift_refused_total{reason="login"} 1.0'
+            await until(lambda: line in here.metrics())
+        return said.data.decode()
+
+
+@pytest.fixture(scope="module")
+def issuer(new_database: Any) -> Iterator[Issuer]:
+    load_gssapi()
+    url = new_database()
+    with open_folder() as folder, kdc(folder) as realm:
+        ann, service = realm.keytab("ann"), realm.keytab(SERVICE)
+        os.environ["KRB5_CONFIG"] = str(realm.config)
+        options = (*OPTIONS, f"-Djava.security.krb5.conf={realm.config}")
+        try:
+            with (
+                secure_metastore(realm, service, url) as address,
+                hive_java(options, release="4.0.1") as java,
+            ):
+                log_in_by_keytab(java, f"ann@{REALM}", ann, PROPERTIES)
+                client = HiveClient(java, address, PROPERTIES)
+                primary = Primary(url)
+                yield Issuer(java, client, url, primary, service)
+                asyncio.run(primary.close())
+        finally:
+            del os.environ["KRB5_CONFIG"]
+
+
+async def log_in(client: Client, token: Token, password: str = "") -> Said:
+    """Logs in by a token, or with another password; returns what the server says."""
+    client.writer.write(frame(Status.START, b"DIGEST-MD5") + frame(Status.OK, b""))
+    challenge = (await heard(client)).data.decode()
+    nonce = challenge.partition('nonce="')[2].partition('"')[0]
+    name = base64.b64encode(token.identifier).decode()
+    uri = f"null/{DIGEST_REALM}"
+    digest = Digest(name, nonce, "of the client", uri, "")
+    value = digest._value(password or token.password_text, "AUTHENTICATE")
+    client.writer.write(
+        frame(
+            Status.OK,
+            f'charset=utf-8,username="{name}",realm="{DIGEST_REALM}",nonce="{nonce}",nc=00000001,'
+            f'cnonce="of the client",digest-uri="{uri}",qop=auth,response={value}'.encode(),
+        )
+    )
+    return await heard(client)
+
+
+async def test_hives_own_client_logs_in(issuer: Issuer, metastore: Instances) -> None:
+    upstream = UpstreamSettings((ThriftUrl(metastore.addresses[0]).address,))
+    tokens = [issuer.issue(), issuer.issue(f"ann@{REALM}")]
+    properties = {**PROPERTIES, "metastore.token.signature": TOKEN_NAME}
+
+    def use(address: str, token: Token) -> Sequence[str]:
+        jvm = issuer.java.jvm
+        user = jvm.org.apache.hadoop.security.UserGroupInformation.getCurrentUser()
+        utilities = jvm.org.apache.hadoop.hive.metastore.utils.SecurityUtils
+        utilities.setTokenStr(user, token.text, TOKEN_NAME)
+        client = HiveClient(issuer.java, address, properties)
+        databases = [*client.client.getAllDatabases()]
+        client.close()
+        return databases
+
+    with capture_logs() as entries:
+        async with serving(upstream=upstream, settings=issuer.settings()) as here:
+            for token in tokens:
+                databases = await asyncio.to_thread(use, f"thrift://{HOST}:{here.port}", token)
+                assert "default" in databases
+            assert 'metatide_thrift_logins_total{mechanism="DIGEST-MD5"} 2.0' in here.metrics()
+    assert {entry["user"] for entry in entries if entry["event"] == "slow call"} == {"ann"}
+
+
+async def test_a_token_is_accepted_until_it_is_cancelled(issuer: Issuer) -> None:
+    token = issuer.issue()
+    async with serving(settings=issuer.settings(), get_table=lambda _: answer("c")) as here:
+        client = await here.connect()
+        said = await log_in(client, token)
+        assert said.status == Status.COMPLETE
+        assert said.data.startswith(b"rspauth=")
+        issuer.client.client.cancelDelegationToken(token.text)
+        assert (await log_in(await here.connect(), token)).data.startswith(
+            b"the delegation token is unknown: it was cancelled"
+        )
+
+
+async def test_a_token_that_has_ended_is_refused_until_it_is_renewed(issuer: Issuer) -> None:
+    token = issuer.issue()
+    with make_engine(sa.make_url(issuer.database_url)).begin() as connection:
+        key = {"key": store_keys(token.identifier)[0]}
+        select = 'SELECT "TOKEN" FROM "DELEGATION_TOKENS" WHERE "TOKEN_IDENT" = :key'
+        stored = connection.execute(sa.text(select), key).scalar_one()
+        assert read_stored(stored).password == token.password
+        whole = base64.urlsafe_b64decode(stored)
+        ended = base64.urlsafe_b64encode(whole[:-8] + (1_000).to_bytes(8, "big")).decode()
+        update = 'UPDATE "DELEGATION_TOKENS" SET "TOKEN" = :token WHERE "TOKEN_IDENT" = :key'
+        connection.execute(sa.text(update), {**key, "token": ended})
+    assert await issuer.refusal(token) == "the delegation token has expired"
+
+
+async def test_a_wrong_password_and_other_identifiers_are_refused(issuer: Issuer) -> None:
+    token = issuer.issue()
+    with capture_logs() as entries:
+        wrong = await issuer.refusal(token, "its-password")
+        assert wrong == "the delegation token's password is wrong"
+        changed = token._replace(identifier=token.identifier[:-1] + b"\x63")
+        assert "these metastores didn't issue it" in await issuer.refusal(changed)
+        for identifier in (b"\1" + token.identifier, b"", b"x" * 2_000, token.identifier + b"\0"):
+            why = await issuer.refusal(token._replace(identifier=identifier))
+            assert why.startswith("DIGEST-MD5: ")
+    assert entries
+    for secret in (token.password_text, token.password.hex(), token.text, "its-password"):
+        assert secret not in str(entries)
+
+
+async def test_a_store_that_is_away_is_told_as_such(issuer: Issuer) -> None:
+    away = Primary("postgresql://nobody@127.0.0.1:1/nothing")
+    why = await issuer.refusal(issuer.issue(), store=away.delegation_token)
+    assert why == "delegation tokens can't be checked now: try again later"
+    await away.close()
+
+
+async def test_owners_of_other_realms_are_refused(issuer: Issuer) -> None:
+    token = issuer.issue(f"ann@{REALM}")
+    other = token.identifier.replace(REALM.encode(), b"OTHER.TEST")
+    why = await issuer.refusal(token._replace(identifier=other))
+    assert f"isn't a user of the realm {REALM}" in why
+
+
+def test_the_metastore_itself_refuses_what_is_refused_here(issuer: Issuer) -> None:
+    token = issuer.issue()
+    issuer.client.client.cancelDelegationToken(token.text)
+    with pytest.raises(Py4JJavaError):
+        issuer.client.client.renewDelegationToken(token.text)
