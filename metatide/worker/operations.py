@@ -169,6 +169,7 @@ THRIFT: Final[tuple[Operation[Endpoint, Any, Any], ...]] = (
                 "{1: {1: 'sales', 2: 'orders'}}",
                 "0:1234",
                 [("/0/1/3", "'ann'", "'bob'")],
+                "ann",
             )
         ],
     ),

@@ -43,6 +43,11 @@ class Dispatch:
         self._replies = Replies(hub, connection, self._client)
         self._relay = ClientRelay(hub, connection, self._client, self._own_writes, self._replies)
 
+    @property
+    def user(self) -> str:
+        """The client's user, if it is known."""
+        return self._client.user
+
     def answered_at_once(self, data: bytes) -> bool:
         if len(data) < 12 or data[:7] != CALL_HEAD:
             return False

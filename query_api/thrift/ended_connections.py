@@ -22,7 +22,7 @@ class EndedConnections:
         self._next_at_s: dict[str, float] = {}
         self._unlogged: Counter[str] = Counter()
 
-    def note(self, reason: str, why: str, client: str) -> None:
+    def note(self, reason: str, why: str, client: str, user: str) -> None:
         now_s = self._clock()
         if now_s < self._next_at_s.get(reason, now_s):
             self._unlogged[reason] += 1
@@ -33,5 +33,6 @@ class EndedConnections:
             reason=reason,
             why=why,
             client=client,
+            user=user,
             unlogged_before=self._unlogged.pop(reason, 0),
         )

@@ -200,4 +200,5 @@ class _Accepted(Connection):
         if self.ended is not None:
             self._hub.metrics.refused[self.ended] += 1
             if self.ended != _CLOSING:
-                self._ended.note(self.ended, self.why, self.client_address)
+                user = "" if self._calls is None else self._calls.user
+                self._ended.note(self.ended, self.why, self.client_address, user)

@@ -53,6 +53,8 @@ class Difference(msgspec.Struct, frozen=True):
     position: str
     places: list[tuple[str, str, str]]
     """The differing values: their path of field ids, the cache's value, and the metastore's."""
+    user: str = ""
+    """The client's user, if it is known."""
 
 
 class Shadow:
@@ -128,7 +130,12 @@ class Shadow:
             for path, our_value, their_value in _first(ours, theirs)
         ]
         difference = Difference(
-            time.time(), call.method, shown(parse(call.arguments)), str(answer.position), places
+            time.time(),
+            call.method,
+            shown(parse(call.arguments)),
+            str(answer.position),
+            places,
+            call.client.user,
         )
         self.differences.append(difference)
         log.warning(
@@ -137,6 +144,7 @@ class Shadow:
             arguments=difference.arguments,
             position=difference.position,
             places=places,
+            user=difference.user,
         )
 
 

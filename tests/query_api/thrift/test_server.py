@@ -23,9 +23,10 @@ def test_a_reason_that_comes_again_and_again_is_logged_now_and_then() -> None:
     ended = EndedConnections(lambda: now_s)
     with structlog.testing.capture_logs() as logged:
         for _ in range(100):
-            ended.note("protocol", "why", "client")
-            ended.note("slow", "why", "client")
+            ended.note("protocol", "why", "client", "ann")
+            ended.note("slow", "why", "client", "ann")
         now_s += LOG_EVERY_S
-        ended.note("protocol", "why", "client")
+        ended.note("protocol", "why", "client", "ann")
+    assert {line["user"] for line in logged} == {"ann"}
     counts = [(line["reason"], line["unlogged_before"]) for line in logged]
     assert counts == [("protocol", 0), ("slow", 0), ("protocol", 99)]

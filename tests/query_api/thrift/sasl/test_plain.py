@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import pytest
+from msgspec.structs import replace
 from py4j.protocol import Py4JJavaError
 from structlog.testing import capture_logs
 
@@ -226,6 +227,23 @@ async def test_metastores_are_told_who_has_logged_in_whatever_the_client_says(
         client.send(message(SET_UGI, arguments(SET_UGI, "root", []), kind=4))
         assert await client.reply() is None
         assert metastore.heard.count(SET_UGI) == 1
+
+
+async def test_the_log_and_differences_name_who_has_logged_in(place: Place) -> None:
+    settings = replace(place.settings(), shadow=True)
+    with capture_logs() as entries:
+        async with serving(Metastore(), settings=settings, get_table=lambda _: answer("c")) as here:
+            client = await place.connect(here)
+            await log_in(client, "ann", PASSWORDS["ann"])
+            assert await get(client) == result("m:get_table")
+            await until(lambda: bool(here.server.differences))
+            client.send(b"no call")
+            assert await client.reply() is None
+            await until(lambda: 'refused_total{reason="protocol"} 1.0' in here.metrics())
+            assert [difference.user for difference in here.server.differences] == ["ann"]
+    users = {entry["event"]: entry["user"] for entry in entries if "user" in entry}
+    assert users["a client's connection was ended"] == "ann"
+    assert users["the cache would have answered differently"] == "ann"
 
 
 async def test_workers_still_ask_each_other_by_their_own_proof(
