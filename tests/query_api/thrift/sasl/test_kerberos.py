@@ -18,13 +18,19 @@ from metatide.config import load
 from metatide.config.values import ThriftUrl
 from metatide.worker.logins import mechanisms
 from metatide.worker.thrift import thrift_settings
-from query_api.thrift.frames import Frames
 from query_api.thrift.gateway import OPTIONS
 from query_api.thrift.sasl.negotiation import Status, frame
 from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.upstream import UpstreamSettings
-from tests.query_api.thrift.sasl.clients import Said, heard, no_token
-from tests.query_api.thrift.serving import Client, Running, answer, result, serving, until
+from tests.query_api.thrift.sasl.clients import (
+    AUTHENTICATION,
+    INTEGRITY,
+    PRIVACY,
+    heard,
+    log_in_by_ticket,
+    no_token,
+)
+from tests.query_api.thrift.serving import Running, answer, result, serving, until
 from tests.query_api.thrift.structs import message, text
 from tests.support.hive_client import HiveClient, log_in_by_keytab
 from tests.support.hive_java import hive_java
@@ -34,7 +40,6 @@ from tests.support.processes import open_folder
 from tests.support.tickets import load_gssapi, session_with
 
 pytestmark = [pytest.mark.logins, pytest.mark.timeout(900)]
-AUTHENTICATION, INTEGRITY, PRIVACY = 1, 2, 4
 LARGE: Final = "x" * 300_000
 
 
@@ -66,55 +71,10 @@ def realm() -> Iterator[Realm]:
             del os.environ["KRB5_CONFIG"]
 
 
-class Protected:
-    """How a client that chose a protection wraps and unwraps."""
-
-    held_bytes = 0
-
-    def __init__(self, session: Any, protection: int) -> None:
-        self._session = session
-        self._encrypts = protection == PRIVACY
-        self._received = b""
-
-    def framed(self, data: bytes) -> bytes:
-        token = self._session.wrap(data, self._encrypts).message
-        return len(token).to_bytes(4, "big") + bytes(token)
-
-    def feed(self, data: bytes) -> bytes:
-        self._received += data
-        content = b""
-        while len(self._received) >= 4:
-            end = 4 + int.from_bytes(self._received[:4], "big")
-            if len(self._received) < end:
-                break
-            part = self._session.unwrap(self._received[4:end])
-            assert part.encrypted == self._encrypts
-            content += part.message
-            self._received = self._received[end:]
-        return content
-
-
-async def log_in(client: Client, session: Any, protection: int = AUTHENTICATION) -> Said:
-    """Logs in; returns what the server says at the end."""
-    client.writer.write(frame(Status.START, b"GSSAPI") + frame(Status.OK, session.step()))
-    said = await heard(client)
-    while said.status == Status.OK and not session.complete:
-        client.writer.write(frame(Status.OK, session.step(said.data) or b""))
-        said = await heard(client)
-    if said.status == Status.OK:
-        choice = bytes((protection,)) + (65536).to_bytes(3, "big")
-        client.writer.write(frame(Status.COMPLETE, session.wrap(choice, False).message))
-        said = await heard(client)
-    if said.status == Status.COMPLETE:
-        layer: Any = Frames() if protection == AUTHENTICATION else Protected(session, protection)
-        client._frames = layer
-    return said
-
-
 async def refused(settings: ThriftSettings, session: Any, protection: int = AUTHENTICATION) -> str:
     """Why a login is refused."""
     async with serving(settings=settings) as here:
-        said = await log_in(await here.connect(), session, protection)
+        said = await log_in_by_ticket(await here.connect(), session, protection)
         assert said.status == Status.BAD
         await until(lambda: 'metatide_thrift_refused_total{reason="login"} 1.0' in here.metrics())
         assert here.server._budget.bytes == 0
@@ -136,7 +96,7 @@ async def test_who_shows_a_ticket_is_served_under_the_protection_of_its_choice(
     ) as here:
         client = await here.connect()
         session = session_with(realm.ann, f"ann@{REALM}")
-        assert await log_in(client, session, protection) == (Status.COMPLETE, b"")
+        assert await log_in_by_ticket(client, session, protection) == (Status.COMPLETE, b"")
         for method, expected in (("get_table", result("c")), ("get_large", result(LARGE))) * 2:
             reply = await client.call(method, text(1, LARGE) + b"\0")
             assert reply is not None
@@ -150,7 +110,7 @@ async def test_a_service_is_the_user_of_its_first_name(realm: Realm) -> None:
     service = realm.kdc.keytab(f"spark/host-1@{REALM}")
     async with serving(settings=realm.settings(), get_table=lambda _: answer("c")) as here:
         client = await here.connect()
-        await log_in(client, session_with(service, f"spark/host-1@{REALM}"))
+        await log_in_by_ticket(client, session_with(service, f"spark/host-1@{REALM}"))
         assert await client.call("get_table") is not None
         assert here.methods.calls[0].client.user == "spark"
 
@@ -170,7 +130,7 @@ async def test_frames_that_nobody_protected_end_the_connection(realm: Realm) -> 
     for forged in (b"\0\0\0\x04ping", b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff"):
         async with serving(settings=realm.settings(), get_table=lambda _: answer("c")) as here:
             client = await here.connect()
-            await log_in(client, session_with(realm.ann, f"ann@{REALM}"), PRIVACY)
+            await log_in_by_ticket(client, session_with(realm.ann, f"ann@{REALM}"), PRIVACY)
             client.writer.write(forged)
             assert await client.reader.read() == b""
             await until(partial(is_refused, here))
@@ -180,7 +140,7 @@ async def test_frames_that_nobody_protected_end_the_connection(realm: Realm) -> 
 async def test_what_is_only_signed_is_refused_where_all_is_to_be_encrypted(realm: Realm) -> None:
     async with serving(settings=realm.settings(), get_table=lambda _: answer("c")) as here:
         client, session = await here.connect(), session_with(realm.ann, f"ann@{REALM}")
-        await log_in(client, session, PRIVACY)
+        await log_in_by_ticket(client, session, PRIVACY)
         signed = session.wrap(message("get_table", b"\0"), False).message
         client.writer.write(len(signed).to_bytes(4, "big") + signed)
         assert await client.reader.read() == b""
@@ -193,7 +153,7 @@ async def test_a_protected_frame_that_never_ends_is_in_flight_and_ends_the_conne
     settings = replace(realm.settings(), message_timeout_s=0.3)
     async with serving(settings=settings) as here:
         client = await here.connect()
-        await log_in(client, session_with(realm.ann, f"ann@{REALM}"), PRIVACY)
+        await log_in_by_ticket(client, session_with(realm.ann, f"ann@{REALM}"), PRIVACY)
         client.writer.write(b"\0\0\x10\0" + bytes(1000))
         await until(lambda: here.server._budget.bytes == 1004)
         assert await client.reader.read() == b""
@@ -237,7 +197,7 @@ async def test_new_keys_in_the_keytab_are_used_at_once_and_old_ones_are_refused(
     shutil.copy(realm.kdc.keytab(SERVICE), used)
     other = realm.kdc.keytab("bob")
     async with serving(settings=settings) as here:
-        said = await log_in(await here.connect(), session_with(other, f"bob@{REALM}"))
+        said = await log_in_by_ticket(await here.connect(), session_with(other, f"bob@{REALM}"))
         assert said == (Status.COMPLETE, b"")
     why = await refused(realm.settings(before), session_with(other, f"bob@{REALM}"))
     assert why.startswith("Kerberos: ")

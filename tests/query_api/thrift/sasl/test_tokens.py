@@ -21,14 +21,12 @@ from metatide.worker.logins import mechanisms
 from metatide.worker.thrift import thrift_settings
 from query_api.database import Primary
 from query_api.thrift.gateway import OPTIONS
-from query_api.thrift.sasl.digest import REALM as DIGEST_REALM
-from query_api.thrift.sasl.digest import Digest
-from query_api.thrift.sasl.negotiation import Status, frame
+from query_api.thrift.sasl.negotiation import Status
 from query_api.thrift.sasl.tokens import Store
 from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.upstream import UpstreamSettings
-from tests.query_api.thrift.sasl.clients import Said, heard
-from tests.query_api.thrift.serving import Client, answer, serving, until
+from tests.query_api.thrift.sasl.clients import Token, log_in_by_token
+from tests.query_api.thrift.serving import answer, serving, until
 from tests.support.hive_client import HiveClient, log_in_by_keytab
 from tests.support.hive_java import hive_java
 from tests.support.kdc import HOST, REALM, SERVICE, kdc
@@ -45,18 +43,6 @@ PROPERTIES: Final = {
     "metastore.thrift.failure.retries": "0",
 }
 TOKEN_NAME: Final = "metatide"
-
-
-class Token(NamedTuple):
-    """A token as its client has it."""
-
-    text: str
-    identifier: bytes
-    password: bytes
-
-    @property
-    def password_text(self) -> str:
-        return base64.b64encode(self.password).decode()
 
 
 class Issuer(NamedTuple):
@@ -87,7 +73,7 @@ class Issuer(NamedTuple):
     async def refusal(self, token: Token, password: str = "", store: Store | None = None) -> str:
         """Why a client with this token is refused."""
         async with serving(settings=self.settings(store)) as here:
-            said = await log_in(await here.connect(), token, password)
+            said = await log_in_by_token(await here.connect(), token, password)
             assert said.status == Status.BAD
             line = 'metatide_thrift_refused_total{reason="login"} 1.0'
             await until(lambda: line in here.metrics())
@@ -114,25 +100,6 @@ def issuer(new_database: Any) -> Iterator[Issuer]:
                 asyncio.run(primary.close())
         finally:
             del os.environ["KRB5_CONFIG"]
-
-
-async def log_in(client: Client, token: Token, password: str = "") -> Said:
-    """Logs in by a token, or with another password; returns what the server says."""
-    client.writer.write(frame(Status.START, b"DIGEST-MD5") + frame(Status.OK, b""))
-    challenge = (await heard(client)).data.decode()
-    nonce = challenge.partition('nonce="')[2].partition('"')[0]
-    name = base64.b64encode(token.identifier).decode()
-    uri = f"null/{DIGEST_REALM}"
-    digest = Digest(name, nonce, "of the client", uri, "")
-    value = digest._value(password or token.password_text, "AUTHENTICATE")
-    client.writer.write(
-        frame(
-            Status.OK,
-            f'charset=utf-8,username="{name}",realm="{DIGEST_REALM}",nonce="{nonce}",nc=00000001,'
-            f'cnonce="of the client",digest-uri="{uri}",qop=auth,response={value}'.encode(),
-        )
-    )
-    return await heard(client)
 
 
 async def test_hives_own_client_logs_in(issuer: Issuer, metastore: Instances) -> None:
@@ -163,11 +130,11 @@ async def test_a_token_is_accepted_until_it_is_cancelled(issuer: Issuer) -> None
     token = issuer.issue()
     async with serving(settings=issuer.settings(), get_table=lambda _: answer("c")) as here:
         client = await here.connect()
-        said = await log_in(client, token)
+        said = await log_in_by_token(client, token)
         assert said.status == Status.COMPLETE
         assert said.data.startswith(b"rspauth=")
         issuer.client.client.cancelDelegationToken(token.text)
-        assert (await log_in(await here.connect(), token)).data.startswith(
+        assert (await log_in_by_token(await here.connect(), token)).data.startswith(
             b"the delegation token is unknown: it was cancelled"
         )
 

@@ -1,0 +1,177 @@
+"""Logins at the Thrift server, and calls after them, beside a client that needn't log in.
+
+A real directory and a real key distribution centre run, as for the tests marked `logins`. Clients
+log in one after the other, each on a new connection; then one client of each kind makes calls whose
+replies have 8 KB. `connection_cpu_us` is the processor time of the process that answers, for a
+connection with its login and one call, `call_cpu_us` that for a call. Unlike the time that passes,
+they hardly depend on what else the machine does.
+"""
+
+import asyncio
+import base64
+import json
+import os
+import ssl
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import ExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import psutil
+import uvloop
+
+from benchmarks.load import cpu_s
+from metatide.config import load
+from metatide.stack.machine import LOOPBACK
+from metatide.worker.logins import mechanisms
+from metatide.worker.thrift import server_tls, thrift_settings
+from query_api.backend import Backend
+from query_api.latest.latest_log import LatestLog
+from query_api.thrift.sasl.negotiation import Status
+from query_api.thrift.server import ThriftServer
+from query_api.thrift.settings import ThriftSettings
+from tests.query_api.http.read_client import EmptyDatabase
+from tests.query_api.shards import MemoryShard, MemoryShards
+from tests.query_api.thrift.sasl import clients
+from tests.query_api.thrift.serving import Client, ScriptedMethods, answer
+from tests.support.certificates import Authority
+from tests.support.directory import USER_DN, directory
+from tests.support.kdc import HOST, REALM, SERVICE, kdc
+from tests.support.processes import open_folder
+from tests.support.tickets import load_gssapi, session_with
+
+LOGINS: Final = 300
+CALLS: Final = 15_000
+ROUNDS: Final = 3
+REPLY_BYTES: Final = 8_000
+PASSWORD: Final = "of the benchmark"
+# A token that ends in the year 2255, of the owner `ann`.
+_TOKEN: Final = clients.Token("", b"\0\x03ann\x03ann\0\x01\x01\x01\x01", b"p" * 20)
+_STORED: Final = base64.urlsafe_b64encode(b"\x14" + b"p" * 20 + (9 * 10**12).to_bytes(8)).decode()
+
+LogIn = Callable[[Client], Awaitable[object]]
+
+
+class Kind(NamedTuple):
+    """A kind of clients, and the settings of the server that they need."""
+
+    name: str
+    environment: dict[str, str]
+    log_in: LogIn
+
+
+async def no_login(_: Client) -> None:
+    """Does nothing."""
+
+
+def serve() -> None:
+    """Serves by the configuration in the environment."""
+    load_gssapi()
+    uvloop.run(_serve())
+
+
+async def _serve() -> None:
+    thrift = load().config.thrift
+    tls = server_tls(thrift)
+    logins = mechanisms(thrift, HOST, lambda _: _STORED)
+    settings = thrift_settings(thrift, tls, logins) if logins else ThriftSettings(tls=tls)
+    methods = ScriptedMethods(get_table=lambda _: answer("x" * REPLY_BYTES))
+    backend = Backend(MemoryShards(MemoryShard()), EmptyDatabase(LatestLog(0, 5, [])))
+    server = ThriftServer(methods, backend, settings)
+    print(await server.start(LOOPBACK, 0), flush=True)
+    await asyncio.Event().wait()
+
+
+@asynccontextmanager
+async def serving(kind: Kind) -> AsyncIterator[tuple[int, psutil.Process]]:
+    command = [sys.executable, "-m", "benchmarks.thrift_logins", "serve"]
+    environment = {**os.environ, **kind.environment}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        try:
+            yield int(process.stdout.readline()), psutil.Process(process.pid)
+        finally:
+            process.kill()
+
+
+async def measure(kind: Kind, trusted: ssl.SSLContext) -> None:
+    async with serving(kind) as (port, process):
+        has_tls = "METATIDE_THRIFT_TLS_KEY" in kind.environment
+
+        async def connected() -> Client:
+            tls = trusted if has_tls else None
+            client = Client(*await asyncio.open_connection(LOOPBACK, port, ssl=tls))
+            await kind.log_in(client)
+            assert await client.call("get_table") is not None
+            return client
+
+        client = await connected()
+        for _ in range(ROUNDS):
+            begun = cpu_s(process)
+            for _ in range(LOGINS):
+                await (await connected()).close()
+            login_us = (cpu_s(process) - begun) / LOGINS * 1e6
+            begun = cpu_s(process)
+            for _ in range(CALLS):
+                await client.call("get_table")
+            call_us = (cpu_s(process) - begun) / CALLS * 1e6
+            figures = {"connection_cpu_us": round(login_us), "call_cpu_us": round(call_us, 1)}
+            print(json.dumps({"clients": kind.name, **figures}), flush=True)
+
+
+def variables(**values: object) -> dict[str, str]:
+    return {f"METATIDE_THRIFT_{name}": str(value) for name, value in values.items()}
+
+
+def kinds(folder: Path, stack: ExitStack, authority: Authority) -> list[Kind]:
+    users = stack.enter_context(directory(folder / "directory", authority, {"ann": PASSWORD}))
+    realm = stack.enter_context(kdc(folder))
+    ann, service = realm.keytab("ann"), realm.keytab(SERVICE)
+    os.environ["KRB5_CONFIG"] = str(realm.config)
+    signed = authority.sign("worker")
+    over_tls = variables(TLS_CERTIFICATE=signed.certificate, TLS_KEY=signed.key)
+    by_ldap = variables(LDAP_URL=users.address, LDAP_USER_DN=USER_DN, LDAP_CA=authority.certificate)
+    by_ticket = variables(
+        KERBEROS_PRINCIPAL=f"hive/_HOST@{REALM}", KERBEROS_KEYTAB=service, DELEGATION_TOKENS="true"
+    )
+
+    def ticket(protection: int) -> LogIn:
+        async def log_in(client: Client) -> None:
+            said = await clients.log_in_by_ticket(
+                client, session_with(ann, f"ann@{REALM}"), protection
+            )
+            assert said.status == Status.COMPLETE
+
+        return log_in
+
+    return [
+        Kind("no login", {}, no_login),
+        Kind("GSSAPI, auth", by_ticket, ticket(clients.AUTHENTICATION)),
+        Kind("GSSAPI, auth-int", by_ticket, ticket(clients.INTEGRITY)),
+        Kind("GSSAPI, auth-conf", by_ticket, ticket(clients.PRIVACY)),
+        Kind("DIGEST-MD5", by_ticket, lambda client: clients.log_in_by_token(client, _TOKEN)),
+        Kind("no login, TLS", over_tls, no_login),
+        Kind(
+            "PLAIN, TLS",
+            {**over_tls, **by_ldap},
+            lambda client: clients.log_in(client, "ann", PASSWORD),
+        ),
+    ]
+
+
+def main() -> None:
+    load_gssapi()
+    with open_folder() as folder, ExitStack() as stack:
+        authority = Authority(folder / "authority")
+        trusted = ssl.create_default_context(cafile=authority.certificate)
+        for kind in kinds(folder, stack, authority):
+            uvloop.run(measure(kind, trusted))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["serve"]:
+        serve()
+    else:
+        main()
