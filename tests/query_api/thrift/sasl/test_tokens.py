@@ -139,7 +139,7 @@ async def test_a_token_is_accepted_until_it_is_cancelled(issuer: Issuer) -> None
         )
 
 
-async def test_a_token_that_has_ended_is_refused_until_it_is_renewed(issuer: Issuer) -> None:
+async def test_an_expired_token_is_refused(issuer: Issuer) -> None:
     token = issuer.issue()
     with make_engine(sa.make_url(issuer.database_url)).begin() as connection:
         key = {"key": store_keys(token.identifier)[0]}
