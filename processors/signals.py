@@ -13,7 +13,7 @@ from confluent_kafka.cimpl import NewTopic
 from hive.errors import TopicError
 from processors.fold import Signal
 from processors.metrics import Metrics
-from state.loads import Cold
+from state.loads import Cold, Loads, OpenLoad
 from state.records import Scope, ScopeKind
 from state.records.signals import AnySignal, Ask, encode_signal, signal_key, signals_topic
 from state.shard_reader import ShardReader
@@ -25,6 +25,8 @@ TICK_S: Final = 0.1
 MAKE_AGAIN_S: Final = 1.0
 AGAIN_FIRST_S: Final = 10.0
 AGAIN_MAX_S: Final = 600.0
+STALLED_S: Final = 300.0
+"""A load that has brought nothing for so long has most likely ended with its connector."""
 WAITING_MAX: Final = 100_000
 AT_ONCE_MAX: Final = 200
 """How many requests are sent in a tick: a broken chain makes a whole shard cold at once."""
@@ -43,6 +45,18 @@ class _Waiting:
     looked_s: float
     """When it was last seen whether its scope is still cold."""
     again_s: float = AGAIN_FIRST_S
+    progress: tuple[str, int, int] | None = None
+    """How far the load was that was under way when it was last looked for."""
+    progressed_s: float = 0.0
+
+    def has_stalled(self, opened: OpenLoad, now: float) -> bool:
+        """Whether the load that is under way has brought nothing for a long time; then so much
+        time passes again before it counts as stalled once more."""
+        progress = opened.id, opened.next, len(opened.early)
+        stalled = progress == self.progress and now - self.progressed_s >= STALLED_S
+        if stalled or progress != self.progress:
+            self.progress, self.progressed_s = progress, now
+        return stalled
 
     def covers(self, ask: Ask) -> bool:
         """Whether the other one has no new reason. Its turn isn't brought forward by that: a load
@@ -51,7 +65,11 @@ class _Waiting:
 
 
 class Signals:
-    """Sends requests for loads, and repeats them while their scope is cold and not being loaded."""
+    """Sends requests for loads, and repeats them while their scope is cold and not being loaded.
+
+    A load whose connector was killed never ends, and nothing says so: when a load under way has
+    brought nothing for a long time, it is asked for again.
+    """
 
     def __init__(
         self,
@@ -171,9 +189,12 @@ class Signals:
             if reader is not None and cold is None:
                 del self._waiting[key]
                 continue
-            waiting.looked_s, waiting.due_s = now, now + waiting.again_s
+            opened = None if reader is None else _open_load(reader, scope)
+            again_s = waiting.again_s if opened is None else min(waiting.again_s, STALLED_S)
+            waiting.looked_s, waiting.due_s = now, now + again_s
             waiting.again_s = min(2 * waiting.again_s, AGAIN_MAX_S)
-            if cold not in (None, Cold.LOADING, Cold.AHEAD):
+            stalled = opened is not None and waiting.has_stalled(opened, now)
+            if stalled or cold not in (None, Cold.LOADING, Cold.AHEAD):
                 self._send(waiting.ask if reader is None else _named(waiting.ask, reader))
 
     def _send(self, ask: Ask) -> None:
@@ -217,11 +238,27 @@ def why_cold(reader: ShardReader, scope: Scope, unknown: Cold | None) -> Cold | 
             if reader.state(name) is None:
                 return unknown
             return Cold.DOUBT if reader.write_ids(name).cold else None
-        case ScopeKind.NAMES:
-            loads = reader.names_loads(name.database)
-        case ScopeKind.DATABASES:
-            loads = reader.databases_loads(name.catalog)
+    loads = _loads(reader, scope)
     return unknown if loads is None else loads.cold(head.applied, head.floor)
+
+
+def _open_load(reader: ShardReader, scope: Scope) -> OpenLoad | None:
+    """The load of a scope that has begun and not ended."""
+    loads = _loads(reader, scope)
+    return None if loads is None else loads.open
+
+
+def _loads(reader: ShardReader, scope: Scope) -> Loads | None:
+    """The loads of a scope; None if the shard knows nothing of it, or objects are only reread."""
+    match scope.kind:
+        case ScopeKind.TABLE:
+            state = reader.state(scope.name)
+            return None if state is None else state.loads
+        case ScopeKind.NAMES:
+            return reader.names_loads(scope.name.database)
+        case ScopeKind.DATABASES:
+            return reader.databases_loads(scope.name.catalog)
+    return None
 
 
 def _named(ask: Ask, reader: ShardReader) -> Ask:

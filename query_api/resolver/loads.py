@@ -16,7 +16,8 @@ REMEMBERED: Final = 10_000
 
 
 class Loads:
-    """Requests a load of each scope at most once in a while, and not while it is being loaded."""
+    """Requests a load of each scope at most once in a while. One that is being loaded is requested,
+    too: the worker waits for the load, and sees whether it comes to an end."""
 
     def __init__(self, source: ShardSource, clock: Callable[[], float] = monotonic) -> None:
         self._source = source
@@ -25,7 +26,7 @@ class Loads:
 
     def ask(self, target: Target, facts: Facts) -> None:
         """Requests a load of a cold target that a reader wanted."""
-        if facts.detail in (Cold.LOADING, Cold.AHEAD):
+        if facts.detail == Cold.AHEAD:
             return
         scope = scope_of(target)
         if facts.refused is None:

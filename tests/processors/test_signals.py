@@ -7,7 +7,7 @@ import pytest
 
 from processors.fold import Fold
 from processors.metrics import Metrics
-from processors.signals import AGAIN_FIRST_S, AGAIN_MAX_S, TICK_S, Signals
+from processors.signals import AGAIN_FIRST_S, AGAIN_MAX_S, STALLED_S, TICK_S, Signals
 from state.records import AnyRecord, Change, LoadBegin, LoadEnd, LoadRows, Reset, Rows
 from state.records.actions import CreateTable, Undecodable
 from state.records.signals import Ask
@@ -139,3 +139,23 @@ def test_a_table_becomes_warm_once_its_cause_has_gone(asking: Asking) -> None:
     asking.load(101)
     assert asking.sent(AGAIN_MAX_S) == 0
     assert asking.waiting == 0
+
+
+def test_a_load_whose_connector_was_killed_is_asked_for_again(asking: Asking) -> None:
+    """Nothing says that its End won't come."""
+    asking.fold(LoadBegin(0, "killed", SCOPE))
+    asking.read()
+    assert asking.sent() == 0
+    looks = [asking.sent(STALLED_S / 4) for _ in range(30)]
+    assert 1 <= sum(looks) <= 30 / 4
+    assert not any(looks[:3])
+    asking.load(1)
+    assert (asking.sent(AGAIN_MAX_S), asking.waiting) == (0, 0)
+
+
+def test_a_load_that_goes_on_is_waited_for(asking: Asking) -> None:
+    asking.fold(LoadBegin(0, "long", SCOPE))
+    asking.read()
+    for number in range(40):
+        asking.fold(LoadRows(0, "long", SCOPE, 2, number, Rows()))
+        assert asking.sent(STALLED_S / 4) == 0
