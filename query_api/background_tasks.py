@@ -5,6 +5,13 @@ from collections.abc import Coroutine
 from typing import Any
 
 
+def take_note(future: asyncio.Future[Any]) -> None:
+    """Looks at the outcome of a future whose waiters may all have left: asyncio complains of an
+    exception that nobody has looked at."""
+    if not future.cancelled():
+        future.exception()
+
+
 class Background:
     """The background tasks of one owner. It holds references to them, because the event loop
     doesn't.

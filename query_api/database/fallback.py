@@ -12,6 +12,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from hive.errors import NoSuchObjectError, SourceError, UnansweredError
 from hive.reader.snapshot import DatabaseSnapshot
+from query_api.background_tasks import take_note
 from query_api.database.breaker import Breaker
 from query_api.database.metrics import Metrics, Result
 from query_api.database.objects import DatabaseObjects
@@ -62,6 +63,7 @@ class Fallback:
         task = self._unbegun.get(read)
         if task is None:
             task = self._unbegun[read] = asyncio.create_task(self._run(read))
+            task.add_done_callback(take_note)
         self._waiting += 1
         try:
             async with asyncio.timeout(READ_TIMEOUT_S):

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Generic, TypeVar
 
+from query_api.background_tasks import take_note
+
 A = TypeVar("A")
 
 
@@ -18,6 +20,8 @@ class Rival(Generic[A]):
         """Waits until the cache is ready or the database has answered; a failure is no answer."""
         self._asked = asyncio.create_task(self._ask())
         waits = asyncio.ensure_future(cache)
+        for each in (self._asked, waits):
+            each.add_done_callback(take_note)
         try:
             await asyncio.wait((self._asked, waits), return_when=asyncio.FIRST_COMPLETED)
             if waits.done() or self._failed:

@@ -1,6 +1,8 @@
 """Whoever is there first, the cache or the database, answers."""
 
 import asyncio
+import gc
+from typing import Any
 
 import pytest
 
@@ -97,3 +99,18 @@ async def test_who_gives_up_waiting_leaves_nothing_running(
     await asyncio.sleep(0)
     assert (database.begun, database.ended) == (1, 1)
     assert asyncio.all_tasks() == tasks
+
+
+async def test_waits_that_are_left_leave_no_complaint(
+    database: Database, rival: Rival[str]
+) -> None:
+    """The exception of gathered waits that were cancelled is kept, and asyncio complains of one
+    that nobody looks at."""
+    complaints: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, what: complaints.append(what))
+    database.answers.set_result("found")
+    await rival.race(asyncio.gather(never()))
+    for _ in range(5):
+        await asyncio.sleep(0)
+    gc.collect()
+    assert not complaints
