@@ -16,6 +16,7 @@ from tests.differential.run import Counts, Found, Run, running
 from tests.differential.steps import AnyStep, Held, Question, Race, Step, parts, script
 from tests.differential.world import Standing
 from tests.query_api.thrift.methods.wire import struct_of
+from tests.support.delta_debugging import fewest
 
 SETTLE_S: Final = 0.15
 """The time in which the loads that a doubt requests arrive."""
@@ -158,18 +159,7 @@ def relevant(steps: Sequence[AnyStep], names: set[str]) -> list[AnyStep]:
 
 def shrunk(steps: list[AnyStep], shows: Callable[[list[AnyStep]], bool]) -> list[AnyStep]:
     """Steps from which neither one nor a part of one can be left out, found by delta debugging."""
-    size = max(1, len(steps) // 2)
-    while True:
-        at = 0
-        while at < len(steps):
-            fewer = [*steps[:at], *steps[at + size :]]
-            if fewer and shows(fewer):
-                steps = fewer
-            else:
-                at += size
-        if size == 1:
-            break
-        size //= 2
+    steps = fewest(steps, shows)
     for at in reversed(range(len(steps))):
         for smaller in parts(steps[at]):
             fewer = [*steps[:at], smaller, *steps[at + 1 :]]
