@@ -1,0 +1,163 @@
+"""Bugs to put back into production code, each as the change of a few words of its source."""
+
+import importlib
+import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, Final, NamedTuple
+
+
+class Bug(NamedTuple):
+    """A class of faults that this repository had, or that its design rules out."""
+
+    name: str
+    seed: int
+    """The seed that found it first."""
+    module: str
+    text: str
+    instead: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+BUGS: Final = (
+    Bug(
+        "a read of the log that began before a request answers it",
+        44,
+        "query_api.latest.shared_read",
+        "                batch, self._waiting = self._waiting, []\n"
+        "                log = await self._read_for([reached for reached, _ in batch])\n",
+        "                log = await self._read_for([reached for reached, _ in self._waiting])\n"
+        "                batch, self._waiting = self._waiting, []\n",
+    ),
+    Bug(
+        "nothing notices that the database has gone back",
+        47,
+        "query_api.latest.log_history",
+        "        if current < applied:",
+        "        if current < 0:",
+    ),
+    Bug(
+        "the image of an overlapping writer is believed",
+        4,
+        "processors.fold.entries",
+        "    return entry.data == data or before == fingerprint(data)",
+        "    return True",
+    ),
+    Bug(
+        "a change under a table's former name is taken at its word",
+        1,
+        "connectors.renames",
+        "        if self._renames and isinstance(event, event_types.TableEvent) and addressed:",
+        "        if False:",
+    ),
+    Bug(
+        "a connector resumes from the furthest shard",
+        58,
+        "connectors.tails",
+        "        return min((upto for upto in self.upto if upto is not None), default=0)",
+        "        return max((upto for upto in self.upto if upto is not None), default=0)",
+    ),
+    Bug(
+        "a gap between records goes unnoticed",
+        5,
+        "processors.fold.shard",
+        "            doubts.break_chain(work, record.after)",
+        "            pass",
+    ),
+    Bug(
+        "the end of a load doesn't wait for the events that it has seen",
+        10,
+        "state.loads",
+        "        return Cold.AHEAD if applied < self.ended.hi else None",
+        "        return None",
+    ),
+    Bug(
+        "at_least is answered by a database that has not reached it",
+        5,
+        "query_api.resolver.resolver",
+        "    if least is not None and position < least:",
+        "    if False:",
+    ),
+    Bug(
+        "writes that may still be aborted are served",
+        9,
+        "query_api.resolver.decision",
+        "    if facts.pending:",
+        "    if False:",
+    ),
+    Bug(
+        "a request for a load is sent once",
+        0,
+        "processors.signals",
+        "            waiting.looked_s, waiting.due_s = now, now + again_s",
+        "            waiting.looked_s, waiting.due_s = now, now + 1e9",
+    ),
+    Bug(
+        "a load that was killed is waited for without end",
+        4,
+        "processors.signals",
+        "            stalled = opened is not None and waiting.has_stalled(opened, now)",
+        "            stalled = False",
+    ),
+    Bug(
+        "a load that was made long ago answers a request",
+        5,
+        "connectors.loads.queue",
+        "            answered = loaded >= floor and self._clock() < at_s + ANSWERS_S",
+        "            answered = loaded >= floor",
+    ),
+    Bug(
+        "a kept reader outlives its store's commits",
+        0,
+        "query_api.shards",
+        "        if seen is not None and seen.commits is commits and seen.commit == commit:",
+        "        if seen is not None and seen.commits is commits:",
+    ),
+)
+
+
+@contextmanager
+def put_back(bug: Bug) -> Iterator[None]:
+    """Production code has the bug until the block ends."""
+    module = importlib.import_module(bug.module)
+    source = inspect.getsource(module)
+    assert source.count(bug.text) == 1, f"{bug.module} has changed: {bug.text!r}"
+    sound = _codes(compile(source, str(module.__file__), "exec"))
+    faulty = _codes(compile(source.replace(bug.text, bug.instead), str(module.__file__), "exec"))
+    changed = [
+        (function, function.__code__, faulty[name])
+        for name, function in _functions(module).items()
+        if name in faulty and faulty[name] != sound[name]
+    ]
+    assert changed, f"{bug.name}: nothing differs"
+    for function, _, code in changed:
+        function.__code__ = code
+    try:
+        yield
+    finally:
+        for function, code, _ in changed:
+            function.__code__ = code
+
+
+def _codes(code: CodeType) -> dict[str, CodeType]:
+    """The code of each function by its qualified name."""
+    codes = {code.co_qualname: code}
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            codes |= _codes(constant)
+    return codes
+
+
+def _functions(holder: ModuleType | type) -> dict[str, FunctionType]:
+    functions: dict[str, FunctionType] = {}
+    module = holder.__name__ if isinstance(holder, ModuleType) else holder.__module__
+    for value in vars(holder).values():
+        function: Any = value.fget if isinstance(value, property) else value
+        if isinstance(function, FunctionType) and function.__module__ == module:
+            functions[function.__qualname__] = function
+        elif isinstance(value, type) and value.__module__ == module:
+            functions |= _functions(value)
+    return functions

@@ -1,0 +1,194 @@
+"""The edges of production code, and what takes their place while a simulation runs.
+
+Everything between the edges runs unchanged. Outside of them are: threads and clocks, librdkafka,
+Faust, RocksDB, the disk, SQL, and random ids.
+"""
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from types import FunctionType, ModuleType, SimpleNamespace
+from typing import Any, Final
+
+import structlog
+
+import connectors.loads.batch
+import connectors.loads.loader
+import connectors.loads.rereads
+import connectors.loads.signals
+import connectors.producer
+import processors.bulk_replay
+import processors.shard
+import processors.signals
+import processors.worker
+import query_api.database.fallback
+import state.topic.partitions
+import state.topic.reader
+import state.topic.settings
+from hive.schema import Version
+from processors.limits import Limits
+from tests.simulation import database_reads, stores
+from tests.simulation.broker import Brokers
+from tests.simulation.database import Database
+from tests.simulation.kafka_clients import SimulatedAdmin, SimulatedConsumer, SimulatedProducer
+from tests.simulation.scheduler import Scheduler
+from tests.simulation.stores import Disk
+from tests.simulation.threads import threading_of, time_of
+from tests.simulation.worker_group import SimulatedGroup
+
+_OURS: Final = ("connectors.", "processors.", "query_api.", "state.", "hive.")
+_CLOCKS: Final = {
+    id(time.monotonic): "monotonic",
+    id(time.time): "time",
+    id(time.perf_counter): "perf_counter",
+    id(time.time_ns): "time_ns",
+}
+_THREADING: Final = {
+    id(threading.Event): "Event",
+    id(threading.local): "local",
+}
+
+
+class Surroundings:
+    """What one simulation puts in the place of the outside world."""
+
+    def __init__(
+        self, scheduler: Scheduler, brokers: Brokers, database: Database, disks: dict[str, Disk]
+    ) -> None:
+        self.scheduler = scheduler
+        self.brokers = brokers
+        self.database = database
+        self.disks = disks
+        self._ids = scheduler.random("ids")
+
+    def replacements(self) -> list[tuple[ModuleType, str, object]]:
+        brokers, scheduler = self.brokers, self.scheduler
+        producer = lambda settings, **_: SimulatedProducer(brokers, settings)  # noqa: E731
+        consumer = lambda settings, **_: SimulatedConsumer(brokers, settings)  # noqa: E731
+        batch, rereads = connectors.loads.batch, connectors.loads.rereads
+        database: Any = self.database
+        return [
+            (connectors.producer, "Producer", producer),
+            (connectors.producer, "Consumer", consumer),
+            (processors.signals, "Producer", producer),
+            (state.topic.partitions, "Consumer", consumer),
+            (state.topic.reader, "Consumer", consumer),
+            (state.topic.settings, "AdminClient", lambda *_, **__: SimulatedAdmin(brokers)),
+            (processors.worker, "Group", partial(SimulatedGroup, brokers)),
+            (processors.worker, "WorkerDirectory", self._directory),
+            (processors.worker, "MemoryBudget", lambda _: None),
+            (processors.worker, "Limits", self._limits),
+            (processors.shard, "Store", partial(stores.SimulatedStore, scheduler)),
+            (processors.shard, "set_aside", stores.set_aside),
+            (processors.bulk_replay, "give_back_freed_memory", lambda: None),
+            (batch, "find_database", lambda _: batch.Database(database, Version.V4_1)),
+            (batch, "_look_up", lambda *_: self.database.query(lambda now: now)),
+            (batch, "open_snapshot", database_reads.open_snapshot),
+            (batch, "read", database_reads.read_loads),
+            (batch, "uuid", SimpleNamespace(uuid4=self._id)),
+            (rereads, "open_snapshot", database_reads.open_snapshot),
+            (rereads, "_read", database_reads.reread),
+            (
+                connectors.loads.loader,
+                "open_snapshot",
+                lambda *_: database_reads.open_snapshot(self.database),
+            ),
+            (query_api.database.fallback, "DatabaseObjects", database_reads.objects_of),
+        ]
+
+    def _directory(self, path: Path) -> stores.SimulatedDirectory:
+        return stores.SimulatedDirectory(self.disks[path.name], path)
+
+    def _limits(self, path: Path, allowed: Any) -> Any:
+        return _SimulatedLimits(self.disks[path.parent.name], path, allowed)
+
+    def _id(self) -> SimpleNamespace:
+        return SimpleNamespace(hex=f"{self._ids.getrandbits(128):032x}")
+
+
+class _SimulatedLimits(Limits):
+    """The limits of a worker, over a simulated disk."""
+
+    def __init__(self, disk: Disk, path: Path, allowed: Any) -> None:
+        super().__init__(path, allowed)
+        self._disk = disk
+
+    def _look(self) -> None:
+        self.disk_free_bytes = self._disk.free_bytes
+
+
+@contextmanager
+def installed(around: Surroundings) -> Iterator[None]:
+    """Production code runs in the simulation until the block ends."""
+    replaced: list[tuple[Any, str, object]] = []
+
+    def put(where: Any, name: str, value: object) -> None:
+        replaced.append((where, name, getattr(where, name)))
+        setattr(where, name, value)
+
+    scheduler = around.scheduler
+    clocks, threads = time_of(scheduler), threading_of(scheduler)
+    for name, module in sorted(sys.modules.items()):
+        if name.startswith(_OURS):
+            _replace_time(module, clocks, threads, put)
+    for where, name, value in around.replacements():
+        put(where, name, value)
+    before = structlog.get_config()
+    structlog.configure(
+        processors=[partial(_tell, scheduler)],
+        wrapper_class=structlog.make_filtering_bound_logger(30),
+        logger_factory=structlog.ReturnLoggerFactory(),
+        cache_logger_on_first_use=False,
+    )
+    try:
+        yield
+    finally:
+        structlog.configure(**before)
+        for where, name, value in reversed(replaced):
+            setattr(where, name, value)
+
+
+def _replace_time(
+    module: ModuleType,
+    clocks: SimpleNamespace,
+    threads: SimpleNamespace,
+    put: Callable[[Any, str, object], None],
+) -> None:
+    for name, value in list(vars(module).items()):
+        if value is time:
+            put(module, name, clocks)
+        elif value is threading:
+            put(module, name, threads)
+        elif id(value) in _CLOCKS:
+            put(module, name, getattr(clocks, _CLOCKS[id(value)]))
+        elif id(value) in _THREADING:
+            put(module, name, getattr(threads, _THREADING[id(value)]))
+        elif isinstance(value, type) and value.__module__ == module.__name__:
+            for method in vars(value).values():
+                if isinstance(method, FunctionType):
+                    _replace_defaults(method, clocks, put)
+
+
+def _replace_defaults(
+    function: FunctionType, clocks: SimpleNamespace, put: Callable[[Any, str, object], None]
+) -> None:
+    """A clock may be the default of a parameter."""
+    defaults = function.__defaults__ or ()
+    if any(id(value) in _CLOCKS for value in defaults):
+        new = tuple(
+            getattr(clocks, _CLOCKS[id(value)]) if id(value) in _CLOCKS else value
+            for value in defaults
+        )
+        put(function, "__defaults__", new)
+
+
+def _tell(scheduler: Scheduler, _logger: Any, method: str, event: dict[str, Any]) -> str:
+    """Warnings and errors of production code are part of the story."""
+    what = event.pop("event")
+    event.pop("exc_info", None)
+    scheduler.note(f"{method}: {what} " + " ".join(f"{k}={v}" for k, v in event.items()))
+    return ""

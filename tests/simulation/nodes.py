@@ -1,0 +1,107 @@
+"""The simulated processes that run production code: connectors and workers."""
+
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, Final
+
+from connectors.connector import Connector
+from connectors.loads.loader import Loader
+from connectors.settings import Pace
+from metatide.worker.shards import WorkerShards
+from processors.worker import Worker, WorkerSettings
+from query_api.backend import Backend
+from state.topic import Topic
+from tests.simulation.database import Database
+from tests.simulation.database_reads import SimulatedPrimary, SimulatedSource
+from tests.simulation.event_loop import SimulatedLoop
+from tests.simulation.scheduler import Process, Scheduler
+from tests.simulation.stores import Disk
+
+TOPIC: Final = "events"
+GROUP: Final = "metatide"
+
+
+class Node:
+    """A process that is started again after it has ended."""
+
+    def __init__(self, scheduler: Scheduler, name: str) -> None:
+        self.name = name
+        self.process: Process
+        self._scheduler = scheduler
+        self._lives = 0
+
+    @property
+    def alive(self) -> bool:
+        return self.process.alive
+
+    def start(self) -> None:
+        self._lives += 1
+        self.process = Process(self._scheduler, self.name)
+        self._begin()
+
+    def kill(self) -> None:
+        self.process.kill()
+
+    def _begin(self) -> None:
+        raise NotImplementedError
+
+
+class ConnectorNode(Node):
+    """A connector and its loader."""
+
+    def __init__(
+        self, scheduler: Scheduler, number: int, shards: int, source: Callable[[], SimulatedSource]
+    ) -> None:
+        super().__init__(scheduler, f"connector-{number}")
+        self._topic = Topic("brokers", TOPIC, shards)
+        self._source = source
+
+    def _begin(self) -> None:
+        self.process.spawn(self._main, "connector")
+
+    def _main(self) -> None:
+        engine: Any = None
+        loader = Loader(engine, self._topic)
+        connector = Connector(
+            self._source(), self._topic, pace=Pace(transactions_s=10.0), on_epoch=loader.begin_epoch
+        )
+        connector.run()
+
+
+class WorkerNode(Node):
+    """A worker with its disk, and what answers reads in it."""
+
+    def __init__(self, scheduler: Scheduler, number: int, database: Database, disk: Disk) -> None:
+        super().__init__(scheduler, f"worker-{number}")
+        self.disk = disk
+        self.loop: SimulatedLoop
+        self.worker: Worker | None = None
+        self.backend: Backend | None = None
+        self._database = database
+
+    def kill(self) -> None:
+        super().kill()
+        self.loop.close()
+        self.disk.crash(self._scheduler.random(f"{self.name} ends its life {self._lives}"))
+        self.worker = self.backend = None
+
+    def submit(self, work: Callable[[], Coroutine[Any, Any, object]]) -> None:
+        """Runs a coroutine in the process."""
+        self.loop.call_soon_threadsafe(lambda: self.loop.create_task(work()))
+
+    def _begin(self) -> None:
+        self.loop = SimulatedLoop(self._scheduler, self.process)
+        self.loop.start(self._main)
+
+    async def _main(self) -> None:
+        settings = WorkerSettings(
+            servers="brokers",
+            topic=TOPIC,
+            path=Path("/simulated") / self.name,
+            name=self.name,
+            group=GROUP,
+            address=f"{self.name}:1",
+        )
+        self.worker = Worker(settings)
+        self.backend = Backend(WorkerShards(self.worker), SimulatedPrimary(self._database))
+        await self.worker.run()

@@ -1,0 +1,197 @@
+"""One order of everything: simulated processes whose strands run one at a time.
+
+A strand is a thread of a simulated process, as a greenlet. It runs until it waits; then whatever is
+due next runs, by the simulated clock and by one seed. So blocking code runs unchanged, and a seed
+repeats a run to the last step.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from heapq import heappop, heappush
+from random import Random
+from typing import Any, Final
+
+from greenlet import getcurrent, greenlet
+
+_WAKE_S_MAX: Final = 0.000_2
+"""Whoever is woken runs within this time, so that the seed decides who is first."""
+
+
+class Killed(BaseException):
+    """The process of this strand has ended: whatever it does any more, nobody sees."""
+
+
+class Process:
+    """A simulated process on a simulated machine, with a clock of its own."""
+
+    def __init__(self, scheduler: "Scheduler", name: str) -> None:
+        self.name = name
+        self.alive = True
+        self.frozen_until = 0.0
+        self._silent_since = 0.0
+        self.wall_ahead_s = 0.0
+        """How far its wall clock is ahead of the true time."""
+        self._scheduler = scheduler
+        self._rate = 1.0
+        self._base = scheduler.random(name).uniform(1_000, 2_000)
+        self._since = scheduler.now
+        self._strands: list[Strand] = []
+
+    def monotonic(self) -> float:
+        return self._base + (self._scheduler.now - self._since) * self._rate
+
+    def wall(self) -> float:
+        return self._scheduler.epoch_s + self._scheduler.now + self.wall_ahead_s
+
+    def true_s(self, seconds: float) -> float:
+        """How long so many seconds of this process's clock really take."""
+        return seconds / self._rate
+
+    def drift(self, rate: float) -> None:
+        """From now on the clock is too fast, or too slow."""
+        self._base, self._since = self.monotonic(), self._scheduler.now
+        self._rate = rate
+
+    def spawn(self, work: Callable[[], object], name: str) -> "Strand":
+        strand = Strand(self._scheduler, self, work, name)
+        self._strands = [each for each in self._strands if not each.dead]
+        self._strands.append(strand)
+        strand.wake()
+        return strand
+
+    def kill(self) -> None:
+        """Ends the process at once: what its code does while it unwinds reaches nobody."""
+        self._silent_since = self.heard_s
+        self.alive = False
+        for strand in self._strands:
+            strand.kill()
+        self._strands.clear()
+
+    def freeze(self, seconds: float) -> None:
+        """Stops the process for a while, as a long collection of garbage does, or SIGSTOP."""
+        self._silent_since = self.heard_s
+        self.frozen_until = self._scheduler.now + seconds
+
+    @property
+    def heard_s(self) -> float:
+        """When others last heard of it."""
+        now = self._scheduler.now
+        return now if self.alive and self.frozen_until <= now else self._silent_since
+
+
+class Strand(greenlet):
+    """A thread of a simulated process."""
+
+    def __init__(
+        self, scheduler: "Scheduler", process: Process, work: Callable[[], object], name: str
+    ) -> None:
+        super().__init__(self._work, parent=scheduler.hub)
+        self.process = process
+        self.name = name
+        self.locals: dict[int, Any] = {}
+        self._scheduler = scheduler
+        self._main = work
+        self._pauses = 0
+        self._waits = True
+
+    def park(self, timeout_s: float | None = None) -> None:
+        """Waits until `wake`, or so long by the clock of the process."""
+        if not self.process.alive:
+            raise Killed
+        self._waits = True
+        if timeout_s is not None:
+            wait_s = self.process.true_s(max(timeout_s, 0.0))
+            self._scheduler.after(wait_s, partial(self._go_on, self._pauses))
+        self._scheduler.hub.switch()
+        if not self.process.alive:
+            raise Killed
+
+    def wake(self) -> None:
+        if self._waits:
+            self._scheduler.soon(partial(self._go_on, self._pauses))
+
+    def kill(self) -> None:
+        if not self.dead and self is not getcurrent():
+            self._pauses += 1
+            if self.gr_frame is not None:
+                self._scheduler.run_strand(self)
+
+    def _go_on(self, pause: int) -> None:
+        if pause != self._pauses or self.dead or not self.process.alive:
+            return
+        now = self._scheduler.now
+        if self.process.frozen_until > now:
+            self._scheduler.after(
+                self.process.frozen_until - now, partial(self._go_on, self._pauses)
+            )
+            return
+        self._pauses += 1
+        self._waits = False
+        self._scheduler.run_strand(self)
+
+    def _work(self) -> None:
+        try:
+            if self.process.alive:
+                self._main()
+        except Killed:
+            pass
+
+
+class Scheduler:
+    """Runs what is due, in the order of simulated time."""
+
+    def __init__(self, seed: str) -> None:
+        self.now = 0.0
+        self.epoch_s = 1_700_000_000.0
+        self.seed = seed
+        self.hub = getcurrent()
+        self.story: list[str] = []
+        self.complaints: list[str] = []
+        """What nobody has handled in an event loop."""
+        self._due: list[tuple[float, int, Callable[[], object]]] = []
+        self._numbers = 0
+        self._wakes = self.random("wakes")
+        self._current: Strand | None = None
+
+    def random(self, purpose: str) -> Random:
+        """The random numbers of one purpose, whatever else there is."""
+        return Random(f"{self.seed}/{purpose}")
+
+    def note(self, text: str) -> None:
+        """A line of the story."""
+        who = self._current.process.name if self._current else "world"
+        self.story.append(f"{self.now:10.3f} s  {who:<12} {text}")
+
+    def after(self, seconds: float, work: Callable[[], object]) -> None:
+        self._numbers += 1
+        heappush(self._due, (self.now + seconds, self._numbers, work))
+
+    def soon(self, work: Callable[[], object]) -> None:
+        self.after(self._wakes.random() * _WAKE_S_MAX, work)
+
+    def run(self, until: float) -> None:
+        """Runs everything that is due up to this time."""
+        assert getcurrent() is self.hub
+        due = self._due
+        while due and due[0][0] <= until:
+            self.now, _, work = heappop(due)
+            work()
+        self.now = until
+
+    def run_strand(self, strand: Strand) -> None:
+        before, self._current = self._current, strand
+        strand.switch()
+        self._current = before
+
+    @property
+    def strand(self) -> Strand:
+        """The strand that runs now."""
+        assert self._current is not None, "only a strand can wait"
+        return self._current
+
+    @property
+    def process(self) -> Process | None:
+        return None if self._current is None else self._current.process
+
+    def sleep(self, seconds: float) -> None:
+        self.strand.park(seconds)

@@ -1,0 +1,144 @@
+"""A whole deployment in one simulation, and what becomes of it."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+from hive.names import DatabaseName, TableName
+from tests.simulation.broker import Brokers
+from tests.simulation.checker import Checker
+from tests.simulation.clients import Clients
+from tests.simulation.database import Database
+from tests.simulation.database_reads import SimulatedSource
+from tests.simulation.edges import Surroundings, installed
+from tests.simulation.faults import FAULTS
+from tests.simulation.metastore import Metastore
+from tests.simulation.nodes import ConnectorNode, WorkerNode
+from tests.simulation.plan import NUMBERS, Plan, Step
+from tests.simulation.scheduler import Process, Scheduler
+from tests.simulation.stores import Disk
+
+METASTORES = 2
+
+
+@dataclass
+class Outcome:
+    """What a run came to."""
+
+    plan: Plan
+    story: list[str]
+    error: BaseException | None = None
+    simulated_s: float = 0.0
+    counts: Counter[str] = field(default_factory=Counter)
+
+
+class World:
+    """The parts of a simulation."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        scheduler = self.scheduler = Scheduler(plan.seed)
+        self.database = Database(scheduler)
+        self.brokers = Brokers(scheduler)
+        self.random = scheduler.random("world")
+        self.metastores = [
+            Metastore(scheduler, self.database, f"metastore-{n}", self.ask_around)
+            for n in range(METASTORES)
+        ]
+        self.metastore_processes = [Process(scheduler, f"metastore-{n}") for n in range(METASTORES)]
+        disks = {f"worker-{n}": Disk() for n in range(plan.workers)}
+        self.connectors = [
+            ConnectorNode(scheduler, n, plan.shards, partial(SimulatedSource, self.database))
+            for n in range(plan.connectors)
+        ]
+        self.workers = [
+            WorkerNode(scheduler, n, self.database, disks[f"worker-{n}"])
+            for n in range(plan.workers)
+        ]
+        self.checker = Checker(self.database)
+        self.clients = Clients(scheduler, self.database, self.workers, self._check)
+        self.around = Surroundings(scheduler, self.brokers, self.database, disks)
+        self.counts: Counter[str] = Counter()
+        self.faults_over = False
+        self.has_lost_records = False
+        self._wrong: BaseException | None = None
+
+    def start(self) -> None:
+        for node in (*self.connectors, *self.workers):
+            node.start()
+        for step in self.plan.steps:
+            self.scheduler.after(step.at_s, partial(self._take, step))
+
+    def run(self, until_s: float) -> None:
+        """Runs up to a time; raises what a check has raised."""
+        step_s = 5.0
+        while self.scheduler.now < until_s:
+            self.scheduler.run(min(until_s, self.scheduler.now + step_s))
+            if self._wrong is not None:
+                raise self._wrong
+            assert not self.scheduler.complaints, self.scheduler.complaints[0]
+
+    def _check(self, answered: object) -> None:
+        try:
+            self.checker(answered)  # type: ignore[arg-type]
+        except AssertionError as error:
+            self._wrong = self._wrong or error
+
+    def _take(self, step: Step) -> None:
+        self.counts[step.kind] += 1
+        match step.kind:
+            case "write":
+                number = step.numbers[0] % METASTORES
+                work = partial(self.metastores[number].write, step.name, step.numbers)
+                self.metastore_processes[number].spawn(work, "write")
+            case "read":
+                self.clients.ask(step.name, step.numbers)
+            case "fault":
+                if not self.faults_over:
+                    FAULTS[step.name](self, step.numbers)
+
+    def ask_around(self, of: TableName | DatabaseName | None, within_s: float = 0.008) -> None:
+        """Asks for what is just being changed: around a commit answers are most telling."""
+        about = of if isinstance(of, TableName) else None
+        for _ in range(self.random.randint(1, 4)):
+            numbers = tuple(self.random.randrange(1000) for _ in range(NUMBERS))
+            name = self.random.choice(("latest", "latest", "latest", "at_least", "write_ids"))
+            # The event may have a former name of the table.
+            ask = partial(self.clients.ask, name, numbers, self.random.choice((about, None)))
+            self.scheduler.after(self.random.uniform(0.0, within_s), ask)
+
+    def restart_later(self, node: ConnectorNode | WorkerNode, seconds: float) -> None:
+        def start() -> None:
+            if not node.alive:
+                self.scheduler.note(f"{node.name} starts")
+                node.start()
+
+        self.scheduler.after(seconds, start)
+
+
+def simulate(plan: Plan, settle: Callable[[World], None]) -> Outcome:
+    """Runs a plan to its end, then lets everything settle."""
+    world = World(plan)
+    outcome = Outcome(plan, world.scheduler.story)
+    with installed(world.around):
+        try:
+            world.start()
+            world.run(plan.seconds)
+            settle(world)
+        except Exception as error:
+            outcome.error = error
+        finally:
+            world.counts["asked"] = world.clients.asked
+            world.counts["answered"] = world.clients.answered
+            world.counts["cached"] = world.clients.cached
+            world.counts["unanswered"] = len(world.clients.unanswered)
+            world.counts["of_lost_history"] = world.checker.of_lost_history
+            world.counts["events"] = world.database.now.event
+            outcome.counts = world.counts
+            outcome.simulated_s = world.scheduler.now
+            for node in (*world.connectors, *world.workers):
+                node.kill()
+            for process in world.metastore_processes:
+                process.kill()
+    return outcome
