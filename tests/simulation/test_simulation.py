@@ -57,8 +57,8 @@ def try_seeds(seeds: Iterable[str]) -> None:
     print(
         f"{len(tried)} seeds from {tried[0]}: {simulated_s:.0f} simulated s in {used_s:.0f} s "
         f"of a core, {totals['fault']} faults, {totals['events']} events, "
-        f"{totals['answered']} answers, {totals['cached']} of them from the cache, {totals['digests']} digests compared, "
-        f"{totals['resets']} orders of operators"
+        f"{totals['answered']} answers, {totals['cached']} of them from the cache, "
+        f"{totals['digests']} digests compared, {totals['resets']} orders of operators"
     )
     assert totals["cached"], "nothing is proved by what isn't cached"
 
