@@ -64,10 +64,8 @@ def alter_partitions(
 
 
 def _altered(text: str, tells_ids: bool) -> PartitionImage:
-    value = loads(text)
-    if stored_objects.has_serde_details(value):
-        # What the writer sent for them isn't stored.
-        value = stored_objects.listed_partition(value)
+    # What the writer sent for details of the serde isn't stored.
+    value, _ = stored_objects.listed_partition(loads(text))
     if not tells_ids:
         value = stored_objects.without_write_id(value)
     return objects.partition_image(value, _write_id(value))

@@ -11,7 +11,7 @@ from hive.events import stored_objects
 from hive.events.event_types import ColumnImage, PartitionImage, TableFacts, TableImage
 from hive.names import TableName, table_name
 from hive.thrift.binary import decode, encode
-from hive.thrift.canonical import is_transactional, table_form
+from hive.thrift.canonical import is_transactional, shown_type
 from hive.thrift.splice import lacking_serde_details
 from hive.thrift.structs import COLUMN_STATISTICS_OBJ, PARTITION, TABLE
 from hive.thrift.tjson import loads, transcode_value
@@ -56,15 +56,13 @@ def listed(table: dict[str, Any]) -> tuple[str | None, str | None, str | None]:
 def _type(table: dict[str, Any]) -> str:
     """The table type as lists of tables show it; empty if the writer gave none."""
     type_ = text_of(table, "12")
-    if type_ is None:
-        return ""
-    form = table_form(type_, stored_objects.parameters(table), has_view_text=False)
-    return form.table_type or ""
+    return "" if type_ is None else shown_type(type_, stored_objects.parameters(table))
 
 
 def partition_data(value: dict[str, Any]) -> bytes:
-    data = transcode_value(PARTITION, stored_objects.listed_partition(value))
-    return lacking_serde_details(data) if stored_objects.has_serde_details(value) else data
+    listed, has_more = stored_objects.listed_partition(value)
+    data = transcode_value(PARTITION, listed)
+    return lacking_serde_details(data) if has_more else data
 
 
 def partition_image(value: dict[str, Any], write_id: int) -> PartitionImage:

@@ -150,23 +150,28 @@ def _with_serde_classes(after: Value, before: Value, descriptor: str) -> Value:
     return {**after, descriptor: {"rec": storage}}
 
 
-def has_serde_details(partition: Value) -> bool:
-    """Whether the partition's serde has fields that a read of several partitions leaves out."""
-    return not _SERDE_DETAILS.isdisjoint(_serde(partition, _PARTITION_STORAGE))
+def listed_partition(partition: Value) -> tuple[Value, bool]:
+    """A partition as a read of several returns it, with only the name, library and parameters of
+    its serde and no skew without column names; and whether its serde has more."""
+    if _PARTITION_STORAGE not in partition:
+        return partition, False
+    storage: Value = partition[_PARTITION_STORAGE]["rec"]
+    serde: Value = storage[_SERDE]["rec"] if _SERDE in storage else {}
+    has_details = not _SERDE_DETAILS.isdisjoint(serde)
+    lacks_skew = _SKEW in storage and not _skewed_columns(storage)
+    if not (has_details or lacks_skew):
+        return partition, False
+    listed = {key: item for key, item in storage.items() if key != _SKEW or not lacks_skew}
+    if has_details:
+        fields = {key: item for key, item in serde.items() if key not in _SERDE_DETAILS}
+        listed[_SERDE] = {"rec": fields}
+    return {**partition, _PARTITION_STORAGE: {"rec": listed}}, has_details
 
 
-def listed_partition(partition: Value) -> Value:
-    """A partition as a read of several returns it: with only the name, library and parameters of
-    its serde, and no skew without column names."""
-    storage: Value = partition.get(_PARTITION_STORAGE, {}).get("rec", {})
-    if has_serde_details(partition):
-        serde = _serde(partition, _PARTITION_STORAGE)
-        listed = {key: item for key, item in serde.items() if key not in _SERDE_DETAILS}
-        storage = {**storage, _SERDE: {"rec": listed}}
-    skewed = storage.get(_SKEW, {}).get("rec", {}).get(_SKEWED_COLUMNS)
-    if _SKEW in storage and (skewed is None or skewed["lst"][1] == 0):
-        storage = {key: item for key, item in storage.items() if key != _SKEW}
-    return {**partition, _PARTITION_STORAGE: {"rec": storage}} if storage else partition
+def _skewed_columns(storage: Value) -> int:
+    """The number of skewed columns."""
+    columns = storage[_SKEW]["rec"].get(_SKEWED_COLUMNS)
+    return columns["lst"][1] if columns else 0
 
 
 def added_partition(partition: Value) -> Value:

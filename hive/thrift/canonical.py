@@ -276,7 +276,7 @@ class TableForm(NamedTuple):
     """The parts of a table that depend on its type and parameters."""
 
     struct: Struct
-    table_type: str | None
+    table_type: str
     is_view: bool
 
 
@@ -288,13 +288,20 @@ def table_form(
     A table that was stored without a type counts as a view if it has a text, but its texts aren't
     returned.
     """
-    external = parameters.get("EXTERNAL", "").lower() == "true"
     is_view = table_type in ("VIRTUAL_VIEW", "MATERIALIZED_VIEW")
     if table_type is None and has_view_text:
         table_type = "VIRTUAL_VIEW"
-    if table_type in ("MANAGED_TABLE", "EXTERNAL_TABLE", None):
-        table_type = "EXTERNAL_TABLE" if external else "MANAGED_TABLE"
-    return TableForm(_ACID_TABLE if is_full_acid(parameters) else TABLE, table_type, is_view)
+    struct = _ACID_TABLE if is_full_acid(parameters) else TABLE
+    return TableForm(struct, shown_type(table_type, parameters), is_view)
+
+
+def shown_type(table_type: str | None, parameters: Mapping[str, str]) -> str:
+    """The type that reads return: a parameter decides whether a table that is no view is
+    external."""
+    if table_type is not None and table_type not in ("MANAGED_TABLE", "EXTERNAL_TABLE"):
+        return table_type
+    external = parameters.get("EXTERNAL", "").lower() == "true"
+    return "EXTERNAL_TABLE" if external else "MANAGED_TABLE"
 
 
 def is_transactional(parameters: Mapping[str, str]) -> bool:

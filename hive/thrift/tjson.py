@@ -9,7 +9,7 @@ without a description (`None`).
 
 import math
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from struct import error as packing_error
 from typing import Any
 
@@ -33,11 +33,34 @@ _FAILURES = (
 
 
 def loads(text: str | bytes) -> Any:
-    """The value of a JSON text, including texts that only Hive's own mapper reads."""
+    """The value of a JSON text, including texts that only Hive's own mapper reads.
+
+    JSON may hold half of a surrogate pair, which nothing can encode. orjson refuses it, and so must
+    whatever reads what orjson doesn't.
+    """
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
-        return lenient.loads(text if isinstance(text, str) else _decoded(text))
+        value = lenient.loads(text if isinstance(text, str) else _decoded(text))
+    try:
+        for part in _texts_in(value):
+            part.encode()
+    except UnicodeEncodeError as error:
+        raise ThriftError(f"no JSON: {error.reason}") from None
+    return value
+
+
+def _texts_in(value: Any) -> Iterator[str]:
+    """All texts in a value, keys included."""
+    parts = [value]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, dict):
+            parts += [*part.keys(), *part.values()]
+        elif isinstance(part, list | tuple):
+            parts += part
 
 
 def _decoded(text: bytes) -> str:

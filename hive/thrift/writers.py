@@ -38,6 +38,7 @@ from hive.thrift.write_plan import Append, Write, plan
 STOP_BYTE = bytes([STOP])
 PACKINGS = {BYTE: PACK_I8, I16: PACK_I16, I32: PACK_I32, I64: PACK_I64, DOUBLE: PACK_DOUBLE}
 UNKNOWN_PREFIX = "#"
+_pack_length = PACK_I32.pack
 VIEW_TEXTS = ("viewOriginalText", "viewExpandedText")
 
 
@@ -69,11 +70,11 @@ def writer(type_: Type) -> Write:
 
 def write_string(value: str, append: Append) -> None:
     data = value.encode()
-    append(PACK_I32.pack(len(data)) + data)
+    append(_pack_length(len(data)) + data)
 
 
 def write_binary(value: bytes, append: Append) -> None:
-    append(PACK_I32.pack(len(value)) + value)
+    append(_pack_length(len(value)) + value)
 
 
 def write_boolean(value: bool, append: Append) -> None:

@@ -235,3 +235,10 @@ def test_nothing_but_our_error_comes_of_any_json(value: Any) -> None:
 
 def test_writers_are_made_once() -> None:
     assert json_writer(TABLE) is json_writer(TABLE)
+
+
+@pytest.mark.parametrize("text", ['["\\ud800"]', '{"\\udc00": 1}', '{[1]: "\\uD8ff"}'])
+def test_half_of_a_surrogate_pair_is_no_text(text: str) -> None:
+    with pytest.raises(ThriftError, match="no JSON"):
+        loads(text)
+    assert loads('["\\ud83d\\ude00"]') == ["😀"]
