@@ -8,11 +8,10 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 import msgspec
-import structlog
 
 from connectors import headers
-from hive.errors import RecordFormatError
-from state.records import AnyRecord, Change, Reset, decode
+from connectors.topic_records import record_in
+from state.records import AnyRecord, Change, Reset
 from state.records.actions import (
     AnyAction,
     CreateNames,
@@ -31,8 +30,6 @@ _OF_LISTS: Final = (CreateNames, PutName, DropName)
 """Actions that repeat for the lists of names what another action of their event says."""
 _STRETCH_RECORDS: Final = 5_000
 _WAIT_S: Final = 0.2
-
-log = structlog.get_logger()
 
 Place = tuple[int, int]
 """An epoch and an event id."""
@@ -131,9 +128,10 @@ def feed(topic: Topic, *, ever: bool = False) -> Iterator[FeedEvent]:
     """
     bounds = topic_bounds(topic)
     offsets = {shard: bounds[shard].first for shard in range(topic.shards)}
+    ends = {shard: bounds[shard].end for shard in offsets}
     merge = Merge(offsets)
     with PartitionsReader(topic) as reader:
-        while stretch := _stretch(merge, offsets, {shard: bounds[shard].end for shard in offsets}):
+        while stretch := _stretch(merge, offsets, ends):
             _take_all(merge, reader.read(offsets, stretch))
             offsets |= {shard: end for shard, end in stretch.items() if end > offsets[shard]}
             yield from merge.ready()
@@ -154,13 +152,9 @@ def _stretch(merge: Merge, offsets: dict[int, int], ends: dict[int, int]) -> dic
 
 def _take_all(merge: Merge, messages: Iterable[Any]) -> None:
     for message in messages:
-        head, value = headers.read(message.headers()), message.value() or b""
-        try:
-            record = decode(value)
-        except RecordFormatError as error:
+        head, record = headers.read(message.headers()), record_in(message)
+        if record is None:
             # The interval of the next record shows what it may have been.
-            where = {"shard": message.partition(), "offset": message.offset()}
-            log.warning("a record can't be read", **where, why=str(error))
             continue
         _, written_ms = message.timestamp()
         merge.take(message.partition(), record, head.event if head else "", written_ms)

@@ -1,29 +1,22 @@
 """The forms in which the feed of changes leaves Metatide: JSON of our own, and CloudEvents."""
 
-from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final, Literal
 
 import msgspec
 
 from connectors.event_feed import FeedEvent
+from connectors.topic_records import utc_text
 from hive.names import DatabaseName, TableName
 from hive.thrift.binary import decode
-from hive.thrift.constraints import (
-    CHECK_CONSTRAINT,
-    DEFAULT_CONSTRAINT,
-    FOREIGN_KEY,
-    NOT_NULL_CONSTRAINT,
-    PRIMARY_KEY,
-    UNIQUE_CONSTRAINT,
-)
+from hive.thrift.splice import without_mark
 from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
 from hive.thrift.structs import DATABASE, FUNCTION, PARTITION, TABLE
 from hive.thrift.types import Struct
 from state.records.objects import (
+    CONSTRAINTS,
     ColumnStatisticsImage,
     ConstraintImage,
-    ConstraintKind,
     DatabaseImage,
     FunctionImage,
     PartitionImage,
@@ -36,14 +29,6 @@ _STRUCTS: Final[dict[type, Struct]] = {
     ColumnStatisticsImage: COLUMN_STATISTICS_OBJ,
     FunctionImage: FUNCTION,
     DatabaseImage: DATABASE,
-}
-_CONSTRAINTS: Final[dict[ConstraintKind, Struct]] = {
-    ConstraintKind.PRIMARY_KEY: PRIMARY_KEY,
-    ConstraintKind.FOREIGN_KEY: FOREIGN_KEY,
-    ConstraintKind.UNIQUE: UNIQUE_CONSTRAINT,
-    ConstraintKind.NOT_NULL: NOT_NULL_CONSTRAINT,
-    ConstraintKind.DEFAULT: DEFAULT_CONSTRAINT,
-    ConstraintKind.CHECK: CHECK_CONSTRAINT,
 }
 _OF_THE_FOLD: Final = frozenset(("before", "columns_hash", "sides", "fields"))
 """Fields that mean nothing to others."""
@@ -111,7 +96,7 @@ def _line(event: FeedEvent) -> FeedLine:
     return FeedLine(
         f"{epoch}:{event_id}",
         event.type,
-        datetime.fromtimestamp(event.written_ms / 1000, UTC).isoformat(timespec="milliseconds"),
+        utc_text(event.written_ms),
         [_plain(action) for action in event.actions],
         None if event.after is None else f"{epoch}:{event.after}",
     )
@@ -131,7 +116,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, TableName | DatabaseName):
         return str(value)
     if isinstance(value, ConstraintImage):
-        struct = _CONSTRAINTS[value.kind]
+        _, struct = CONSTRAINTS[value.kind]
         columns = [decode(struct, column) for column in value.columns]
         return {
             "type": "Constraint",
@@ -147,7 +132,8 @@ def _plain(value: Any) -> Any:
         }
         if (form := _STRUCTS.get(type(value))) is not None:
             # Empty bytes: the event doesn't tell what was stored.
-            fields["data"] = decode(form, fields["data"]) if fields["data"] else None
+            data = without_mark(fields["data"])
+            fields["data"] = decode(form, data) if data else None
         return {"type": type(value).__name__.removesuffix("Image"), **fields}
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]

@@ -1,10 +1,10 @@
 """Shows a single record of a topic, even one that can't be read."""
 
-from datetime import UTC, datetime
 from typing import Final
 
 import msgspec
 
+from connectors.topic_records import utc_text
 from hive.errors import InputError, RecordFormatError
 from state.records import decode, type_of
 from state.topic import Topic
@@ -66,7 +66,7 @@ def _shown(
     return ShownRecord(
         shard,
         offset,
-        datetime.fromtimestamp(written_ms / 1000, UTC).isoformat(timespec="milliseconds"),
+        utc_text(written_ms),
         len(value),
         type_of(value),
         reason,

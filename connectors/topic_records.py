@@ -2,6 +2,7 @@
 
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 import msgspec
@@ -48,17 +49,27 @@ def follow(
     """The records of the topic, each shard's in order; with a table, those that touch it."""
     shards = range(topic.shards) if table is None else [table_shard(table, topic.shards)]
     for message in _messages(topic, shards, ever):
-        head, value = headers.read(message.headers()), message.value()
-        if head is None or value is None or head.upto < from_event:
+        head = headers.read(message.headers())
+        if head is None or message.value() is None or head.upto < from_event:
             continue
-        try:
-            record = decode(value)
-        except RecordFormatError as error:
-            where = {"shard": message.partition(), "offset": message.offset()}
-            log.warning("a record can't be read", **where, why=str(error))
-            continue
-        if table is None or touches(record, table):
+        record = record_in(message)
+        if record is not None and (table is None or touches(record, table)):
             yield TopicRecord(message.partition(), message.offset(), head, record)
+
+
+def record_in(message: Any) -> AnyRecord | None:
+    """The record in a message; None if it can't be read, which the log then says."""
+    try:
+        return decode(message.value() or b"")
+    except RecordFormatError as error:
+        where = {"shard": message.partition(), "offset": message.offset()}
+        log.warning("a record can't be read", **where, why=str(error))
+        return None
+
+
+def utc_text(moment_ms: int) -> str:
+    """A moment, in UTC."""
+    return datetime.fromtimestamp(moment_ms / 1000, UTC).isoformat(timespec="milliseconds")
 
 
 def dead_letters(topic: Topic, *, from_event: int = 0, ever: bool = False) -> Iterator[bytes]:

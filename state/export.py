@@ -6,31 +6,14 @@ from typing import Any
 
 from hive.names import TableName, partition_name
 from hive.thrift.binary import decode
-from hive.thrift.constraints import (
-    CHECK_CONSTRAINT,
-    DEFAULT_CONSTRAINT,
-    FOREIGN_KEY,
-    NOT_NULL_CONSTRAINT,
-    PRIMARY_KEY,
-    UNIQUE_CONSTRAINT,
-)
 from hive.thrift.splice import without_mark
 from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
 from hive.thrift.structs import DATABASE, FUNCTION, PARTITION, TABLE
 from hive.write_ids import text
 from state.loads import Cold
-from state.records.objects import ConstraintKind
+from state.records.objects import CONSTRAINTS
 from state.shard_reader import ColumnStatistics, ShardReader
 from state.tables import TableState
-
-CONSTRAINTS = {
-    ConstraintKind.PRIMARY_KEY: ("primary_key", PRIMARY_KEY),
-    ConstraintKind.FOREIGN_KEY: ("foreign_key", FOREIGN_KEY),
-    ConstraintKind.UNIQUE: ("unique", UNIQUE_CONSTRAINT),
-    ConstraintKind.NOT_NULL: ("not_null", NOT_NULL_CONSTRAINT),
-    ConstraintKind.DEFAULT: ("default", DEFAULT_CONSTRAINT),
-    ConstraintKind.CHECK: ("check", CHECK_CONSTRAINT),
-}
 
 Exported = dict[str, Any]
 

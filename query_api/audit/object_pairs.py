@@ -13,8 +13,7 @@ from hive.thrift.types import Struct
 from hive.thrift.view import PartitionView, TableView
 from query_api.objects import ColumnFigures, Objects, Values
 from query_api.targets import Target, TargetKind
-from state.export import CONSTRAINTS
-from state.records.objects import ConstraintKind
+from state.records.objects import CONSTRAINTS, ConstraintKind
 
 PARTITIONS_AT_ONCE: Final = 500
 

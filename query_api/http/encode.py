@@ -21,7 +21,7 @@ from query_api.reads import Slice
 from query_api.reads.databases import Named
 from query_api.reads.statistics import PartitionFigures
 from query_api.reads.tables import TableLine
-from state.export import CONSTRAINTS
+from state.records.objects import CONSTRAINTS
 from state.shard_reader import NameLine
 
 _NAMES_AT_ONCE: Final = 100

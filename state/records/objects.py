@@ -11,6 +11,14 @@ import msgspec
 from hive.column_statistics import has_figures
 from hive.names import DatabaseName, TableName
 from hive.thrift.binary import decode
+from hive.thrift.constraints import (
+    CHECK_CONSTRAINT,
+    DEFAULT_CONSTRAINT,
+    FOREIGN_KEY,
+    NOT_NULL_CONSTRAINT,
+    PRIMARY_KEY,
+    UNIQUE_CONSTRAINT,
+)
 from hive.thrift.statistics import COLUMN_STATISTICS_DATA, COLUMN_STATISTICS_OBJ
 from hive.thrift.types import Struct
 from state.records.numbers import Long, Word
@@ -91,6 +99,17 @@ class ConstraintKind(IntEnum):
     NOT_NULL = 3
     DEFAULT = 4
     CHECK = 5
+
+
+CONSTRAINTS = {
+    ConstraintKind.PRIMARY_KEY: ("primary_key", PRIMARY_KEY),
+    ConstraintKind.FOREIGN_KEY: ("foreign_key", FOREIGN_KEY),
+    ConstraintKind.UNIQUE: ("unique", UNIQUE_CONSTRAINT),
+    ConstraintKind.NOT_NULL: ("not_null", NOT_NULL_CONSTRAINT),
+    ConstraintKind.DEFAULT: ("default", DEFAULT_CONSTRAINT),
+    ConstraintKind.CHECK: ("check", CHECK_CONSTRAINT),
+}
+"""The name of each kind, and the struct of its columns."""
 
 
 class ConstraintImage(msgspec.Struct, frozen=True, array_like=True):

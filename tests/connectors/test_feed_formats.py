@@ -15,6 +15,7 @@ from connectors.feed_formats import as_cloud_event, as_json
 from hive.names import DatabaseName, table_name
 from hive.thrift.binary import encode as encode_thrift
 from hive.thrift.constraints import PRIMARY_KEY
+from hive.thrift.splice import lacking_serde_details
 from hive.thrift.statistics import COLUMN_STATISTICS_OBJ
 from hive.thrift.structs import DATABASE, FUNCTION, PARTITION, TABLE
 from state.records import Change, LoadRows, Reset, Rows, Scope, ScopeKind, encode
@@ -112,6 +113,15 @@ def test_objects_have_the_names_of_thrift() -> None:
     assert key["columns"][0]["column_name"] == "a"
     assert database["database"]["data"]["name"] == "db"
     assert function["function"]["data"]["functionName"] == "f"
+
+
+def test_a_partition_that_lacks_details_of_its_serde_is_told_like_any() -> None:
+    data = lacking_serde_details(encode_thrift(PARTITION, {"values": ["a"]}))
+    put = PutPartitions(NAME, 0, (PartitionImage(("a",), 0, 7, data),), added=True)
+    [partition] = line(put)["actions"][0]["partitions"]
+    assert partition["data"] == line(ACTIONS[1])["actions"][0]["partitions"][0]["data"] | {
+        "values": ["a"]
+    }
 
 
 def test_what_only_the_fold_needs_is_left_out() -> None:

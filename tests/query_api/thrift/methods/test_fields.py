@@ -151,8 +151,10 @@ class Partitions(Walk):
     def create(self, one: Object, value: Any) -> None:
         table = objects.table(self.db, one.name, COLUMNS, KEYS, transactional=self.transactional)
         self.client.create_table(table)
-        wanted = one.path.put(full_partition(self.client, self.db, one.name, self.folder), value)
-        self.client.rpc.add_partition(wanted)
+        self.client.rpc.add_partition(self.new_partition(one, value))
+
+    def new_partition(self, one: Object, value: Any) -> Any:
+        return one.path.put(full_partition(self.client, self.db, one.name, self.folder), value)
 
     def alter(self, one: Object, value: Any) -> None:
         [partition] = self.client.partitions(self.db, one.name)
@@ -179,12 +181,10 @@ class PlainPartitions(Partitions):
     def paths(self) -> Iterator[Path]:
         return (path for path in super().paths() if path.names[:2] == ("sd", "serdeInfo"))
 
-    def create(self, one: Object, value: Any) -> None:
-        table = objects.table(self.db, one.name, COLUMNS, KEYS, transactional=self.transactional)
-        self.client.create_table(table)
+    def new_partition(self, one: Object, value: Any) -> Any:
         partition = full_partition(self.client, self.db, one.name, self.folder)
         partition.sd.serdeInfo = objects.storage(COLUMNS).serdeInfo
-        self.client.rpc.add_partition(partition)
+        return partition
 
 
 class PartitionsAtOnce(Partitions):
