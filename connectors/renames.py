@@ -4,7 +4,7 @@ A writer may read a table before a rename and commit after it. Its write changes
 because the metastore knows tables by their ids, but its event has the old name.
 """
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable
 from itertools import chain
 from typing import NamedTuple
@@ -24,6 +24,8 @@ _HANGING = (
     event_types.DeletePartitionStatistics,
 )
 """Events that change nothing in the table itself."""
+_OF_CURRENT_NAME = (event_types.CreateTable, event_types.AllocateWriteIds)
+"""Events that never have the old name of a table."""
 
 
 class _Rename(NamedTuple):
@@ -43,20 +45,23 @@ class Renames:
 
     def __init__(self, rows: Iterable[NotificationRow] = ()) -> None:
         self._renames: deque[_Rename] = deque()
+        self._old_names: Counter[TableName] = Counter()
         for row in rows:
             try:
                 event = decode(row)
             except EventError:
                 continue
-            self._note(event)
+            if isinstance(event, event_types.AlterTable) and event.renamed:
+                self._note(event)
 
     def address(self, event: event_types.Event) -> list[Addressed]:
         """The effects of an event, addressed to tables by their current names."""
-        self._forget_before(event.event_id - MISNAMED_EVENTS_MAX)
         addressed = translate(event)
-        if self._renames and isinstance(event, event_types.TableEvent) and addressed:
+        if self._renames and addressed and isinstance(event, event_types.TableEvent):
+            self._forget_before(event.event_id - MISNAMED_EVENTS_MAX)
             addressed = self._to_new_names(event, addressed)
-        self._note(event)
+        if isinstance(event, event_types.AlterTable) and event.renamed:
+            self._note(event)
         return addressed
 
     def undecodable(self, row: NotificationRow) -> list[Addressed]:
@@ -71,9 +76,9 @@ class Renames:
     def _to_new_names(
         self, event: event_types.TableEvent, addressed: list[Addressed]
     ) -> list[Addressed]:
-        if isinstance(event, event_types.CreateTable | event_types.AllocateWriteIds):
-            return addressed
         name = event.before if isinstance(event, event_types.AlterTable) else event.table
+        if name not in self._old_names or isinstance(event, _OF_CURRENT_NAME):
+            return addressed
         id_ = _id_of(event)
         current, is_of_renamed = self._current(name, id_)
         if is_of_renamed and not (isinstance(event, event_types.AlterTable) and event.renamed):
@@ -101,13 +106,16 @@ class Renames:
                 is_sure = True
         return [table for table in dict.fromkeys(names) if table != name], is_sure
 
-    def _note(self, event: event_types.Event) -> None:
-        if isinstance(event, event_types.AlterTable) and event.renamed:
-            self._renames.append(_Rename(event.event_id, event.before, event.table, event.image.id))
+    def _note(self, event: event_types.AlterTable) -> None:
+        self._renames.append(_Rename(event.event_id, event.before, event.table, event.image.id))
+        self._old_names[event.before] += 1
 
     def _forget_before(self, event_id: int) -> None:
         while self._renames and self._renames[0].event_id < event_id:
-            self._renames.popleft()
+            old = self._renames.popleft().old
+            self._old_names[old] -= 1
+            if not self._old_names[old]:
+                del self._old_names[old]
 
 
 def _id_of(event: event_types.TableEvent) -> int:

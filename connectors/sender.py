@@ -1,6 +1,7 @@
 """Sends records to the brokers in order and within limits, or raises an error."""
 
 from collections.abc import Callable
+from functools import partial
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
@@ -36,14 +37,12 @@ class Sender:
 
     def send(self, topic: str, partition: int, value: bytes, written: Headers) -> None:
         """Sends a record; waits while too many are unacknowledged."""
-        if self._took(topic, partition, value, written):
-            return
-
-        def look() -> bool:
-            self._producer.poll(_LOOK_S)
-            return self._took(topic, partition, value, written)
-
-        self._wait(look)
+        try:
+            self._producer.produce(topic, value, partition=partition, headers=written)
+        except BufferError:
+            self._wait(partial(self._sent_later, topic, partition, value, written))
+        except KafkaException as error:
+            raise _refusal(topic, partition, error) from error
 
     def serve(self) -> None:
         """Raises errors of earlier sends, without waiting."""
@@ -63,15 +62,14 @@ class Sender:
         self._producer.purge()
         self._producer.close()
 
-    def _took(self, topic: str, partition: int, value: bytes, written: Headers) -> bool:
+    def _sent_later(self, topic: str, partition: int, value: bytes, written: Headers) -> bool:
+        self._producer.poll(_LOOK_S)
         try:
             self._producer.produce(topic, value, partition=partition, headers=written)
         except BufferError:
             return False
         except KafkaException as error:
-            code = error.args[0].code()
-            kind = UnwritableRecordError if code == KafkaError.MSG_SIZE_TOO_LARGE else PublishError
-            raise kind(f"{topic}, partition {partition}: {reason(error)}") from error
+            raise _refusal(topic, partition, error) from error
         return True
 
     def _wait(self, look: Callable[[], bool]) -> None:
@@ -97,3 +95,9 @@ class Sender:
     def _raise_fault(self) -> None:
         if self._fault is not None:
             raise PublishError(self._fault)
+
+
+def _refusal(topic: str, partition: int, error: KafkaException) -> PublishError:
+    code = error.args[0].code()
+    kind = UnwritableRecordError if code == KafkaError.MSG_SIZE_TOO_LARGE else PublishError
+    return kind(f"{topic}, partition {partition}: {reason(error)}")

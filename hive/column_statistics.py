@@ -56,8 +56,7 @@ def stored_figures(data: Mapping[str, Mapping[str, Any]]) -> Figures:
             return figures._replace(double_low=low, double_high=high)
         case "decimalStats":
             return figures._replace(decimal_low=_decimal(low), decimal_high=_decimal(high))
-    low, high = (None if bound is None else _whole(bound) for bound in (low, high))
-    return figures._replace(long_low=low, long_high=high)
+    return figures._replace(long_low=_whole(low), long_high=_whole(high))
 
 
 def told_figures(type_: str, figures: Figures) -> dict[str, dict[str, Any]] | None:
@@ -68,17 +67,18 @@ def told_figures(type_: str, figures: Figures) -> dict[str, dict[str, Any]] | No
         return None
     kind, tell = type_figures
     figures_told = tell(figures)
-    if any(value is None for name, value in figures_told.items() if name not in _OPTIONAL):
+    if any(value is None for name, value in figures_told.items() if name not in OPTIONAL_FIGURES):
         return None
     return {kind: {name: value for name, value in figures_told.items() if value is not None}}
 
 
-def has_figures(type_: str) -> bool:
-    """Whether a column of this type can have statistics."""
-    return _kind(type_) is not None
+def figures_kind(type_: str) -> str | None:
+    """The kind of figures that a column of this type has; None if it can't have any."""
+    kind = _kind(type_)
+    return None if kind is None else kind[0]
 
 
-_OPTIONAL = frozenset(("lowValue", "highValue", "bitVectors", "histogram"))
+OPTIONAL_FIGURES = frozenset(("lowValue", "highValue", "bitVectors", "histogram"))
 Tell = Callable[[Figures], dict[str, Any]]
 
 
@@ -173,9 +173,12 @@ def _decimal(sent: Mapping[str, Any] | None) -> Decimal | None:
     return Decimal((int(unscaled < 0), digits, -sent["scale"]))
 
 
-def _whole(sent: int | Mapping[str, int]) -> int:
+def _whole(sent: int | Mapping[str, int] | None) -> int | None:
     """A number, a date or a time as an integer."""
-    return sent if isinstance(sent, int) else next(iter(sent.values()))
+    if sent is None or isinstance(sent, int):
+        return sent
+    (number,) = sent.values()
+    return number
 
 
 _BY_TYPE: Mapping[str, tuple[str, Tell]] = {

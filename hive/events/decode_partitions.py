@@ -17,6 +17,7 @@ from hive.events.event_types import (
     TableFacts,
     UpdatePartitionStatistics,
 )
+from hive.events.partition_images import partition_data, partition_image, values_of
 from hive.events.row import NotificationRow
 from hive.names import DEFAULT_PARTITION
 from hive.thrift.tjson import loads
@@ -36,7 +37,7 @@ def add_partitions(
 
 def _added(text: str) -> PartitionImage:
     value = loads(text)
-    return objects.partition_image(stored_objects.added_partition(value), _write_id(value))
+    return partition_image(stored_objects.added_partition(value), _write_id(value))
 
 
 def _write_id(value: stored_objects.Value) -> int:
@@ -68,7 +69,7 @@ def _altered(text: str, tells_ids: bool) -> PartitionImage:
     value, _ = stored_objects.listed_partition(loads(text))
     if not tells_ids:
         value = stored_objects.without_write_id(value)
-    return objects.partition_image(value, _write_id(value))
+    return partition_image(value, _write_id(value))
 
 
 def alter_partition(
@@ -86,13 +87,13 @@ def alter_partition(
         **common,
         table=named(row, message.db, message.table),
         facts=facts,
-        before=objects.values_of(before),
-        before_data=objects.partition_data(before),
+        before=values_of(before),
+        before_data=partition_data(before),
         known=not transactional or accuracy.NAME not in stored_objects.partition_parameters(after),
-        partition=objects.partition_image(image, write_id),
+        partition=partition_image(image, write_id),
         write_id=write_id,
         truncate=message.is_truncate_op == "true",
-        columns_changed=stored_objects.columns(before, "6") != stored_objects.columns(after, "6"),
+        columns_changed=stored_objects.columns_differ(before, after, "6"),
     )
 
 
@@ -122,7 +123,7 @@ def insert(row: NotificationRow, message: m.InsertMessage, common: Common) -> In
         **common,
         table=named(row, message.db, message.table),
         facts=objects.table_facts(message.table_obj_json),
-        values=None if text is None else objects.values_of(loads(text)),
+        values=None if text is None else values_of(loads(text)),
         replace=message.replace == "true",
     )
 
@@ -135,7 +136,7 @@ def reload(row: NotificationRow, message: m.ReloadMessage, common: Common) -> Re
         **common,
         table=named(row, message.db, message.table),
         facts=objects.table_facts(message.table_obj_json),
-        values=tuple(objects.values_of(loads(text)) for text in texts),
+        values=tuple(values_of(loads(text)) for text in texts),
         refresh=message.refresh_event == "true",
     )
 

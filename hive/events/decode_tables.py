@@ -95,21 +95,22 @@ def alter_table(row: NotificationRow, message: m.AlterTableMessage, common: Comm
     """Decodes ALTER_TABLE: the row has the table's new name, the message its old one."""
     before, after = loads(message.table_obj_before_json), loads(message.table_obj_after_json)
     old, new = objects.name_of(before, row.cat_name), objects.name_of(after, row.cat_name)
-    image, is_known = stored_objects.altered_table(before, after, renamed=old != new)
+    stored, is_known = stored_objects.altered_table(before, after, renamed=old != new)
+    image = objects.table_image(stored)
+    listed_before = objects.listed(before)
     return AlterTable(
         **common,
         table=new,
         before=old,
         before_data=transcode_value(TABLE, before),
-        image=objects.table_image(image),
+        image=image,
         write_id=stored_objects.given_write_id(message.write_id, stored_objects.write_id_of(after)),
         truncate=message.is_truncate_op == "true",
-        columns_changed=stored_objects.columns(before, "7") != stored_objects.columns(after, "7"),
+        columns_changed=stored_objects.columns_differ(before, after, "7"),
         location_changed=stored_objects.location(before) != stored_objects.location(after),
-        partition_keys_changed=stored_objects.partition_keys(before)
-        != stored_objects.partition_keys(after),
-        listed_before=objects.listed(before),
-        listed_changed=objects.listed(before) != objects.listed(after),
+        partition_keys_changed=stored_objects.partition_keys_differ(before, after),
+        listed_before=listed_before,
+        listed_changed=listed_before != (image.table_type, image.owner, image.comment),
         known=is_known,
     )
 

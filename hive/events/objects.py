@@ -4,22 +4,15 @@ them."""
 from functools import lru_cache
 from typing import Any
 
-import orjson
-
-from hive.column_statistics import stored_figures, told_figures
 from hive.events import stored_objects
-from hive.events.event_types import ColumnImage, PartitionImage, TableFacts, TableImage
+from hive.events.column_figures import column_image
+from hive.events.event_types import ColumnImage, TableFacts, TableImage
 from hive.names import TableName, table_name
-from hive.thrift.binary import decode, encode
 from hive.thrift.canonical import is_transactional, shown_type
-from hive.thrift.splice import lacking_serde_details
-from hive.thrift.structs import COLUMN_STATISTICS_OBJ, PARTITION, TABLE
+from hive.thrift.structs import TABLE
 from hive.thrift.tjson import loads, transcode_value
-from hive.thrift.view import PartitionView
 
 _CACHED_TEXT_MAX = 16_384
-_REMEMBERED_MAX = 1_000
-_remembered_columns: dict[bytes, bytes | None] = {}
 
 
 def text_of(value: dict[str, Any], field: str) -> str | None:
@@ -59,33 +52,6 @@ def _type(table: dict[str, Any]) -> str:
     return "" if type_ is None else shown_type(type_, stored_objects.parameters(table))
 
 
-def partition_data(value: dict[str, Any]) -> bytes:
-    listed, has_more = stored_objects.listed_partition(value)
-    data = transcode_value(PARTITION, listed)
-    return lacking_serde_details(data) if has_more else data
-
-
-def partition_image(value: dict[str, Any], write_id: int) -> PartitionImage:
-    """The image of a partition as it is stored, written under a write id."""
-    data = partition_data(value)
-    return PartitionImage(values_of(value), data, write_id, _columns(value, data))
-
-
-def _columns(partition: dict[str, Any], data: bytes) -> bytes | None:
-    """A partition's encoded columns, cached by their JSON: a table's partitions mostly share
-    them."""
-    key = orjson.dumps(partition["6"]["rec"].get("1")) if "6" in partition else b""
-    if key not in _remembered_columns:
-        if len(_remembered_columns) >= _REMEMBERED_MAX:
-            _remembered_columns.clear()
-        _remembered_columns[key] = PartitionView(data).columns
-    return _remembered_columns[key]
-
-
-def values_of(partition: dict[str, Any]) -> tuple[str, ...]:
-    return tuple(map(str, partition["1"]["lst"][2:]))
-
-
 def table_facts(text: str | None) -> TableFacts | None:
     """The table in an event about partitions, cached by its text, which most events repeat."""
     if text is None:
@@ -109,14 +75,6 @@ def _id(table: dict[str, Any]) -> int:
 def statistics(text: str) -> tuple[str, int, tuple[ColumnImage, ...]]:
     """The engine, time and columns of a ColumnStatistics object."""
     value = loads(text)
-    columns = tuple(map(_column, value["2"]["lst"][2:]))
+    columns = tuple(map(column_image, value["2"]["lst"][2:]))
     analyzed = value["1"]["rec"].get("5", {"i64": 0})
     return text_of(value, "4") or "hive", stored_objects.long_of(analyzed), columns
-
-
-def _column(item: dict[str, Any]) -> ColumnImage:
-    """The figures of a column that the metastore returns, whatever kind the client sent."""
-    sent = decode(COLUMN_STATISTICS_OBJ, transcode_value(COLUMN_STATISTICS_OBJ, item))
-    figures = told_figures(sent["colType"], stored_figures(sent["statsData"]))
-    data = encode(COLUMN_STATISTICS_OBJ, {**sent, "statsData": figures})
-    return ColumnImage(sent["colName"].lower(), data)

@@ -56,11 +56,22 @@ def parameters(table: Value) -> dict[str, str]:
     return stored
 
 
-def columns(holder: Value, descriptor: str) -> list[tuple[str, str, str | None]]:
-    """The name, type and comment of each column in a descriptor: field 7 of tables, 6 of
-    partitions."""
-    fields = holder.get(descriptor, {}).get("rec", {})
-    return _columns(fields.get("1"))
+def columns_differ(before: Value, after: Value, descriptor: str) -> bool:
+    """Whether the name, type or comment of a column changed in a descriptor: field 7 of tables, 6
+    of partitions."""
+    old, new = _column_list(before, descriptor), _column_list(after, descriptor)
+    return old != new and _columns(old) != _columns(new)
+
+
+def _column_list(holder: Value, descriptor: str) -> Value | None:
+    typed: Value | None = holder.get(descriptor, {}).get("rec", {}).get("1")
+    return typed
+
+
+def partition_keys_differ(before: Value, after: Value) -> bool:
+    """Whether the name, type or comment of a partition column changed."""
+    old, new = before.get(_TABLE_KEYS), after.get(_TABLE_KEYS)
+    return old != new and _columns(old) != _columns(new)
 
 
 def partition_keys(table: Value) -> list[tuple[str, str, str | None]]:
@@ -123,7 +134,8 @@ def altered_table(before: Value, after: Value, *, renamed: bool) -> tuple[Value,
     if new <= 0 or not is_transactional(parameters(after)):
         stored = old
     elif new != old and partition_keys(before):
-        old_columns, new_columns = columns(before, "7"), columns(after, "7")
+        old_columns = _columns(_column_list(before, _TABLE_STORAGE))
+        new_columns = _columns(_column_list(after, _TABLE_STORAGE))
         appended = new_columns[: len(old_columns)] == old_columns
         if renamed or not appended:
             stored = old

@@ -2,7 +2,7 @@
 
 from base64 import b64decode
 from collections.abc import Sized
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import orjson
@@ -119,10 +119,16 @@ def _write_texts(value: list[Any], append: Append) -> None:
     if not items:
         return
     pack = PACK_I32.pack
-    for pair in sorted(items.items()):
-        for text in pair:
-            data = text.encode()
-            append(pack(len(data)) + data)
+    for key in sorted(items):
+        data = items[key].encode()
+        append(_property_name(key) + pack(len(data)) + data)
+
+
+@lru_cache(maxsize=4_096)
+def _property_name(key: str) -> bytes:
+    """The encoded key of a map of texts: objects share most keys."""
+    data = key.encode()
+    return PACK_I32.pack(len(data)) + data
 
 
 def _pairs(value: list[Any], kinds: tuple[str, str]) -> Any:
@@ -138,6 +144,7 @@ def _elements(key: tuple[Any, ...]) -> tuple[Any, ...]:
     return key[2:]
 
 
+@cache
 def _struct_writer(struct: Struct) -> Write:
     # Filled at the first use, since structs may hold each other.
     fields: list[tuple[str, str, bytes, Write, bytes]] = []
@@ -199,12 +206,15 @@ def _table_writer() -> Write:
 
 def _descriptor_writer(struct: Struct) -> Write:
     """Writes descriptors, caching the bytes before and after the location by the JSON of all but
-    the location: a table's partitions share these, and a lookup takes a tenth of the time of
-    writing."""
+    the location: the images of a table mostly share these, and a lookup takes a tenth of the time
+    of writing. A descriptor may be encoded already."""
     write_all = _struct_writer(struct)
     remembered: dict[bytes, tuple[bytes, bytes]] = {}
 
-    def write_descriptor(value: dict[str, Any], append: Append) -> None:
+    def write_descriptor(value: dict[str, Any] | bytes, append: Append) -> None:
+        if isinstance(value, bytes):
+            append(value)
+            return
         rest = value.copy()
         location = rest.pop(_LOCATION, None)
         try:
@@ -218,7 +228,7 @@ def _descriptor_writer(struct: Struct) -> Write:
             return
         around = remembered.get(key)
         if around is None:
-            around = _around_location(write_all, rest)
+            around = around_location(struct, rest)
             if len(remembered) >= _REMEMBERED_MAX:
                 remembered.clear()
             remembered[key] = around
@@ -229,10 +239,10 @@ def _descriptor_writer(struct: Struct) -> Write:
     return write_descriptor
 
 
-def _around_location(write: Write, rest: dict[str, Any]) -> tuple[bytes, bytes]:
-    """The bytes of a descriptor before and after the text of its location."""
+def around_location(descriptor: Struct, rest: dict[str, Any]) -> tuple[bytes, bytes]:
+    """The bytes of a descriptor before and after its location, from a value without one."""
     parts: list[bytes] = []
-    write({**rest, _LOCATION: {"str": ""}}, parts.append)
+    _struct_writer(descriptor)({**rest, _LOCATION: {"str": ""}}, parts.append)
     data, at = b"".join(parts), 0
     code, id_ = FIELD.unpack_from(data, at)
     while id_ < int(_LOCATION):

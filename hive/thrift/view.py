@@ -48,6 +48,18 @@ class View:
         at = self._typed(id_, STRUCT)
         return None if at is None else View(self._data, at)
 
+    def ids(self) -> list[int]:
+        """The ids of the fields that are set."""
+        data, at, ids = self._data, self._at, []
+        try:
+            while data[at] != STOP:
+                code, id_ = FIELD.unpack_from(data, at)
+                ids.append(id_)
+                at = skip(data, at + FIELD.size, code)
+        except (IndexError, packing_error):
+            raise _beyond(data) from None
+        return ids
+
     def texts(self, id_: int) -> tuple[str, ...]:
         """The list of texts in a field; empty if it is not set."""
         at = self._typed(id_, LIST)
@@ -105,7 +117,7 @@ class View:
                     return (code, at) if field_id == id_ else None
                 at = skip(data, at, code)
         except (IndexError, packing_error):
-            raise ThriftError(f"a struct ends beyond all {len(data)} bytes") from None
+            raise _beyond(data) from None
         return None
 
     def _typed(self, id_: int, code: int) -> int | None:
@@ -135,6 +147,10 @@ class View:
     def _text_at(self, at: int) -> tuple[str, int]:
         end = skip(self._data, at, STRING)
         return self._data[at + PACK_I32.size : end].decode(), end
+
+
+def _beyond(data: bytes) -> ThriftError:
+    return ThriftError(f"a struct ends beyond all {len(data)} bytes")
 
 
 class TableView(View):

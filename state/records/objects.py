@@ -8,9 +8,8 @@ from hashlib import blake2b
 
 import msgspec
 
-from hive.column_statistics import has_figures
+from hive.column_statistics import figures_kind
 from hive.names import DatabaseName, TableName
-from hive.thrift.binary import decode
 from hive.thrift.constraints import (
     CHECK_CONSTRAINT,
     DEFAULT_CONSTRAINT,
@@ -19,10 +18,10 @@ from hive.thrift.constraints import (
     PRIMARY_KEY,
     UNIQUE_CONSTRAINT,
 )
-from hive.thrift.statistics import COLUMN_STATISTICS_DATA, COLUMN_STATISTICS_OBJ
-from hive.thrift.types import Struct
+from hive.thrift.view import View
 from state.records.numbers import Long, Word
 
+_COLUMN_TYPE, _COLUMN_FIGURES = 2, 3
 _KIND_BITS = 16
 _UNTOLD = 1 << 30
 INCOMPLETE_FIELDS = 1 << 31
@@ -36,17 +35,20 @@ def fingerprint(data: bytes) -> int:
 
 def statistics_fields(data: bytes) -> int:
     """One bit for the kind of a ColumnStatisticsObj, and one for each field that is set in it."""
-    column = decode(COLUMN_STATISTICS_OBJ, data)
-    values = column.get("statsData")
-    if not values:
-        return INCOMPLETE_FIELDS if has_figures(column["colType"]) else _UNTOLD
+    column = View(data)
+    values = column.struct(_COLUMN_FIGURES)
+    kinds = [] if values is None else values.ids()
+    if values is None or not kinds:
+        type_ = column.text(_COLUMN_TYPE) or ""
+        return _UNTOLD if figures_kind(type_) is None else INCOMPLETE_FIELDS
     bits = 0
-    for kind in COLUMN_STATISTICS_DATA.fields:
-        figures = values.get(kind.name)
-        if figures is not None:
-            assert isinstance(kind.type, Struct)
-            bits |= 1 << _KIND_BITS + kind.id
-            bits |= sum(1 << field.id for field in kind.type.fields if field.name in figures)
+    for kind in kinds:
+        figures = values.struct(kind)
+        assert figures is not None
+        bits |= 1 << _KIND_BITS + kind
+        for id_ in figures.ids():
+            if 0 < id_ < _KIND_BITS:
+                bits |= 1 << id_
     return bits
 
 

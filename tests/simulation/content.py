@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from hive.events.objects import partition_data
+from hive.events.partition_images import partition_data
 from hive.names import DatabaseName, TableName, partition_name
 from hive.thrift.structs import DATABASE, PARTITION, TABLE
 from hive.thrift.tjson import dumps, loads, transcode_value

@@ -8,11 +8,9 @@ from typing import Any, Final
 from connectors.loads.chunks import Load
 from connectors.source import Bounds, OpenTxns, Poll, rows_hash
 from connectors.translate import columns_hash
-from hive.events.objects import _columns
 from hive.events.row import NotificationRow
 from hive.names import TableName
-from hive.thrift.structs import PARTITION
-from hive.thrift.tjson import dumps, loads
+from hive.thrift.view import PartitionView
 from hive.write_ids.snapshot import loaded_write_ids, open_txns
 from query_api.database.fallback import Fallback
 from query_api.database_answer import DatabaseAnswer
@@ -32,7 +30,6 @@ from tests.simulation.content import (
     Values,
     database_bytes,
     name_image,
-    partition_struct,
 )
 from tests.simulation.database import Database, Moment
 
@@ -151,8 +148,7 @@ def _write_ids(moment: Moment, name: TableName) -> WriteIdsImage:
 def partition_image(table: Table, values: Values) -> PartitionImage:
     row = dict(table.partitions)[values]
     data = table.partition_bytes(values, row)
-    value = loads(dumps(PARTITION, partition_struct(table.name, values, row)))
-    return PartitionImage(values, row.write_id, columns_hash(_columns(value, data)), data)
+    return PartitionImage(values, row.write_id, columns_hash(PartitionView(data).columns), data)
 
 
 def reread(
