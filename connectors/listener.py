@@ -3,6 +3,8 @@
 from connectors.source import OpenTxns
 from hive.events import event_types
 
+_ENDS = (event_types.CommitTransaction, event_types.AbortTransaction)
+
 
 class ListenerWatch:
     """Compares the open transactions with the OPEN_TXN events.
@@ -28,7 +30,7 @@ class ListenerWatch:
                 self._opened.update(opened)
                 if event.event_id <= self._looked_at:
                     self._suspects.difference_update(opened)
-        elif isinstance(event, event_types.CommitTransaction | event_types.AbortTransaction):
+        elif isinstance(event, _ENDS):
             self._opened.discard(event.txn)
 
     def miss(self) -> None:

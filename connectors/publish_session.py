@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import structlog
@@ -148,6 +149,8 @@ class PublishSession:
                 break
             self._publish_event(event_id, rows)
             published += 1
+        if published:
+            self._gaps.passed()
         return published
 
     def _publish_event(self, event_id: int, rows: list[NotificationRow]) -> None:
@@ -179,10 +182,9 @@ class PublishSession:
         self.position, self._hash = event_id, row_hash
         if event_id > self._known.event_id:
             self._known = PublishedEvent(event_id, row_hash)
-        self._gaps.passed()
 
     def _meaning(self, row: NotificationRow) -> list[Addressed]:
-        renames = self._renames_before(row.event_id)
+        renames = self._renames or self._renames_before(row.event_id)
         try:
             event = decode(row)
         except EventError as error:
@@ -280,5 +282,5 @@ class PublishSession:
 
 
 def _by_id(rows: list[NotificationRow]) -> Iterator[tuple[int, list[NotificationRow]]]:
-    for event_id, same in groupby(rows, key=lambda row: row.event_id):
+    for event_id, same in groupby(rows, key=attrgetter("event_id")):
         yield event_id, list(same)

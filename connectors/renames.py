@@ -57,7 +57,9 @@ class Renames:
     def address(self, event: event_types.Event) -> list[Addressed]:
         """The effects of an event, addressed to tables by their current names."""
         addressed = translate(event)
-        if self._renames and addressed and isinstance(event, event_types.TableEvent):
+        if not (addressed and isinstance(event, event_types.TableEvent)):
+            return addressed
+        if _name_before(event) in self._old_names:
             self._forget_before(event.event_id - MISNAMED_EVENTS_MAX)
             addressed = self._to_new_names(event, addressed)
         if isinstance(event, event_types.AlterTable) and event.renamed:
@@ -76,11 +78,9 @@ class Renames:
     def _to_new_names(
         self, event: event_types.TableEvent, addressed: list[Addressed]
     ) -> list[Addressed]:
-        name = event.before if isinstance(event, event_types.AlterTable) else event.table
-        if name not in self._old_names or isinstance(event, _OF_CURRENT_NAME):
+        if isinstance(event, _OF_CURRENT_NAME):
             return addressed
-        id_ = _id_of(event)
-        current, is_of_renamed = self._current(name, id_)
+        current, is_of_renamed = self._current(_name_before(event), _id_of(event))
         if is_of_renamed and not (isinstance(event, event_types.AlterTable) and event.renamed):
             # If a table has the old name now, it is another one.
             addressed = []
@@ -107,6 +107,7 @@ class Renames:
         return [table for table in dict.fromkeys(names) if table != name], is_sure
 
     def _note(self, event: event_types.AlterTable) -> None:
+        self._forget_before(event.event_id - MISNAMED_EVENTS_MAX)
         self._renames.append(_Rename(event.event_id, event.before, event.table, event.image.id))
         self._old_names[event.before] += 1
 
@@ -116,6 +117,11 @@ class Renames:
             self._old_names[old] -= 1
             if not self._old_names[old]:
                 del self._old_names[old]
+
+
+def _name_before(event: event_types.TableEvent) -> TableName:
+    """The name of the event's table before the event."""
+    return event.before if isinstance(event, event_types.AlterTable) else event.table
 
 
 def _id_of(event: event_types.TableEvent) -> int:

@@ -65,23 +65,25 @@ class Source(Protocol):
 
 def rows_hash(rows: Iterable[NotificationRow]) -> bytes:
     """A hash of the row, or rows, of one event id."""
-    return fields_hash((row, len(row.message)) for row in rows)
+    digest = blake2b(digest_size=8)
+    for row in rows:
+        digest.update(_hashed(row, len(row.message)))
+    return digest.digest()
 
 
-def fields_hash(rows: Iterable[tuple[NotificationRow, int]]) -> bytes:
+def cut_rows_hash(rows: Iterable[tuple[NotificationRow, int]]) -> bytes:
     """The `rows_hash` of rows whose messages may be cut; each has its message's full length."""
     digest = blake2b(digest_size=8)
     for row, message_chars in rows:
-        fields = (
-            row.event_id,
-            row.event_time,
-            row.event_type,
-            row.cat_name,
-            row.db_name,
-            row.tbl_name,
-            row.message_format,
-            message_chars,
-        )
-        digest.update(repr(fields).encode("utf-8", "surrogatepass"))
-        digest.update(row.message[:HASHED_CHARS_MAX].encode("utf-8", "surrogatepass"))
+        digest.update(_hashed(row, message_chars))
     return digest.digest()
+
+
+def _hashed(row: NotificationRow, message_chars: int) -> bytes:
+    # Records hold these hashes, so the text never changes: the fields as Python writes a tuple.
+    text = (
+        f"({row.event_id}, {row.event_time}, {row.event_type!r}, {row.cat_name!r}, "
+        f"{row.db_name!r}, {row.tbl_name!r}, {row.message_format!r}, {message_chars})"
+        f"{row.message[:HASHED_CHARS_MAX]}"
+    )
+    return text.encode("utf-8", "surrogatepass")

@@ -13,7 +13,7 @@ import structlog
 from sqlalchemy.exc import SQLAlchemyError
 
 from connectors.sequence_reader import SequenceReader
-from connectors.source import HASHED_CHARS_MAX, Bounds, OpenTxns, Poll, fields_hash
+from connectors.source import HASHED_CHARS_MAX, Bounds, OpenTxns, Poll, cut_rows_hash
 from hive.errors import SourceError
 from hive.events.row import NotificationRow
 from hive.listener import UNLOGGED_TRANSACTION_TYPES
@@ -70,7 +70,7 @@ class SqlSource:
         ]
         poll = Poll(
             notification_log.last_event(kinds[notification_log.CURRENT][0][1]),
-            fields_hash(checked) if checked else None,
+            cut_rows_hash(checked) if checked else None,
             [notification_log.polled_row(row) for row in kinds[notification_log.NEW]],
         )
         is_calm = not poll.rows and poll.current == after

@@ -154,7 +154,9 @@ def _serde(holder: Value, descriptor: str) -> Value:
 def _with_serde_classes(after: Value, before: Value, descriptor: str) -> Value:
     """The object with the serde fields of `before` that no alter changes."""
     old, new = _serde(before, descriptor), _serde(after, descriptor)
-    if descriptor not in after or all(new.get(key) == old.get(key) for key in _SERDE_CLASSES):
+    if _SERDE_CLASSES.isdisjoint(old) and _SERDE_CLASSES.isdisjoint(new):
+        return after
+    if descriptor not in after:
         return after
     kept = {key: item for key, item in new.items() if key not in _SERDE_CLASSES}
     kept |= {key: item for key, item in old.items() if key in _SERDE_CLASSES}

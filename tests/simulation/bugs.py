@@ -50,7 +50,7 @@ BUGS: Final = (
         "a change under a table's former name is taken at its word",
         1,
         "connectors.renames",
-        "        if self._renames and addressed and isinstance(event, event_types.TableEvent):",
+        "        if _name_before(event) in self._old_names:",
         "        if False:",
     ),
     Bug(
