@@ -18,6 +18,7 @@ from connectors.sender import Stopped
 from connectors.settings import Pace
 from connectors.source import Source
 from hive.errors import MachineError, PublishError, SourceError
+from state.records.epochs import follows
 from state.topic import Topic
 from state.topic.settings import reason
 
@@ -57,11 +58,15 @@ class Connector:
         metrics: Metrics | None = None,
         status: Status | None = None,
         on_epoch: Callable[[int], None] = lambda _: None,
+        requested_epoch: Callable[[], int] = lambda: 0,
         tracing: "Tracing | None" = None,
     ) -> None:
-        """`on_epoch` is called with each epoch before events are published in it."""
+        """`on_epoch` is called with each epoch before events are published in it;
+        `requested_epoch` returns the latest in which workers have requested loads.
+        """
         self._tracing = tracing
         self._on_epoch = on_epoch
+        self._requested_epoch = requested_epoch
         self._source = source
         self._topic = events
         self._pace = pace or Pace()
@@ -95,6 +100,9 @@ class Connector:
         topic_admin.create(self._topic)
         while self._going_on():
             resumed = self._resume()
+            if follows(self._requested_epoch(), resumed.epoch):
+                self._replace_lost_epoch(self._requested_epoch())
+                continue
             session = PublishSession(
                 self._source,
                 self._topic,
@@ -107,7 +115,7 @@ class Connector:
             try:
                 self._follow(session)
             except NewEpoch:
-                log.warning("another connector began an epoch")
+                log.warning("an epoch has begun that this connector didn't begin")
             except HistoryEnded as ended:
                 self._begin_epoch(resumed.epoch + 1, ended)
             except Stopped:
@@ -137,6 +145,8 @@ class Connector:
         status = self._status
         while self._going_on():
             began = time.monotonic()
+            if follows(self._requested_epoch(), status.epoch):
+                raise NewEpoch
             busy = session.step()
             if status.waits_for is not None:
                 log.info("publishing", epoch=status.epoch, event_id=session.position)
@@ -157,6 +167,19 @@ class Connector:
             "If it is the wrong one, stop the connectors and correct it",
         )
         publisher.reset(self._topic, epoch, ended.current, range(self._topic.shards))
+
+    def _replace_lost_epoch(self, lost: int) -> None:
+        """Begins the epoch after one that workers know and the topic doesn't. Workers read records
+        of theirs alone, or of a later one."""
+        at = self._source.bounds(0).current
+        log.error(
+            "the topic has lost the beginning of an epoch; a new one begins, and everything is "
+            "answered by the database until it is loaded again",
+            lost=lost,
+            epoch=lost + 1,
+            remedy="keep all records of the topic: see docs/operate.md",
+        )
+        publisher.reset(self._topic, lost + 1, at, range(self._topic.shards))
 
     def _complain(self, error: MachineError) -> None:
         is_source = isinstance(error, SourceError)

@@ -53,7 +53,8 @@ class Bulk:
                 )
             end = min(bounds.end, max(offset, bounds.first) + STRETCH_RECORDS)
             reached = replay(store, reader, end=end, stop=stop, report=progressed, skips=skips)
-            return reached.offset >= bounds.end
+            # If all records are deleted, nothing is left to reach.
+            return max(reached.offset, bounds.first) >= bounds.end
 
         return await self.run(work, stop)
 

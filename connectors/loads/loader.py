@@ -30,6 +30,7 @@ from hive.names import storable
 from hive.reader.snapshot import open_snapshot
 from hive.table_lists import TableLists
 from state.records import Scope, ScopeKind
+from state.records.epochs import follows
 from state.records.signals import AnySignal, Ask, Choose, Forget, Order, PassOver
 from state.topic import Topic
 
@@ -97,6 +98,8 @@ class Loader:
         self._wanted = Wanted()
         self._stopped = threading.Event()
         self._epoch = 0
+        self.requested_epoch = 0
+        """The latest epoch in which workers have requested loads."""
         self._threads: list[threading.Thread] = []
         self._fault: MachineError | None = None
         self._signals: SignalsConsumer | None = None
@@ -161,6 +164,8 @@ class Loader:
             return
         if ask.objects:
             self._wanted.add(ask.scope.name, ask.objects)
+        if follows(ask.epoch, max(self._epoch, self.requested_epoch)):
+            self.requested_epoch = ask.epoch
         if ask.epoch <= self._epoch and self._queue.ask(ask.scope, ask.floor):
             result = "taken"
         else:

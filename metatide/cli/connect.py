@@ -80,6 +80,7 @@ def _run(config: Config, url: str, events: Topic, tracing: "Tracing | None") -> 
         metrics=metrics,
         status=status,
         on_epoch=loader.begin_epoch,
+        requested_epoch=lambda: loader.requested_epoch,
         tracing=tracing,
     )
 

@@ -63,7 +63,11 @@ class ConnectorNode(Node):
         engine: Any = None
         loader = Loader(engine, self._topic)
         connector = Connector(
-            self._source(), self._topic, pace=Pace(transactions_s=10.0), on_epoch=loader.begin_epoch
+            self._source(),
+            self._topic,
+            pace=Pace(transactions_s=10.0),
+            on_epoch=loader.begin_epoch,
+            requested_epoch=lambda: loader.requested_epoch,
         )
         connector.run()
 

@@ -24,6 +24,7 @@ WARM_S_MAX: Final = 2 * STALLED_S + 240.0
 end, for the end of sessions, for back-offs and for the rests of loads."""
 _ROUND_S: Final = 10.0
 _REWOUND_S: Final = 60.0
+_RECENT_LINES: Final = 5
 SILENT_S_MAX: Final = 4 * STALLED_S
 _WINDOW_S: Final = 40.0
 _LATEST: Final = Requirement(Consistency.LATEST, max_wait_ms=1000)
@@ -41,7 +42,7 @@ def settle(world: World) -> None:
     finish_transactions(world)
     missing = _ask_for_all(world)
     while missing:
-        if "rewound" in str(missing) and not world.counts["resets"]:
+        if not world.counts["resets"] and ("rewound" in str(missing) or _loads_are_in_vain(world)):
             _begin_epoch(world)
         if world.scheduler.now > deadline_s:
             raise UnsettledError(
@@ -90,11 +91,22 @@ def finish_transactions(world: World) -> None:
     world.run(world.scheduler.now + _ROUND_S)
 
 
+def _loads_are_in_vain(world: World) -> bool:
+    """Whether the alert MetatideLoadsInVain fires for a shard with events of a lost history, which
+    the topic has no trace of."""
+    recent = world.scheduler.story[-_RECENT_LINES:]
+    return world.has_lost_records and any(
+        "before the event that they were asked" in line for line in recent
+    )
+
+
 def _begin_epoch(world: World) -> None:
-    """What the alert MetatideRewound asks of operators: if a worker has read an event that was lost
-    before any connector published it, or the cleaner removed what would have shown it, then no
-    connector finds that the history is another one."""
-    if not (world.counts["lost_unpublished"] or world.counts["cleaned"]):
+    """What the alerts MetatideRewound and MetatideLoadsInVain ask of operators.
+
+    No connector finds another history if a worker has read an event that was lost before it was
+    published, or if the cleaner or somebody who trimmed the topic removed what would have shown it.
+    """
+    if not (world.counts["lost_unpublished"] or world.counts["cleaned"] or world.has_lost_records):
         raise UnsettledError("no connector noticed that the database lost published events")
     world.counts["resets"] += 1
     world.run(world.scheduler.now + _REWOUND_S)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 
-from confluent_kafka import Producer
+from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
@@ -22,6 +22,13 @@ from state.topic.settings import QUIET
 
 LOGS = Path(__file__).parents[1] / "data" / "hive-4.2.0"
 _TIMEOUT_S = 30
+
+
+def delete_before(topic: Topic, shard: int, offset: int) -> None:
+    """Deletes the records of a partition before an offset; all of them, if that is -1."""
+    admin = AdminClient({"bootstrap.servers": topic.servers}, logger=QUIET)
+    where = TopicPartition(topic.name, shard, offset)
+    admin.delete_records([where])[where].result(_TIMEOUT_S)
 
 
 def new_topic(servers: str, partitions: int, name: str | None = None) -> Topic:

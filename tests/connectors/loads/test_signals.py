@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from connectors import topic_admin
+from connectors import publisher, topic_admin
 from connectors.connector import Connector
 from connectors.loads.batch import Database
 from connectors.loads.loader import Loader
@@ -15,7 +15,9 @@ from metatide.demo.bulk import fill
 from metatide.demo.options import Size
 from metatide.demo.store import Store
 from metatide.demo.workload import Style, Workload
+from processors.signals import why_cold
 from processors.worker import Worker
+from state.loads import Cold
 from state.records import (
     AnyRecord,
     Change,
@@ -25,14 +27,14 @@ from state.records import (
     ScopeKind,
     names_scope,
 )
-from state.records.routing import table_shard
-from state.records.signals import BeginEpoch
+from state.records.routing import home_shard, table_shard
+from state.records.signals import Ask, BeginEpoch
 from state.shard_reader import ShardReader
 from state.topic import Topic, TopicClient
 from tests.connectors.connector_runs import new_topic, read
 from tests.connectors.loads.test_loader import scopes
 from tests.processors.worker.in_process import until, working
-from tests.support.topics import write
+from tests.support.topics import delete_before, write
 
 SHARDS = 2
 
@@ -41,7 +43,12 @@ SHARDS = 2
 def connecting(store: Store, events: Topic) -> Iterator[Loader]:
     """A connector that loads what it is asked for."""
     loader = Loader(store.engine, events)
-    connector = Connector(SqlSource(store.engine), events, on_epoch=loader.begin_epoch)
+    connector = Connector(
+        SqlSource(store.engine),
+        events,
+        on_epoch=loader.begin_epoch,
+        requested_epoch=lambda: loader.requested_epoch,
+    )
     thread = threading.Thread(target=connector.run)
     thread.start()
     try:
@@ -144,3 +151,40 @@ async def test_a_gap_that_a_forged_record_claims_is_loaded_in_vain_until_an_epoc
 
             await until(warm_for_reader)
             assert worker.shards[shard].position.epoch == 1
+
+
+async def test_an_epoch_that_the_topic_lost_is_followed_by_another(
+    new_database: Callable[[], str], kafka_broker: str, tmp_path: Path
+) -> None:
+    store, events = Store(new_database()), new_topic(kafka_broker, SHARDS)
+    topic_admin.create(events)
+    wanted = names_scope(TableName("hive", "default", "t").database)
+    shard = home_shard(wanted.name.database, SHARDS)
+
+    def loaded(worker: Worker) -> bool:
+        snapshot = worker.snapshot(shard)
+        assert snapshot is not None
+        return why_cold(ShardReader(snapshot), wanted, Cold.NEVER_LOADED) is None
+
+    async with working(TopicClient(events.servers, events.name).describe(), tmp_path) as worker:
+        with connecting(store, events):
+            publisher.reset(events, 1, 0, range(SHARDS))
+            await until(lambda: all(s.position.epoch == 1 for s in worker.shards.values()))
+        for number in range(SHARDS):
+            delete_before(events, number, -1)
+        with connecting(store, events):
+            worker.ask(shard, wanted, 0)
+            await until(lambda: all(s.position.epoch == 2 for s in worker.shards.values()))
+            await until(lambda: loaded(worker))
+    ends = [record for record in records(events) if isinstance(record, LoadEnd)]
+    assert {end.epoch for end in ends if end.scope == wanted} == {2}
+
+
+def test_an_epoch_that_nobody_can_have_begun_is_not_requested(
+    new_database: Callable[[], str], kafka_broker: str
+) -> None:
+    loader = Loader(Store(new_database()).engine, new_topic(kafka_broker, SHARDS))
+    scope = names_scope(TableName("hive", "default", "t").database)
+    for epoch in (1 << 62, 3, 2):
+        loader.ask(Ask(epoch, scope, 0))
+    assert loader.requested_epoch == 3

@@ -5,8 +5,6 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from confluent_kafka import TopicPartition
-from confluent_kafka.admin import AdminClient
 
 from hive.errors import TopicError
 from processors.fold import Fold
@@ -18,8 +16,7 @@ from state.shard_reader import ShardReader
 from state.store import MemoryBudget, MemoryStore, Position, Store
 from state.store.families import SHARD_FAMILIES, shard_identity
 from state.topic import Topic, TopicClient, TopicReader
-from state.topic.settings import QUIET
-from tests.support.topics import log_records, new_topic, write
+from tests.support.topics import delete_before, log_records, new_topic, write
 
 SHARDS = 3
 BUDGET = MemoryBudget(64 << 20)
@@ -54,12 +51,6 @@ def store(topic: Topic, tmp_path: Path) -> Iterator[Store]:
     path = tmp_path / "0"
     with Store(path, shard_identity(topic, 0), families=SHARD_FAMILIES, budget=BUDGET) as store:
         yield store
-
-
-def delete_before(topic: Topic, shard: int, offset: int) -> None:
-    admin = AdminClient({"bootstrap.servers": topic.servers}, logger=QUIET)
-    where = TopicPartition(topic.name, shard, offset)
-    admin.delete_records([where])[where].result(30)
 
 
 @pytest.mark.parametrize("shard", range(SHARDS))

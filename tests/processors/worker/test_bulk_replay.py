@@ -1,10 +1,16 @@
 """What a worker's threads for catching up do while there is nothing to catch up with."""
 
+from pathlib import Path
 from threading import Event
 
 from processors.bulk_replay import Bulk
+from processors.skips import Skips
+from state.store import MemoryBudget, Store
+from state.store.families import SHARD_FAMILIES, shard_identity
 from state.topic import TopicReader
-from tests.support.topics import TopicWriter, delete_topic, new_topic
+from tests.support.topics import TopicWriter, delete_before, delete_topic, new_topic
+
+BUDGET = MemoryBudget(64 << 20)
 
 
 async def test_its_readers_fetch_nothing_between_two_stretches(kafka_broker: str) -> None:
@@ -26,5 +32,20 @@ async def test_its_readers_fetch_nothing_between_two_stretches(kafka_broker: str
     for _ in range(2):
         assert await bulk.run(read, Event()) == [b"1", b"2"]
         assert not any(reader._consumer.assignment() for reader in readers)
+    bulk.close()
+    delete_topic(kafka_broker, topic.name)
+
+
+async def test_a_topic_without_records_has_nothing_to_catch_up_with(
+    kafka_broker: str, tmp_path: Path
+) -> None:
+    topic = new_topic(kafka_broker, 1)
+    writer = TopicWriter(topic)
+    writer.write(0, [b"1", b"2"])
+    writer.flush()
+    delete_before(topic, 0, -1)
+    bulk, identity = Bulk(topic), shard_identity(topic, 0)
+    with Store(tmp_path / "0", identity, families=SHARD_FAMILIES, budget=BUDGET) as store:
+        assert await bulk.catch_up(store, Skips(), Event(), lambda: None)
     bulk.close()
     delete_topic(kafka_broker, topic.name)

@@ -17,9 +17,8 @@ from state.records import AnyRecord, LoadEnd
 from state.records.actions import AbortTxn, CommitTxn, DropTable, RenameTable
 from state.store import MemoryBudget
 from state.topic import Topic
-from tests.processors.replay.test_replay import delete_before
 from tests.support.tables import Metastore
-from tests.support.topics import log_records, new_topic, write
+from tests.support.topics import delete_before, log_records, new_topic, write
 from tests.support.workers import WorkerProcess, workers
 
 SHARDS = 3
