@@ -18,7 +18,7 @@ from connectors.sender import Stopped
 from connectors.settings import Pace
 from connectors.source import Source
 from hive.errors import MachineError, PublishError, SourceError
-from state.records.epochs import follows
+from state.records.epochs import is_later
 from state.topic import Topic
 from state.topic.settings import reason
 
@@ -100,7 +100,7 @@ class Connector:
         topic_admin.create(self._topic)
         while self._going_on():
             resumed = self._resume()
-            if follows(self._requested_epoch(), resumed.epoch):
+            if is_later(self._requested_epoch(), resumed.epoch):
                 self._replace_lost_epoch(self._requested_epoch())
                 continue
             session = PublishSession(
@@ -145,7 +145,7 @@ class Connector:
         status = self._status
         while self._going_on():
             began = time.monotonic()
-            if follows(self._requested_epoch(), status.epoch):
+            if is_later(self._requested_epoch(), status.epoch):
                 raise NewEpoch
             busy = session.step()
             if status.waits_for is not None:

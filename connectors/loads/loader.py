@@ -30,7 +30,7 @@ from hive.names import storable
 from hive.reader.snapshot import open_snapshot
 from hive.table_lists import TableLists
 from state.records import Scope, ScopeKind
-from state.records.epochs import follows
+from state.records.epochs import is_later
 from state.records.signals import AnySignal, Ask, Choose, Forget, Order, PassOver
 from state.topic import Topic
 
@@ -164,8 +164,8 @@ class Loader:
             return
         if ask.objects:
             self._wanted.add(ask.scope.name, ask.objects)
-        if follows(ask.epoch, max(self._epoch, self.requested_epoch)):
-            self.requested_epoch = ask.epoch
+        if is_later(ask.epoch, self._epoch):
+            self.requested_epoch = max(ask.epoch, self.requested_epoch)
         if ask.epoch <= self._epoch and self._queue.ask(ask.scope, ask.floor):
             result = "taken"
         else:

@@ -10,4 +10,9 @@ shard misses hardly any: what lies further away was forged or damaged."""
 def follows(epoch: int, last: int) -> bool:
     """Whether an epoch comes after the last one: it is higher by no more than the bound, or so
     much lower that the last one can't have been begun by a connector."""
-    return 0 < epoch - last <= EPOCH_JUMP_MAX or epoch < last - EPOCH_JUMP_MAX
+    return is_later(epoch, last) or epoch < last - EPOCH_JUMP_MAX
+
+
+def is_later(epoch: int, last: int) -> bool:
+    """Whether an epoch is higher than the last one, by no more than the bound."""
+    return 0 < epoch - last <= EPOCH_JUMP_MAX
