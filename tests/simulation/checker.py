@@ -78,9 +78,10 @@ class Checker:
             and restored.event <= event <= current.event
             and answered.ended_s - restored.committed_s <= UNNOTICED_S
             and any(
+                # The shard had applied fewer events, and new ones that it read don't touch this.
                 truth(answered.question.read, moment) == value
-                for moment in self._at_position(answered)
-                if moment.history < current.history
+                for moment in database.moments
+                if moment.history < current.history and restored.event <= moment.event <= event
             )
         )
 
