@@ -71,17 +71,24 @@ class Checker:
         """
         database, event = self._database, answered.position.event
         current = database.between(answered.ended_s, answered.ended_s)[0]
-        restored = next(m for m in database.moments if m.history == current.history)
+        begun: dict[int, Moment] = {}
+        for moment in database.moments:
+            begun.setdefault(moment.history, moment)
+        unnoticed = [
+            moment.event
+            for history, moment in begun.items()
+            if 0 < history <= current.history
+            and answered.ended_s - moment.committed_s <= UNNOTICED_S
+        ]
         return (
             answered.source is Source.CACHE
-            and current.history > 0
-            and restored.event <= event <= current.event
-            and answered.ended_s - restored.committed_s <= UNNOTICED_S
+            and bool(unnoticed)
+            and event <= current.event
             and any(
                 # The shard had applied fewer events, and new ones that it read don't touch this.
                 truth(answered.question.read, moment) == value
                 for moment in database.moments
-                if moment.history < current.history and restored.event <= moment.event <= event
+                if moment.history < current.history and min(unnoticed) <= moment.event <= event
             )
         )
 
