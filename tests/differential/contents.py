@@ -63,7 +63,7 @@ class Contents:
             table.dbName,
             table.tableName,
             keys,
-            tuple(column.name for column in table.sd.cols or ()),
+            tuple(column.name for column in (table.sd and table.sd.cols) or ()),
             tuple(names),
             tuple(partition_values(one) for one in names),
             id=-1 if table.id is None else table.id,

@@ -163,14 +163,16 @@ def restore(world: "World", numbers: Numbers) -> None:
 
 
 def _published(world: "World") -> int:
-    """The last event that the topic has."""
+    """The last event that the topic has of the latest epoch."""
     log = world.brokers.topics.get(TOPIC)
-    heads = (
+    heads = [
         headers.read(record.headers)
         for partition in (log.partitions if log else ())
         for record in partition.records
-    )
-    return max((head.upto for head in heads if head is not None and head.moves), default=0)
+    ]
+    events = ((head.epoch, head.upto) for head in heads if head is not None and head.moves)
+    epoch = max((head.epoch for head in heads if head is not None), default=0)
+    return max((upto for of, upto in events if of == epoch), default=0)
 
 
 def drift(world: "World", numbers: Numbers) -> None:
