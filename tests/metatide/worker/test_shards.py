@@ -246,7 +246,9 @@ def test_an_audit_finds_what_sql_changed_and_orders_are_obeyed(
     running.until(lambda: table()[1] == "cold")
     metatide(running, "admin", "reset", *kafka)
     running.until(is_cached)
-    assert {one["epoch"] for one in json.loads(metatide(running, "admin", "show", *kafka))} == {4}
+    [epoch] = {one["epoch"] for one in json.loads(metatide(running, "admin", "show", *kafka))}
+    # The connector begins epoch 4 by itself if a load is requested in the forged one first.
+    assert epoch in (4, 5)
     metatide(running, "admin", "lists", "--blacklist", name, *kafka)
     assert table()[1] == "excluded"
     metatide(running, "admin", "lists", *kafka)
