@@ -24,6 +24,21 @@ class Thrift(Section, frozen=True):
             option="--thrift-port",
         ),
     ] = None
+    http_port: Annotated[
+        Annotated[int, msgspec.Meta(ge=0, le=65535)] | None,
+        key(
+            "A second port, for clients that speak Thrift over HTTP "
+            "(`hive.metastore.client.thrift.transport.mode=http`); 0 takes a free one. Workers ask "
+            "each other by `thrift.port`, so that is needed, too."
+        ),
+    ] = None
+    http_path: Annotated[
+        str,
+        key(
+            "The path to which they post their calls: `hive.metastore.server.thrift.http.path` "
+            "at the clients."
+        ),
+    ] = "metastore"
     framed: Annotated[bool, key("Whether clients use the framed transport.")] = False
     relay_reads: Annotated[
         bool,
@@ -107,6 +122,10 @@ class Thrift(Section, frozen=True):
 
     def __post_init__(self) -> None:
         """Raises InputError if keys exclude or lack each other."""
+        if self.http_port is not None and self.port is None:
+            raise InputError(
+                "thrift.http_port needs thrift.port, by which workers ask each other: set both"
+            )
         if (self.ldap_url is None) != (self.ldap_user_dn is None):
             raise InputError("set both thrift.ldap_url and thrift.ldap_user_dn, or neither")
         if (self.kerberos_principal is None) != (self.kerberos_keytab is None):

@@ -8,6 +8,9 @@ from pathlib import Path
 
 from hive.errors import InputError
 from metatide.config.thrift import Thrift
+from query_api.thrift.http_transport import basic
+from query_api.thrift.http_transport.scheme import Scheme
+from query_api.thrift.http_transport.settings import HttpSettings
 from query_api.thrift.sasl import digest, ldap, plain, tokens
 from query_api.thrift.sasl.mechanism import Mechanism
 from query_api.thrift.settings import MIB
@@ -34,6 +37,19 @@ def mechanisms(
             realm = thrift.kerberos_principal.rpartition("@")[2]
             offered[digest.NAME] = tokens.DelegationTokens(token_store, realm)
     return offered
+
+
+def http_settings(thrift: Thrift, logins: Mapping[str, Mechanism]) -> HttpSettings:
+    """Where clients of HTTP post their calls, and how they prove who they are: as by SASL."""
+    schemes: dict[str, Scheme] = {}
+    plain_login = logins.get(plain.NAME)
+    if isinstance(plain_login, plain.Plain):
+        schemes[basic.NAME] = basic.Basic(plain_login.passwords)
+    if thrift.http_port is not None and logins and not schemes:
+        raise InputError(
+            "thrift.http_port takes no tickets: set thrift.ldap_url, by which its clients log in"
+        )
+    return HttpSettings("/" + thrift.http_path.strip("/"), schemes)
 
 
 def _kerberos(thrift: Thrift, host: str) -> Mechanism:

@@ -87,6 +87,13 @@ def test_a_port_is_a_number_or_nothing() -> None:
         config(THRIFT_PORT="65536")
 
 
+def test_a_port_for_http_needs_the_other_one_and_has_a_path() -> None:
+    with pytest.raises(InputError, match=r"thrift\.http_port needs thrift\.port"):
+        config(THRIFT_HTTP_PORT="0")
+    configured = config(THRIFT_HTTP_PORT="0", THRIFT_PORT="0", THRIFT_HTTP_PATH="/hms/")
+    assert thrift_settings(configured.thrift, None).http.path == "/hms"
+
+
 async def test_without_a_database_there_is_no_thrift_server() -> None:
     worker: Any = SimpleNamespace(
         settings=SimpleNamespace(address="127.0.0.1:1"),
