@@ -7,7 +7,7 @@ import msgspec
 
 from hive.errors import InputError
 from metatide.config.section import Section, key
-from metatide.config.values import LdapUrls, Principal, UserDn
+from metatide.config.values import KeysLocation, LdapUrls, Principal, UserDn
 
 
 class Thrift(Section, frozen=True):
@@ -93,6 +93,23 @@ class Thrift(Section, frozen=True):
     ldap_ca: Annotated[
         Path | None, key("The CA certificates for the directory; by default the system's.")
     ] = None
+    jwt_keys: Annotated[
+        KeysLocation | None,
+        key(
+            "The keys by which an issuer signs tokens (JWT), with which clients of "
+            "`thrift.http_port` then log in: a JSON Web Key Set at an `https://` URL or in a file."
+        ),
+    ] = None
+    jwt_issuer: Annotated[
+        str | None, key("The issuer of the tokens (`iss`); without it, it isn't checked.")
+    ] = None
+    jwt_audience: Annotated[
+        str | None,
+        key("Whom the tokens are for (`aud`); without it, those for other services count, too."),
+    ] = None
+    jwt_ca: Annotated[
+        Path | None, key("The CA certificates for that URL; by default the system's.")
+    ] = None
     kerberos_principal: Annotated[
         Principal | None,
         key(
@@ -142,7 +159,24 @@ class Thrift(Section, frozen=True):
                 "thrift.tls_key, so that nobody else reads them"
             )
 
+        self._check_tokens()
+
+    def _check_tokens(self) -> None:
+        if self.jwt_keys is None:
+            if self.jwt_issuer is not None or self.jwt_audience is not None:
+                raise InputError(
+                    "thrift.jwt_issuer and thrift.jwt_audience have no use without thrift.jwt_keys"
+                )
+        elif self.http_port is None:
+            raise InputError("thrift.jwt_keys is for clients over HTTP: set thrift.http_port")
+        elif self.tls_certificate is None:
+            raise InputError(
+                "thrift.jwt_keys has clients send tokens: set thrift.tls_certificate and "
+                "thrift.tls_key, so that nobody else reads them"
+            )
+
     @property
     def needs_login(self) -> bool:
         """Whether clients must prove who they are."""
-        return self.ldap_url is not None or self.kerberos_principal is not None
+        logins = self.ldap_url, self.kerberos_principal, self.jwt_keys
+        return any(login is not None for login in logins)

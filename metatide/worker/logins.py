@@ -8,6 +8,7 @@ from pathlib import Path
 
 from hive.errors import InputError
 from metatide.config.thrift import Thrift
+from metatide.config.values import KeysLocation
 from query_api.thrift.http_transport import basic
 from query_api.thrift.http_transport.scheme import Scheme
 from query_api.thrift.http_transport.settings import HttpSettings
@@ -28,7 +29,7 @@ def mechanisms(
     offered: dict[str, Mechanism] = {}
     if thrift.ldap_url is not None:
         assert thrift.ldap_user_dn is not None
-        trusted = _trusted(thrift.ldap_ca)
+        trusted = _trusted(thrift.ldap_ca, "thrift.ldap_ca")
         directories = ldap.Directories(thrift.ldap_url.addresses, thrift.ldap_user_dn, trusted)
         offered[plain.NAME] = plain.Plain(directories)
     if thrift.kerberos_principal is not None:
@@ -45,11 +46,28 @@ def http_settings(thrift: Thrift, logins: Mapping[str, Mechanism]) -> HttpSettin
     plain_login = logins.get(plain.NAME)
     if isinstance(plain_login, plain.Plain):
         schemes[basic.NAME] = basic.Basic(plain_login.passwords)
+    if thrift.jwt_keys is not None:
+        schemes["bearer"] = _bearer(thrift, thrift.jwt_keys)
     if thrift.http_port is not None and logins and not schemes:
         raise InputError(
             "thrift.http_port takes no tickets: set thrift.ldap_url, by which its clients log in"
         )
     return HttpSettings("/" + thrift.http_path.strip("/"), schemes)
+
+
+def _bearer(thrift: Thrift, location: KeysLocation) -> Scheme:
+    if importlib.util.find_spec("jwt") is None or importlib.util.find_spec("cryptography") is None:
+        raise InputError("thrift.jwt_keys needs the extra jwt: pip install 'metatide[jwt]'")
+    from query_api.thrift.http_transport.bearer import Bearer
+    from query_api.thrift.http_transport.key_set import KeyFile, KeyUrl
+
+    return Bearer(
+        KeyUrl(location, _trusted(thrift.jwt_ca, "thrift.jwt_ca"))
+        if location.is_url
+        else KeyFile(Path(location)),
+        issuer=thrift.jwt_issuer,
+        audience=thrift.jwt_audience,
+    )
 
 
 def _kerberos(thrift: Thrift, host: str) -> Mechanism:
@@ -71,8 +89,8 @@ def _kerberos(thrift: Thrift, host: str) -> Mechanism:
     )
 
 
-def _trusted(ca: Path | None) -> ssl.SSLContext:
+def _trusted(ca: Path | None, name: str) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(cafile=ca)
     except OSError as error:
-        raise InputError(f"thrift.ldap_ca: {ca} can't be used: {error}") from error
+        raise InputError(f"{name}: {ca} can't be used: {error}") from error

@@ -30,3 +30,9 @@ class ThriftSettings(msgspec.Struct, frozen=True):
     mechanisms: Mapping[str, Mechanism] = {}
     """By which mechanisms of SASL clients prove who they are; if there are any, they must."""
     http: HttpSettings = HttpSettings()
+    """The same for clients of HTTP."""
+
+    @property
+    def needs_login(self) -> bool:
+        """Whether clients must prove who they are, by whatever transport."""
+        return bool(self.mechanisms or self.http.schemes)

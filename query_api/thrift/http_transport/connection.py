@@ -14,7 +14,7 @@ from query_api.in_flight import LARGE_BYTES, WHY, Budget
 from query_api.thrift.flow_control import FlowControl
 from query_api.thrift.http_transport.request import Request, too_large
 from query_api.thrift.http_transport.response import CONTINUE, Headers, Response, refusal
-from query_api.thrift.http_transport.scheme import Remembered, credentials_of
+from query_api.thrift.http_transport.scheme import Remembered, Scheme, credentials_of
 from query_api.thrift.http_transport.session import Session
 from query_api.thrift.sasl.mechanism import Identity
 from query_api.thrift.settings import ThriftSettings
@@ -245,13 +245,14 @@ class HttpConnection(asyncio.Protocol):
 
     async def _log_in(self, header: bytes | None) -> None:
         schemes = self._settings.http.schemes
+        scheme: Scheme | None = None
         try:
             credentials = credentials_of(header, schemes)
             scheme = schemes[credentials.scheme]
             proof = await scheme.check(credentials.value)
         except RefusedLoginError as error:
             self._login = None
-            self._refuse_login("unauthenticated" if header is None else "login", error)
+            self._refuse_login("unauthenticated" if header is None else "login", error, scheme)
         except Exception as error:
             self._login = None
             log.error("a login failed", client=self.client_address, exc_info=error)
@@ -266,10 +267,9 @@ class HttpConnection(asyncio.Protocol):
         self._flow.resume_reading()
         self._go_on()
 
-    def _refuse_login(self, kind: str, error: RefusedLoginError) -> None:
-        why = str(error) if kind == "login" else ""
+    def _refuse_login(self, kind: str, error: RefusedLoginError, tried: Scheme | None) -> None:
         challenges = [
-            ("www-authenticate", scheme.challenge(why))
+            ("www-authenticate", scheme.challenge(str(error) if scheme is tried else ""))
             for scheme in self._settings.http.schemes.values()
         ]
         self.refused(kind, error.details)

@@ -48,14 +48,16 @@ async def check_password(passwords: Passwords, user: str, password: str) -> None
     if not password:
         # A directory lets in whoever shows no password, as nobody.
         raise RefusedLoginError(WRONG, f"user {user[:CHARS_MAX]!r} sent no password")
-    if max(len(user), len(password)) > CHARS_MAX or not _is_name(user):
+    if len(password) > CHARS_MAX or not is_user(user):
         raise RefusedLoginError(WRONG, f"{user[:CHARS_MAX]!r} can't be the name of a user")
     await passwords.check(user, password)
 
 
-def _is_name(user: str) -> bool:
-    """Whether a directory takes the text as it stands. It takes some texts for the names of others:
-    it leaves out spaces and unites similar letters.
+def is_user(user: str) -> bool:
+    """Whether the text can be the name of a user, and a directory takes it as it stands. It takes
+    some texts for the names of others: it leaves out spaces and unites similar letters.
     """
+    if len(user) > CHARS_MAX:
+        return False
     is_printed = user.isprintable() and not any(map(str.isspace, user))
     return bool(user) and is_printed and unicodedata.is_normalized("NFKC", user)

@@ -1,5 +1,6 @@
 """What the configuration says of the Thrift server, and what it must not say."""
 
+import importlib.util
 import sys
 from contextlib import AsyncExitStack
 from types import SimpleNamespace
@@ -92,6 +93,35 @@ def test_a_port_for_http_needs_the_other_one_and_has_a_path() -> None:
         config(THRIFT_HTTP_PORT="0")
     configured = config(THRIFT_HTTP_PORT="0", THRIFT_PORT="0", THRIFT_HTTP_PATH="/hms/")
     assert thrift_settings(configured.thrift, None).http.path == "/hms"
+
+
+def test_tokens_need_a_port_for_http_and_tls() -> None:
+    port = {"THRIFT_PORT": "0", "THRIFT_HTTP_PORT": "0"}
+    for environ, missing in (
+        ({"THRIFT_JWT_KEYS": "keys.json"}, "set thrift.http_port"),
+        ({"THRIFT_JWT_KEYS": "keys.json", **port}, "set thrift.tls_certificate"),
+        ({"THRIFT_JWT_AUDIENCE": "hive"}, "no use without thrift.jwt_keys"),
+    ):
+        with pytest.raises(InputError, match=missing):
+            config(**environ)
+
+
+@pytest.mark.parametrize("keys", ["http://idp/keys", "https://", "ftp://idp/keys"])
+def test_keys_come_from_a_file_or_over_tls(keys: str) -> None:
+    with pytest.raises(InputError, match=r"https://HOST:PORT/PATH or the path of a file"):
+        config(THRIFT_JWT_KEYS=keys)
+
+
+def test_tokens_name_the_extra_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    configured = config(
+        THRIFT_PORT="0",
+        THRIFT_HTTP_PORT="0",
+        THRIFT_TLS_CERTIFICATE="worker.pem",
+        THRIFT_JWT_KEYS="keys.json",
+    )
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(InputError, match=r"pip install 'metatide\[jwt\]'"):
+        thrift_settings(configured.thrift, None)
 
 
 async def test_without_a_database_there_is_no_thrift_server() -> None:
