@@ -22,7 +22,10 @@ from tests.support.processes import open_folder
 ROOT = Path(__file__).parents[1]
 PACKAGES = {"hive", "state", "connectors", "processors", "query_api", "metatide"}
 OURS = {"metatide", "metatide-client"}
-WITH_KERBEROS = {f"query_api.thrift.sasl.{name}" for name in ("kerberos", "protected_frames")}
+WITH_KERBEROS = {
+    *(f"query_api.thrift.sasl.{name}" for name in ("kerberos", "protected_frames")),
+    "query_api.thrift.http_transport.negotiate",
+}
 WITH_JWT = {f"query_api.thrift.http_transport.{name}" for name in ("bearer", "key_set")}
 ON_SPARK = "connectors.loads.spark.", "processors.spark.", "metatide.spark."
 IMPORT_ALL = """

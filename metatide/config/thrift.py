@@ -119,7 +119,11 @@ class Thrift(Section, frozen=True):
         ),
     ] = None
     kerberos_keytab: Annotated[
-        Path | None, key("The keytab with its keys; new ones in it are used at once.")
+        Path | None,
+        key(
+            "The keytab with its keys, and for `thrift.http_port` with those of `HTTP` on the same "
+            "host; new ones in it are used at once."
+        ),
     ] = None
     delegation_tokens: Annotated[
         bool,
@@ -159,6 +163,11 @@ class Thrift(Section, frozen=True):
                 "thrift.tls_key, so that nobody else reads them"
             )
 
+        if self.kerberos_principal and self.http_port is not None and not self.tls_certificate:
+            raise InputError(
+                "clients of thrift.http_port send tickets that whoever reads them could use: set "
+                "thrift.tls_certificate and thrift.tls_key"
+            )
         self._check_tokens()
 
     def _check_tokens(self) -> None:

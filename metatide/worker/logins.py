@@ -6,6 +6,8 @@ import ssl
 from collections.abc import Mapping
 from pathlib import Path
 
+import structlog
+
 from hive.errors import InputError
 from metatide.config.thrift import Thrift
 from metatide.config.values import KeysLocation
@@ -15,6 +17,8 @@ from query_api.thrift.http_transport.settings import HttpSettings
 from query_api.thrift.sasl import digest, ldap, plain, tokens
 from query_api.thrift.sasl.mechanism import Mechanism
 from query_api.thrift.settings import MIB
+
+log = structlog.get_logger(__name__)
 
 
 def mechanisms(
@@ -48,10 +52,13 @@ def http_settings(thrift: Thrift, logins: Mapping[str, Mechanism]) -> HttpSettin
         schemes[basic.NAME] = basic.Basic(plain_login.passwords)
     if thrift.jwt_keys is not None:
         schemes["bearer"] = _bearer(thrift, thrift.jwt_keys)
-    if thrift.http_port is not None and logins and not schemes:
-        raise InputError(
-            "thrift.http_port takes no tickets: set thrift.ldap_url, by which its clients log in"
-        )
+    if thrift.http_port is not None and thrift.kerberos_principal is not None:
+        try:
+            schemes["negotiate"] = _negotiate(logins["GSSAPI"])
+        except InputError as error:
+            if not schemes:
+                raise
+            log.warning("clients of thrift.http_port can't log in by tickets", why=str(error))
     return HttpSettings("/" + thrift.http_path.strip("/"), schemes)
 
 
@@ -68,6 +75,15 @@ def _bearer(thrift: Thrift, location: KeysLocation) -> Scheme:
         issuer=thrift.jwt_issuer,
         audience=thrift.jwt_audience,
     )
+
+
+def _negotiate(login: Mechanism) -> Scheme:
+    from query_api.thrift.http_transport.negotiate import SERVICE, Negotiate
+    from query_api.thrift.sasl.kerberos import Kerberos
+
+    assert isinstance(login, Kerberos)
+    host = login.principal.partition("/")[2]
+    return Negotiate(f"{SERVICE}/{host}", login.keytab)
 
 
 def _kerberos(thrift: Thrift, host: str) -> Mechanism:

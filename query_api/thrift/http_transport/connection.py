@@ -261,7 +261,9 @@ class HttpConnection(asyncio.Protocol):
             self._login = None
             self._identity = Identity(proof.user, scheme.kind)
             if proof.answer:
-                self._headers = (("www-authenticate", proof.answer),)
+                # Without the second one, clients would send no more tickets on this connection.
+                answer = f"{credentials.scheme.title()} {proof.answer}"
+                self._headers = (("www-authenticate", answer), ("persistent-auth", "false"))
             if header is not None and proof.valid_s:
                 self._remembered.put(header, self._identity, proof.valid_s)
         self._flow.resume_reading()

@@ -106,6 +106,16 @@ def test_tokens_need_a_port_for_http_and_tls() -> None:
             config(**environ)
 
 
+def test_tickets_over_http_need_tls() -> None:
+    with pytest.raises(InputError, match=r"send tickets that whoever reads them could use"):
+        config(
+            THRIFT_PORT="0",
+            THRIFT_HTTP_PORT="0",
+            THRIFT_KERBEROS_PRINCIPAL="hive/_HOST@EXAMPLE.COM",
+            THRIFT_KERBEROS_KEYTAB="hive.keytab",
+        )
+
+
 @pytest.mark.parametrize("keys", ["http://idp/keys", "https://", "ftp://idp/keys"])
 def test_keys_come_from_a_file_or_over_tls(keys: str) -> None:
     with pytest.raises(InputError, match=r"https://HOST:PORT/PATH or the path of a file"):

@@ -9,13 +9,16 @@ from structlog.testing import capture_logs
 
 from metatide.config.values import ThriftUrl
 from query_api.in_flight import Budget
+from query_api.latest.latest_log import LatestLog
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
-from query_api.thrift.call import CallAnswer
+from query_api.targets import Target, TargetKind
+from query_api.thrift.call import Call, CallAnswer
 from query_api.thrift.client_identity import SET_UGI
 from query_api.thrift.http_transport.connection import DISCARDED_BYTES_MAX, HEAD_BYTES_MAX
 from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.upstream import UpstreamSettings
+from tests.query_api.shards import ORDERS, moment
 from tests.query_api.thrift.http_transport.clients import call, post, serving_http
 from tests.query_api.thrift.serving import HOST, Metastore, answer, result, until
 from tests.query_api.thrift.structs import message, text
@@ -83,11 +86,46 @@ async def test_a_request_may_come_byte_by_byte_and_in_chunks() -> None:
         assert said.body == reply("get_table", result("c"))
 
 
-async def test_the_same_call_is_answered_by_what_was_kept_for_the_other_transport() -> None:
-    async with serving_http(**METHODS) as here:
-        binary = await here.running.connect()
+async def test_what_was_kept_for_one_transport_is_answered_by_the_other() -> None:
+    def kept(_: Call) -> CallAnswer:
+        return answer("kept", moment=moment(here.running.server._hub.views))
+
+    async with serving_http(get_table=kept) as here:
+        binary, client = await here.running.connect(), await here.connect()
         assert await binary.call("get_table") is not None
-        assert (await here.ask(call("get_table"))).body == reply("get_table", result("c"))
+        for sequence in (1, 2):
+            request = post(message("get_table", b"\0", sequence=sequence))
+            expected = message("get_table", result("kept"), kind=2, sequence=sequence)
+            assert (await client.ask(request)).body == expected
+        assert len(here.running.methods.calls) == 1
+
+
+async def test_what_is_kept_is_compared_with_the_log_each_time() -> None:
+    target = Target(TargetKind.TABLE, ORDERS)
+
+    def kept(_: Call) -> CallAnswer:
+        views = here.running.server._hub.views
+        return answer("kept", moment=moment(views), latest_of=(target,))
+
+    async with serving_http(get_table=kept) as here:
+        client, database = await here.connect(), here.running.database
+        for log, calls in ((LatestLog(0, 0, []), 1), (LatestLog(0, 3, []), 3)):
+            database.log = log
+            for _ in range(2):
+                said = await client.ask(call("get_table"))
+                assert said.body == reply("get_table", result("kept"))
+            assert len(here.running.methods.calls) == calls
+
+
+async def test_a_user_on_a_connection_sees_its_own_writes() -> None:
+    async with serving_http(Metastore(), **METHODS) as here:
+        client = await here.connect()
+        ann, bob = {"x-actor-username": "ann"}, {"x-actor-username": "bob"}
+        await client.ask(call("alter_table", headers=ann))
+        for headers in (ann, bob):
+            assert (await client.ask(call("get_table", headers=headers))).status == 200
+        least = [one.min_position for one in here.running.methods.calls]
+        assert least == [Position(0, 5), None]
 
 
 async def test_who_waits_to_continue_is_let() -> None:
