@@ -190,13 +190,15 @@ class HttpConnection(asyncio.Protocol):
             return
         self._line_bytes = 0
         self._received.set(0)
-        self._keeps_open = self._parser.should_keep_alive()
         self._state = _State.BODY
         request, bytes_max = self._request, self._settings.message_bytes_max
+        method = self._parser.get_method()
+        # What answers HEAD has no body, so a refusal would be taken for the next response.
+        self._keeps_open = self._parser.should_keep_alive() and method == b"POST"
         if request.head_bytes > HEAD_BYTES_MAX:
             self._refuse_long_head()
             return
-        fault = request.fault(self._parser.get_method(), self._settings.http.path, bytes_max)
+        fault = request.fault(method, self._settings.http.path, bytes_max)
         if fault is not None:
             self._refuse(*fault)
         else:

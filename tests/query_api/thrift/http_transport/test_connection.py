@@ -249,6 +249,14 @@ async def test_after_a_refused_request_the_connection_goes_on() -> None:
             assert (await client.ask(call("get_table"))).status == 200
 
 
+async def test_after_another_method_than_post_the_connection_ends() -> None:
+    async with serving_http(**METHODS) as here:
+        client = await here.connect()
+        said = await client.ask(call("get_table").replace(b"POST", b"PUT"))
+        assert (said.status, said.keeps_open) == (405, False)
+        assert await client.is_ended()
+
+
 async def test_a_body_without_a_length_is_limited_too() -> None:
     settings = ThriftSettings(message_bytes_max=100_000)
     async with serving_http(settings=settings) as here:
