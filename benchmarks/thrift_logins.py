@@ -1,4 +1,5 @@
-"""Logins at the Thrift server, and calls after them, beside a client that needn't log in.
+"""Logins at the Thrift server, and calls after them, beside a client that needn't log in; the same
+over HTTP, where each call shows its credentials.
 
 A real directory and a real key distribution centre run, as for the tests marked `logins`. Clients
 log in one after the other, each on a new connection; then one client of each kind makes calls whose
@@ -31,9 +32,11 @@ from query_api.backend import Backend
 from query_api.latest.latest_log import LatestLog
 from query_api.thrift.sasl.negotiation import Status
 from query_api.thrift.server import ThriftServer
-from query_api.thrift.settings import ThriftSettings
 from tests.query_api.http.read_client import EmptyDatabase
 from tests.query_api.shards import MemoryShard, MemoryShards
+from tests.query_api.thrift.http_transport.clients import HttpClient, basic, call
+from tests.query_api.thrift.http_transport.issuer import Issuer, bearer
+from tests.query_api.thrift.http_transport.test_negotiate import SPNEGO, negotiate
 from tests.query_api.thrift.sasl import clients
 from tests.query_api.thrift.serving import Client, ScriptedMethods, answer
 from tests.support.certificates import Authority
@@ -52,6 +55,7 @@ _TOKEN: Final = clients.Token("", b"\0\x03ann\x03ann\0\x01\x01\x01\x01", b"p" * 
 _STORED: Final = base64.urlsafe_b64encode(b"\x14" + b"p" * 20 + (9 * 10**12).to_bytes(8)).decode()
 
 LogIn = Callable[[Client], Awaitable[object]]
+Credentials = Callable[[], dict[str, str]]
 
 
 class Kind(NamedTuple):
@@ -60,6 +64,32 @@ class Kind(NamedTuple):
     name: str
     environment: dict[str, str]
     log_in: LogIn
+
+
+class HttpKind(NamedTuple):
+    """A kind of clients of HTTP."""
+
+    name: str
+    environment: dict[str, str]
+    credentials: Credentials
+    """What a request shows."""
+    calls: int = CALLS
+
+
+class HttpCaller:
+    """A client of HTTP."""
+
+    def __init__(self, client: HttpClient, credentials: Credentials) -> None:
+        self._client = client
+        self._credentials = credentials
+
+    async def call(self, method: str) -> bytes:
+        said = await self._client.ask(call(method, headers=self._credentials()))
+        assert said.status == 200, said.body
+        return said.body
+
+    async def close(self) -> None:
+        self._client.close()
 
 
 async def no_login(_: Client) -> None:
@@ -76,47 +106,55 @@ async def _serve() -> None:
     thrift = load().config.thrift
     tls = server_tls(thrift)
     logins = mechanisms(thrift, HOST, lambda _: _STORED)
-    settings = thrift_settings(thrift, tls, logins) if logins else ThriftSettings(tls=tls)
+    settings = thrift_settings(thrift, tls, logins)
     methods = ScriptedMethods(get_table=lambda _: answer("x" * REPLY_BYTES))
     backend = Backend(MemoryShards(MemoryShard()), EmptyDatabase(LatestLog(0, 5, [])))
     server = ThriftServer(methods, backend, settings)
-    print(await server.start(LOOPBACK, 0), flush=True)
+    ports = await server.start(LOOPBACK, 0), await server.start_http(LOOPBACK, 0)
+    print(*ports, flush=True)
     await asyncio.Event().wait()
 
 
 @asynccontextmanager
-async def serving(kind: Kind) -> AsyncIterator[tuple[int, psutil.Process]]:
+async def serving(kind: Kind | HttpKind) -> AsyncIterator[tuple[int, psutil.Process]]:
     command = [sys.executable, "-m", "benchmarks.thrift_logins", "serve"]
     environment = {**os.environ, **kind.environment}
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         try:
-            yield int(process.stdout.readline()), psutil.Process(process.pid)
+            binary, http = map(int, process.stdout.readline().split())
+            yield (http if isinstance(kind, HttpKind) else binary), psutil.Process(process.pid)
         finally:
             process.kill()
 
 
-async def measure(kind: Kind, trusted: ssl.SSLContext) -> None:
+async def measure(kind: Kind | HttpKind, trusted: ssl.SSLContext) -> None:
     async with serving(kind) as (port, process):
         has_tls = "METATIDE_THRIFT_TLS_KEY" in kind.environment
 
-        async def connected() -> Client:
+        async def connected() -> Client | HttpCaller:
             tls = trusted if has_tls else None
-            client = Client(*await asyncio.open_connection(LOOPBACK, port, ssl=tls))
-            await kind.log_in(client)
+            streams = await asyncio.open_connection(LOOPBACK, port, ssl=tls)
+            client: Client | HttpCaller
+            if isinstance(kind, HttpKind):
+                client = HttpCaller(HttpClient(*streams), kind.credentials)
+            else:
+                client = Client(*streams)
+                await kind.log_in(client)
             assert await client.call("get_table") is not None
             return client
 
         client = await connected()
+        calls = kind.calls if isinstance(kind, HttpKind) else CALLS
         for _ in range(ROUNDS):
             begun = cpu_s(process)
             for _ in range(LOGINS):
                 await (await connected()).close()
             login_us = (cpu_s(process) - begun) / LOGINS * 1e6
             begun = cpu_s(process)
-            for _ in range(CALLS):
+            for _ in range(calls):
                 await client.call("get_table")
-            call_us = (cpu_s(process) - begun) / CALLS * 1e6
+            call_us = (cpu_s(process) - begun) / calls * 1e6
             figures = {"connection_cpu_us": round(login_us), "call_cpu_us": round(call_us, 1)}
             print(json.dumps({"clients": kind.name, **figures}), flush=True)
 
@@ -125,10 +163,10 @@ def variables(**values: object) -> dict[str, str]:
     return {f"METATIDE_THRIFT_{name}": str(value) for name, value in values.items()}
 
 
-def kinds(folder: Path, stack: ExitStack, authority: Authority) -> list[Kind]:
+def kinds(folder: Path, stack: ExitStack, authority: Authority) -> list[Kind | HttpKind]:
     users = stack.enter_context(directory(folder / "directory", authority, {"ann": PASSWORD}))
     realm = stack.enter_context(kdc(folder))
-    ann, service = realm.keytab("ann"), realm.keytab(SERVICE)
+    ann, service = realm.keytab("ann"), realm.keytab(SERVICE, f"HTTP/{HOST}@{REALM}")
     os.environ["KRB5_CONFIG"] = str(realm.config)
     signed = authority.sign("worker")
     over_tls = variables(TLS_CERTIFICATE=signed.certificate, TLS_KEY=signed.key)
@@ -136,6 +174,15 @@ def kinds(folder: Path, stack: ExitStack, authority: Authority) -> list[Kind]:
     by_ticket = variables(
         KERBEROS_PRINCIPAL=f"hive/_HOST@{REALM}", KERBEROS_KEYTAB=service, DELEGATION_TOKENS="true"
     )
+
+    over_http = over_tls | variables(PORT=0, HTTP_PORT=0)
+    issuer, keys = Issuer(), folder / "keys.json"
+    issuer.add("first", "RS256")
+    keys.write_bytes(issuer.key_set())
+    token = bearer(issuer.token(lives_s=3600))
+
+    def new_ticket() -> dict[str, str]:
+        return negotiate(session_with(ann, f"ann@{REALM}", "HTTP", SPNEGO).step())
 
     def ticket(protection: int) -> LogIn:
         async def log_in(client: Client) -> None:
@@ -157,6 +204,16 @@ def kinds(folder: Path, stack: ExitStack, authority: Authority) -> list[Kind]:
             "PLAIN, TLS",
             {**over_tls, **by_ldap},
             lambda client: clients.log_in(client, "ann", PASSWORD),
+        ),
+        HttpKind("HTTP, no login", {}, dict),
+        HttpKind("HTTP, no login, TLS", over_tls, dict),
+        HttpKind("HTTP, Basic, TLS", over_http | by_ldap, lambda: basic("ann", PASSWORD)),
+        HttpKind("HTTP, JWT, TLS", over_http | variables(JWT_KEYS=keys), lambda: token),
+        HttpKind(
+            "HTTP, SPNEGO, TLS",
+            over_http | by_ticket | variables(DELEGATION_TOKENS="false"),
+            new_ticket,
+            calls=LOGINS,
         ),
     ]
 

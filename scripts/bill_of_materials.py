@@ -11,7 +11,7 @@ from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[1]
 JARSETS = ROOT / "metatide" / "stack" / "jarsets"
-EXTRAS = {"spark", "embedded", "otel"}
+EXTRAS = {"spark", "embedded", "otel", "jwt"}
 
 
 def needed(name: str, extras: set[str], versions: dict[str, str]) -> None:

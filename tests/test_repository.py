@@ -86,7 +86,7 @@ def test_the_bill_of_materials_names_all_that_is_needed() -> None:
     assert len(purls) == len(bill["components"])
     expected = {
         f"pkg:pypi/{distribution.name.lower().replace('_', '-')}@{distribution.version}"
-        for distribution in closure("metatide", {"spark", "embedded", "otel"})
+        for distribution in closure("metatide", {"spark", "embedded", "otel", "jwt"})
     }
     assert {purl for purl in purls if purl.startswith("pkg:pypi/")} == expected
     assert any(purl.startswith("pkg:maven/org.apache.kafka/kafka_2.13@") for purl in purls)

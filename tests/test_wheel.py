@@ -22,7 +22,11 @@ from tests.support.processes import open_folder
 ROOT = Path(__file__).parents[1]
 PACKAGES = {"hive", "state", "connectors", "processors", "query_api", "metatide"}
 OURS = {"metatide", "metatide-client"}
-WITH_KERBEROS = {f"query_api.thrift.sasl.{name}" for name in ("kerberos", "protected_frames")}
+WITH_KERBEROS = {
+    *(f"query_api.thrift.sasl.{name}" for name in ("kerberos", "protected_frames")),
+    "query_api.thrift.http_transport.negotiate",
+}
+WITH_JWT = {f"query_api.thrift.http_transport.{name}" for name in ("bearer", "key_set")}
 ON_SPARK = "connectors.loads.spark.", "processors.spark.", "metatide.spark."
 IMPORT_ALL = """
 import importlib, json, sys
@@ -203,7 +207,9 @@ def test_each_module_is_imported_from_the_wheel(
     assert bool(without_spark) == (requirement == "metatide")
     without_kerberos = {name for name, file in files.items() if file == "gssapi"}
     assert without_kerberos == WITH_KERBEROS
-    lacking = untraced | without_spark | without_kerberos
+    without_jwt = {name for name, file in files.items() if file == "jwt"}
+    assert without_jwt == WITH_JWT
+    lacking = untraced | without_spark | without_kerberos | without_jwt
     present = [Path(file) for name, file in files.items() if name not in lacking]
     assert [file for file in present if not file.is_relative_to(python.parents[1])] == []
 

@@ -7,7 +7,7 @@ import msgspec
 
 from hive.errors import InputError
 from metatide.config.section import Section, key
-from metatide.config.values import LdapUrls, Principal, UserDn
+from metatide.config.values import KeysLocation, LdapUrls, Principal, UserDn
 
 
 class Thrift(Section, frozen=True):
@@ -24,6 +24,21 @@ class Thrift(Section, frozen=True):
             option="--thrift-port",
         ),
     ] = None
+    http_port: Annotated[
+        Annotated[int, msgspec.Meta(ge=0, le=65535)] | None,
+        key(
+            "A second port, for clients that speak Thrift over HTTP "
+            "(`hive.metastore.client.thrift.transport.mode=http`); 0 takes a free one. Workers ask "
+            "each other by `thrift.port`, so that is needed, too."
+        ),
+    ] = None
+    http_path: Annotated[
+        str,
+        key(
+            "The path to which they post their calls: `hive.metastore.server.thrift.http.path` "
+            "at the clients."
+        ),
+    ] = "metastore"
     framed: Annotated[bool, key("Whether clients use the framed transport.")] = False
     relay_reads: Annotated[
         bool,
@@ -78,6 +93,23 @@ class Thrift(Section, frozen=True):
     ldap_ca: Annotated[
         Path | None, key("The CA certificates for the directory; by default the system's.")
     ] = None
+    jwt_keys: Annotated[
+        KeysLocation | None,
+        key(
+            "The keys by which an issuer signs tokens (JWT), with which clients of "
+            "`thrift.http_port` then log in: a JSON Web Key Set at an `https://` URL or in a file."
+        ),
+    ] = None
+    jwt_issuer: Annotated[
+        str | None, key("The issuer of the tokens (`iss`); without it, it isn't checked.")
+    ] = None
+    jwt_audience: Annotated[
+        str | None,
+        key("Whom the tokens are for (`aud`); without it, those for other services count, too."),
+    ] = None
+    jwt_ca: Annotated[
+        Path | None, key("The CA certificates for that URL; by default the system's.")
+    ] = None
     kerberos_principal: Annotated[
         Principal | None,
         key(
@@ -87,7 +119,11 @@ class Thrift(Section, frozen=True):
         ),
     ] = None
     kerberos_keytab: Annotated[
-        Path | None, key("The keytab with its keys; new ones in it are used at once.")
+        Path | None,
+        key(
+            "The keytab with its keys, and for `thrift.http_port` with those of `HTTP` on the same "
+            "host; new ones in it are used at once."
+        ),
     ] = None
     delegation_tokens: Annotated[
         bool,
@@ -107,6 +143,10 @@ class Thrift(Section, frozen=True):
 
     def __post_init__(self) -> None:
         """Raises InputError if keys exclude or lack each other."""
+        if self.http_port is not None and self.port is None:
+            raise InputError(
+                "thrift.http_port needs thrift.port, by which workers ask each other: set both"
+            )
         if (self.ldap_url is None) != (self.ldap_user_dn is None):
             raise InputError("set both thrift.ldap_url and thrift.ldap_user_dn, or neither")
         if (self.kerberos_principal is None) != (self.kerberos_keytab is None):
@@ -123,7 +163,29 @@ class Thrift(Section, frozen=True):
                 "thrift.tls_key, so that nobody else reads them"
             )
 
+        if self.kerberos_principal and self.http_port is not None and not self.tls_certificate:
+            raise InputError(
+                "clients of thrift.http_port send tickets that whoever reads them could use: set "
+                "thrift.tls_certificate and thrift.tls_key"
+            )
+        self._check_tokens()
+
+    def _check_tokens(self) -> None:
+        if self.jwt_keys is None:
+            if self.jwt_issuer is not None or self.jwt_audience is not None:
+                raise InputError(
+                    "thrift.jwt_issuer and thrift.jwt_audience have no use without thrift.jwt_keys"
+                )
+        elif self.http_port is None:
+            raise InputError("thrift.jwt_keys is for clients over HTTP: set thrift.http_port")
+        elif self.tls_certificate is None:
+            raise InputError(
+                "thrift.jwt_keys has clients send tokens: set thrift.tls_certificate and "
+                "thrift.tls_key, so that nobody else reads them"
+            )
+
     @property
     def needs_login(self) -> bool:
         """Whether clients must prove who they are."""
-        return self.ldap_url is not None or self.kerberos_principal is not None
+        logins = self.ldap_url, self.kerberos_principal, self.jwt_keys
+        return any(login is not None for login in logins)

@@ -125,6 +125,28 @@ class ThriftUrls(str):
         return tuple(ThriftUrl(url).address for url in self.split(","))
 
 
+class KeysLocation(Url):
+    """A URL of HTTPS, or the path of a file."""
+
+    __slots__ = ()
+    metavar = "URL or PATH"
+
+    def __new__(cls, text: str) -> Self:
+        is_url = "://" in text
+        try:
+            parts = urlsplit(text)
+            wrong = is_url and (parts.scheme != "https" or not parts.hostname or parts.port == 0)
+        except ValueError:
+            wrong = True
+        if wrong or not text:
+            raise ValueError("expected https://HOST:PORT/PATH or the path of a file")
+        return super().__new__(cls, text)
+
+    @property
+    def is_url(self) -> bool:
+        return "://" in self
+
+
 class LdapUrl(_CheckedUrl):
     """The URL of a directory, which is reached over TLS alone."""
 

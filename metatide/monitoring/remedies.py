@@ -60,7 +60,8 @@ SECTIONS: Final = (
             "raise it or add workers.",
             "metatide_thrift_refused": "`upstream`: no metastore answers. Others: the worker's log "
             "names the client and what it did.",
-            "metatide_thrift_logins": "Each is a connection: many show clients that keep none.",
+            "metatide_thrift_logins": "Each is a connection, or a user of one over HTTP: many show "
+            "clients that keep none.",
         },
     ),
     Section(

@@ -132,6 +132,8 @@ def services(effective: Effective, ports: Ports) -> list[Service]:
             configured_port = config.thrift.port if number == 1 else None
             thrift_port = configured_port or ports.take(f"{name}-thrift")
             own["METATIDE_THRIFT_PORT"] = str(thrift_port)
+            if config.thrift.http_port is not None and number > 1:
+                own["METATIDE_THRIFT_HTTP_PORT"] = "0"
             thrift_host = LOOPBACK if config.thrift.host == ANY else config.thrift.host
             thrift = f"thrift://{thrift_host}:{thrift_port}"
         host = config.worker.host

@@ -65,6 +65,8 @@ def _check(config: Config) -> None:
         require_port(config.http.port, "--http-port", config.http.host)
     if config.thrift.port:
         require_port(config.thrift.port, "--thrift-port", config.thrift.host)
+    if config.thrift.http_port:
+        require_port(config.thrift.http_port, "thrift.http_port", config.thrift.host)
     servers = config.kafka.bootstrap_servers
     if servers is None:
         find_java()

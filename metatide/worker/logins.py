@@ -6,11 +6,19 @@ import ssl
 from collections.abc import Mapping
 from pathlib import Path
 
+import structlog
+
 from hive.errors import InputError
 from metatide.config.thrift import Thrift
+from metatide.config.values import KeysLocation
+from query_api.thrift.http_transport import basic
+from query_api.thrift.http_transport.scheme import Scheme
+from query_api.thrift.http_transport.settings import HttpSettings
 from query_api.thrift.sasl import digest, ldap, plain, tokens
 from query_api.thrift.sasl.mechanism import Mechanism
 from query_api.thrift.settings import MIB
+
+log = structlog.get_logger(__name__)
 
 
 def mechanisms(
@@ -25,7 +33,7 @@ def mechanisms(
     offered: dict[str, Mechanism] = {}
     if thrift.ldap_url is not None:
         assert thrift.ldap_user_dn is not None
-        trusted = _trusted(thrift.ldap_ca)
+        trusted = _trusted(thrift.ldap_ca, "thrift.ldap_ca")
         directories = ldap.Directories(thrift.ldap_url.addresses, thrift.ldap_user_dn, trusted)
         offered[plain.NAME] = plain.Plain(directories)
     if thrift.kerberos_principal is not None:
@@ -34,6 +42,48 @@ def mechanisms(
             realm = thrift.kerberos_principal.rpartition("@")[2]
             offered[digest.NAME] = tokens.DelegationTokens(token_store, realm)
     return offered
+
+
+def http_settings(thrift: Thrift, logins: Mapping[str, Mechanism]) -> HttpSettings:
+    """Where clients of HTTP post their calls, and how they prove who they are: as by SASL."""
+    schemes: dict[str, Scheme] = {}
+    plain_login = logins.get(plain.NAME)
+    if isinstance(plain_login, plain.Plain):
+        schemes[basic.NAME] = basic.Basic(plain_login.passwords)
+    if thrift.jwt_keys is not None:
+        schemes["bearer"] = _bearer(thrift, thrift.jwt_keys)
+    if thrift.http_port is not None and thrift.kerberos_principal is not None:
+        try:
+            schemes["negotiate"] = _negotiate(logins["GSSAPI"])
+        except InputError as error:
+            if not schemes:
+                raise
+            log.warning("clients of thrift.http_port can't log in by tickets", why=str(error))
+    return HttpSettings("/" + thrift.http_path.strip("/"), schemes)
+
+
+def _bearer(thrift: Thrift, location: KeysLocation) -> Scheme:
+    if importlib.util.find_spec("jwt") is None or importlib.util.find_spec("cryptography") is None:
+        raise InputError("thrift.jwt_keys needs the extra jwt: pip install 'metatide[jwt]'")
+    from query_api.thrift.http_transport.bearer import Bearer
+    from query_api.thrift.http_transport.key_set import KeyFile, KeyUrl
+
+    return Bearer(
+        KeyUrl(location, _trusted(thrift.jwt_ca, "thrift.jwt_ca"))
+        if location.is_url
+        else KeyFile(Path(location)),
+        issuer=thrift.jwt_issuer,
+        audience=thrift.jwt_audience,
+    )
+
+
+def _negotiate(login: Mechanism) -> Scheme:
+    from query_api.thrift.http_transport.negotiate import SERVICE, Negotiate
+    from query_api.thrift.sasl.kerberos import Kerberos
+
+    assert isinstance(login, Kerberos)
+    host = login.principal.partition("/")[2]
+    return Negotiate(f"{SERVICE}/{host}", login.keytab)
 
 
 def _kerberos(thrift: Thrift, host: str) -> Mechanism:
@@ -55,8 +105,8 @@ def _kerberos(thrift: Thrift, host: str) -> Mechanism:
     )
 
 
-def _trusted(ca: Path | None) -> ssl.SSLContext:
+def _trusted(ca: Path | None, name: str) -> ssl.SSLContext:
     try:
         return ssl.create_default_context(cafile=ca)
     except OSError as error:
-        raise InputError(f"thrift.ldap_ca: {ca} can't be used: {error}") from error
+        raise InputError(f"{name}: {ca} can't be used: {error}") from error

@@ -20,7 +20,7 @@ from metatide.config import Config
 from metatide.config.schema import Upstream
 from metatide.config.thrift import Thrift
 from metatide.stack.java import find_java
-from metatide.worker.logins import mechanisms
+from metatide.worker.logins import http_settings, mechanisms
 from metatide.worker.shards import WorkerShards
 from query_api.backend import Backend
 from query_api.database import Primary
@@ -63,6 +63,7 @@ class Endpoint:
         self.port = 0
         self._host = thrift.host
         self._wanted = thrift.port or 0
+        self._wanted_of_http = thrift.http_port
         self._owners = _Owners(shards, Forwarder(settings.trusted, settings.partners))
         self._expressions = expressions(thrift)
         self._methods = CachedMethods(
@@ -94,6 +95,9 @@ class Endpoint:
         await self._ask_metastores()
         self.port = await self.server.start(self._host, self._wanted)
         log.info("listening for Thrift calls", address=joined(self._host, self.port))
+        if self._wanted_of_http is not None:
+            http_port = await self.server.start_http(self._host, self._wanted_of_http)
+            log.info("listening for Thrift over HTTP", address=joined(self._host, http_port))
         self._asking = [asyncio.create_task(self._ask_the_others())]
         if not await self._has_collation():
             self._asking.append(asyncio.create_task(self._find_collation()))
@@ -178,6 +182,7 @@ def thrift_settings(
         message_bytes_max=thrift.message_mib_max * MIB,
         tls=tls,
         mechanisms=logins or {},
+        http=http_settings(thrift, logins or {}),
     )
 
 

@@ -38,8 +38,12 @@ class ClientIdentity:
 
     def prove(self, user: str) -> None:
         """Takes note of who the client has proved to be; it can't become another user."""
-        self._client.user = user
+        self.claim(user)
         self.is_proved = True
+
+    def claim(self, user: str) -> None:
+        """Takes note of who the client says that it is, as it does by `set_ugi`, too."""
+        self._client.user = user
         body = encode(_UGI, {"user_name": user, "group_names": []})
         self._ugi = header(MessageType.CALL, SET_UGI, _NO_SEQUENCE) + body
 

@@ -26,7 +26,8 @@ from query_api.thrift.flow_control import FlowControl
 from query_api.thrift.frames import Frames
 from query_api.thrift.sasl.handshake import START, Handshake
 from query_api.thrift.sasl.mechanism import Identity, Layer
-from query_api.thrift.sasl.unauthenticated import UnauthenticatedCalls
+from query_api.thrift.sasl.unauthenticated import WHY as WHY_SASL
+from query_api.thrift.sasl.unauthenticated import WHY_HTTP, UnauthenticatedCalls
 from query_api.thrift.scanner import STEPS_MAX, Scanner
 from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.wire import Fault, Message, refusal
@@ -345,14 +346,15 @@ class Connection(asyncio.Protocol):
 
     def _greet(self, speaks_sasl: bool) -> None:
         """Decides by a client's first byte what it must prove."""
-        mechanisms = self._settings.mechanisms
+        settings = self._settings
         if speaks_sasl:
-            self._handshake = Handshake(mechanisms)
+            self._handshake = Handshake(settings.mechanisms)
             self._enter(NEGOTIATING)
             return
-        if mechanisms:
+        if settings.needs_login:
             assert self.calls is not None
-            self.calls = UnauthenticatedCalls(self.calls, self, self.workers_methods)
+            why = WHY_SASL if settings.mechanisms else WHY_HTTP
+            self.calls = UnauthenticatedCalls(self.calls, self, self.workers_methods, why)
         self.flow.stop_clock()
         self._enter(IDLE)
 

@@ -95,6 +95,10 @@ class Dispatch:
         """Takes note of who the client has proved to be."""
         self._relay.prove(identity.user)
 
+    def claim(self, user: str) -> None:
+        """Takes note of who the client says that it is."""
+        self._relay.claim(user)
+
     def writable(self, writable: bool) -> None:
         self._relay.writable(writable)
 

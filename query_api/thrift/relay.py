@@ -36,6 +36,10 @@ class ClientRelay:
         """Has metastores told who the client has proved to be."""
         self._identity.prove(user)
 
+    def claim(self, user: str) -> None:
+        """Has metastores told who the client says that it is."""
+        self._identity.claim(user)
+
     def introduce(self, message: Message) -> bool:
         """Answers a `set_ugi` without connecting to a metastore, if possible; returns whether it
         did.

@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 
+from query_api.thrift.http_transport.settings import HttpSettings
 from query_api.thrift.sasl.mechanism import Mechanism
 
 MIB: Final = 1 << 20
@@ -28,3 +29,10 @@ class ThriftSettings(msgspec.Struct, frozen=True):
     tls: ssl.SSLContext | None = None
     mechanisms: Mapping[str, Mechanism] = {}
     """By which mechanisms of SASL clients prove who they are; if there are any, they must."""
+    http: HttpSettings = HttpSettings()
+    """The same for clients of HTTP."""
+
+    @property
+    def needs_login(self) -> bool:
+        """Whether clients must prove who they are, by whatever transport."""
+        return bool(self.mechanisms or self.http.schemes)

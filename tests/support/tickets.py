@@ -18,8 +18,10 @@ def load_gssapi() -> Any:
     return gssapi
 
 
-def session_with(keytab: Path, principal: str, service: str = "hive") -> Any:
-    """The session of a client with a fresh ticket for a service."""
+def session_with(
+    keytab: Path, principal: str, service: str = "hive", mechanism: str | None = None
+) -> Any:
+    """The session of a client with a fresh ticket for a service, by the mechanism with this OID."""
     gssapi = load_gssapi()
     name = gssapi.Name(principal, gssapi.NameType.kerberos_principal)
     store = {"client_keytab": str(keytab), "ccache": f"MEMORY:{principal}-{keytab.stat().st_ino}"}
@@ -27,6 +29,7 @@ def session_with(keytab: Path, principal: str, service: str = "hive") -> Any:
         name=gssapi.Name(f"{service}@{HOST}", gssapi.NameType.hostbased_service),
         creds=gssapi.Credentials(name=name, usage="initiate", store=store),
         usage="initiate",
+        mech=None if mechanism is None else gssapi.OID.from_int_seq(mechanism),
         flags=gssapi.RequirementFlag.mutual_authentication
         | gssapi.RequirementFlag.integrity
         | gssapi.RequirementFlag.confidentiality,

@@ -1,5 +1,6 @@
 """SASL's GSSAPI (RFC 4752): tickets of Kerberos, which a keytab's keys check."""
 
+from collections.abc import Sequence
 from enum import IntFlag
 from pathlib import Path
 from typing import Any, Final
@@ -42,21 +43,12 @@ class Kerberos:
         """Clients may choose the protection, but none less than `least`. Raises InputError if the
         keytab can't be used.
         """
+        self.principal: Final = principal
+        self.keytab: Final = keytab
         self._realm = principal.rpartition("@")[2]
         self._offered = sum(protection for protection in Protection if protection >= least)
         self._message_bytes_max = message_bytes_max
-        name = gssapi.Name(principal, gssapi.NameType.kerberos_principal)
-        # What a stolen ticket's first message proves is nothing without the session's key, which
-        # the second one needs: so none has to be remembered, on disk and for each login.
-        store = {"keytab": str(keytab), "rcache": "none:"}
-        try:
-            self._credentials = gssapi.Credentials(
-                name=name, usage="accept", store=store, mechs=[gssapi.MechType.kerberos]
-            )
-        except GSSError as error:
-            raise InputError(
-                f"thrift.kerberos_keytab {keytab} can't be used for {principal}: {_minor(error)}"
-            ) from error
+        self._credentials = credentials_of(principal, keytab)
 
     def begin(self) -> "_Exchange":
         return _Exchange(self._credentials, self._realm, self._offered, self._message_bytes_max)
@@ -84,7 +76,7 @@ class _Exchange:
                     return Challenge(token or b"")
             return Challenge(self._offer())
         except GSSError as error:
-            raise RefusedLoginError(f"Kerberos: {_minor(error)}") from None
+            raise RefusedLoginError(f"Kerberos: {reason_of(error)}") from None
 
     def _offer(self) -> bytes:
         self._has_offered = True
@@ -118,7 +110,24 @@ class _Exchange:
         return Accepted(user, layer=layer)
 
 
-def _minor(error: GSSError) -> str:
+def credentials_of(
+    principal: str, keytab: Path, mechanisms: Sequence[Any] = (gssapi.MechType.kerberos,)
+) -> Any:
+    """What checks the tickets for a service. Raises InputError if the keytab can't be used."""
+    name = gssapi.Name(principal, gssapi.NameType.kerberos_principal)
+    # What a stolen ticket's first message proves is nothing without the session's key, which
+    # SASL's second one needs, and over HTTP nobody else gets to see it, for TLS is required: so
+    # none has to be remembered, on disk and for each login.
+    store = {"keytab": str(keytab), "rcache": "none:"}
+    try:
+        return gssapi.Credentials(name=name, usage="accept", store=store, mechs=mechanisms)
+    except GSSError as error:
+        raise InputError(
+            f"thrift.kerberos_keytab {keytab} can't be used for {principal}: {reason_of(error)}"
+        ) from error
+
+
+def reason_of(error: GSSError) -> str:
     """What the library for Kerberos says of an error."""
     try:
         statuses = error.get_all_statuses(error.min_code, False)

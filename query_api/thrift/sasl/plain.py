@@ -1,7 +1,7 @@
 """SASL's PLAIN (RFC 4616): a name and a password, which a directory checks."""
 
 import unicodedata
-from typing import Final, NamedTuple, Protocol
+from typing import Final, Protocol
 
 from hive.errors import RefusedLoginError
 from query_api.thrift.sasl.mechanism import Accepted
@@ -24,41 +24,40 @@ class Plain:
     """The mechanism. It keeps no password."""
 
     def __init__(self, passwords: Passwords) -> None:
-        self._passwords = passwords
+        self.passwords: Final = passwords
 
     def begin(self) -> "Plain":
         """The exchange is a single response, which needs no state."""
         return self
 
     async def answer(self, response: bytes) -> Accepted:
-        user, password = _credentials(response)
-        await self._passwords.check(user, password)
+        try:
+            acts_for, user, password = response.decode().split("\0")
+        except ValueError:
+            raise RefusedLoginError("PLAIN's response is a name and a password") from None
+        if acts_for not in ("", user):
+            raise RefusedLoginError("a user can't log in for another one by PLAIN")
+        await check_password(self.passwords, user, password)
         return Accepted(user)
 
 
-class _Credentials(NamedTuple):
-    user: str
-    password: str
-
-
-def _credentials(response: bytes) -> _Credentials:
-    try:
-        acts_for, user, password = response.decode().split("\0")
-    except ValueError:
-        raise RefusedLoginError("PLAIN's response is a name and a password") from None
-    if acts_for not in ("", user):
-        raise RefusedLoginError("a user can't log in for another one by PLAIN")
+async def check_password(passwords: Passwords, user: str, password: str) -> None:
+    """Raises RefusedLoginError if this isn't the user's password, or if there can't be such a
+    user.
+    """
     if not password:
         # A directory lets in whoever shows no password, as nobody.
         raise RefusedLoginError(WRONG, f"user {user[:CHARS_MAX]!r} sent no password")
-    if max(len(user), len(password)) > CHARS_MAX or not _is_name(user):
+    if len(password) > CHARS_MAX or not is_user(user):
         raise RefusedLoginError(WRONG, f"{user[:CHARS_MAX]!r} can't be the name of a user")
-    return _Credentials(user, password)
+    await passwords.check(user, password)
 
 
-def _is_name(user: str) -> bool:
-    """Whether a directory takes the text as it stands. It takes some texts for the names of others:
-    it leaves out spaces and unites similar letters.
+def is_user(user: str) -> bool:
+    """Whether the text can be the name of a user, and a directory takes it as it stands. It takes
+    some texts for the names of others: it leaves out spaces and unites similar letters.
     """
+    if len(user) > CHARS_MAX:
+        return False
     is_printed = user.isprintable() and not any(map(str.isspace, user))
     return bool(user) and is_printed and unicodedata.is_normalized("NFKC", user)

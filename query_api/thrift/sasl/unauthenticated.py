@@ -9,6 +9,11 @@ WHY: Final = (
     "hive.metastore.sasl.enabled=true (Kerberos, tokens) or hive.metastore.client.auth.mode=PLAIN "
     "at the client"
 )
+WHY_HTTP: Final = (
+    "this server lets in only clients that prove who they are by tokens over HTTP: set "
+    "hive.metastore.client.thrift.transport.mode=http and the port of thrift.http_port at the "
+    "client"
+)
 
 
 class _Calls(Protocol):
@@ -24,10 +29,13 @@ class _Ending(Protocol):
 class UnauthenticatedCalls:
     """Refuses all calls but those that prove by themselves that a worker sends them."""
 
-    def __init__(self, calls: _Calls, connection: _Ending, allowed: frozenset[str]) -> None:
+    def __init__(
+        self, calls: _Calls, connection: _Ending, allowed: frozenset[str], why: str
+    ) -> None:
         self._calls = calls
         self._connection = connection
         self._allowed = allowed
+        self._why = why
 
     def answered_at_once(self, _: bytes) -> bool:
         return False
@@ -36,8 +44,8 @@ class UnauthenticatedCalls:
         if message.method in self._allowed:
             self._calls.begin(message)
             return
-        reply = refusal(message.method, message.sequence, Fault.PROTOCOL_ERROR, WHY)
-        self._connection.end("unauthenticated", WHY, reply=reply)
+        reply = refusal(message.method, message.sequence, Fault.PROTOCOL_ERROR, self._why)
+        self._connection.end("unauthenticated", self._why, reply=reply)
 
     def writable(self, writable: bool) -> None:
         self._calls.writable(writable)

@@ -12,6 +12,7 @@ from metatide.stack.ports import Ports
 from query_api.thrift.sasl.negotiation import Status
 from query_api.thrift.sasl.unauthenticated import WHY
 from tests.query_api.sales import sales
+from tests.query_api.thrift.http_transport.clients import HttpClient, basic, call
 from tests.query_api.thrift.sasl.clients import log_in
 from tests.query_api.thrift.serving import Client
 from tests.support.certificates import Authority
@@ -29,6 +30,11 @@ async def connect(port: int, authority: Authority) -> Client:
     return Client(*await asyncio.open_connection(LOOPBACK, port, ssl=trusted))
 
 
+async def connect_http(port: int, authority: Authority) -> HttpClient:
+    trusted = ssl.create_default_context(cafile=authority.certificate)
+    return HttpClient(*await asyncio.open_connection(LOOPBACK, port, ssl=trusted))
+
+
 async def test_a_worker_lets_in_who_logs_in(
     kafka_broker: str, new_database: Callable[[], str], tmp_path: Path
 ) -> None:
@@ -36,7 +42,8 @@ async def test_a_worker_lets_in_who_logs_in(
     sales(database_url)
     authority = Authority(tmp_path / "authority")
     certificate, key = authority.sign("worker")
-    port = Ports(tmp_path / "ports.json").take("thrift")
+    ports = Ports(tmp_path / "ports.json")
+    port, http_port = ports.take("thrift"), ports.take("thrift over HTTP")
     with (
         open_folder() as folder,
         directory(folder / "users", authority, {"ann": PASSWORD}) as users,
@@ -47,6 +54,7 @@ async def test_a_worker_lets_in_who_logs_in(
             "worker",
             METATIDE_DATABASE_URL=database_url,
             METATIDE_THRIFT_PORT=str(port),
+            METATIDE_THRIFT_HTTP_PORT=str(http_port),
             METATIDE_THRIFT_TLS_CERTIFICATE=str(certificate),
             METATIDE_THRIFT_TLS_KEY=str(key),
             METATIDE_THRIFT_LDAP_URL=users.address,
@@ -66,8 +74,16 @@ async def test_a_worker_lets_in_who_logs_in(
             reply = await stranger.call("get_all_databases")
             assert reply is not None
             assert WHY.encode() in reply.body
+            for password, status in ((PASSWORD, 200), (f"{PASSWORD}!", 401)):
+                over_http = await connect_http(http_port, authority)
+                request = call("get_all_databases", headers=basic("ann", password))
+                said = await over_http.ask(request)
+                assert said.status == status
+                assert (b"upstream.url" in said.body) == (status == 200)
+                over_http.close()
             for other in (client, wrong, stranger):
                 await other.close()
     log = worker.log.read_text()
     assert "user 'ann': INVALID_CREDENTIALS" in log
     assert PASSWORD not in log
+    assert basic("ann", PASSWORD)["authorization"].removeprefix("Basic ") not in log

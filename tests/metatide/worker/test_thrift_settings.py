@@ -1,5 +1,6 @@
 """What the configuration says of the Thrift server, and what it must not say."""
 
+import importlib.util
 import sys
 from contextlib import AsyncExitStack
 from types import SimpleNamespace
@@ -85,6 +86,52 @@ def test_a_port_is_a_number_or_nothing() -> None:
     assert config(THRIFT_PORT="0").thrift.port == 0
     with pytest.raises(InputError, match="65535"):
         config(THRIFT_PORT="65536")
+
+
+def test_a_port_for_http_needs_the_other_one_and_has_a_path() -> None:
+    with pytest.raises(InputError, match=r"thrift\.http_port needs thrift\.port"):
+        config(THRIFT_HTTP_PORT="0")
+    configured = config(THRIFT_HTTP_PORT="0", THRIFT_PORT="0", THRIFT_HTTP_PATH="/hms/")
+    assert thrift_settings(configured.thrift, None).http.path == "/hms"
+
+
+def test_tokens_need_a_port_for_http_and_tls() -> None:
+    port = {"THRIFT_PORT": "0", "THRIFT_HTTP_PORT": "0"}
+    for environ, missing in (
+        ({"THRIFT_JWT_KEYS": "keys.json"}, "set thrift.http_port"),
+        ({"THRIFT_JWT_KEYS": "keys.json", **port}, "set thrift.tls_certificate"),
+        ({"THRIFT_JWT_AUDIENCE": "hive"}, "no use without thrift.jwt_keys"),
+    ):
+        with pytest.raises(InputError, match=missing):
+            config(**environ)
+
+
+def test_tickets_over_http_need_tls() -> None:
+    with pytest.raises(InputError, match=r"send tickets that whoever reads them could use"):
+        config(
+            THRIFT_PORT="0",
+            THRIFT_HTTP_PORT="0",
+            THRIFT_KERBEROS_PRINCIPAL="hive/_HOST@EXAMPLE.COM",
+            THRIFT_KERBEROS_KEYTAB="hive.keytab",
+        )
+
+
+@pytest.mark.parametrize("keys", ["http://idp/keys", "https://", "ftp://idp/keys"])
+def test_keys_come_from_a_file_or_over_tls(keys: str) -> None:
+    with pytest.raises(InputError, match=r"https://HOST:PORT/PATH or the path of a file"):
+        config(THRIFT_JWT_KEYS=keys)
+
+
+def test_tokens_name_the_extra_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    configured = config(
+        THRIFT_PORT="0",
+        THRIFT_HTTP_PORT="0",
+        THRIFT_TLS_CERTIFICATE="worker.pem",
+        THRIFT_JWT_KEYS="keys.json",
+    )
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(InputError, match=r"pip install 'metatide\[jwt\]'"):
+        thrift_settings(configured.thrift, None)
 
 
 async def test_without_a_database_there_is_no_thrift_server() -> None:

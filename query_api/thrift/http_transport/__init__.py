@@ -1,0 +1,1 @@
+"""Calls of Thrift in requests of HTTP, as Hive 4 speaks it."""

@@ -1,0 +1,77 @@
+"""The head of a request, and whether it can be one of a metastore's client."""
+
+from http import HTTPStatus
+from typing import Final, NamedTuple
+from urllib.parse import urlsplit
+
+import msgspec
+
+from query_api.thrift.sasl.plain import CHARS_MAX
+
+ACTOR: Final = b"x-actor-username"
+"""Says who a client is that needn't prove it."""
+_NEEDED: Final = frozenset(
+    (b"authorization", b"content-length", b"expect", b"transfer-encoding", ACTOR)
+)
+
+
+class Refusal(NamedTuple):
+    """Why a request isn't answered."""
+
+    status: HTTPStatus
+    why: str
+
+
+class Request(msgspec.Struct):
+    """The head of a request, as far as it is needed."""
+
+    url: bytes = b""
+    headers: dict[bytes, bytes] = {}
+    head_bytes: int = 0
+    repeated: bytes = b""
+    """A header that was sent more than once, though it may not be."""
+
+    def add(self, name: bytes, value: bytes) -> None:
+        self.head_bytes += len(name) + len(value) + len(b": \r\n")
+        name = name.lower()
+        if name in _NEEDED:
+            if name in self.headers:
+                self.repeated = name
+            self.headers[name] = value
+
+    @property
+    def waits_to_continue(self) -> bool:
+        return self.headers.get(b"expect", b"").lower() == b"100-continue"
+
+    def fault(self, method: bytes, path: str, body_bytes_max: int) -> Refusal | None:
+        """What is wrong with it, if anything is."""
+        try:
+            asked_path = urlsplit(self.url.decode("ascii")).path
+        except ValueError:
+            asked_path = ""
+        # Hive's clients ask for `/metastore/*`, the pattern by which its metastores have it.
+        if asked_path != path and not asked_path.startswith(f"{path}/"):
+            return Refusal(HTTPStatus.NOT_FOUND, f"calls of the metastore are sent to {path}")
+        if method != b"POST":
+            return Refusal(HTTPStatus.METHOD_NOT_ALLOWED, "calls of the metastore are sent by POST")
+        if self.repeated:
+            name = self.repeated.decode("ascii")
+            return Refusal(HTTPStatus.BAD_REQUEST, f"the header {name} is sent more than once")
+        length = self.headers.get(b"content-length", b"0")
+        if int(length) > body_bytes_max:
+            return Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, too_large(body_bytes_max))
+        return None
+
+    def actor(self) -> str:
+        """The user that a client says that it is; empty if it says none. Raises ValueError if that
+        can't be the name of a user.
+        """
+        name = self.headers.get(ACTOR, b"").decode()
+        if len(name) > CHARS_MAX or not name.isprintable():
+            raise ValueError("can't be the name of a user")
+        return name
+
+
+def too_large(body_bytes_max: int) -> str:
+    """Why a body isn't read."""
+    return f"a call has at most {body_bytes_max} bytes (thrift.message_mib_max)"

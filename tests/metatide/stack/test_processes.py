@@ -1,0 +1,25 @@
+"""Which processes a stack has, and what each of them is told."""
+
+from pathlib import Path
+
+from metatide.config import load
+from metatide.stack.ports import Ports
+from metatide.stack.processes import services
+
+
+def test_the_first_worker_has_the_port_for_http_and_the_others_free_ones(tmp_path: Path) -> None:
+    environ = {
+        "METATIDE_DATA_DIR": str(tmp_path),
+        "METATIDE_KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:1",
+        "METATIDE_DATABASE_URL": "postgresql://hive@127.0.0.1:1/metastore",
+        "METATIDE_THRIFT_PORT": "9083",
+        "METATIDE_THRIFT_HTTP_PORT": "9084",
+        "METATIDE_WORKERS": "3",
+    }
+    effective = load(environ=environ)
+    ports = {
+        service.name: service.prepare().full_environment()["METATIDE_THRIFT_HTTP_PORT"]
+        for service in services(effective, Ports(tmp_path / "ports.json"))
+        if service.name.startswith("worker")
+    }
+    assert ports == {"worker-1": "9084", "worker-2": "0", "worker-3": "0"}
