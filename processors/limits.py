@@ -1,14 +1,14 @@
 """The limits of a worker: above them its shards stop applying until there is room again."""
 
 import asyncio
-import os
 import shutil
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import psutil
+
+from processors.disk_usage import DiskUsage
 
 CHECK_EVERY_S: Final = 1.0
 # Above a limit, a worker waits for some room to spare, or it would stop and start all the time.
@@ -33,6 +33,7 @@ class Limits:
         self.disk_free_bytes = 0
         self.memory_bytes = 0
         self._path = path
+        self._disk_usage = DiskUsage(path)
         self.allowed = allowed
         self._room = asyncio.Event()
         self._process = psutil.Process()
@@ -51,7 +52,7 @@ class Limits:
             self._room.clear()
 
     def _look(self) -> None:
-        self.disk_bytes = bytes_below(self._path)
+        self.disk_bytes = self._disk_usage.look()
         self.memory_bytes = self._process.memory_info().rss
         self.disk_free_bytes = shutil.disk_usage(self._path).free
 
@@ -68,13 +69,3 @@ class Limits:
             if most is not None and used > most * share:
                 return f"{what} {used >> 20} MiB, {key} is {most >> 20}: raise it or add a worker"
         return None
-
-
-def bytes_below(path: Path) -> int:
-    """The bytes of the files in a directory; files that vanish meanwhile count as nothing."""
-    total = 0
-    for folder, _, names in os.walk(path):
-        for name in names:
-            with suppress(FileNotFoundError):
-                total += Path(folder, name).stat().st_size
-    return total

@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from processors.limits import bytes_below
+from processors.disk_usage import bytes_below
 from state import keys, kv
 from state.shard_reader import ShardReader
 from state.store import StoreSnapshot
