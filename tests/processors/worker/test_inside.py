@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 from hive.errors import RecordFormatError
 from hive.names import TableName
-from processors.shard import Record
+from processors.shard import UNFLUSHED_RECORDS_MAX, Record, Shard
 from processors.worker import Worker
 from state import keys
 from state.records import (
@@ -20,6 +20,7 @@ from state.records import (
     LoadBegin,
     LoadEnd,
     LoadRows,
+    OpenTransactions,
     Rows,
     Scope,
     ScopeKind,
@@ -202,3 +203,28 @@ def test_encoded_asks_are_told_from_others() -> None:
     for value in (b"", encode(CREATED), b"\x01\x00", b"\x02"):
         with pytest.raises(RecordFormatError):
             decode_signal(value)
+
+
+async def test_only_events_and_many_other_records_make_a_flush_due(
+    topic: Topic, tmp_path: Path
+) -> None:
+    """At rest a record comes each minute for ever, and each flush writes a file."""
+
+    async def writes_files(shard: Shard, *records: AnyRecord) -> bool:
+        before, end = tables(shard), shard.position.offset + len(records)
+        await asyncio.to_thread(write, topic, *records)
+        await until(lambda: shard.position.offset == end)
+        await shard.flush()
+        return tables(shard) != before
+
+    def tables(shard: Shard) -> set[Path]:
+        return set(tmp_path.rglob(f"{shard.number}/**/*.sst"))
+
+    opened = OpenTransactions(0, 1, ())
+    async with working(topic, tmp_path, flush_s=3600) as worker:
+        shard = worker.shards[0]
+        assert await writes_files(shard, CREATED)
+        for _ in range(UNFLUSHED_RECORDS_MAX - 1):
+            assert not await writes_files(shard, opened)
+        assert await writes_files(shard, opened)
+        assert await writes_files(shard, put(2))
