@@ -100,9 +100,6 @@ class Connector:
         topic_admin.create(self._topic)
         while self._going_on():
             resumed = self._resume()
-            if is_later(self._requested_epoch(), resumed.epoch):
-                self._replace_lost_epoch(self._requested_epoch())
-                continue
             session = PublishSession(
                 self._source,
                 self._topic,
@@ -125,6 +122,10 @@ class Connector:
 
     def _resume(self) -> tails.Tails:
         positions = tails.find(self._topic)
+        requested = self._requested_epoch()
+        if is_later(requested, positions.epoch):
+            self._replace_lost_epoch(requested)
+            positions = tails.find(self._topic)
         while positions.behind:
             # A connector began this epoch and ended before the reset had reached all shards.
             publisher.reset(self._topic, positions.epoch, positions.lowest, positions.behind)

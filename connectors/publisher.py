@@ -70,9 +70,8 @@ class Publisher:
         Raises an error, and writes nothing, if a record of them could not be read again."""
         parted: dict[int, list[bytes]] = {}
         encoded: dict[tuple[int, int], list[bytes]] = {}
-        uptos = self._uptos
         for shard, actions in routed.items():
-            after = uptos[shard]
+            after = self._uptos[shard]
             if event_id > after:
                 # The end of a transaction is the same record for all shards at the same position.
                 same = (after, id(actions))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from hashlib import blake2b
+from itertools import starmap
 from typing import NamedTuple, Protocol
 
 from hive.events.row import NotificationRow
@@ -65,18 +66,16 @@ class Source(Protocol):
 
 def rows_hash(rows: Iterable[NotificationRow]) -> bytes:
     """A hash of the row, or rows, of one event id."""
-    digest = blake2b(digest_size=8)
-    for row in rows:
-        digest.update(_hashed(row, len(row.message)))
-    return digest.digest()
+    return _digest([_hashed(row, len(row.message)) for row in rows])
 
 
 def cut_rows_hash(rows: Iterable[tuple[NotificationRow, int]]) -> bytes:
     """The `rows_hash` of rows whose messages may be cut; each has its message's full length."""
-    digest = blake2b(digest_size=8)
-    for row, message_chars in rows:
-        digest.update(_hashed(row, message_chars))
-    return digest.digest()
+    return _digest(list(starmap(_hashed, rows)))
+
+
+def _digest(texts: list[bytes]) -> bytes:
+    return blake2b(b"".join(texts), digest_size=8).digest()
 
 
 def _hashed(row: NotificationRow, message_chars: int) -> bytes:

@@ -23,7 +23,7 @@ class WatchedFile(Generic[T]):
     def __init__(self, path: Path, read: Callable[[Path], T]) -> None:
         self._path = path
         self._read = read
-        self._version = _version(path)
+        self._version = file_version(path)
         self._next_look_s = monotonic() + LOOK_EVERY_S
         self._content = read(path)
         self.reads = 1
@@ -34,7 +34,7 @@ class WatchedFile(Generic[T]):
         now = monotonic()
         if now >= self._next_look_s:
             self._next_look_s = now + LOOK_EVERY_S
-            before, self._version = self._version, _version(self._path)
+            before, self._version = self._version, file_version(self._path)
             if before != self._version:
                 self._read_again()
         return self._content
@@ -51,8 +51,8 @@ class WatchedFile(Generic[T]):
             )
 
 
-def _version(path: Path) -> tuple[int, ...]:
-    """What differs when a file has been written or replaced."""
+def file_version(path: Path) -> tuple[int, ...]:
+    """What differs when a file has been written or replaced; empty if there is none."""
     try:
         stat = path.stat()
     except OSError:

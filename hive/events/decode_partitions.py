@@ -17,7 +17,12 @@ from hive.events.event_types import (
     TableFacts,
     UpdatePartitionStatistics,
 )
-from hive.events.partition_images import partition_data, partition_image, values_of
+from hive.events.partition_images import (
+    listed_image,
+    partition_data,
+    partition_image,
+    values_of,
+)
 from hive.events.row import NotificationRow
 from hive.names import DEFAULT_PARTITION
 from hive.thrift.tjson import loads
@@ -65,11 +70,10 @@ def alter_partitions(
 
 
 def _altered(text: str, tells_ids: bool) -> PartitionImage:
-    # What the writer sent for details of the serde isn't stored.
-    value, _ = stored_objects.listed_partition(loads(text))
+    value = loads(text)
     if not tells_ids:
         value = stored_objects.without_write_id(value)
-    return partition_image(value, _write_id(value))
+    return listed_image(value, _write_id(value))
 
 
 def alter_partition(

@@ -31,26 +31,43 @@ class _Descriptor(NamedTuple):
     has_serde_details: bool
 
 
+class _Encoded(NamedTuple):
+    """A partition as it is listed."""
+
+    data: bytes
+    columns: bytes | None
+    has_serde_details: bool
+
+    def marked(self) -> bytes:
+        """Its bytes, which show whether it has more than a list tells."""
+        return lacking_serde_details(self.data) if self.has_serde_details else self.data
+
+
 _descriptors: dict[bytes, _Descriptor] = {}
 """Descriptors by their JSON without the location."""
 
 
 def partition_image(value: stored_objects.Value, write_id: int) -> PartitionImage:
     """The image of a partition as it is stored, written under a write id."""
-    data, columns = _encoded(value)
-    return PartitionImage(values_of(value), data, write_id, columns)
+    encoded = _encoded(value)
+    return PartitionImage(values_of(value), encoded.marked(), write_id, encoded.columns)
+
+
+def listed_image(value: stored_objects.Value, write_id: int) -> PartitionImage:
+    """The image of a partition whose details of the serde were sent, but not stored."""
+    encoded = _encoded(value)
+    return PartitionImage(values_of(value), encoded.data, write_id, encoded.columns)
 
 
 def partition_data(value: stored_objects.Value) -> bytes:
-    return _encoded(value)[0]
+    return _encoded(value).marked()
 
 
 def values_of(partition: stored_objects.Value) -> tuple[str, ...]:
     return tuple(map(str, partition["1"]["lst"][2:]))
 
 
-def _encoded(partition: stored_objects.Value) -> tuple[bytes, bytes | None]:
-    """The bytes of a partition as it is listed, and those of its columns."""
+def _encoded(partition: stored_objects.Value) -> _Encoded:
     descriptor = _shared_descriptor(partition)
     if descriptor is None:
         listed, has_details = stored_objects.listed_partition(partition)
@@ -62,7 +79,7 @@ def _encoded(partition: stored_objects.Value) -> tuple[bytes, bytes | None]:
         encoded = b"".join((descriptor.before, size, location, descriptor.after))
         data = transcode_value(PARTITION, {**partition, _DESCRIPTOR: {"rec": encoded}})
         columns, has_details = descriptor.columns, descriptor.has_serde_details
-    return lacking_serde_details(data) if has_details else data, columns
+    return _Encoded(data, columns, has_details)
 
 
 def _shared_descriptor(partition: stored_objects.Value) -> _Descriptor | None:

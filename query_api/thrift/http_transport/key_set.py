@@ -14,6 +14,7 @@ from jwt import PyJWK
 from jwt.exceptions import PyJWTError
 
 from hive.errors import RefusedLoginError
+from query_api.watched_file import file_version
 
 BYTES_MAX: Final = 1 << 20
 KEYS_MAX: Final = 256
@@ -58,12 +59,14 @@ class _KeySet(msgspec.Struct):
 
 
 class KeyFile:
-    """A file, which is read again when it has changed."""
+    """A file, which is read again when it has changed. While it can't be read, no token counts:
+    `WatchedFile` would go on with the keys that somebody has taken away.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._keys: Keys = {}
-        self._stamp: tuple[int, ...] = ()
+        self._version: tuple[int, ...] = ()
         self._turn = asyncio.Lock()
 
     async def keys(self, _: str) -> Keys:
@@ -72,11 +75,10 @@ class KeyFile:
 
     def _read(self) -> Keys:
         try:
-            stat = self._path.stat()
-            stamp = stat.st_ino, stat.st_size, stat.st_mtime_ns
-            if stamp != self._stamp:
+            version = file_version(self._path)
+            if not version or version != self._version:
                 self._keys = read_keys(self._path.read_bytes()[: BYTES_MAX + 1])
-                self._stamp = stamp
+                self._version = version
         except (OSError, ValueError) as error:
             log.warning("the keys of thrift.jwt_keys can't be read", error=str(error))
             raise _unreadable() from None

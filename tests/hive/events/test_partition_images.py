@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hive.events.event_types import PartitionImage
-from hive.events.partition_images import partition_data, partition_image
+from hive.events.partition_images import listed_image, partition_data, partition_image
 from hive.events.stored_objects import listed_partition
 from hive.thrift.splice import lacks_serde_details, without_mark
 from hive.thrift.structs import PARTITION
@@ -41,3 +41,4 @@ def check(partition: dict[str, Any]) -> None:
     assert partition_image(value, 3) == PartitionImage(
         ("v",), data, 3, PartitionView(alone).columns
     )
+    assert listed_image(value, 3) == PartitionImage(("v",), alone, 3, PartitionView(alone).columns)
