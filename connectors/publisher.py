@@ -86,16 +86,21 @@ class Publisher:
         last = headers.write(
             RecordHeaders(RecordKind.CHANGE, self.epoch, event_id, event_type, row_hash)
         )
+        send, topic, uptos = self._sender.send, self._topic, self._uptos
         for shard, values in parted.items():
-            if len(values) > 1:
-                part = headers.write(
-                    RecordHeaders(RecordKind.PART, self.epoch, event_id, event_type)
-                )
-                for value in values[:-1]:
-                    self._send(shard, value, part)
-            self._send(shard, values[-1], last)
-            self._uptos[shard] = event_id
+            *parts, value = values
+            if parts:
+                self._send_parts(shard, parts, event_id, event_type)
+            send(topic, shard, value, last)
+            self._sent_bytes += len(value)
+            uptos[shard] = event_id
+        self._sent_records += len(parted)
         return True
+
+    def _send_parts(self, shard: int, parts: list[bytes], event_id: int, event_type: str) -> None:
+        head = headers.write(RecordHeaders(RecordKind.PART, self.epoch, event_id, event_type))
+        for part in parts:
+            self._send(shard, part, head)
 
     def progress(self, position: int, row_hash: bytes | None) -> None:
         """Tells each shard that is behind that no event up to this position concerned it."""

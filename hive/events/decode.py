@@ -107,9 +107,9 @@ def _known(row: NotificationRow, text: str | bytes, decoder: Decoder) -> Event:
         "event_time": row.event_time,
         "event_type": row.event_type,
     }
-    unknown = fields.keys() - _names(type_)
-    if unknown:
-        common["other"] = {name: fields[name] for name in unknown}
+    names = _names(type_)
+    if not fields.keys() <= names:
+        common["other"] = {name: fields[name] for name in fields.keys() - names}
     return decoder(row, message, common)
 
 

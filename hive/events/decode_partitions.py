@@ -17,6 +17,7 @@ from hive.events.event_types import (
     TableFacts,
     UpdatePartitionStatistics,
 )
+from hive.events.parsed_objects import load_partition
 from hive.events.partition_images import (
     listed_image,
     partition_data,
@@ -41,7 +42,7 @@ def add_partitions(
 
 
 def _added(text: str) -> PartitionImage:
-    value = loads(text)
+    value = load_partition(text)
     return partition_image(stored_objects.added_partition(value), _write_id(value))
 
 
@@ -70,7 +71,7 @@ def alter_partitions(
 
 
 def _altered(text: str, tells_ids: bool) -> PartitionImage:
-    value = loads(text)
+    value = load_partition(text)
     if not tells_ids:
         value = stored_objects.without_write_id(value)
     return listed_image(value, _write_id(value))
@@ -79,8 +80,8 @@ def _altered(text: str, tells_ids: bool) -> PartitionImage:
 def alter_partition(
     row: NotificationRow, message: m.AlterPartitionMessage, common: Common
 ) -> AlterPartition:
-    before = loads(message.partition_obj_before_json)
-    after = loads(message.partition_obj_after_json)
+    before = load_partition(message.partition_obj_before_json)
+    after = load_partition(message.partition_obj_after_json)
     facts = objects.table_facts(message.table_obj_json)
     transactional = facts is not None and facts.transactional
     image = stored_objects.altered_partition(before, after, transactional=transactional)

@@ -14,6 +14,7 @@ from hive.events.event_types import (
     DropTable,
     UpdateTableStatistics,
 )
+from hive.events.parsed_objects import load_table
 from hive.events.row import NotificationRow
 from hive.names import TableName, table_name
 from hive.thrift.structs import (
@@ -72,7 +73,7 @@ def named(row: NotificationRow, db: str | None = None, table: str | None = None)
 def create_table(
     row: NotificationRow, message: m.CreateTableMessage, common: Common
 ) -> CreateTable:
-    value = loads(message.table_obj_json)
+    value = load_table(message.table_obj_json)
     return CreateTable(
         **common,
         table=objects.name_of(value, row.cat_name),
@@ -93,7 +94,8 @@ def drop_table(row: NotificationRow, message: m.DropTableMessage, common: Common
 
 def alter_table(row: NotificationRow, message: m.AlterTableMessage, common: Common) -> AlterTable:
     """Decodes ALTER_TABLE: the row has the table's new name, the message its old one."""
-    before, after = loads(message.table_obj_before_json), loads(message.table_obj_after_json)
+    before = load_table(message.table_obj_before_json)
+    after = load_table(message.table_obj_after_json)
     old, new = objects.name_of(before, row.cat_name), objects.name_of(after, row.cat_name)
     stored, is_known = stored_objects.altered_table(before, after, renamed=old != new)
     image = objects.table_image(stored)
@@ -123,7 +125,7 @@ def update_statistics(
     write_id = stored_objects.given_write_id(message.write_id)
     image = None
     if message.table_obj_json is not None:
-        table = loads(message.table_obj_json)
+        table = load_table(message.table_obj_json)
         parameters = message.parameters
         if parameters is None:
             parameters = stored_objects.parameters(table)

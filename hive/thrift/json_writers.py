@@ -5,10 +5,9 @@ from collections.abc import Sized
 from functools import cache, lru_cache
 from typing import Any
 
-import orjson
-
 from hive.errors import ThriftError
 from hive.thrift.canonical import table_form
+from hive.thrift.shared_descriptor import LOCATION, DescriptorShape, SharedDescriptor
 from hive.thrift.structs import STORAGE_DESCRIPTOR, TABLE
 from hive.thrift.types import (
     BOOL,
@@ -31,8 +30,7 @@ from hive.thrift.write_plan import Append, PlannedField, Write, plan
 from hive.thrift.writers import PACKINGS, STOP_BYTE, write_string, writer
 
 _VIEW_TEXTS = ("10", "11")
-_LOCATION = "2"
-_REMEMBERED_MAX, _REMEMBERED_BYTES_MAX = 1_000, 16_384
+_REMEMBERED_MAX = 1_000
 _BOOLEANS = {0: b"\x00", 1: b"\x01"}
 
 
@@ -205,36 +203,24 @@ def _table_writer() -> Write:
 
 
 def _descriptor_writer(struct: Struct) -> Write:
-    """Writes descriptors, caching the bytes before and after the location by the JSON of all but
-    the location: the images of a table mostly share these, and a lookup takes a tenth of the time
-    of writing. A descriptor may be encoded already."""
+    """Writes descriptors. What many objects share of one is written once and remembered; a
+    descriptor may be encoded already."""
     write_all = _struct_writer(struct)
-    remembered: dict[bytes, tuple[bytes, bytes]] = {}
+
+    @lru_cache(maxsize=_REMEMBERED_MAX)
+    def around(shape: DescriptorShape) -> tuple[bytes, bytes]:
+        return around_location(struct, shape.fields)
 
     def write_descriptor(value: dict[str, Any] | bytes, append: Append) -> None:
         if isinstance(value, bytes):
             append(value)
-            return
-        rest = value.copy()
-        location = rest.pop(_LOCATION, None)
-        try:
-            key = orjson.dumps(rest)
-        except orjson.JSONEncodeError:
-            # The locations of skewed values have lists as keys.
+        elif isinstance(value, SharedDescriptor):
+            before, after = around(value.shape)
+            append(before)
+            write_string(value.location, append)
+            append(after)
+        else:
             write_all(value, append)
-            return
-        if location is None or len(key) > _REMEMBERED_BYTES_MAX:
-            write_all(value, append)
-            return
-        around = remembered.get(key)
-        if around is None:
-            around = around_location(struct, rest)
-            if len(remembered) >= _REMEMBERED_MAX:
-                remembered.clear()
-            remembered[key] = around
-        append(around[0])
-        write_string(location["str"], append)
-        append(around[1])
 
     return write_descriptor
 
@@ -242,10 +228,10 @@ def _descriptor_writer(struct: Struct) -> Write:
 def around_location(descriptor: Struct, rest: dict[str, Any]) -> tuple[bytes, bytes]:
     """The bytes of a descriptor before and after its location, from a value without one."""
     parts: list[bytes] = []
-    _struct_writer(descriptor)({**rest, _LOCATION: {"str": ""}}, parts.append)
+    _struct_writer(descriptor)({**rest, LOCATION: {"str": ""}}, parts.append)
     data, at = b"".join(parts), 0
     code, id_ = FIELD.unpack_from(data, at)
-    while id_ < int(_LOCATION):
+    while id_ < int(LOCATION):
         at = skip(data, at + FIELD.size, code)
         code, id_ = FIELD.unpack_from(data, at)
     at += FIELD.size

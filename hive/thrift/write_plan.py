@@ -1,14 +1,19 @@
 """Prepares a struct's fields for both writers, that of mappings and that of TJSON."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
 
 from hive.thrift.canonical import canonical_fields
-from hive.thrift.types import Struct, Type
+from hive.thrift.types import Struct, Type, string
 from hive.thrift.wire import FIELD
 
 Append = Callable[[bytes], None]
 Write = Callable[[Any, Append], None]
+
+
+_NAME_CHARS_MAX: Final = 256
+_NAMES_MAX: Final = 8_192
 
 
 class PlannedField(NamedTuple):
@@ -36,7 +41,7 @@ def plan(
             value_writer(field.type)(field.default, absent.append)
         write = writer(field.type)
         if field.fold is not None:
-            write = _folded(write, field.fold)
+            write = (_folded_name if field.type is string else _folded)(write, field.fold)
         planned.append(
             PlannedField(
                 field.id,
@@ -56,3 +61,21 @@ def _folded(write: Write, fold: Callable[[Any], Any]) -> Write:
         write(fold(value), append)
 
     return write_folded
+
+
+def _folded_name(write: Write, fold: Callable[[str], str]) -> Write:
+    """Writes names, which objects share: to remember one takes less time than to encode it."""
+
+    @lru_cache(maxsize=_NAMES_MAX)
+    def encoded(name: str) -> bytes:
+        parts: list[bytes] = []
+        write(fold(name), parts.append)
+        return b"".join(parts)
+
+    def write_name(name: str, append: Append) -> None:
+        if len(name) <= _NAME_CHARS_MAX:
+            append(encoded(name))
+        else:
+            write(fold(name), append)
+
+    return write_name

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hive.events.event_types import PartitionImage
+from hive.events.parsed_objects import load_partition
 from hive.events.partition_images import listed_image, partition_data, partition_image
 from hive.events.stored_objects import listed_partition
 from hive.thrift.splice import lacks_serde_details, without_mark
@@ -23,7 +24,8 @@ def test_a_shared_descriptor_changes_nothing(
 ) -> None:
     for location in locations:
         for fields in (partition, other):
-            check({**fields, "values": ["v"], "sd": {**fields.get("sd", {}), "location": location}})
+            descriptor = {"cols": [], **fields.get("sd", {}), "location": location}
+            check({"parameters": {}, **fields, "values": ["v"], "sd": descriptor})
 
 
 @given(values(PARTITION))
@@ -32,8 +34,9 @@ def test_a_partition_may_lack_a_descriptor(partition: dict[str, Any]) -> None:
 
 
 def check(partition: dict[str, Any]) -> None:
-    value = loads(dumps(PARTITION, partition))
-    listed, has_details = listed_partition(value)
+    text = dumps(PARTITION, partition)
+    value = load_partition(text)
+    listed, has_details = listed_partition(loads(text))
     alone = transcode_value(PARTITION, listed)
     data = partition_data(value)
     assert without_mark(data) == alone
