@@ -23,7 +23,7 @@ from connectors.tails import Tails
 from connectors.translate import Addressed
 from hive.errors import EventError, UnwritableRecordError
 from hive.events.decode import decode
-from hive.events.row import NotificationRow
+from hive.events.row import NotificationRow, row_mark
 from hive.listener import KEEP_EVENTS, MAKE_TRANSACTIONAL
 from state.topic import Topic
 
@@ -68,6 +68,7 @@ class PublishSession:
         self.sequence = 0
         """The last event of the database at the last poll."""
         self._hash: bytes | None = None
+        self._mark = 0
         self._known = tails.known
         self._gaps = GapWatch(pace.gap_ms)
         self._progress_at = 0.0
@@ -166,10 +167,12 @@ class PublishSession:
         for row in rows:
             addressed += self._meaning(row)
         row_hash, types = rows_hash(rows), rows[0].event_type
+        mark = row_mark(rows[0]) if len(rows) == 1 else 0
         shards = self._publisher.shards
         why = "its record would be larger than the topic allows"
         try:
-            taken = self._publisher.event(event_id, types, row_hash, route(addressed, shards))
+            routed = route(addressed, shards)
+            taken = self._publisher.event(event_id, types, row_hash, mark, routed)
         except UnwritableRecordError as error:
             taken, why = False, str(error)
         if not taken:
@@ -177,9 +180,10 @@ class PublishSession:
                 self._set_aside(row, why)
             renames = self._renames_before(event_id)
             addressed = [address for row in rows for address in renames.undecodable(row)]
-            taken = self._publisher.event(event_id, types, row_hash, route(addressed, shards))
+            routed = route(addressed, shards)
+            taken = self._publisher.event(event_id, types, row_hash, mark, routed)
             assert taken, "to say that an event can't be read takes a few bytes"
-        self.position, self._hash = event_id, row_hash
+        self.position, self._hash, self._mark = event_id, row_hash, mark
         if event_id > self._known.event_id:
             self._known = PublishedEvent(event_id, row_hash)
 
@@ -226,7 +230,7 @@ class PublishSession:
             log.info("the log begins late; tables from before are loaded", event_id=gap.last + 1)
         self._publisher.skip(gap.last)
         self._listener.miss()
-        self.position, self._hash = gap.last, None
+        self.position, self._hash, self._mark = gap.last, None, 0
         if gap.last > self._known.event_id:
             self._known = PublishedEvent(gap.last, None)
         self._gaps.passed()
@@ -234,7 +238,7 @@ class PublishSession:
     def _report_progress(self) -> None:
         now = time.monotonic()
         if now - self._progress_at >= self._pace.progress_ms / 1000:
-            self._publisher.progress(self.position, self._hash)
+            self._publisher.progress(self.position, self._hash, self._mark)
             self._progress_at = now
 
     def _report_transactions(self) -> None:
@@ -247,7 +251,7 @@ class PublishSession:
         if opened is None or opened.at > self.position:
             return
         self._open = None
-        self._publisher.progress(self.position, self._hash)
+        self._publisher.progress(self.position, self._hash, self._mark)
         self._publisher.open_transactions(opened)
         unlogged = self._listener.unlogged()
         if unlogged:

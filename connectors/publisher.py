@@ -64,6 +64,7 @@ class Publisher:
         event_id: int,
         event_type: str,
         row_hash: bytes,
+        mark: int,
         routed: Mapping[int, tuple[AnyAction, ...]],
     ) -> bool:
         """Writes the effects of an event to each shard that lacks it; False if they are too large.
@@ -77,7 +78,7 @@ class Publisher:
                 same = (after, id(actions))
                 values = encoded.get(same)
                 if values is None:
-                    change = Change(self.epoch, after, event_id, actions)
+                    change = Change(self.epoch, after, event_id, actions, mark=mark)
                     values = encoded[same] = [encode(part) for part in _parts(change)]
                 parted[shard] = values
         for values in encoded.values():
@@ -102,12 +103,13 @@ class Publisher:
         for part in parts:
             self._send(shard, part, head)
 
-    def progress(self, position: int, row_hash: bytes | None) -> None:
+    def progress(self, position: int, row_hash: bytes | None, mark: int) -> None:
         """Tells each shard that is behind that no event up to this position concerned it."""
         head = headers.write(RecordHeaders(RecordKind.PROGRESS, self.epoch, position, "", row_hash))
         for shard, after in enumerate(self._uptos):
             if after < position:
-                self._send(shard, encode(Change(self.epoch, after, position)), head)
+                change = Change(self.epoch, after, position, mark=mark)
+                self._send(shard, encode(change), head)
                 self._uptos[shard] = position
 
     def skip(self, last: int) -> None:

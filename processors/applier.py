@@ -112,7 +112,8 @@ class Applier:
         assert self._txn is not None
         try:
             signals = self._fold.flush()
-            position = Position(self._fold.epoch, self._fold.applied, self._next)
+            fold = self._fold
+            position = Position(fold.epoch, fold.applied, self._next, fold.mark)
             self._store.commit(self._txn, position)
         except BaseException:
             self._reset()

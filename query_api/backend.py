@@ -31,6 +31,7 @@ class Backend:
         self.tracing = tracing
         self.database = database
         self.views = Views(shards)
+        database.history.follow(self.views.marks)
         self.recent = RecentReads(database.after_now, database.history, self.views.positions)
         self.resolver = self._resolver(database)
         self.latest = LatestReads(database)

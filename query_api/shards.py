@@ -159,6 +159,18 @@ class Views:
         """The highest position of the shards that are here."""
         return max(self.positions(), default=Position(0, 0))
 
+    def marks(self, epoch: int) -> dict[int, int]:
+        """The marks of the rows of the last events that the shards here have applied, by events of
+        this epoch."""
+        marks = {}
+        for number in range(self.source.count):
+            shard = self.source.shard(number)
+            if shard is not None:
+                position = shard.position
+                if position.epoch == epoch and position.mark:
+                    marks[position.applied] = position.mark
+        return marks
+
     def positions(self) -> Iterator[Position]:
         """The positions of the shards that are here."""
         for number in range(self.source.count):

@@ -25,6 +25,8 @@ class ShardHead(msgspec.Struct, array_like=True):
     renames_floor: int = -1
     """The event up to which renames may be unknown, because a record was skipped; -1 if none
     was."""
+    mark: int = 0
+    """The mark of the row of event `applied`; 0 if it isn't known."""
 
 
 _decoder = msgspec.msgpack.Decoder(ShardHead)

@@ -1,5 +1,7 @@
 """One row of NOTIFICATION_LOG, from its table or from an exported line."""
 
+from zlib import crc32
+
 import msgspec
 
 from hive.errors import InputError
@@ -16,6 +18,16 @@ class NotificationRow(msgspec.Struct, frozen=True):
     tbl_name: str | None
     message: str
     message_format: str | None
+
+
+def row_mark(row: NotificationRow) -> int:
+    """A number of 32 bits, never 0, that tells a row from others that had its id in another history
+    of the database. The message has no part in it, so that to compare rows takes no long texts.
+
+    Records and stores hold marks, so the text never changes.
+    """
+    text = f"{row.event_time} {row.event_type} {row.db_name} {row.tbl_name}"
+    return crc32(text.encode("utf-8", "surrogatepass")) or 1
 
 
 class _Columns(msgspec.Struct, rename="upper"):

@@ -55,7 +55,8 @@ def break_chain(work: WorkingSet, event: int) -> None:
 
 def reset(work: WorkingSet, epoch: int, at: int) -> None:
     """Begins another history: its event ids can't be compared with those folded so far."""
-    work.head.epoch, work.head.applied = epoch, at
+    head = work.head
+    head.epoch, head.applied, head.mark = epoch, at, 0
     _forget_all(work)
 
 

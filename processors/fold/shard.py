@@ -42,6 +42,11 @@ class Fold:
         """The event up to which everything is folded."""
         return self._work.head.applied
 
+    @property
+    def mark(self) -> int:
+        """The mark of that event's row; 0 if it isn't known."""
+        return self._work.head.mark
+
     def apply(self, record: AnyRecord) -> None:
         work = self._work
         if isinstance(record, Change):
@@ -80,7 +85,7 @@ class Fold:
             return
         if record.after > head.applied:
             doubts.break_chain(work, record.after)
-            head.applied = record.after
+            head.applied, head.mark = record.after, 0
             work.txn.delete_range(keys.PART, kv.after(keys.PART))
         actions = record.actions if record.parts == 1 else self._join(record)
         if actions is None:
@@ -88,7 +93,7 @@ class Fold:
         for action in actions:
             if work.lists.open or of_cached(work, action):
                 ACTIONS[type(action)](work, event, action)
-        head.applied = event
+        head.applied, head.mark = event, record.mark
 
     def _join(self, record: Change) -> tuple[AnyAction, ...] | None:
         """All actions of a large event if this is its last part and none is missing.

@@ -1,8 +1,9 @@
 """The part of the log that this process has seen; it reveals a change of the database's history."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
+from hive.events.row import row_mark
 from hive.names import TableName
 from query_api.latest.latest_log import ThinRow
 from query_api.latest.row_effects import EVERYTHING, WITH_MESSAGE, RowEffects, effects_of
@@ -11,6 +12,8 @@ from state.records.epochs import follows
 KEPT_ROWS: Final = 4096
 
 _Mark = tuple[int, str, str | None, str | None]
+AppliedMarks = Callable[[int], Mapping[int, int]]
+"""Returns the marks of the last events that shards have applied in an epoch, by their ids."""
 
 
 class LogHistory:
@@ -28,6 +31,11 @@ class LogHistory:
         self.former_names: dict[TableName, tuple[TableName, ...]] = {}
         """Former names of renamed tables, which rows may still use."""
         self._oldest = self._newest = 0
+        self._applied_marks: AppliedMarks = lambda epoch: {}
+
+    def follow(self, applied_marks: AppliedMarks) -> None:
+        """Begins to compare the database with what these shards have learned from the topic."""
+        self._applied_marks = applied_marks
 
     def is_rewound(self, epoch: int) -> bool:
         return self._rewound >= 0 and not follows(epoch, self._rewound)
@@ -44,6 +52,16 @@ class LogHistory:
         """
         if current < applied:
             self._rewind(epoch)
+
+    def check_rows(self, epoch: int, rows: Sequence[ThinRow]) -> None:
+        """Checks the rows of the last events that shards have applied: the database may have lost
+        these events, and have others with their ids since.
+        """
+        marks = self._applied_marks(epoch)
+        for row in rows:
+            mark = marks.get(row.event_id)
+            if mark is not None and mark != row_mark(row):
+                self._rewind(epoch)
 
     def note(self, epoch: int, rows: Sequence[ThinRow]) -> list[tuple[int, RowEffects]]:
         """The effects of these rows. One that differs from what was seen before proves another

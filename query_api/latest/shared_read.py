@@ -78,6 +78,7 @@ class SharedRead:
             self._is_failing = False
             log.info("the current event id is read again", event_id=tail.current)
         self._history.check_position(epoch, max(applied), tail.current)
+        self._history.check_rows(epoch, tail.rows)
         if _is_short(tail):
             rows = self._history.note(epoch, tail.rows)
         else:

@@ -38,6 +38,8 @@ class Change(Record, frozen=True, tag="c"):
     actions: tuple[AnyAction, ...] = ()
     part: Word = 0
     parts: Word = 1
+    mark: Word = 0
+    """The mark of event `upto`'s row (`hive.events.row.row_mark`); 0 if it isn't known."""
 
 
 class ScopeKind(StrEnum):

@@ -29,6 +29,8 @@ class Position(Struct, frozen=True, array_like=True, order=True):
     epoch: int = 0
     applied: int = 0
     offset: int = 0
+    mark: int = 0
+    """The mark of the row of event `applied`; 0 if it isn't known."""
 
 
 class _Version(Struct):

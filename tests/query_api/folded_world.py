@@ -5,6 +5,7 @@ from typing import NamedTuple
 from connectors.routing import route
 from connectors.translate import translate
 from hive.events.decode import decode
+from hive.events.row import row_mark
 from metatide.demo.store import Store
 from state.records import Change
 from tests.metatide.demo import workload_runs
@@ -36,5 +37,6 @@ def folded(url: str, store: Store, shards: int) -> World:
         for number, shard in enumerate(source.shards):
             assert shard is not None
             actions = routed.get(number, ())
-            shard.fold([Change(0, row.event_id - 1, row.event_id, actions)])
+            event, mark = row.event_id, row_mark(row)
+            shard.fold([Change(0, event - 1, event, actions, mark=mark)])
     return World(url, store, source, rows[-1].event_id)

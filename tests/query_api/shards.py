@@ -179,7 +179,8 @@ class MemoryShard:
         change(fold)
         self.signals.update(signal.scope for signal in fold.flush())
         self._offset += 1
-        self.store.commit(txn, Position(fold.epoch, fold.applied, self._offset))
+        position = Position(fold.epoch, fold.applied, self._offset, fold.mark)
+        self.store.commit(txn, position)
 
     def snapshot(self) -> View:
         return self.store.snapshot()

@@ -131,3 +131,27 @@ async def test_latest_follows_the_database_and_not_the_cache(
         assert grounds(await client.get(anyway)) == ("database", "rewound")
     await backend.close()
     await primary.close()
+
+
+async def test_an_event_that_the_database_lost_and_has_anew_is_another_history(
+    a_new_database: Callable[[], str],
+) -> None:
+    made = world(a_new_database(), events=300, shards=2)
+    [(db, table), *_] = warm_tables(made.shards)
+    path = f"/v1/databases/{db}/tables/{table}/partition-names"
+    log = metadata(Version.V4_1).tables["NOTIFICATION_LOG"]
+    last = log.c.EVENT_ID == made.current
+    for changed, expected in (
+        ({"NL_ID": 2_000_000}, ("cache", "fresh")),
+        ({"EVENT_TIME": log.c.EVENT_TIME + 60}, ("database", "rewound")),
+    ):
+        with made.store.engine.begin() as connection:
+            connection.execute(sa.update(log).where(last).values(changed))
+        # Another process, which has never read that row.
+        primary = Primary(made.url, connections=2)
+        backend = Backend(made.shards, primary)
+        transport = httpx.ASGITransport(create_app(backend))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            assert grounds(await client.get(path)) == expected
+        await backend.close()
+        await primary.close()

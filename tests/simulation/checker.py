@@ -17,10 +17,6 @@ _NEVER: Final = (Reason.PAUSED, Reason.EXCLUDED)
 """Nothing in a simulation gives rise to these."""
 
 
-UNNOTICED_S: Final = 120.0
-"""So long may connectors be away in a simulation, and wait before they try again."""
-
-
 class WrongAnswerError(AssertionError):
     """An answer that no moment allows."""
 
@@ -31,7 +27,6 @@ class Checker:
     def __init__(self, database: Database) -> None:
         self._database = database
         self.checked = 0
-        self.of_lost_history = 0
 
     def __call__(self, answered: Answered) -> None:
         self.checked += 1
@@ -49,9 +44,6 @@ class Checker:
                 began_s -= 0.001
             allowed = self._database.between(began_s, answered.ended_s)
             if not any(truth(read, moment) == value for moment in allowed):
-                if self._is_of_lost_history(answered, value):
-                    self.of_lost_history += 1
-                    return
                 raise self._wrong(answered, "the database never said so meanwhile", allowed)
             return
         least = requirement.min_position
@@ -62,35 +54,6 @@ class Checker:
             raise self._wrong(answered, "the database never said so at that position", states)
         if requirement.consistency is Consistency.WRITE_IDS and answered.source is Source.CACHE:
             self._check_writes(answered, [m for m in states if truth(read, m) == value])
-
-    def _is_of_lost_history(self, answered: Answered, value: Any) -> bool:
-        """Whether the answer is one that workers can't yet know to be wrong.
-
-        A database lost events in a failover, and has as many again before a connector looks: then
-        a worker that learned the lost ones from the topic alone can't tell them from the new ones.
-        """
-        database, event = self._database, answered.position.event
-        current = database.between(answered.ended_s, answered.ended_s)[0]
-        begun: dict[int, Moment] = {}
-        for moment in database.moments:
-            begun.setdefault(moment.history, moment)
-        unnoticed = [
-            moment.event
-            for history, moment in begun.items()
-            if 0 < history <= current.history
-            and answered.ended_s - moment.committed_s <= UNNOTICED_S
-        ]
-        return (
-            answered.source is Source.CACHE
-            and bool(unnoticed)
-            and event <= current.event
-            and any(
-                # The shard had applied fewer events, and new ones that it read don't touch this.
-                truth(answered.question.read, moment) == value
-                for moment in database.moments
-                if moment.history < current.history and min(unnoticed) <= moment.event <= event
-            )
-        )
 
     def _at_position(self, answered: Answered) -> list[Moment]:
         """The states that have this position, in any history: an epoch doesn't name one."""

@@ -133,7 +133,6 @@ def simulate(plan: Plan, settle: Callable[[World], None]) -> Outcome:
             world.counts["answered"] = world.clients.answered
             world.counts["cached"] = world.clients.cached
             world.counts["unanswered"] = len(world.clients.unanswered)
-            world.counts["of_lost_history"] = world.checker.of_lost_history
             world.counts["events"] = world.database.now.event
             outcome.counts = world.counts
             outcome.simulated_s = world.scheduler.now

@@ -266,6 +266,27 @@ def test_the_last_of_more_parts_than_anybody_sends_ends_at_the_first_that_is_mis
     assert shard.applied == 0
 
 
+def test_the_mark_of_the_last_row_stays_until_another_is_applied(shard: Shard) -> None:
+    def marked(record: Change, mark: int) -> Change:
+        return msgspec.structs.replace(record, mark=mark)
+
+    big = add(*(f"{n:05}" for n in range(40_000)))
+    first, *rest = split(marked(change(2, big), 22))
+    steps: list[tuple[AnyRecord, int]] = [
+        (marked(change(1, CreateTable(image())), 11), 11),
+        (LoadBegin(0, "load", Scope(ScopeKind.TABLE, TABLE)), 11),
+        (first, 11),
+        *((part, 22 if part is rest[-1] else 11) for part in rest),
+        (marked(change(1), 33), 22),
+        (change(3), 0),
+        (marked(change(9, after=8), 99), 99),
+        (Reset(1, 5), 0),
+    ]
+    for record, mark in steps:
+        shard.fold(record)
+        assert shard.head.mark == mark
+
+
 def test_a_last_part_without_the_others_waits_for_them(shard: Shard) -> None:
     big = add(*(f"{n:05}" for n in range(40_000)))
     first, *rest = split(change(1, big))

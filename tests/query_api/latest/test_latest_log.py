@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hive.events.envelope import PLAIN
-from hive.events.row import NotificationRow, row_from_json
+from hive.events.row import NotificationRow, row_from_json, row_mark
 from hive.names import DEFAULT_CATALOG, TableName, table_name
 from query_api.facts import ANY_TABLE, Current
 from query_api.latest.latest_log import LatestLog
@@ -140,6 +140,18 @@ def test_a_row_that_is_another_one_now_is_another_history() -> None:
     assert history.is_rewound(1)
     assert history.is_rewound(0)
     history.note(2, [row(7, "INSERT", "other")])
+    assert not history.is_rewound(2)
+
+
+def test_a_row_that_is_not_the_one_that_was_applied_is_another_history() -> None:
+    history, lost, new = LogHistory(), row(7, "INSERT"), row(7, "INSERT", "other")
+    marks = {1: {7: row_mark(lost), 9: 5}}
+    history.follow(lambda epoch: marks.get(epoch, {}))
+    history.check_rows(1, [row(6, "INSERT", "other"), lost, row(8, "INSERT")])
+    history.check_rows(2, [new])
+    assert not history.is_rewound(1)
+    history.check_rows(1, [row(6, "INSERT"), new])
+    assert history.is_rewound(1)
     assert not history.is_rewound(2)
 
 
