@@ -1,14 +1,18 @@
 """What was decided about the targets of a read."""
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
+from hive.names import TableName
 from query_api.facts import Facts
 from query_api.positions import Position
 from query_api.reasons import Reason
 from query_api.resolver.decision import Verdict
 from query_api.targets import Target
 from state.shard_reader import ShardReader
+
+_FEW: Final = 4
+"""So many judgements are searched in less time than it takes to index them."""
 
 
 class Judgement(NamedTuple):
@@ -59,15 +63,25 @@ def lowest(judged: Sequence[Judgement]) -> Position:
 
 
 def reader_of(judged: Sequence[Judgement]) -> Callable[[Target], ShardReader]:
-    """Gives the snapshot in which a target was judged."""
+    """Gives the snapshot in which a target was judged. Targets of one table share one."""
+    index = _indexed(judged) if len(judged) > _FEW else None
 
     def reader_of_target(target: Target) -> ShardReader:
-        of_table = target.is_of_table
-        for judgement in judged:
-            other = judgement.target
-            if other == target or (of_table and other.is_of_table and other.name == target.name):
-                assert judgement.reader is not None
-                return judgement.reader
-        raise AssertionError(f"{target} was not judged")
+        key = _shared(target)
+        if index is None:
+            judgement = next((each for each in judged if _shared(each.target) == key), None)
+        else:
+            judgement = index.get(key)
+        assert judgement is not None, f"{target} was not judged"
+        assert judgement.reader is not None
+        return judgement.reader
 
     return reader_of_target
+
+
+def _indexed(judged: Sequence[Judgement]) -> dict[Target | TableName, Judgement]:
+    return {_shared(judgement.target): judgement for judgement in reversed(judged)}
+
+
+def _shared(target: Target) -> Target | TableName:
+    return target.name if target.is_of_table else target

@@ -16,7 +16,6 @@ from query_api.thrift.methods.databases import plain_pattern
 from query_api.thrift.methods.outcome import Outcome, structs
 from query_api.thrift.methods.request import Arguments, CacheRequest, Understood, refuse_unknown
 from query_api.thrift.methods.table_facts import is_remote
-from query_api.thrift.methods.tables import TABLES_MAX
 from state.shard_reader import NameLine
 
 TABLE_META: Final = Struct(
@@ -29,6 +28,8 @@ TABLE_META: Final = Struct(
     (6, "ownerName", string),
     (7, "ownerType", i32),
 )
+METAS_MAX: Final = 5_000
+"""Each table is judged by itself, which no other request can interrupt."""
 _OWNER, _OWNER_TYPE = 3, 18
 
 
@@ -83,7 +84,7 @@ class FindTables(Read[Outcome], frozen=True):
         if not all(line.type for _, line in matching):
             return Unable.FORM
         lines = [item for item in matching if not self.types or item[1].type in self.types]
-        if len(lines) > TABLES_MAX:
+        if len(lines) > METAS_MAX:
             return Unable.FORM
         return Describe(tuple(sorted(lines))) if lines else structs([])
 
