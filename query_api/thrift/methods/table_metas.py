@@ -1,5 +1,6 @@
 """The call that gives a line for each table of several databases, in three reads."""
 
+from functools import lru_cache
 from typing import Final
 
 from hive.names import DatabaseName, TableName
@@ -30,6 +31,7 @@ TABLE_META: Final = Struct(
 )
 METAS_MAX: Final = 5_000
 """Each table is judged by itself, which no other request can interrupt."""
+_REMEMBERED_BYTES_MAX: Final = 2_048
 _OWNER, _OWNER_TYPE = 3, 18
 
 
@@ -105,7 +107,9 @@ class Describe(Read[Outcome], frozen=True):
     def answer(self, objects: Objects) -> Outcome:
         return structs(
             [
-                _meta(table, line, data)
+                (_meta if len(data) > _REMEMBERED_BYTES_MAX else _remembered_meta)(
+                    table, line, data
+                )
                 for table, line in self.lines
                 if (data := objects.table(table)) is not None
             ]
@@ -139,3 +143,6 @@ def _meta(table: TableName, line: NameLine, data: bytes) -> bytes:
             "ownerType": of.i32(_OWNER_TYPE),
         },
     )
+
+
+_remembered_meta = lru_cache(maxsize=METAS_MAX)(_meta)
