@@ -8,13 +8,23 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from hive.names import TableName
+from hive.names import DatabaseName, TableName
 from query_api.http import Check, Settings, create_status_app
 from query_api.http.access import FileTokens
 from tests.metatide.client.serving import serving, serving_app
 from tests.metatide.page import HOSTILE, Filled, be_hostile, filled
 from tests.query_api.http.test_answers import warm
-from tests.query_api.shards import ORDERS
+from tests.query_api.shards import (
+    ORDERS,
+    SALES,
+    MemoryShard,
+    MemoryShards,
+    change,
+    database_image,
+    load_databases,
+    load_names,
+    name_image,
+)
 from tests.support.chromium import PATIENCE_S, Chromium, chromium
 
 pytestmark = [pytest.mark.chromium, pytest.mark.timeout(600)]
@@ -23,9 +33,6 @@ NARROW = 360
 CONTRAST_MIN = 4.5
 """WCAG 2, level AA, for text."""
 _LEAST_CONTRAST = Path(__file__).with_name("contrast.js")
-_NAMELESS = """[...document.querySelectorAll("button, a, input, select, summary")].filter((one) =>
-  one.checkVisibility() && !(one.labels?.length || one.getAttribute("aria-label")
-    || one.textContent.trim())).map((one) => one.outerHTML)"""
 _FOCUS = "document.activeElement"
 
 
@@ -214,7 +221,7 @@ def test_everything_has_a_name_is_legible_and_fits_a_narrow_screen(
             page.until("document.querySelectorAll('.contents .part').length === 4")
         for is_light in (True, False):
             page.look(light=is_light)
-            assert page.ask(_NAMELESS) == []
+            assert page.nameless() == []
             assert page.ask(_LEAST_CONTRAST.read_text()) >= CONTRAST_MIN
         page.look(width=NARROW)
         page.until(f"innerWidth === {NARROW}")
@@ -252,6 +259,18 @@ def test_a_token_is_asked_for_where_one_is_needed(browser: Chromium, tmp_path: P
         browser.click("nav a[data-view=health]")
         browser.until_text(".workers", "answers from images")
         browser.until_text("#state", "The database doesn't answer")
+
+
+def test_a_name_that_two_databases_have_leads_into_the_one_that_is_shown(
+    browser: Chromium,
+) -> None:
+    other = DatabaseName("hive", "returns")
+    databases = load_databases(1, database_image(SALES), database_image(other))
+    names = [load_names(1, name_image(ORDERS.table), db=db) for db in (SALES, other)]
+    with serving(MemoryShards(MemoryShard(change(1), *databases, *names[0], *names[1]))) as url:
+        for db in (SALES.db, other.db):
+            browser.open(f"{url}/#/tables/hive/{db}")
+            browser.until(f"document.querySelector({link(db, ORDERS.table)!r})")
 
 
 def test_it_says_what_is_waited_for_where_no_worker_runs_yet(browser: Chromium) -> None:
