@@ -9,10 +9,14 @@ from urllib.parse import urlsplit
 import pytest
 
 from hive.names import DatabaseName, TableName
-from query_api.http import Check, Settings, create_status_app
+from query_api.backend import Backend
+from query_api.http import Check, Settings, create_app, create_status_app
 from query_api.http.access import FileTokens
+from query_api.http.page import ProcessInfo
+from query_api.http.page.process_info import MethodCalls, ThriftPart
 from tests.metatide.client.serving import serving, serving_app
 from tests.metatide.page import HOSTILE, Filled, be_hostile, filled
+from tests.query_api.http.read_client import Nowhere
 from tests.query_api.http.test_answers import warm
 from tests.query_api.shards import (
     ORDERS,
@@ -271,6 +275,20 @@ def test_a_name_that_two_databases_have_leads_into_the_one_that_is_shown(
         for db in (SALES.db, other.db):
             browser.open(f"{url}/#/tables/hive/{db}")
             browser.until(f"document.querySelector({link(db, ORDERS.table)!r})")
+
+
+def test_what_shadow_mode_found_is_shown_with_the_calls(browser: Chromium) -> None:
+    calls = [MethodCalls("get_table_req", 90, 0, 2, 2), MethodCalls("get_partitions", 7, 1, 0, 0)]
+    around = ProcessInfo(thrift=lambda: ThriftPart(3, calls, []))
+    backend = Backend(warm(), Nowhere())
+    with serving_app(create_app(backend, around=around), backend=backend) as url:
+        browser.look()
+        browser.open(f"{url}/")
+        browser.until_text(".calls", "get_table_req")
+        assert "3 connections now" in browser.text(".calls")
+        assert "Shadow mode found 2 differences" in browser.text(".calls")
+        rows = "[...document.querySelectorAll('.calls tbody tr')].map((row) => row.innerText)"
+        assert browser.ask(rows) == ["get_table_req\t90\t0\t2\t2", "get_partitions\t7\t1\t0\t–"]
 
 
 def test_it_says_what_is_waited_for_where_no_worker_runs_yet(browser: Chromium) -> None:
