@@ -2,9 +2,11 @@
 .DEFAULT_GOAL := help
 PYTEST := .venv/bin/python -m pytest
 # Half of the time tests wait for real parts to start or to notice something. By file, so that what a
-# file shares is started once.
-AT_ONCE := -n 2 --dist loadfile
+# file shares is started once; in the order of folders, for else files of one long test come last,
+# when nothing is left to run beside them.
+AT_ONCE := -n 2 --dist loadfile --no-loadscope-reorder
 MORE := hive or mariadb or stock or chromium or spark or promtool or trino or systemd or helm or logins
+USUAL := not (torture or containers or $(MORE))
 
 .PHONY: help
 help: ## This list
@@ -19,8 +21,12 @@ up: setup ## Run everything on this machine until Ctrl-C
 	@.venv/bin/metatide up
 
 .PHONY: test
-test: setup ## The tests that need nothing from the system's package manager
-	@$(PYTEST) $(AT_ONCE) -m "not (torture or containers or $(MORE))"
+test: setup ## The tests that need nothing from the system's package manager; PKG=hive: those of a package
+	@$(PYTEST) $(AT_ONCE) -m "$(USUAL)" $(PKG:%=tests/%)
+
+.PHONY: coverage
+coverage: setup ## Branch coverage of each package, with what no test reaches; PKG=hive: of one by its own tests
+	@scripts/coverage "$(PKG)" $(AT_ONCE) -m "$(USUAL)"
 
 .PHONY: test-more
 test-more: setup ## What test-all adds: Hive's jars, PostgreSQL's and MariaDB's packages, Chromium, Spark, Trino, promtool, systemd, Helm, slapd, Kerberos

@@ -80,23 +80,19 @@ class Tracing:
     @contextmanager
     def request(self, method: str, path: str, headers: Headers) -> Iterator[Span]:
         """A request over HTTP, which may continue its sender's trace."""
-        carrier = {
-            name.decode("latin-1"): value.decode("latin-1")
-            for name, value in headers
-            if name in (b"traceparent", b"tracestate")
-        }
         with self._tracer.start_as_current_span(
             REQUEST,
-            _W3C.extract(carrier, Context()),
+            _sender_context(headers),
             SpanKind.SERVER,
             {"http.request.method": method, "url.path": path},
         ) as span:
             yield span
 
-    def call(self, method: str) -> Span:
-        """A call over Thrift; the caller ends it."""
+    def call(self, method: str, headers: Headers) -> Span:
+        """A call over Thrift, which may continue its sender's trace; the caller ends it."""
         attributes = {"rpc.system": "thrift", "rpc.method": method}
-        return self._tracer.start_span(CALL, Context(), SpanKind.SERVER, attributes)
+        within = _sender_context(headers)
+        return self._tracer.start_span(CALL, within, SpanKind.SERVER, attributes)
 
     def relay(self, call: Span, began_ns: int) -> None:
         """What a metastore took for a call."""
@@ -192,6 +188,15 @@ def sampled_trace_id(span: Span) -> str | None:
 def now_ns() -> int:
     """The clock of spans."""
     return time_ns()
+
+
+def _sender_context(headers: Headers) -> Context:
+    carrier = {
+        name.decode("latin-1"): value.decode("latin-1")
+        for name, value in headers
+        if name in (b"traceparent", b"tracestate")
+    }
+    return _W3C.extract(carrier, Context())
 
 
 def _trace_id(topic: str, epoch: int, event_id: int) -> int:

@@ -78,6 +78,8 @@ class Connection(asyncio.Protocol):
         """The reason in a word, if this side ended the connection."""
         self.why = ""
         """The same in a sentence."""
+        self.trace_headers: tuple[tuple[bytes, bytes], ...] = ()
+        """The W3C context of the trace that the call belongs to, where there is a place for it."""
         self.workers_methods: frozenset[str] = frozenset()
         """What clients may call that haven't proved who they are, where that is required."""
         self.flow = FlowControl()

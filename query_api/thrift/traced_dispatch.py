@@ -81,7 +81,9 @@ class TracedDispatch(Dispatch):
         )
 
     def begin(self, message: Message) -> None:
-        span = self._traced.span = self._tracing.call(message.method)
+        span = self._traced.span = self._tracing.call(
+            message.method, self._connection.trace_headers
+        )
         # The tasks that continue the call take the span with them.
         with use_span(span):
             super().begin(message)

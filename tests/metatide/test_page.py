@@ -8,13 +8,27 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from hive.names import TableName
-from query_api.http import Check, Settings, create_status_app
+from hive.names import DatabaseName, TableName
+from query_api.backend import Backend
+from query_api.http import Check, Settings, create_app, create_status_app
 from query_api.http.access import FileTokens
+from query_api.http.page import ProcessInfo
+from query_api.http.page.process_info import MethodCalls, ThriftPart
 from tests.metatide.client.serving import serving, serving_app
 from tests.metatide.page import HOSTILE, Filled, be_hostile, filled
+from tests.query_api.http.read_client import Nowhere
 from tests.query_api.http.test_answers import warm
-from tests.query_api.shards import ORDERS
+from tests.query_api.shards import (
+    ORDERS,
+    SALES,
+    MemoryShard,
+    MemoryShards,
+    change,
+    database_image,
+    load_databases,
+    load_names,
+    name_image,
+)
 from tests.support.chromium import PATIENCE_S, Chromium, chromium
 
 pytestmark = [pytest.mark.chromium, pytest.mark.timeout(600)]
@@ -23,9 +37,6 @@ NARROW = 360
 CONTRAST_MIN = 4.5
 """WCAG 2, level AA, for text."""
 _LEAST_CONTRAST = Path(__file__).with_name("contrast.js")
-_NAMELESS = """[...document.querySelectorAll("button, a, input, select, summary")].filter((one) =>
-  one.checkVisibility() && !(one.labels?.length || one.getAttribute("aria-label")
-    || one.textContent.trim())).map((one) => one.outerHTML)"""
 _FOCUS = "document.activeElement"
 
 
@@ -214,7 +225,7 @@ def test_everything_has_a_name_is_legible_and_fits_a_narrow_screen(
             page.until("document.querySelectorAll('.contents .part').length === 4")
         for is_light in (True, False):
             page.look(light=is_light)
-            assert page.ask(_NAMELESS) == []
+            assert page.nameless() == []
             assert page.ask(_LEAST_CONTRAST.read_text()) >= CONTRAST_MIN
         page.look(width=NARROW)
         page.until(f"innerWidth === {NARROW}")
@@ -252,6 +263,32 @@ def test_a_token_is_asked_for_where_one_is_needed(browser: Chromium, tmp_path: P
         browser.click("nav a[data-view=health]")
         browser.until_text(".workers", "answers from images")
         browser.until_text("#state", "The database doesn't answer")
+
+
+def test_a_name_that_two_databases_have_leads_into_the_one_that_is_shown(
+    browser: Chromium,
+) -> None:
+    other = DatabaseName("hive", "returns")
+    databases = load_databases(1, database_image(SALES), database_image(other))
+    names = [load_names(1, name_image(ORDERS.table), db=db) for db in (SALES, other)]
+    with serving(MemoryShards(MemoryShard(change(1), *databases, *names[0], *names[1]))) as url:
+        for db in (SALES.db, other.db):
+            browser.open(f"{url}/#/tables/hive/{db}")
+            browser.until(f"document.querySelector({link(db, ORDERS.table)!r})")
+
+
+def test_what_shadow_mode_found_is_shown_with_the_calls(browser: Chromium) -> None:
+    calls = [MethodCalls("get_table_req", 90, 0, 2, 2), MethodCalls("get_partitions", 7, 1, 0, 0)]
+    around = ProcessInfo(thrift=lambda: ThriftPart(3, calls, []))
+    backend = Backend(warm(), Nowhere())
+    with serving_app(create_app(backend, around=around), backend=backend) as url:
+        browser.look()
+        browser.open(f"{url}/")
+        browser.until_text(".calls", "get_table_req")
+        assert "3 connections now" in browser.text(".calls")
+        assert "Shadow mode found 2 differences" in browser.text(".calls")
+        rows = "[...document.querySelectorAll('.calls tbody tr')].map((row) => row.innerText)"
+        assert browser.ask(rows) == ["get_table_req\t90\t0\t2\t2", "get_partitions\t7\t1\t0\t–"]
 
 
 def test_it_says_what_is_waited_for_where_no_worker_runs_yet(browser: Chromium) -> None:

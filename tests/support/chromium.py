@@ -52,6 +52,10 @@ _KEYS: Final[Mapping[str, tuple[str, int, str]]] = {
     "ArrowDown": ("ArrowDown", 40, ""),
 }
 _SHIFT: Final = 8
+_NAMED_ROLES: Final = (
+    *("button", "link", "searchbox", "textbox", "combobox", "radio", "DisclosureTriangle"),
+    *("dialog", "navigation", "region", "image"),
+)
 
 
 class Chromium:
@@ -80,6 +84,8 @@ class Chromium:
         """The addresses of all requests of the page."""
         self.errors: list[str] = []
         """The errors in the page's console."""
+        self._trace: list[dict[str, Any]] = []
+        self._is_traced = False
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
         self._session = attached["sessionId"]
@@ -178,6 +184,28 @@ class Chromium:
         data = self.call("Page.captureScreenshot", format="png")["data"]
         path.write_bytes(base64.b64decode(data))
 
+    def nameless(self) -> list[str]:
+        """The roles of what a screen reader would offer without a name."""
+        self.call("Accessibility.enable")
+        nodes = self.call("Accessibility.getFullAXTree")["nodes"]
+        self.call("Accessibility.disable")
+        return [
+            node["role"]["value"]
+            for node in nodes
+            if not node["ignored"]
+            and node["role"]["value"] in _NAMED_ROLES
+            and not node.get("name", {}).get("value", "").strip()
+        ]
+
+    def end_trace(self) -> list[dict[str, Any]]:
+        """Ends a trace that was started; returns its events."""
+        self.call("Tracing.end")
+        deadline = time.monotonic() + PATIENCE_S
+        while not self._is_traced:
+            self._note(self._receive(deadline))
+        events, self._trace, self._is_traced = self._trace, [], False
+        return events
+
     def end(self) -> None:
         self._to.close()
         try:
@@ -206,6 +234,10 @@ class Chromium:
                 self.errors.append(json.dumps(about["exceptionDetails"])[:2000])
             case "Runtime.consoleAPICalled" if about["type"] in ("error", "warning"):
                 self.errors.append(json.dumps(about["args"])[:2000])
+            case "Tracing.dataCollected":
+                self._trace += about["value"]
+            case "Tracing.tracingComplete":
+                self._is_traced = True
             case "Log.entryAdded" if about["entry"]["level"] in ("error", "warning"):
                 entry = about["entry"]
                 self.errors.append(f"{entry['text']} {entry.get('url', '')}")

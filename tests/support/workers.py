@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -70,8 +70,12 @@ class WorkerProcess:
 
     def end(self, how: signal.Signals = signal.SIGTERM) -> int:
         """Sends a signal and waits for the end; returns the exit status."""
+        self.send(how)
+        return self.wait()
+
+    def wait(self) -> int:
+        """Waits for the end; returns the exit status."""
         assert self.process is not None
-        self.process.send_signal(how)
         return self.process.wait(PATIENCE_S)
 
     def get(self, path: str) -> httpx.Response | None:
@@ -112,6 +116,13 @@ class WorkerProcess:
                 and {one["shard"]: one["offset"] for one in status["shards"]} == offsets
             )
         )
+
+
+def end_all(processes: Sequence[WorkerProcess]) -> list[int]:
+    """Ends workers that run, all at once; returns their exit statuses."""
+    for process in processes:
+        process.send(signal.SIGTERM)
+    return [process.wait() for process in processes]
 
 
 @contextmanager

@@ -314,6 +314,7 @@ class HttpConnection(asyncio.Protocol):
             has_chunks=self._parser.get_http_version() == "1.1",
             keeps_open=self._keeps_open and not self._is_pipelined,
         )
+        session.trace_headers = self._request.trace_headers
         session.data_received(body)
         if session.is_idle:
             # A kept reply changes no state.

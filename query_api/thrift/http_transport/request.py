@@ -10,6 +10,7 @@ from query_api.thrift.sasl.plain import CHARS_MAX
 
 ACTOR: Final = b"x-actor-username"
 """Says who a client is that needn't prove it."""
+_TRACE: Final = frozenset((b"traceparent", b"tracestate"))
 _NEEDED: Final = frozenset(
     (b"authorization", b"content-length", b"expect", b"transfer-encoding", ACTOR)
 )
@@ -28,6 +29,8 @@ class Request(msgspec.Struct):
     url: bytes = b""
     headers: dict[bytes, bytes] = {}
     head_bytes: int = 0
+    trace_headers: tuple[tuple[bytes, bytes], ...] = ()
+    """The W3C context of the sender's trace."""
     repeated: bytes = b""
     """A header that was sent more than once, though it may not be."""
 
@@ -38,6 +41,8 @@ class Request(msgspec.Struct):
             if name in self.headers:
                 self.repeated = name
             self.headers[name] = value
+        elif name in _TRACE:
+            self.trace_headers += ((name, value),)
 
     @property
     def waits_to_continue(self) -> bool:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hive.collation import UNKNOWN
 from hive.filters.bounds import Span
 from hive.filters.partition_filter import by_filter
 from hive.filters.plain_values import unplain_keys
@@ -81,6 +82,12 @@ def test_spans_are_in_the_order_of_the_store(data: st.DataObject) -> None:
 )
 def test_how_tight_they_are(text: str, expected: list[Span]) -> None:
     assert by_filter(text, CORPUS.keys).spans == expected
+
+
+def test_an_order_of_texts_that_is_not_by_bytes_bounds_nothing() -> None:
+    for text in ("s >= 'b' and s < 'd'", "s <= 'b' or s = 'd'", "s > 'b'"):
+        assert by_filter(text, CORPUS.keys, UNKNOWN).spans == [Span(())]
+    assert by_filter("s = 'x'", CORPUS.keys, UNKNOWN).spans == [Span(("x",))]
 
 
 def test_there_are_never_more_than_the_store_should_seek() -> None:

@@ -6,7 +6,15 @@ from hypothesis import strategies as st
 
 from hive.errors import FilterError
 from hive.filters.constants import MAX_STRING
-from hive.filters.expressions import And, Comparison, Constant, Expression, Operator, Or
+from hive.filters.expressions import (
+    And,
+    Comparison,
+    Constant,
+    Expression,
+    Operator,
+    Or,
+    compares_by,
+)
 from hive.filters.parser import MAX_CHARACTERS, MAX_COMPARISONS, MAX_NESTING, parse_filter
 
 
@@ -88,6 +96,8 @@ def test_each_comparison_knows_its_place() -> None:
         ("(struct(a)) in (struct(1, 2), struct(3))", "2 constants for 1 keys"),
         ("(struct(`a`)) in (struct(1), struct(2))", "no quoted key in STRUCT"),
         ("a `=` 1", "expected an operator, but found ="),
+        ("a = - 'x'", "expected a whole number"),
+        ("(a = 1) is maybe", "expected TRUE or FALSE"),
     ],
 )
 def test_errors_say_where_and_what_was_expected(text: str, message: str) -> None:
@@ -147,3 +157,16 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     except FilterError:
         return
     assert brief(expression)
+
+
+@pytest.mark.parametrize(
+    ("text", "has_like"),
+    [
+        ("a = 'x'", False),
+        ("a like 'x%'", True),
+        ("a = 'x' or b = 1 and a like 'x%'", True),
+        ("a = 'x' or b = 1", False),
+    ],
+)
+def test_operators_are_found_wherever_they_are(text: str, has_like: bool) -> None:
+    assert compares_by(parse_filter(text), Operator.LIKE) is has_like

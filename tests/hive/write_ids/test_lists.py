@@ -1,7 +1,9 @@
+from collections.abc import Sequence
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hive.write_ids.ids import Ids
+from hive.write_ids.ids import DIFFERENCES_MAX, Ids
 from hive.write_ids.lists import LONG_MAX, write_id_list
 
 
@@ -34,3 +36,19 @@ def test_ids_that_lie_far_apart_and_differ_often(numbers: set[int], others: set[
     assert ids.within(both, 1 << 62)
     assert both.within(ids, 1 << 62) == (others <= numbers)
     assert both.within(ids, 200 * step) == ({n for n in others if n <= 200} <= numbers)
+
+
+def test_so_many_differences_that_hashing_is_faster() -> None:
+    step = 1 << 40
+    every = Ids(step * n for n in range(400))
+    some = [step * n for n in range(0, 400, 2)]
+    assert len(some) > 2 * DIFFERENCES_MAX
+    assert Ids(some).within(every, 1 << 62)
+    assert not Ids([*some, step * 397 + 1]).within(every, 1 << 62)
+
+
+def test_ids_are_read_as_a_list_is() -> None:
+    anything: Sequence[object] = Ids([5])
+    assert 5 in anything
+    assert "5" not in anything
+    assert repr(Ids([2, 1])) == "Ids([1, 2])"

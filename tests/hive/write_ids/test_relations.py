@@ -81,6 +81,20 @@ def test_ids_above_the_mark_or_open_and_aborted_at_once(
     assert set(only_in(requested, cached, 999)) == lacking(cached, requested)
 
 
+@pytest.mark.parametrize(
+    ("whole", "part"),
+    [
+        (write_id_list(2, [], [3]), write_id_list(4, [4])),
+        (write_id_list(2), write_id_list(4, [4], [4])),
+        (write_id_list(2, [], [3, 4]), write_id_list(4, [4])),
+    ],
+    ids=["aborted above the mark", "open and aborted at once", "both"],
+)
+def test_a_gap_that_ids_of_both_kinds_fill(whole: WriteIdList, part: WriteIdList) -> None:
+    assert contains(whole, part) == (not lacking(whole, part))
+    check(part, whole)
+
+
 @given(st.sets(st.integers(1, 1 << 50), max_size=8), st.sets(st.integers(1, 1 << 50), max_size=8))
 def test_ids_that_lie_far_apart(opened: set[int], aborted: set[int]) -> None:
     hwm = 1 << 50

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hive.errors import WriteIdListError
 from hive.write_ids.lists import LONG_MAX, WriteIdList, write_id_list
 from hive.write_ids.text import (
+    IDS_MAX,
     LENGTH_MAX,
     TxnWriteIdLists,
     parse,
@@ -137,6 +138,11 @@ def test_an_error_shows_the_surroundings_of_the_place() -> None:
 def test_a_text_has_a_greatest_length() -> None:
     with pytest.raises(WriteIdListError, match="at most"):
         parse("d.t:5:1:" + "1," * (LENGTH_MAX // 2))
+
+
+def test_a_list_has_a_greatest_number_of_ids() -> None:
+    with pytest.raises(WriteIdListError, match=f"at most {IDS_MAX} ids"):
+        parse("d.t:5:1:" + "1," * IDS_MAX + "1:")
 
 
 @pytest.mark.parametrize("text", ["[12:7,8", "[12]", "[:]", "[x:1]", "[5:1,,2]", "[5:1:2]"])

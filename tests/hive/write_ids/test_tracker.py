@@ -408,3 +408,19 @@ def test_an_event_touches_few_pages_however_many_ids_are_open() -> None:
     snapshot = ids.snapshot()
     assert snapshot is not None
     assert (snapshot.hwm, len(snapshot.open), list(snapshot.aborted)) == (many + 1, many - 1, [900])
+
+
+def test_an_allocation_that_comes_again_during_a_load_is_none() -> None:
+    once, twice = known(), known()
+    for ids, times in ((once, 1), (twice, 2)):
+        ids.begin_load(10)
+        for _ in range(times):
+            ids.alloc(11, [(101, 6)])
+        assert ids.merge(Loaded(10, 10, 5), nobody)
+    assert twice.snapshot() == once.snapshot() == write_id_list(6, [6])
+
+
+def test_ids_that_were_never_allocated_are_not_open() -> None:
+    ids = known(5, opened=((101, 5),))
+    assert [ids.is_open(write_id) for write_id in (0, 4, 5, 6)] == [False, False, True, False]
+    assert ids.reflects == 10

@@ -21,6 +21,7 @@ from tests.processors.worker.faults import Cluster
 from tests.support.kafka import MortalBroker, mortal_broker
 from tests.support.tables import Metastore
 from tests.support.topics import TopicWriter, new_topic
+from tests.support.workers import end_all
 
 SHARDS = 12
 WORKERS = 3
@@ -110,8 +111,7 @@ def torment(faults: int, broker: MortalBroker, folder: Path, seed: int) -> None:
         ends = dict(TopicClient(broker.address, topic.name).ends(range(SHARDS)))
         stores = until_settled(cluster, ends)
         broker.kill()
-        for worker in cluster.workers:
-            assert worker.end() == 0, "a worker ends well without brokers, too"
+        assert set(end_all(cluster.workers)) == {0}, "a worker ends well without brokers, too"
         broker.start()
     finally:
         stop.set()

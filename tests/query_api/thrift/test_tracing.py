@@ -4,8 +4,26 @@ from prometheus_client.openmetrics.exposition import generate_latest
 
 from query_api.reasons import Reason
 from query_api.thrift.call import Call, CallAnswer, Relay
+from tests.query_api.thrift.http_transport.clients import call, serving_http
 from tests.query_api.thrift.serving import Metastore, answer, serving
 from tests.support.spans import Spans, said, trace_ids, tree
+
+
+async def test_a_call_over_http_goes_on_in_its_senders_trace() -> None:
+    trace, parent = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
+    spans = Spans(sample=0.0)
+    async with serving_http(tracing=spans.tracing, get_table=lambda _: answer("c")) as here:
+        client = await here.connect()
+        await client.ask(call("get_table"))
+        context = {"traceparent": f"00-{trace}-{parent}-01", "tracestate": "vendor=1"}
+        await client.ask(call("get_table", headers=context))
+        made = spans.until("call")
+        assert (await client.ask(call("get_table"))).status == 200
+        assert not spans.take(), "each call says for itself whose it is"
+    [span] = made
+    assert span.parent is not None
+    assert (span.parent.trace_id, span.parent.span_id) == (int(trace, 16), int(parent, 16))
+    assert trace_ids(made) == {int(trace, 16)}
 
 
 async def test_a_call_says_who_answered_and_what_a_relay_took() -> None:

@@ -2,6 +2,7 @@
 
 import { ask, inWords } from "./api.js";
 import { el, put, say, table } from "./dom.js";
+import { Pages } from "./pages.js";
 import { count, many } from "./units.js";
 
 const PARTITIONS = 50;
@@ -22,35 +23,38 @@ export async function partitionsOf(at, query, found) {
     return part("Partitions", el("p", { class: "empty" }, "This table isn't partitioned."));
   }
   const status = el("p", { class: "hint", role: "status" });
-  const list = el("ul", { class: "partitions" });
-  const more = el("button", { type: "button", class: "plain", hidden: true }, "Show more");
+  const list = el("ul", { class: "partitions", "aria-label": "Partitions" });
   const key = found.partitionKeys[0].name;
   const filter = el("input", { id: "partition-filter", autocomplete: "off", spellcheck: "false",
     placeholder: `${key} >= '2026-01-01'` });
-  const read = async (after) => {
-    const where = filter.value.trim() ? `&filter=${encodeURIComponent(filter.value.trim())}` : "";
-    try {
-      const all = await ask(`${at}/partition-count?${query}&consistency=any${where}`);
-      const page = await ask(`${at}/partition-names?${query}&consistency=any&limit=${PARTITIONS}${where}`
+  let where = "";
+  let all = 0;
+  const pages = new Pages("partitions", {
+    read: async (after) => {
+      if (!after) {
+        where = filter.value.trim() ? `&filter=${encodeURIComponent(filter.value.trim())}` : "";
+        all = (await ask(`${at}/partition-count?${query}&consistency=any${where}`)).data.count;
+      }
+      const { data } = await ask(`${at}/partition-names?${query}&consistency=any&limit=${PARTITIONS}${where}`
         + `&after=${encodeURIComponent(after)}`);
-      if (!after) put(list);
-      list.append(...page.data.names.map((name) => el("li", {}, name)));
-      more.hidden = page.data.next === null;
-      more.onclick = () => read(page.data.next);
-      say(status, `${many(all.data.count, "partition")}${where ? " found" : ""}`
-        + `${page.data.next === null ? "" : `, ${count(list.children.length)} of them shown`}`);
-    } catch (error) {
+      return { items: data.names, next: data.next };
+    },
+    show: (names) => {
+      put(list, names.map((name) => el("li", {}, name)));
+      say(status, `${many(all, "partition")}${where ? " found" : ""}`
+        + `${pages.isWhole ? "" : `, ${pages.range} shown`}`);
+    },
+    fail: (text) => {
       put(list);
-      more.hidden = true;
-      say(status, inWords(error));
-    }
-  };
-  await read("");
+      say(status, text);
+    },
+  });
+  await pages.begin();
   return part("Partitions", el("form", { onsubmit: (event) => {
     event.preventDefault();
-    read("");
+    pages.begin();
   } }, el("label", { for: "partition-filter" }, "Filter as Hive does"), filter,
-  el("button", { type: "submit" }, "Apply")), status, list, more);
+  el("button", { type: "submit" }, "Apply")), status, list, pages.node);
 }
 
 export async function statisticsOf(at, query) {

@@ -1,13 +1,20 @@
 // A list of links with a field to filter it; the arrow keys move through the list.
 
 import { el, keyed, put, say } from "./dom.js";
+import { Pages } from "./pages.js";
 import { many } from "./units.js";
 
 /** One column of the browser. */
 export class Pane {
-  /** `address` makes the link of an item; `seek` gets the typed text after a pause. */
-  constructor(name, title, { address, seek, more }) {
-    this.address = address;
+  #place = "";
+  #listed = "";
+
+  /**
+   * `address` makes the link of an item; `read` gives a page of the items, each with a key, that
+   * match a pattern and follow a name; `shown` is called when others are shown.
+   */
+  constructor(name, title, { noun, address, read, shown = () => {} }) {
+    Object.assign(this, { noun, address, shown });
     this.items = [];
     this.chosen = "";
     const id = `${name}-filter`;
@@ -15,16 +22,20 @@ export class Pane {
     this.filter = el("input", { id, type: "search", autocomplete: "off", spellcheck: "false",
       placeholder: "Filter", oninput: () => {
         clearTimeout(waiting);
-        waiting = setTimeout(() => seek(this.pattern), 200);
+        waiting = setTimeout(() => this.seek(), 200);
       }, onkeydown: (event) => this.#fromFilter(event) });
     this.title = el("h2", { id: `${name}-title` }, title);
     this.status = el("p", { class: "hint", role: "status" });
     this.list = el("ul", { class: "names", "aria-labelledby": `${name}-title`,
       onkeydown: (event) => this.#onKey(event) });
-    this.more = el("button", { type: "button", class: "plain", hidden: true, onclick: more }, "Show more");
+    this.pages = new Pages(`${noun}s`, {
+      read: (after) => read(this.pattern, after),
+      show: (items) => this.#turn(items),
+      fail: (text) => this.#fail(text),
+    });
     this.node = el("section", { class: `pane ${name}`, "aria-labelledby": `${name}-title` },
       this.title, el("label", { for: id, class: "unseen" }, `Filter ${title.toLowerCase()}`),
-      this.filter, this.status, this.list, this.more);
+      this.filter, this.status, this.list, this.pages.node);
     this.left = this.right = null;
   }
 
@@ -34,20 +45,43 @@ export class Pane {
     return text === "" ? "*" : text.includes("*") ? text : `*${text}*`;
   }
 
-  /** `items`: key, and what else `mark` shows. */
-  show(items, chosen, next, noun) {
-    this.items = items;
+  /** Lists what is in `place`, unless that is listed already, and marks what is chosen in it. */
+  async open(place, chosen) {
+    this.#place = place;
     this.chosen = chosen;
-    this.more.hidden = !next;
-    const some = next ? `The first ${many(items.length, noun)}` : many(items.length, noun);
-    say(this.status, items.length ? some
+    if (this.#listed === this.#wanted) this.#show();
+    else await this.seek();
+  }
+
+  /** Lists anew what matches the typed text. */
+  async seek() {
+    this.#listed = this.#wanted;
+    await this.pages.begin();
+  }
+
+  get #wanted() {
+    return `${this.#place} ${this.pattern}`;
+  }
+
+  #turn(items) {
+    this.items = items;
+    this.list.scrollTop = 0;
+    this.#show();
+    this.shown();
+  }
+
+  #show() {
+    const { items, chosen, noun } = this;
+    say(this.status, items.length
+      ? this.pages.isWhole ? many(items.length, noun) : `Showing ${noun}s ${this.pages.range}`
       : this.pattern === "*" ? `There is no ${noun} here.` : `No ${noun} matches.`);
     const [first] = items.filter((item) => item.key === chosen).concat(items);
     keyed(this.list, items, (item) => item.key,
-      (item) => el("li", {}, el("a", { href: this.address(item) }, el("span", {}, item.key),
-        el("span", { class: "mark" }))),
+      (item) => el("li", {}, el("a", {}, el("span", {}, item.key), el("span", { class: "mark" }))),
       (node, item) => {
         const link = node.firstChild;
+        // The same name may be in another place now.
+        link.href = this.address(item);
         link.tabIndex = item === first ? 0 : -1;
         if (item.key === chosen) link.setAttribute("aria-current", "true");
         else link.removeAttribute("aria-current");
@@ -65,9 +99,10 @@ export class Pane {
     }
   }
 
-  fail(text) {
+  #fail(text) {
+    this.#listed = "";
+    this.items = [];
     put(this.list);
-    this.more.hidden = true;
     say(this.status, text);
   }
 

@@ -1,6 +1,6 @@
 // The browser: databases, their tables, and one of these.
 
-import { ask, inWords, path } from "./api.js";
+import { ask, path } from "./api.js";
 import { el, put } from "./dom.js";
 import { heldOf } from "./orders.js";
 import { Pane } from "./panes.js";
@@ -14,22 +14,20 @@ const MARK_EVERY_MS = 2_000;
 export class Tables {
   #catalog = "hive";
   #db = "";
-  #table = "";
-  #lists = { databases: "", tables: "" };
-  #found = { databases: [], tables: [] };
   #turn = 0;
 
   constructor(node) {
     this.node = node;
     this.databases = new Pane("databases", "Databases", {
+      noun: "database",
       address: ({ key }) => path`#/tables/${this.#catalog}/${key}`,
-      seek: () => this.#listDatabases(true),
-      more: () => this.#listDatabases(true, this.#next.databases),
+      read: (pattern, after) => this.#databases(pattern, after),
     });
     this.tables = new Pane("tables", "Tables", {
+      noun: "table",
       address: ({ key }) => path`#/tables/${this.#catalog}/${this.#db}/${key}`,
-      seek: () => this.#listTables(true),
-      more: () => this.#listTables(true, this.#next.tables),
+      read: (pattern, after) => this.#tables(pattern, after),
+      shown: () => this.#mark(),
     });
     this.detail = new TableDetail(() => this.#mark());
     this.search = new Search();
@@ -43,12 +41,10 @@ export class Tables {
     setInterval(() => this.#lookAgain(), MARK_EVERY_MS);
   }
 
-  #next = { databases: null, tables: null };
-
   async show([catalog = "hive", db = "", table = ""]) {
     const turn = ++this.#turn;
     const isOther = catalog !== this.#catalog || db !== this.#db;
-    [this.#catalog, this.#db, this.#table] = [catalog || "hive", db, table];
+    [this.#catalog, this.#db] = [catalog || "hive", db];
     this.search.catalog = this.#catalog;
     this.node.dataset.depth = table ? "table" : db ? "tables" : "databases";
     this.back.hidden = !db;
@@ -56,9 +52,9 @@ export class Tables {
     this.back.textContent = table ? `Back to ${db}` : "Back to the databases";
     if (isOther) this.tables.filter.value = "";
     this.tables.node.hidden = !db;
-    await this.#listDatabases();
+    await this.databases.open(this.#catalog, db);
     if (turn !== this.#turn) return;
-    if (db) await this.#listTables();
+    if (db) await this.tables.open(`${this.#catalog} ${db}`, table);
     if (turn !== this.#turn) return;
     await this.detail.show(this.#catalog, db, table);
   }
@@ -69,55 +65,32 @@ export class Tables {
     this.detail.look();
   }
 
-  async #listDatabases(again = false, after = "") {
-    const key = `${this.#catalog} ${this.databases.pattern} ${after}`;
-    const url = `/v1/databases?consistency=any&limit=${PAGE}&catalog=${encodeURIComponent(this.#catalog)}`
-      + `&pattern=${encodeURIComponent(this.databases.pattern)}&after=${encodeURIComponent(after)}`;
-    await this.#list("databases", this.databases, url, key, again, after, "database",
-      (data) => data.databases.map(({ name }) => ({ key: name })), this.#db);
+  async #databases(pattern, after) {
+    const { data } = await ask(`/v1/databases?${this.#query(pattern, after)}`);
+    return { items: data.databases.map(({ name }) => ({ key: name })), next: data.next };
   }
 
-  async #listTables(again = false, after = "") {
-    const key = `${this.#catalog} ${this.#db} ${this.tables.pattern} ${after}`;
-    const url = path`/v1/databases/${this.#db}/tables`
-      + `?consistency=any&limit=${PAGE}&catalog=${encodeURIComponent(this.#catalog)}`
-      + `&pattern=${encodeURIComponent(this.tables.pattern)}&after=${encodeURIComponent(after)}`;
-    await this.#list("tables", this.tables, url, key, again, after, "table",
-      (data) => data.tables.map(({ tableName }) => ({ key: tableName })), this.#table);
-    await this.#mark();
+  async #tables(pattern, after) {
+    const { data } = await ask(path`/v1/databases/${this.#db}/tables` + `?${this.#query(pattern, after)}`);
+    return { items: data.tables.map(({ tableName }) => ({ key: tableName })), next: data.next };
   }
 
-  async #list(name, pane, url, key, again, after, noun, itemsOf, chosen) {
-    if (again || this.#lists[name] !== key) {
-      try {
-        const { data } = await ask(url);
-        const items = itemsOf(data);
-        this.#found[name] = after ? [...this.#found[name], ...items] : items;
-        this.#next[name] = data.next;
-        this.#lists[name] = key;
-      } catch (error) {
-        this.#lists[name] = "";
-        pane.fail(inWords(error));
-        return;
-      }
-    }
-    pane.show(this.#found[name], chosen, this.#next[name], noun);
+  #query(pattern, after) {
+    return new URLSearchParams(
+      { consistency: "any", limit: PAGE, catalog: this.#catalog, pattern, after });
   }
 
   /** Asks how the tables of the list are held; reads none of them. */
   async #mark() {
     // A name that contains a dot can't be asked about.
-    const names = this.#found.tables.map((item) => item.key).filter((name) => !name.includes("."));
+    const names = this.tables.items.map((item) => item.key).filter((name) => !name.includes("."));
     if (!this.#db || !names.length) return;
     const db = this.#db;
     const marks = new Map();
     try {
-      for (let start = 0; start < names.length; start += 1_000) {
-        const some = names.slice(start, start + 1_000);
-        const held = await heldOf(some.map((table) => `${this.#catalog}.${db}.${table}`));
-        held.forEach((one, i) => marks.set(some[i], one.warm ? ["good", "warm"]
-          : ["cold", one.reason === "cold" ? `cold: ${whyCold(one.detail)}` : inShort(one.reason)]));
-      }
+      const held = await heldOf(names.map((table) => `${this.#catalog}.${db}.${table}`));
+      held.forEach((one, i) => marks.set(names[i], one.warm ? ["good", "warm"]
+        : ["cold", one.reason === "cold" ? `cold: ${whyCold(one.detail)}` : inShort(one.reason)]));
     } catch {
       return;
     }

@@ -1,0 +1,59 @@
+"""Which loads are asked for, and how often."""
+
+import pytest
+
+from hive.names import table_name
+from query_api.facts import Facts
+from query_api.positions import Position
+from query_api.reasons import Reason
+from query_api.resolver import loads as module
+from query_api.resolver.loads import AGAIN_AFTER_S, Loads
+from query_api.targets import Target, TargetKind
+from state.loads import Cold
+from state.records import Scope, ScopeKind
+from tests.query_api.shards import ORDERS, MemoryShards
+
+TABLE = Target(TargetKind.TABLE, ORDERS)
+COLD = Facts(Position(0, 7), Reason.COLD, str(Cold.NEVER_LOADED), floor=5)
+SCOPE = Scope(ScopeKind.TABLE, ORDERS)
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_cold_table_is_asked_for_once_in_a_while() -> None:
+    shards, clock = MemoryShards(), Clock()
+    loads = Loads(shards, clock)
+    loads.ask(TABLE, COLD)
+    clock.now += AGAIN_AFTER_S - 0.1
+    loads.ask(TABLE, COLD)
+    assert shards.asked == [(SCOPE, 5)]
+    clock.now += 0.1
+    loads.ask(TABLE, COLD)
+    assert shards.asked == [(SCOPE, 5)] * 2
+
+
+def test_a_load_that_is_ahead_needs_no_other() -> None:
+    shards = MemoryShards()
+    Loads(shards).ask(TABLE, Facts(Position(0, 7), Reason.COLD, Cold.AHEAD))
+    assert shards.asked == []
+
+
+def test_where_the_table_is_known_only_its_write_ids_are_loaded() -> None:
+    shards = MemoryShards()
+    Loads(shards).ask(TABLE, Facts(Position(0, 7), None, floor=5))
+    assert shards.asked == [(Scope(ScopeKind.WRITE_IDS, ORDERS), 5)]
+
+
+def test_of_many_tables_the_oldest_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "REMEMBERED", 2)
+    shards = MemoryShards()
+    loads = Loads(shards, Clock())
+    tables = [Target(TargetKind.TABLE, table_name(None, "sales", name)) for name in "abc"]
+    for target in [*tables, tables[2], tables[0]]:
+        loads.ask(target, COLD)
+    assert [scope.name.table for scope, _ in shards.asked] == ["a", "b", "c", "a"]
