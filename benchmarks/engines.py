@@ -227,9 +227,9 @@ def measure(question: Question, ways: Ways, budget_s: float, runs_max: int) -> d
     runs = 0
     while runs < runs_max and (not runs or time.monotonic() - began < budget_s):
         for way in WAYS:
-            asked = time.perf_counter()
+            started = time.perf_counter()
             question.ask(f"hive_{way}")
-            times_s[way].append(time.perf_counter() - asked)
+            times_s[way].append(time.perf_counter() - started)
         runs += 1
     if runs > 2 * WARM_UP_RUNS:
         times_s = {way: of_way[WARM_UP_RUNS:] for way, of_way in times_s.items()}
