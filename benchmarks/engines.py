@@ -123,13 +123,13 @@ class Questions:
             yield self._question(f"plan of a day of {of}", partial(self._plan, count, _DAY))
             yield self._question(f"plan of one of {of}", partial(self._plan, count, _HOUR))
         yield self._question(f"SHOW TABLES of {LISTED:,}", lambda: "SHOW TABLES FROM listed")
+        yield Question(f"dashboard of {SHOWN} queries at once", self._dashboard)
         yield self._question(
             f"information_schema of {DESCRIBED:,} tables",
             lambda: (
                 "SELECT count(*) FROM information_schema.columns WHERE table_schema = 'described'"
             ),
         )
-        yield Question(f"dashboard of {SHOWN} queries at once", self._dashboard)
 
     def _question(self, name: str, statement: Callable[[], str]) -> Question:
         def ask(catalog: str) -> None:
