@@ -1,7 +1,8 @@
 """What an answer of another worker depends on, so that it may be kept here.
 
 The shard's commits aren't seen here. But the log is: as long as it shows no event that touched what
-was read, the answer is the owner's still.
+was read, the answer is the owner's still. Orders to the whole cache are in no log, but in each
+shard, so one that is here shows them.
 """
 
 from collections.abc import Container
@@ -32,7 +33,11 @@ class OwnerMoment(NamedTuple):
 
     def lasts(self, views: Views) -> bool:
         """Whether the answer may still be kept."""
-        return views.source.shard(self.shard) is None and monotonic() < self.until_s
+        return (
+            views.source.shard(self.shard) is None
+            and monotonic() < self.until_s
+            and views.let_serve(self.targets, self.reached.epoch)
+        )
 
     def confirmed(self, log: LatestLog) -> "OwnerMoment":
         """The moment after a read of the log has shown that nothing touched its targets."""

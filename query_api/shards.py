@@ -1,9 +1,10 @@
 """The interface to the shards, as the worker provides them to the server."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple, Protocol
 
 from hive.names import TableName
+from hive.table_lists import is_cached
 from query_api.hot_tables import HotTables, SharedReader
 from query_api.plain_tables import OwnReader, PlainTables
 from query_api.positions import Position
@@ -120,6 +121,26 @@ class Views:
         reader = SharedReader(view, self._hot_tables, commits, commit)
         self._seen[number] = _Seen(commits, commit, reader)
         return reader
+
+    def let_serve(self, targets: Iterable[Target], epoch: int) -> bool:
+        """Whether what another worker's shard has of these targets may be served, by the orders
+        that every shard gets: a pause, lists of tables, a reset. Without a shard here nobody knows.
+        """
+        numbers = range(self.source.count)
+        here = next((one for one in numbers if self.source.shard(one) is not None), None)
+        reader = None if here is None else self.reader(here)
+        if reader is None:
+            return False
+        head = reader.head
+        return (
+            not head.paused
+            and head.epoch <= epoch
+            and all(
+                is_cached(head.whitelist, head.blacklist, target.name)
+                for target in targets
+                if target.is_of_table
+            )
+        )
 
     def moment(
         self, number: int, reader: ShardReader, targets: tuple[Target, ...]

@@ -52,7 +52,7 @@ def test_what_the_other_could_not_know_is_not_told() -> None:
 def test_it_lasts_until_the_shard_is_here_or_the_time_is_over(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    shards = MemoryShards(None)
+    shards = MemoryShards(None, MemoryShard())
     views = Views(shards)
     data = encode(moment_of(Position(0, 1), *ORDERS_ALONE), ())
     assert data is not None

@@ -12,6 +12,7 @@ from query_api.http import Settings
 from query_api.latest.latest_log import LatestLog
 from query_api.latest.row_effects import RowEffects
 from query_api.partners import Partners, SecretFile
+from state.records import AnyRecord, Pause, Reset, SetLists
 from state.records.routing import table_shard
 from tests.metatide.client.serving import serving
 from tests.query_api.http.read_client import EmptyDatabase, ask, grounds
@@ -97,6 +98,52 @@ def test_an_event_that_touches_it_drops_it(secret: Path) -> None:
         assert grounds(await client.get(TABLE)) == ("database", "not_owned")
 
     ask_beside_owner(secret, asking, database)
+
+
+@pytest.mark.parametrize("query", ["", f"?{ANY}", "?consistency=within&max_age_ms=60000"])
+@pytest.mark.parametrize(
+    "order",
+    [
+        Pause(0, 1, paused=True),
+        SetLists(0, 1, (), (f"{ORDERS.db}.*",)),
+        SetLists(0, 1, ("other.*",), ()),
+        Reset(1, 4),
+    ],
+    ids=["pause", "blacklist", "whitelist", "reset"],
+)
+def test_nothing_kept_outlives_an_order_that_all_shards_obey(
+    secret: Path, order: AnyRecord, query: str
+) -> None:
+    database = EmptyDatabase(LatestLog(0, 4, []))
+
+    with ExitStack() as running:
+        url, settings = running.enter_context(owner(secret))
+        shards = beside_owner(url)
+        [own] = filter(None, shards.shards)
+
+        async def asking(client: httpx.AsyncClient) -> None:
+            for _ in range(2):
+                assert grounds(await client.get(TABLE + query)) == ("cache", "fresh")
+            running.close()
+            assert grounds(await client.get(TABLE + query)) == ("cache", "fresh"), "it is kept"
+            own.fold([order])
+            assert grounds(await client.get(TABLE + query)) == ("database", "not_owned")
+
+        ask(shards, asking, database=database, settings=settings)
+
+
+def test_who_has_no_shard_sees_no_order_and_keeps_nothing(secret: Path) -> None:
+    with ExitStack() as running:
+        url, settings = running.enter_context(owner(secret))
+        shards = beside_owner(url)
+        shards.shards = [None, None]
+
+        async def asking(client: httpx.AsyncClient) -> None:
+            assert grounds(await client.get(TABLE)) == ("cache", "fresh")
+            running.close()
+            assert grounds(await client.get(TABLE)) == ("database", "not_owned")
+
+        ask(shards, asking, database=EmptyDatabase(LatestLog(0, 4, [])), settings=settings)
 
 
 @pytest.mark.parametrize(
