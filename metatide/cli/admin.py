@@ -49,7 +49,9 @@ class Workers:
 
     def __init__(self, config: Config) -> None:
         topic = self.topic = find_topic(config)
-        self._client = worker_client(config, TIMEOUT_S)
+        client = worker_client(config, TIMEOUT_S)
+        # The command closes it when it ends.
+        self._client = click.get_current_context().with_resource(client)
         self._urls = worker_urls(config, topic, config.worker.group)
         self._count = topic.shards
 
