@@ -129,10 +129,17 @@ class Thrift(Section, frozen=True):
         bool,
         key(
             "Whether clients may log in by delegation tokens of the metastores, too (SASL's "
-            "`DIGEST-MD5`). The metastores must keep them in their database (`DBTokenStore`), "
-            "whose table DELEGATION_TOKENS the worker then reads."
+            "`DIGEST-MD5`)."
         ),
     ] = False
+    delegation_token_check: Annotated[
+        Literal["database", "metastore"],
+        key(
+            "Who checks them: `database` has the worker read the table DELEGATION_TOKENS, where "
+            "metastores with `DBTokenStore` keep them; `metastore` has a metastore check each, "
+            "wherever it keeps them."
+        ),
+    ] = "database"
     kerberos_protection: Annotated[
         Literal["authentication", "integrity", "privacy"],
         key(

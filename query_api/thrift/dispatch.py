@@ -93,7 +93,7 @@ class Dispatch:
 
     def identify(self, identity: Identity) -> None:
         """Takes note of who the client has proved to be."""
-        self._relay.prove(identity.user)
+        self._relay.prove(identity)
 
     def claim(self, user: str) -> None:
         """Takes note of who the client says that it is."""

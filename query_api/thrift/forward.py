@@ -17,15 +17,9 @@ from query_api.partners import Partners, Question
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
 from query_api.thrift.call import Call, CallAnswer, Client
+from query_api.thrift.link import Address, Collected, Link, shown
 from query_api.thrift.scanner import READ_STEPS_MAX, STEPS_MAX, Scanner
-from query_api.thrift.upstream import (
-    Address,
-    Collected,
-    Link,
-    Upstreams,
-    UpstreamSettings,
-    shown,
-)
+from query_api.thrift.upstream import Upstreams, UpstreamSettings
 from query_api.thrift.wire import Message, MessageType, header
 
 FORWARDED: Final = "metatide.forward"

@@ -11,7 +11,8 @@ from hive.errors import ThriftError, UpstreamError
 from hive.names import DEFAULT_CATALOG
 from hive.thrift.binary import decode, encode
 from hive.thrift.types import Struct, string
-from query_api.thrift.upstream import Address, Collected, Link, Upstreams, UpstreamSettings
+from query_api.thrift.link import Address, Collected, Link
+from query_api.thrift.upstream import Upstreams, UpstreamSettings
 from query_api.thrift.wire import MessageType, header
 
 TIMEOUT_S: Final = 5.0

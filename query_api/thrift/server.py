@@ -20,15 +20,17 @@ from query_api.thrift.accepted import (
     dispatch_of,
 )
 from query_api.thrift.call import Methods
+from query_api.thrift.client_links import ClientLinks
 from query_api.thrift.constants import Constants
 from query_api.thrift.ended_connections import EndedConnections
 from query_api.thrift.forward import Peers
 from query_api.thrift.hub import Hub
+from query_api.thrift.link import Address, shown
 from query_api.thrift.metrics import Metrics
 from query_api.thrift.reply_cache import reply_cache
 from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.shadow import Difference, Shadow
-from query_api.thrift.upstream import Address, Upstreams, UpstreamSettings, shown
+from query_api.thrift.upstream import Upstreams, UpstreamSettings
 
 BACKLOG: Final = 1024
 CHECK_EVERY_S: Final = 2.0
@@ -74,6 +76,7 @@ class ThriftServer:
             backend.views,
             reply_cache(backend.views, backend.database.history.is_rewound),
             upstreams,
+            ClientLinks(upstreams),
             Constants(upstreams),
             Peers(
                 owner_of,
@@ -151,3 +154,4 @@ class ThriftServer:
             now = monotonic()
             for connection in list(self._connections):
                 connection.check(now)
+            self._hub.links.check(now)

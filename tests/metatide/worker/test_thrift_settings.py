@@ -13,7 +13,8 @@ from hive.errors import InputError
 from metatide.config import Config, load
 from metatide.worker.application import worker_application
 from metatide.worker.logins import mechanisms
-from metatide.worker.thrift import thrift_settings, upstream_settings
+from metatide.worker.thrift import thrift_settings
+from metatide.worker.upstream import require_proof, upstream_settings
 from tests.query_api.thrift.sasl.clients import no_token
 
 
@@ -23,11 +24,11 @@ def config(**environ: str) -> Config:
 
 def test_several_metastores_are_given_as_hives_clients_have_them() -> None:
     configured = config(UPSTREAM_URL="thrift://a:9083, thrift://b:9084", UPSTREAM_FRAMED="true")
-    upstream = upstream_settings(configured.upstream)
+    upstream = upstream_settings(configured)
     assert upstream.addresses == (("a", 9083), ("b", 9084))
     assert upstream.framed
     assert upstream.tls is None
-    assert upstream_settings(config().upstream).addresses == ()
+    assert upstream_settings(config()).addresses == ()
 
 
 @pytest.mark.parametrize("url", ["thrift://a", "thrift://a:9083,", "http://a:1", "a:9083"])
@@ -144,3 +145,40 @@ async def test_without_a_database_there_is_no_thrift_server() -> None:
         await worker_application(config(), worker, "http", parts)
     with pytest.raises(InputError, match="--database"):
         await worker_application(config(THRIFT_PORT="0"), worker, "http", parts)
+
+
+KERBEROS = {
+    "UPSTREAM_KERBEROS_PRINCIPAL": "hive/_HOST@EXAMPLE.COM",
+    "UPSTREAM_KERBEROS_LOGIN": "cache/_HOST@EXAMPLE.COM",
+    "UPSTREAM_KERBEROS_KEYTAB": "cache.keytab",
+}
+
+
+@pytest.mark.parametrize("missing", KERBEROS)
+def test_the_keys_of_a_login_at_metastores_go_together(missing: str) -> None:
+    with pytest.raises(InputError, match=r"set all of upstream\.kerberos_principal, "):
+        config(**{name: text for name, text in KERBEROS.items() if name != missing})
+
+
+def test_a_login_at_metastores_has_frames_of_its_own() -> None:
+    with pytest.raises(InputError, match="exclude each other"):
+        config(**KERBEROS, UPSTREAM_FRAMED="true")
+
+
+def test_a_login_at_metastores_needs_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(InputError, match=r"upstream\.kerberos_principal needs the extra kerberos"):
+        upstream_settings(config(**KERBEROS))
+
+
+@pytest.mark.parametrize("principal", ["cache", "cache@", "a/b/c@EXAMPLE.COM", "a b@EXAMPLE.COM"])
+def test_what_is_no_principal_is_refused(principal: str) -> None:
+    with pytest.raises(InputError, match="NAME@REALM"):
+        config(**{**KERBEROS, "UPSTREAM_KERBEROS_LOGIN": principal})
+
+
+def test_nobody_is_impersonated_who_need_not_prove_anything() -> None:
+    require_proof(config(**KERBEROS, UPSTREAM_IMPERSONATE="false"))
+    require_proof(config(UPSTREAM_URL="thrift://a:1"))
+    with pytest.raises(InputError, match="have them log in"):
+        require_proof(config(**KERBEROS))

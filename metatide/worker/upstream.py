@@ -1,0 +1,54 @@
+"""The metastores behind a worker, from the configuration."""
+
+import socket
+import ssl
+
+from hive.errors import InputError
+from metatide.config import Config
+from metatide.config.upstream import Upstream
+from metatide.worker.logins import require_gssapi
+from query_api.thrift.upstream import Login, UpstreamSettings
+
+
+def upstream_settings(config: Config) -> UpstreamSettings:
+    """Where the metastores are, and how to talk to them."""
+    upstream = config.upstream
+    return UpstreamSettings(
+        () if upstream.url is None else upstream.url.addresses,
+        framed=upstream.framed,
+        tls=_tls(upstream),
+        login=_login(upstream, config.worker.advertised_host),
+        impersonates=upstream.impersonates,
+        connections_per_user_max=upstream.connections_per_user_max,
+        idle_s=upstream.idle_s,
+    )
+
+
+def require_proof(config: Config) -> None:
+    """Raises InputError if clients could have the worker act for anybody."""
+    if config.upstream.impersonates and not config.thrift.needs_login:
+        raise InputError(
+            "upstream.impersonate has metastores believe who clients are: have them log in "
+            "(thrift.kerberos_principal, thrift.ldap_url, thrift.jwt_keys), or set it to false"
+        )
+
+
+def _login(upstream: Upstream, advertised_host: str | None) -> Login | None:
+    if upstream.kerberos_principal is None:
+        return None
+    require_gssapi("upstream.kerberos_principal")
+    from query_api.thrift.metastore_login.kerberos import KerberosLogin
+
+    assert upstream.kerberos_login is not None
+    assert upstream.kerberos_keytab is not None
+    own = upstream.kerberos_login.at(advertised_host or socket.getfqdn())
+    return KerberosLogin(own, upstream.kerberos_keytab, upstream.kerberos_principal.at)
+
+
+def _tls(upstream: Upstream) -> ssl.SSLContext | None:
+    if not upstream.tls:
+        return None
+    try:
+        return ssl.create_default_context(cafile=upstream.tls_ca)
+    except OSError as error:
+        raise InputError(f"upstream.tls_ca: {upstream.tls_ca} can't be used: {error}") from error
