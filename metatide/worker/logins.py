@@ -11,6 +11,7 @@ import structlog
 from hive.errors import InputError
 from metatide.config.thrift import Thrift
 from metatide.config.values import KeysLocation
+from metatide.metastores import require_gssapi
 from query_api.thrift.http_transport import basic
 from query_api.thrift.http_transport.scheme import Scheme
 from query_api.thrift.http_transport.settings import HttpSettings
@@ -107,15 +108,6 @@ def _kerberos(thrift: Thrift, host: str) -> Mechanism:
         least=Protection[thrift.kerberos_protection.upper()],
         message_bytes_max=thrift.message_mib_max * MIB,
     )
-
-
-def require_gssapi(name: str) -> None:
-    """Raises InputError if the library is missing that a key needs."""
-    if importlib.util.find_spec("gssapi") is None:
-        raise InputError(
-            f"{name} needs the extra kerberos: pip install 'metatide[kerberos]', with a C compiler "
-            "and the headers of MIT Kerberos (Debian: libkrb5-dev)"
-        )
 
 
 def _trusted(ca: Path | None, name: str) -> ssl.SSLContext:

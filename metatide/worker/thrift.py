@@ -17,10 +17,10 @@ from hive.names import default_catalog
 from metatide.advertised import joined, worker_host
 from metatide.config import Config
 from metatide.config.thrift import Thrift
+from metatide.metastores import require_proof, upstream_settings
 from metatide.stack.java import find_java
 from metatide.worker.logins import http_settings, mechanisms
 from metatide.worker.shards import WorkerShards
-from metatide.worker.upstream import require_proof, upstream_settings
 from query_api.backend import Backend
 from query_api.database import Primary
 from query_api.http import Settings
@@ -74,7 +74,7 @@ class Endpoint:
         )
         self._primary = primary
         require_proof(config)
-        self._upstream = upstream_settings(config)
+        self._upstream = upstream_settings(config.upstream, config.worker.advertised_host)
         self._untold = list(self._upstream.addresses)
         self._asking: list[asyncio.Task[None]] = []
         tls = server_tls(thrift)

@@ -11,10 +11,10 @@ from prometheus_client import CollectorRegistry
 
 from hive.errors import InputError
 from metatide.config import Config, load
+from metatide.metastores import require_proof, upstream_settings
 from metatide.worker.application import worker_application
 from metatide.worker.logins import mechanisms
 from metatide.worker.thrift import thrift_settings
-from metatide.worker.upstream import require_proof, upstream_settings
 from tests.query_api.thrift.sasl.clients import no_token
 
 
@@ -24,11 +24,11 @@ def config(**environ: str) -> Config:
 
 def test_several_metastores_are_given_as_hives_clients_have_them() -> None:
     configured = config(UPSTREAM_URL="thrift://a:9083, thrift://b:9084", UPSTREAM_FRAMED="true")
-    upstream = upstream_settings(configured)
+    upstream = upstream_settings(configured.upstream, None)
     assert upstream.addresses == (("a", 9083), ("b", 9084))
     assert upstream.framed
     assert upstream.tls is None
-    assert upstream_settings(config()).addresses == ()
+    assert upstream_settings(config().upstream, None).addresses == ()
 
 
 @pytest.mark.parametrize("url", ["thrift://a", "thrift://a:9083,", "http://a:1", "a:9083"])
@@ -168,7 +168,7 @@ def test_a_login_at_metastores_has_frames_of_its_own() -> None:
 def test_a_login_at_metastores_needs_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     with pytest.raises(InputError, match=r"upstream\.kerberos_principal needs the extra kerberos"):
-        upstream_settings(config(**KERBEROS))
+        upstream_settings(config(**KERBEROS).upstream, None)
 
 
 @pytest.mark.parametrize("principal", ["cache", "cache@", "a/b/c@EXAMPLE.COM", "a b@EXAMPLE.COM"])

@@ -12,9 +12,9 @@ from py4j.java_gateway import JavaGateway
 
 from metatide.config import Config, load
 from metatide.config.values import ThriftUrl
+from metatide.metastores import upstream_settings
 from metatide.worker.logins import mechanisms
 from metatide.worker.thrift import thrift_settings
-from metatide.worker.upstream import upstream_settings
 from query_api.thrift.gateway import OPTIONS
 from tests.query_api.thrift.sasl.clients import no_token
 from tests.support.hive_client import HiveClient, log_in_by_keytab
@@ -66,7 +66,7 @@ class Realm(NamedTuple):
     def worker(self, address: str, store: Any = no_token, **more: str) -> Mapping[str, Any]:
         """The settings of a worker's server."""
         config = self.config(address, **more)
-        upstream = upstream_settings(config)
+        upstream = upstream_settings(config.upstream, None)
         logins = mechanisms(config.thrift, HOST, store, upstream)
         settings = thrift_settings(config.thrift, None, logins)
         return {"upstream": upstream, "settings": replace(settings, slow_ms=1)}

@@ -2,7 +2,7 @@
 
 import asyncio
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -12,13 +12,17 @@ from structlog.testing import capture_logs
 from hive.delegation_tokens import read_token
 from hive.errors import UpstreamError
 from metatide.config.values import ThriftUrl
+from metatide.doctor import Finding, Status, examine, find_target
+from metatide.doctor.checks import CHECKS
+from metatide.metastores import upstream_settings
 from metatide.stack.machine import free_port
-from metatide.worker.upstream import upstream_settings
 from query_api.thrift.metastore_facts import ask_for_facts
-from query_api.thrift.sasl.negotiation import Status, frame
+from query_api.thrift.sasl.negotiation import Status as Frame
+from query_api.thrift.sasl.negotiation import frame
 from query_api.thrift.upstream import Upstreams
 from tests.query_api.thrift.metastore_login.realm import (
     CORE,
+    OWN,
     HiveUsers,
     Realm,
     hive_users,
@@ -49,7 +53,9 @@ class Site(NamedTuple):
     metastore: str
 
     def upstreams(self, **more: str) -> Upstreams:
-        return Upstreams(upstream_settings(self.realm.config(self.metastore, **more)))
+        return Upstreams(
+            upstream_settings(self.realm.config(self.metastore, **more).upstream, None)
+        )
 
     async def failure(self, **more: str) -> str:
         """Why the worker can't log in."""
@@ -76,10 +82,28 @@ def users(site: Site) -> Iterator[HiveUsers]:
 
 
 async def test_a_metastore_that_encrypts_is_asked_for_its_settings(site: Site) -> None:
-    settings = upstream_settings(site.realm.config(site.metastore))
+    settings = upstream_settings(site.realm.config(site.metastore).upstream, None)
     facts = await ask_for_facts(settings, ThriftUrl(site.metastore).address)
     assert facts is not None
     assert facts.default_catalog == "hive"
+
+
+async def test_the_doctor_logs_in_as_a_worker_does(site: Site, tmp_path: Path) -> None:
+    def findings(**more: str) -> Mapping[str, Finding]:
+        config = site.realm.config(site.metastore, DATA_DIR=str(tmp_path), **more)
+        checks = [check for check in CHECKS if check.name in ("metastore", "impersonation")]
+        return {result.check: result.finding for result in examine(find_target(config), checks)}
+
+    found = await asyncio.to_thread(findings)
+    assert found["metastore"].detail.endswith(f", logged in as {OWN}")
+    assert found["impersonation"].detail.startswith("the metastore issues delegation tokens")
+    found = await asyncio.to_thread(findings, UPSTREAM_IMPERSONATE="false")
+    assert found["impersonation"].detail == "off: relayed calls run as the worker's own user"
+    wrong = str(tmp_path / "nothing")
+    found = await asyncio.to_thread(findings, UPSTREAM_KERBEROS_KEYTAB=wrong)
+    assert found["metastore"].status is Status.FAILED
+    assert f"upstream.kerberos_keytab {wrong} gets no ticket" in found["metastore"].detail
+    assert found["impersonation"].status is Status.UNCHECKED
 
 
 async def test_long_calls_and_replies_are_encrypted_in_pieces(site: Site) -> None:
@@ -87,7 +111,7 @@ async def test_long_calls_and_replies_are_encrypted_in_pieces(site: Site) -> Non
     async with serving(**settings) as here:
         client = await here.connect()
         session = session_with(site.realm.users["ann"], f"ann@{REALM}")
-        assert (await log_in_by_ticket(client, session)).status == Status.COMPLETE
+        assert (await log_in_by_ticket(client, session)).status == Frame.COMPLETE
         reply = await client.call("get_config_value", text(1, "hive.none") + text(2, LONG) + b"\0")
         assert reply is not None
         assert reply.body == result(LONG)
@@ -174,7 +198,7 @@ async def test_the_metastore_checks_tokens_that_are_not_in_the_database(
         async with serving(**settings, get_table=lambda _: answer("c")) as here:
             own = await here.connect()
             said = await log_in_by_token(own, token)
-            assert said.status == Status.COMPLETE
+            assert said.status == Frame.COMPLETE
             assert said.data.startswith(b"rspauth=")
             assert await own.call("get_table") is not None
             assert {call.client.user for call in here.methods.calls} == {"ann"}
@@ -183,7 +207,7 @@ async def test_the_metastore_checks_tokens_that_are_not_in_the_database(
                     client.client.cancelDelegationToken(issued)
                 password = "" if wrong == "cancelled" else wrong
                 said = await log_in_by_token(await here.connect(), token, password)
-                assert said.status == Status.BAD
+                assert said.status == Frame.BAD
                 assert said.data.startswith(b"the metastores refuse the delegation token")
     assert token.password_text not in str(entries)
     client.close()
@@ -197,6 +221,6 @@ async def test_no_metastore_that_could_check_a_token_is_told_as_such(site: Site)
     )
     async with serving(**settings) as here:
         client = await here.connect()
-        client.writer.write(frame(Status.START, b"DIGEST-MD5") + frame(Status.OK, b""))
+        client.writer.write(frame(Frame.START, b"DIGEST-MD5") + frame(Frame.OK, b""))
         said = await heard(client)
-        assert said == (Status.BAD, b"delegation tokens can't be checked now: try again later")
+        assert said == (Frame.BAD, b"delegation tokens can't be checked now: try again later")

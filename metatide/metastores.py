@@ -1,23 +1,22 @@
-"""The metastores behind a worker, from the configuration."""
+"""The metastores, and how to talk to them, from the configuration."""
 
+import importlib.util
 import socket
 import ssl
 
 from hive.errors import InputError
 from metatide.config import Config
 from metatide.config.upstream import Upstream
-from metatide.worker.logins import require_gssapi
 from query_api.thrift.upstream import Login, UpstreamSettings
 
 
-def upstream_settings(config: Config) -> UpstreamSettings:
+def upstream_settings(upstream: Upstream, advertised_host: str | None) -> UpstreamSettings:
     """Where the metastores are, and how to talk to them."""
-    upstream = config.upstream
     return UpstreamSettings(
         () if upstream.url is None else upstream.url.addresses,
         framed=upstream.framed,
         tls=_tls(upstream),
-        login=_login(upstream, config.worker.advertised_host),
+        login=_login(upstream, advertised_host),
         impersonates=upstream.impersonates,
         connections_per_user_max=upstream.connections_per_user_max,
         idle_s=upstream.idle_s,
@@ -30,6 +29,15 @@ def require_proof(config: Config) -> None:
         raise InputError(
             "upstream.impersonate has metastores believe who clients are: have them log in "
             "(thrift.kerberos_principal, thrift.ldap_url, thrift.jwt_keys), or set it to false"
+        )
+
+
+def require_gssapi(name: str) -> None:
+    """Raises InputError if the library is missing that a key needs."""
+    if importlib.util.find_spec("gssapi") is None:
+        raise InputError(
+            f"{name} needs the extra kerberos: pip install 'metatide[kerberos]', with a C compiler "
+            "and the headers of MIT Kerberos (Debian: libkrb5-dev)"
         )
 
 
