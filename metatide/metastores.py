@@ -3,11 +3,15 @@
 import importlib.util
 import socket
 import ssl
+from typing import Final
 
 from hive.errors import InputError
 from metatide.config import Config
 from metatide.config.upstream import Upstream
 from query_api.thrift.upstream import Login, UpstreamSettings
+
+HTTP_IDLE_S: Final = 20
+"""A metastore closes connections of HTTP after half a minute, which a call could run into."""
 
 
 def upstream_settings(upstream: Upstream, advertised_host: str | None) -> UpstreamSettings:
@@ -15,11 +19,12 @@ def upstream_settings(upstream: Upstream, advertised_host: str | None) -> Upstre
     return UpstreamSettings(
         () if upstream.url is None else upstream.url.addresses,
         framed=upstream.framed,
+        http_path=None if upstream.http_path is None else f"/{upstream.http_path.strip('/')}",
         tls=_tls(upstream),
         login=_login(upstream, advertised_host),
         impersonates=upstream.impersonates,
         connections_per_user_max=upstream.connections_per_user_max,
-        idle_s=upstream.idle_s,
+        idle_s=upstream.idle_s if upstream.http_path is None else min(upstream.idle_s, HTTP_IDLE_S),
     )
 
 

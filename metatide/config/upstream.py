@@ -19,6 +19,14 @@ class Upstream(Section, frozen=True):
         ),
     ] = None
     framed: Annotated[bool, key("Whether the metastores use the framed transport.")] = False
+    http_path: Annotated[
+        str | None,
+        key(
+            "The path of metastores that speak Thrift over HTTP, `metastore` unless their "
+            "`hive.metastore.client.thrift.http.path` says otherwise. Without it they are talked "
+            "to in binary."
+        ),
+    ] = None
     tls: Annotated[bool, key("Whether to use TLS with the metastores.")] = False
     tls_ca: Annotated[
         Path | None, key("The CA certificates for the metastores; by default the system's.")
@@ -70,8 +78,14 @@ class Upstream(Section, frozen=True):
                 "set all of upstream.kerberos_principal, upstream.kerberos_login and "
                 "upstream.kerberos_keytab, or none"
             )
-        if self.framed and self.kerberos_principal is not None:
-            raise InputError("upstream.framed and upstream.kerberos_principal exclude each other")
+        ways = {
+            "upstream.framed": self.framed,
+            "upstream.http_path": self.http_path is not None,
+            "upstream.kerberos_principal": self.kerberos_principal is not None,
+        }
+        chosen = [name for name, is_chosen in ways.items() if is_chosen]
+        if len(chosen) > 1:
+            raise InputError(f"{' and '.join(chosen)} exclude each other, as at a metastore")
 
     @property
     def impersonates(self) -> bool:

@@ -50,8 +50,13 @@ class ClientRelay:
         if self._identity.is_proved:
             why = "set_ugi can't be read"
             reply = reply or refusal(message.method, message.sequence, Fault.PROTOCOL_ERROR, why)
-        elif reply is None or self._link is not None:
+        elif reply is None:
             return False
+        elif self._link is not None:
+            if self._hub.upstreams.settings.http_path is None:
+                return False
+            # The next one names the user.
+            self._link.close()
         self._connection.write(reply)
         return True
 

@@ -13,16 +13,21 @@ import structlog
 from hive.delegation_tokens import Token
 from hive.errors import MetastoreLoginError, UnimpersonatedError, UpstreamError
 from query_api.thrift.frames import Frames
+from query_api.thrift.http_layer import HttpLayer
 from query_api.thrift.link import Address, Collected, Link, shown
 from query_api.thrift.metastore_login.impersonation import Impersonation, ask_for_token
 from query_api.thrift.metastore_login.negotiation import Exchange, Peer, log_in
 from query_api.thrift.metastore_login.token import TokenExchange
+from query_api.thrift.sasl.mechanism import Layer
 from query_api.thrift.sasl.negotiation import RESPONSE_BYTES_MAX
 from query_api.thrift.wire import MessageType
 
 CONNECT_TIMEOUT_S: Final = 3.0
 LOGIN_TIMEOUT_S: Final = 15.0
 """How long a metastore and the key distribution centre may take together for a login."""
+OWN_NAME: Final = "metatide"
+NOBODY: Final = "anonymous"
+"""Who calls over HTTP, where each call must name a user: the worker, and clients who don't say."""
 AVOIDED_S: Final = 5.0
 """For this long, a metastore that didn't answer is tried only after the others."""
 
@@ -46,6 +51,8 @@ class UpstreamSettings(msgspec.Struct, frozen=True):
 
     addresses: tuple[Address, ...] = ()
     framed: bool = False
+    http_path: str | None = None
+    """The path to post calls to, if metastores speak Thrift over HTTP."""
     tls: ssl.SSLContext | None = None
     login: Login | None = None
     """How to prove who the worker is; None if metastores let in everybody."""
@@ -99,7 +106,7 @@ class Upstreams:
                 if impersonates and introduction.principal:
                     link = await self._connect_for(introduction.principal, address)
                 else:
-                    link = await self._connect(address)
+                    link = await self._connect(address, introduction)
                 await self._introduce(link, introduction)
             except UnimpersonatedError:
                 raise
@@ -138,8 +145,8 @@ class Upstreams:
         random.shuffle(addresses)
         return sorted(addresses, key=lambda address: self._failed.get(address, 0.0) > now)
 
-    async def _connect(self, address: Address) -> Link:
-        """A connection of the worker itself."""
+    async def _connect(self, address: Address, introduction: Introduction = OWN) -> Link:
+        """A connection without impersonation."""
         login = self.settings.login
         if login is not None:
             try:
@@ -147,12 +154,18 @@ class Upstreams:
             except MetastoreLoginError:
                 login.forget_tickets()
                 raise
-        layer = Frames() if self.settings.framed else None
+        layer = self._layer(address, introduction)
         async with asyncio.timeout(CONNECT_TIMEOUT_S):
             _, link = await asyncio.get_running_loop().create_connection(
                 lambda: Link(address, layer), *address, ssl=self.settings.tls
             )
         return link
+
+    def _layer(self, address: Address, introduction: Introduction) -> Layer | None:
+        if self.settings.http_path is not None:
+            user = OWN_NAME if introduction is OWN else introduction.user or NOBODY
+            return HttpLayer(address, self.settings.http_path, user)
+        return Frames() if self.settings.framed else None
 
     async def _connect_for(self, user: str, address: Address) -> Link:
         """A connection on which calls run as a user."""
@@ -201,7 +214,8 @@ class Upstreams:
     async def _introduce(self, link: Link, introduction: Introduction) -> None:
         """Makes a client's first calls."""
         calls = list(introduction.session)
-        if introduction.claim is not None and self.settings.login is None:
+        believes = self.settings.login is None and self.settings.http_path is None
+        if introduction.claim is not None and believes:
             calls.insert(0, introduction.claim)
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_S):
