@@ -1,12 +1,12 @@
 """A metastore that lets clients in by tickets of Kerberos, and issues delegation tokens."""
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+import pytest
 import sqlalchemy as sa
 
 from metatide.stack.metastore import HIVE_4_2, Metastore, Settings
@@ -64,12 +64,10 @@ def secure_metastore(
             Settings(sa.make_url(database_url), folder / "warehouse", properties=everything),
             release=release,
         )
-        os.environ["JAVA_TOOL_OPTIONS"] = " ".join(options)
-        try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("JAVA_TOOL_OPTIONS", " ".join(options))
             with running(metastore, folder / "metastore.log"):
                 yield f"thrift://{HOST}:{metastore.address.rpartition(':')[2]}"
-        finally:
-            del os.environ["JAVA_TOOL_OPTIONS"]
 
 
 def _write_core_site(folder: Path, properties: Mapping[str, str]) -> None:

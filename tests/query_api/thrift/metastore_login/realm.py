@@ -1,12 +1,12 @@
 """Metastores with Kerberos, and who may log in there."""
 
 import getpass
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import pytest
 from msgspec.structs import replace
 from py4j.java_gateway import JavaGateway
 
@@ -100,15 +100,9 @@ def realm() -> Iterator[Realm]:
     load_gssapi()
     with open_folder() as folder, kdc(folder) as server:
         users = {user: server.keytab(user) for user in USERS}
-        before = os.environ.get("KRB5_CONFIG")
-        os.environ["KRB5_CONFIG"] = str(server.config)
-        try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("KRB5_CONFIG", str(server.config))
             yield Realm(server, server.keytab(SERVICE), server.keytab("metatide"), users)
-        finally:
-            if before is None:
-                del os.environ["KRB5_CONFIG"]
-            else:
-                os.environ["KRB5_CONFIG"] = before
 
 
 @contextmanager

@@ -36,7 +36,8 @@ from tests.query_api.thrift.sasl.clients import (
 )
 from tests.query_api.thrift.serving import answer, result, serving
 from tests.query_api.thrift.structs import text
-from tests.support.kdc import REALM
+from tests.support.certificates import STORE_PASSWORD, Authority
+from tests.support.kdc import HOST, REALM
 from tests.support.secure_metastore import MEMORY_STORE, secure_metastore
 from tests.support.tickets import session_with
 
@@ -94,16 +95,16 @@ async def test_the_doctor_logs_in_as_a_worker_does(site: Site, tmp_path: Path) -
         checks = [check for check in CHECKS if check.name in ("metastore", "impersonation")]
         return {result.check: result.finding for result in examine(find_target(config), checks)}
 
-    found = await asyncio.to_thread(findings)
-    assert found["metastore"].detail.endswith(f", logged in as {OWN}")
-    assert found["impersonation"].detail.startswith("the metastore issues delegation tokens")
-    found = await asyncio.to_thread(findings, UPSTREAM_IMPERSONATE="false")
-    assert found["impersonation"].detail == "off: relayed calls run as the worker's own user"
+    results = await asyncio.to_thread(findings)
+    assert results["metastore"].detail.endswith(f", logged in as {OWN}")
+    assert results["impersonation"].detail.startswith("the metastore issues delegation tokens")
+    results = await asyncio.to_thread(findings, UPSTREAM_IMPERSONATE="false")
+    assert results["impersonation"].detail == "off: relayed calls run as the worker's own user"
     wrong = str(tmp_path / "nothing")
-    found = await asyncio.to_thread(findings, UPSTREAM_KERBEROS_KEYTAB=wrong)
-    assert found["metastore"].status is Status.FAILED
-    assert f"upstream.kerberos_keytab {wrong} gets no ticket" in found["metastore"].detail
-    assert found["impersonation"].status is Status.UNCHECKED
+    results = await asyncio.to_thread(findings, UPSTREAM_KERBEROS_KEYTAB=wrong)
+    assert results["metastore"].status is Status.FAILED
+    assert f"upstream.kerberos_keytab {wrong} gets no ticket" in results["metastore"].detail
+    assert results["impersonation"].status is Status.UNCHECKED
 
 
 async def test_long_calls_and_replies_are_encrypted_in_pieces(site: Site) -> None:
@@ -115,6 +116,30 @@ async def test_long_calls_and_replies_are_encrypted_in_pieces(site: Site) -> Non
         reply = await client.call("get_config_value", text(1, "hive.none") + text(2, LONG) + b"\0")
         assert reply is not None
         assert reply.body == result(LONG)
+
+
+async def test_tickets_and_tokens_are_shown_over_tls(
+    site: Site, tmp_path: Path, new_database: Callable[[], str]
+) -> None:
+    authority = Authority(tmp_path / "authority")
+    properties = {
+        "metastore.use.SSL": "true",
+        "metastore.keystore.path": str(authority.java_key(authority.sign(HOST, HOST))),
+        "metastore.keystore.password": STORE_PASSWORD,
+    }
+    own, tls = site.realm, {"UPSTREAM_TLS": "true"}
+    with secure_metastore(
+        own.kdc, own.service, new_database(), core=CORE, properties=properties
+    ) as address:
+        trusting = {**tls, "UPSTREAM_TLS_CA": str(authority.certificate)}
+        async with serving(**own.worker(address, **trusting)) as here:
+            client = await here.connect()
+            session = session_with(own.users["ann"], f"ann@{REALM}")
+            assert (await log_in_by_ticket(client, session)).status == Frame.COMPLETE
+            reply = await client.call("get_database", text(1, "default") + b"\0")
+            assert reply is not None
+            assert reply.body.startswith(b"\x0c\0\0")
+        assert "CERTIFICATE_VERIFY_FAILED" in await site.failure(UPSTREAM_URL=address, **tls)
 
 
 async def test_tickets_are_renewed_by_the_keytab_as_it_is_then(site: Site, tmp_path: Path) -> None:
