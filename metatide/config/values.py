@@ -250,6 +250,23 @@ class HostNames(str):
         return tuple(name.strip().lower() for name in self.split(","))
 
 
+class GuardedPatterns(str):
+    """Patterns of tables, databases and methods, separated by commas."""
+
+    __slots__ = ()
+
+    def __new__(cls, text: str) -> Self:
+        patterns = ",".join(pattern.strip() for pattern in text.split(","))
+        one = r"[^\s,|.()#]+(\.[^\s,|.()#]+)?|[\w*]+\(\)"
+        if not re.fullmatch(rf"({one})(,({one}))*", patterns):
+            raise ValueError("expected DB.TABLE, DB or METHOD(), with commas in between")
+        return super().__new__(cls, patterns)
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        return tuple(self.split(","))
+
+
 class Consistencies(str):
     """Consistencies by patterns of tables, separated by commas."""
 

@@ -134,11 +134,12 @@ def authorization(target: Target) -> Finding:
     configured = [
         f"{name} is {text!r}" for name, text in hooks.items() if text not in ("", *_NO_HOOKS)
     ]
-    if configured and not target.relays_reads:
+    if configured and not target.relays_reads and not target.asks_metastore:
         return failed(
             f"{' and '.join(configured)}, which the Thrift server doesn't ask about answers from "
             "the cache",
-            "if they guard reads, set thrift.relay_reads; if not, leave it as it is",
+            "if they guard reads, set thrift.authorization=metastore or thrift.relay_reads; if "
+            "not, leave it as it is",
         )
     if target.relays_reads and not configured:
         return failed(

@@ -31,6 +31,8 @@ class Target:
     needs_java: bool = True
     relays_reads: bool = False
     """Whether the Thrift server leaves reads to the metastore."""
+    asks_metastore: bool = False
+    """Whether it asks the metastore who may be answered from the cache."""
     needs_workers_secret: bool = False
     """Whether workers ask each other only if they have a secret."""
     workers_secret: Path | None = None
@@ -61,6 +63,7 @@ def find_target(config: Config) -> Target:
         advertised_host=config.worker.advertised_host,
         default_catalog=config.database.default_catalog.lower(),
         relays_reads=config.thrift.relay_reads,
+        asks_metastore=config.thrift.authorization == "metastore",
         needs_workers_secret=needs_workers_secret(config),
         workers_secret=workers_secret(config),
         hive_classpath=classpath,
@@ -76,4 +79,4 @@ def needs_workers_secret(config: Config) -> bool:
     join the group unproved must neither read nor answer.
     """
     thrift = config.thrift
-    return config.reads.tokens_path is not None or thrift.relay_reads or thrift.needs_login
+    return config.reads.tokens_path is not None or thrift.guards_reads or thrift.needs_login

@@ -19,6 +19,7 @@ from metatide.config import Config
 from metatide.config.thrift import Thrift
 from metatide.metastores import require_proof, upstream_settings
 from metatide.stack.java import find_java
+from metatide.worker.guard import guard_of
 from metatide.worker.logins import http_settings, mechanisms
 from metatide.worker.shards import WorkerShards
 from query_api.backend import Backend
@@ -92,6 +93,7 @@ class Endpoint:
             partners=settings.partners,
             host=worker_host(config),
             expressions=None if self._expressions is None else self._expressions.outcomes,
+            guard=guard_of(config, backend),
         )
 
     async def start(self) -> None:
@@ -169,10 +171,11 @@ def thrift_settings(
     thrift: Thrift, tls: ssl.SSLContext | None, logins: Mapping[str, Mechanism] | None = None
 ) -> ThriftSettings:
     """The server's settings from the configuration."""
-    if thrift.shadow and thrift.relay_reads:
+    if thrift.shadow and thrift.guards_reads:
         raise InputError(
-            "thrift.shadow and thrift.relay_reads exclude each other: where all reads are the "
-            "metastore's for its authorization hooks, the cache must not be asked behind them"
+            "thrift.shadow excludes thrift.relay_reads, thrift.relay_reads_of and "
+            "thrift.authorization: where reads are the metastore's for its authorization hooks, "
+            "the cache must not be asked behind them"
         )
     if thrift.framed and thrift.needs_login:
         raise InputError("thrift.framed and logins by SASL exclude each other, as at a metastore")

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from query_api.authorization.guard import Guard
 from query_api.latest.recent_reads import RecentReads
 from query_api.resolver.database import Database
 from query_api.resolver.shared_reads import LatestReads
@@ -33,3 +34,4 @@ class Hub(msgspec.Struct, frozen=True, eq=False):
     peers: Peers
     metrics: Metrics
     shadow: Shadow
+    guard: Guard

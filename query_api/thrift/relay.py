@@ -1,11 +1,14 @@
 """The calls of one client that metastores answer, over a connection of its own to one of them."""
 
+import asyncio
+
 from hive.errors import UpstreamError
 from query_api.thrift.call import Call, Client, Unable, Why
 from query_api.thrift.client_identity import SET_META_CONF, ClientIdentity
 from query_api.thrift.connection import Connection
 from query_api.thrift.hub import Hub
 from query_api.thrift.link import Link
+from query_api.thrift.metastore_reader import ASK_TIMEOUT_S, Asked, MetastoreReader, ask
 from query_api.thrift.method_kinds import may_change_answers
 from query_api.thrift.own_writes import OwnWrites
 from query_api.thrift.relayed_call import RelayedCall
@@ -41,6 +44,11 @@ class ClientRelay:
     def claim(self, user: str) -> None:
         """Has metastores told who the client says that it is."""
         self._identity.claim(user)
+
+    @property
+    def reader(self) -> MetastoreReader:
+        """The client's user, for whom a metastore decides."""
+        return MetastoreReader(self._identity.introduction, self._ask)
 
     def introduce(self, message: Message) -> bool:
         """Answers a `set_ugi` without connecting to a metastore, if possible; returns whether it
@@ -131,6 +139,20 @@ class ClientRelay:
             self._connection.run(self._open_and_relay(call))
         else:
             self._connection.end("upstream", f"the metastore's reply is incomplete: {why}")
+
+    async def _ask(self, method: str, arguments: bytes) -> Asked | None:
+        """Makes a call for the client while one of its own is under way."""
+        try:
+            async with asyncio.timeout(ASK_TIMEOUT_S):
+                if self._link is None or not self._link.usable:
+                    self._link = await self._open()
+                return await ask(self._link, method, arguments)
+        except (UpstreamError, TimeoutError):
+            if self._link is not None:
+                self._link.close()
+            return None
+        finally:
+            self._rested()
 
     async def _open(self) -> Link:
         introduction = self._identity.introduction

@@ -8,6 +8,7 @@ from functools import partial
 from time import monotonic
 from typing import Final
 
+from query_api.authorization.guard import OPEN, Guard
 from query_api.backend import Backend
 from query_api.partners import Partners
 from query_api.reasons import Reason, Source
@@ -55,11 +56,12 @@ class ThriftServer:
         partners: Partners | None = None,
         host: str = "",
         expressions: Mapping[str, int] | None = None,
+        guard: Guard = OPEN,
     ) -> None:
         """`owner_of` gives the Thrift address of the worker that holds a shard; `peers` tells how
         to talk to it, and `partners` whether it is one; `host` is the name by which the others ask
         this server. `expressions` counts the outcomes of reading serialized expressions, for the
-        metrics. The caller closes the backend.
+        metrics. `guard` leaves answers to metastores. The caller closes the backend.
         """
         settings = settings or ThriftSettings()
         self._host = host
@@ -85,6 +87,7 @@ class ThriftServer:
             ),
             metrics,
             Shadow(methods, upstreams, metrics),
+            guard,
         )
         self._clients = Clients(
             self._hub,

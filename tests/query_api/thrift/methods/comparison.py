@@ -9,6 +9,7 @@ from typing import Any
 from query_api.thrift.call import Call, CallAnswer, Client, Relay
 from query_api.thrift.methods import CachedMethods
 from tests.query_api.thrift.methods import corpus
+from tests.query_api.thrift.methods.told_areas import check_areas
 from tests.query_api.thrift.methods.wire import RawClient, result
 
 
@@ -36,6 +37,7 @@ class Comparison:
         for name, answer in given.items():
             found = comparable(result(call.method, whole(answer)), call.unordered)
             assert found == expected, (name, call)
+            check_areas(call.method, call.given, expected, answer)
             self.same[name][call.method] += 1
 
 
