@@ -87,7 +87,7 @@ async def test_calls_at_the_same_time_share_it(backend: Backend) -> None:
 
 
 @pytest.mark.parametrize(
-    ("effects", "asked"),
+    ("effects", "reads"),
     [
         (RowEffects(tables=(TABLE,)), 2),
         (EVERYTHING, 2),
@@ -97,14 +97,14 @@ async def test_calls_at_the_same_time_share_it(backend: Backend) -> None:
     ],
 )
 async def test_it_counts_until_an_event_touches_the_object(
-    backend: Backend, log: Log, effects: RowEffects, asked: int
+    backend: Backend, log: Log, effects: RowEffects, reads: int
 ) -> None:
     own, ann = verdicts_of(backend), Asked()
     assert await own.may_see(ann, {ORDERS})
     log.add(effects)
     ann.allowed = False
-    assert await own.may_see(ann, {ORDERS}) == (asked == 1)
-    assert len(ann.areas) == asked
+    assert await own.may_see(ann, {ORDERS}) == (reads == 1)
+    assert len(ann.areas) == reads
 
 
 async def test_it_does_not_count_if_an_event_touches_the_object_meanwhile(

@@ -155,8 +155,8 @@ async def test_the_metastore_is_asked_by_a_read_on_the_users_connection() -> Non
             assert await says(client, "get_table") == "cache"
             assert await says(client, "get_partitions") == "cache"
             assert await says(client, "get_database") != "cache"
-        asked = ["set_ugi", "get_table_req", "get_database", "get_database", "get_database"]
-        assert metastore.heard == asked
+        expected = ["set_ugi", "get_table_req", "get_database", "get_database", "get_database"]
+        assert metastore.heard == expected
         assert b"orders" in metastore.calls[1]
         metastore.replies["get_table_req"] = None
         other = await here.connect()

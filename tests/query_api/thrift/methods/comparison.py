@@ -32,11 +32,11 @@ class Comparison:
             if answered:
                 self._compare(call, metastore.call(call.method, call.given), answered)
 
-    def _compare(self, call: corpus.Call, theirs: bytes, given: Mapping[str, CallAnswer]) -> None:
+    def _compare(self, call: corpus.Call, theirs: bytes, answers: Mapping[str, CallAnswer]) -> None:
         expected = comparable(result(call.method, theirs), call.unordered)
-        for name, answer in given.items():
-            found = comparable(result(call.method, whole(answer)), call.unordered)
-            assert found == expected, (name, call)
+        for name, answer in answers.items():
+            ours = comparable(result(call.method, whole(answer)), call.unordered)
+            assert ours == expected, (name, call)
             check_areas(call.method, call.given, expected, answer)
             self.same[name][call.method] += 1
 
