@@ -1,5 +1,5 @@
-"""Delegation tokens as a metastore's DBTokenStore keeps them: their identifiers, and what it stores
-of each, in the format of Hadoop's Writable.
+"""Delegation tokens in the format of Hadoop's Writable: as a metastore hands them out, and as its
+DBTokenStore keeps them.
 """
 
 import base64
@@ -27,6 +27,16 @@ class TokenIdentifier(NamedTuple):
     key: int
 
 
+class Token(NamedTuple):
+    """A token as whoever holds it has it."""
+
+    identifier: bytes
+    password: bytes
+
+    def __repr__(self) -> str:
+        return "Token(…)"
+
+
 class StoredToken(NamedTuple):
     """What the store says of a token."""
 
@@ -36,6 +46,12 @@ class StoredToken(NamedTuple):
 
     def __repr__(self) -> str:
         return f"StoredToken(ends_ms={self.ends_ms})"
+
+
+def read_token(text: str) -> Token:
+    """A token in the form in which metastores hand it out. Raises TokenFormatError."""
+    source = _Source(_decoded(text))
+    return Token(source.take(source.number()), source.take(source.number()))
 
 
 def read_identifier(data: bytes) -> TokenIdentifier:
@@ -66,15 +82,18 @@ def store_keys(identifier: bytes) -> tuple[str, str]:
 
 def read_stored(text: str) -> StoredToken:
     """Raises TokenFormatError."""
-    try:
-        data = base64.b64decode(text.rstrip("=") + "==", altchars=b"-_")
-    except (ValueError, binascii.Error):
-        raise TokenFormatError("what the store has of a token isn't base 64") from None
-    source = _Source(data)
+    source = _Source(_decoded(text))
     password = source.take(source.number())
     ends_ms = int.from_bytes(source.take(8), "big", signed=True)
     source.end()
     return StoredToken(password, ends_ms)
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return base64.b64decode(text.rstrip("=") + "==", altchars=b"-_")
+    except (ValueError, binascii.Error):
+        raise TokenFormatError("a delegation token that isn't base 64") from None
 
 
 class _Source:

@@ -204,6 +204,14 @@ class UpstreamError(MachineError):
     """No metastore behind the Thrift server answers, or its answer can't be understood."""
 
 
+class MetastoreLoginError(UpstreamError):
+    """A metastore refuses a login."""
+
+
+class UnimpersonatedError(UpstreamError):
+    """A metastore lets the worker in, but not act for a certain user."""
+
+
 class UnprovedError(MachineError):
     """The answer of another worker doesn't prove that it has the workers' secret."""
 

@@ -16,13 +16,13 @@ from metatide.config.kafka import Kafka
 from metatide.config.paths import default_cache_dir, default_data_dir
 from metatide.config.section import Section, key
 from metatide.config.thrift import Thrift
+from metatide.config.upstream import Upstream
 from metatide.config.values import (
     Consistencies,
     DatabaseUrl,
     HostNames,
     HttpUrl,
     Secret,
-    ThriftUrls,
     Url,
     with_parameters,
 )
@@ -93,23 +93,6 @@ class Database(Section, frozen=True):
             raise InputError("set both database.tls_certificate and database.tls_key, or neither")
         if needed[0] is None and needed[1] is not None:
             raise InputError("database.tls_certificate has no use without database.tls_ca")
-
-
-class Upstream(Section, frozen=True):
-    """The metastores that answer what the cache doesn't."""
-
-    url: Annotated[
-        ThriftUrls | None,
-        key(
-            "Metastores to relay to: `thrift://HOST:PORT`, or several with commas in between.",
-            option="--upstream",
-        ),
-    ] = None
-    framed: Annotated[bool, key("Whether the metastores use the framed transport.")] = False
-    tls: Annotated[bool, key("Whether to use TLS with the metastores.")] = False
-    tls_ca: Annotated[
-        Path | None, key("The CA certificates for the metastores; by default the system's.")
-    ] = None
 
 
 class Http(Section, frozen=True):

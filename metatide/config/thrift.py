@@ -7,7 +7,7 @@ import msgspec
 
 from hive.errors import InputError
 from metatide.config.section import Section, key
-from metatide.config.values import KeysLocation, LdapUrls, Principal, UserDn
+from metatide.config.values import GuardedPatterns, KeysLocation, LdapUrls, Principal, UserDn
 
 
 class Thrift(Section, frozen=True):
@@ -47,6 +47,35 @@ class Thrift(Section, frozen=True):
             "which the cache doesn't ask. Reads over HTTP are then for administrators alone."
         ),
     ] = False
+    relay_reads_of: Annotated[
+        GuardedPatterns | None,
+        key(
+            "Lets the metastore answer reads of these alone: tables by `DB.TABLE`, databases with "
+            "all that is in them by `DB`, methods by `NAME()`, each with Hive's `*`, with commas "
+            "in between. Reads over HTTP are then for administrators alone."
+        ),
+    ] = None
+    authorization: Annotated[
+        Literal["none", "lists", "metastore"],
+        key(
+            "Who decides what a user is answered from the cache: `lists` in a file "
+            "(`thrift.authorization_lists`), or the `metastore`, by one read for each user and "
+            "table or database. The metastore answers the rest. Reads over HTTP are then for "
+            "administrators alone."
+        ),
+    ] = "none"
+    authorization_lists: Annotated[
+        Path | None,
+        key(
+            "The file for `lists`: lines of a user (`*` for all) and patterns of what that user "
+            "may see, as in `thrift.relay_reads_of` without methods. It is read again when it "
+            "changes."
+        ),
+    ] = None
+    authorization_s: Annotated[
+        int,
+        key("How long the word of a `metastore` counts, unless an event ends it before.", ge=1),
+    ] = 30
     shadow: Annotated[
         bool,
         key(
@@ -129,10 +158,17 @@ class Thrift(Section, frozen=True):
         bool,
         key(
             "Whether clients may log in by delegation tokens of the metastores, too (SASL's "
-            "`DIGEST-MD5`). The metastores must keep them in their database (`DBTokenStore`), "
-            "whose table DELEGATION_TOKENS the worker then reads."
+            "`DIGEST-MD5`)."
         ),
     ] = False
+    delegation_token_check: Annotated[
+        Literal["database", "metastore"],
+        key(
+            "Who checks them: `database` has the worker read the table DELEGATION_TOKENS, where "
+            "metastores with `DBTokenStore` keep them; `metastore` has a metastore check each, "
+            "wherever it keeps them."
+        ),
+    ] = "database"
     kerberos_protection: Annotated[
         Literal["authentication", "integrity", "privacy"],
         key(
@@ -169,6 +205,24 @@ class Thrift(Section, frozen=True):
                 "thrift.tls_certificate and thrift.tls_key"
             )
         self._check_tokens()
+        self._check_authorization()
+
+    @property
+    def guards_reads(self) -> bool:
+        """Whether not everybody may be answered everything from the cache."""
+        guards = self.relay_reads, self.relay_reads_of is not None, self.authorization != "none"
+        return any(guards)
+
+    def _check_authorization(self) -> None:
+        if (self.authorization == "lists") != (self.authorization_lists is not None):
+            raise InputError(
+                "set both thrift.authorization=lists and thrift.authorization_lists, or neither"
+            )
+        if self.authorization == "lists" and not self.needs_login:
+            raise InputError(
+                "thrift.authorization=lists believes who clients are: have them log in "
+                "(thrift.kerberos_principal, thrift.ldap_url, thrift.jwt_keys)"
+            )
 
     def _check_tokens(self) -> None:
         if self.jwt_keys is None:

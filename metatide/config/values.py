@@ -196,6 +196,21 @@ class Principal(str):
         return self.replace("/_HOST@", f"/{host.lower()}@")
 
 
+class OwnPrincipal(str):
+    """A principal of Kerberos that the worker has a keytab for."""
+
+    __slots__ = ()
+
+    def __new__(cls, text: str) -> Self:
+        if not re.fullmatch(r"[^\s/@\\]+(/[^\s/@\\]+)?@[^\s/@\\]+", text):
+            raise ValueError("expected NAME@REALM or NAME/_HOST@REALM")
+        return super().__new__(cls, text)
+
+    def at(self, host: str) -> str:
+        """The principal on a host."""
+        return self.replace("/_HOST@", f"/{host.lower()}@")
+
+
 class UserDn(str):
     """The name of a user in a directory, with a place for the name by which the user logs in."""
 
@@ -233,6 +248,23 @@ class HostNames(str):
     @property
     def names(self) -> tuple[str, ...]:
         return tuple(name.strip().lower() for name in self.split(","))
+
+
+class GuardedPatterns(str):
+    """Patterns of tables, databases and methods, separated by commas."""
+
+    __slots__ = ()
+
+    def __new__(cls, text: str) -> Self:
+        patterns = ",".join(pattern.strip() for pattern in text.split(","))
+        one = r"[^\s,|.()#]+(\.[^\s,|.()#]+)?|[\w*]+\(\)"
+        if not re.fullmatch(rf"({one})(,({one}))*", patterns):
+            raise ValueError("expected DB.TABLE, DB or METHOD(), with commas in between")
+        return super().__new__(cls, patterns)
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        return tuple(self.split(","))
 
 
 class Consistencies(str):

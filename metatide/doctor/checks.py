@@ -42,6 +42,7 @@ CHECKS = (
     Check("one transaction", metastore.one_transaction, "schema"),
     Check("connectors", connectors.publishing, "kafka topic"),
     Check("metastore", metastore.reachable),
+    Check("impersonation", metastore.impersonation, "metastore"),
     Check("listener", metastore.listener, "metastore"),
     Check("parameter stripping", metastore.stripping, "metastore"),
     Check("log retention", metastore.retention, "metastore"),

@@ -12,6 +12,7 @@ from metatide.doctor import upstream
 from metatide.doctor.database import snapshot
 from metatide.doctor.finding import Finding, failed, ok, unchecked
 from metatide.doctor.target import Target
+from query_api.thrift.link import shown
 
 EVENTS_MAX = 100_000
 """The number of newest events that are examined."""
@@ -59,11 +60,31 @@ def reachable(target: Target) -> Finding:
     if target.upstream is None:
         return unchecked("none is named", _GIVE_UPSTREAM)
     try:
-        upstream.setting(target.upstream, TRANSACTIONAL)
+        upstream.setting(target, TRANSACTIONAL)
     except MachineError as error:
         return failed(str(error), "start it, or correct upstream.url (--upstream)")
-    host, port = target.upstream
-    return ok(f"{host}:{port}")
+    settings = upstream.settings_of(target)
+    login = settings.login
+    by_whom = "" if login is None else f", logged in as {login.principal}"
+    return ok(f"{shown(settings.addresses[0])}{by_whom}")
+
+
+def impersonation(target: Target) -> Finding:
+    """Tries whether the metastore lets the worker act for users by delegation tokens."""
+    if target.upstream is None:
+        return unchecked("none is named", _GIVE_UPSTREAM)
+    if target.upstream.kerberos_principal is None:
+        return ok("the metastore believes what workers say of clients")
+    if not target.upstream.impersonate:
+        return ok("off: relayed calls run as the worker's own user")
+    try:
+        upstream.impersonate(target)
+    except MachineError as error:
+        return failed(
+            str(error),
+            "have the metastore issue delegation tokens, or set upstream.impersonate=false",
+        )
+    return ok("the metastore issues delegation tokens; hadoop.proxyuser there says for whom")
 
 
 def listener(target: Target) -> Finding:
@@ -113,11 +134,12 @@ def authorization(target: Target) -> Finding:
     configured = [
         f"{name} is {text!r}" for name, text in hooks.items() if text not in ("", *_NO_HOOKS)
     ]
-    if configured and not target.relays_reads:
+    if configured and not target.relays_reads and not target.asks_metastore:
         return failed(
             f"{' and '.join(configured)}, which the Thrift server doesn't ask about answers from "
             "the cache",
-            "if they guard reads, set thrift.relay_reads; if not, leave it as it is",
+            "if they guard reads, set thrift.authorization=metastore or thrift.relay_reads; if "
+            "not, leave it as it is",
         )
     if target.relays_reads and not configured:
         return failed(
@@ -141,5 +163,4 @@ def default_catalog(target: Target) -> Finding:
 
 
 def _setting(target: Target, name: str) -> str:
-    assert target.upstream is not None
-    return upstream.setting(target.upstream, name)
+    return upstream.setting(target, name)

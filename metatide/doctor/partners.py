@@ -17,8 +17,9 @@ def secret(target: Target) -> Finding:
         return ok("workers prove to each other that they belong together")
     if target.needs_workers_secret:
         return failed(
-            "there is none, and reads are guarded (reads.tokens_path or thrift.relay_reads), so "
-            "workers don't ask each other: the database answers for what others hold",
+            "there is none, and reads are guarded (by tokens, logins, thrift.relay_reads or "
+            "thrift.authorization), so workers don't ask each other: "
+            "the database answers for what others hold",
             _GIVE_SECRET,
         )
     return unchecked(

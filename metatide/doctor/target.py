@@ -6,6 +6,7 @@ from pathlib import Path
 
 from hive.names import DEFAULT_CATALOG
 from metatide.config import Config
+from metatide.config.upstream import Upstream
 from metatide.health import Thresholds
 from metatide.health.thresholds import thresholds
 from metatide.stack.kept_secret import workers_secret
@@ -21,12 +22,17 @@ class Target:
     topic: str
     partitions: int
     database_url: str | None
-    upstream: tuple[str, int] | None
+    upstream: Upstream | None
+    """The metastores, and how to talk to them."""
+    advertised_host: str | None = None
+    """By what name the worker's own principal is known."""
     default_catalog: str = DEFAULT_CATALOG
     """The configured catalog of names without a catalog."""
     needs_java: bool = True
     relays_reads: bool = False
     """Whether the Thrift server leaves reads to the metastore."""
+    asks_metastore: bool = False
+    """Whether it asks the metastore who may be answered from the cache."""
     needs_workers_secret: bool = False
     """Whether workers ask each other only if they have a secret."""
     workers_secret: Path | None = None
@@ -45,7 +51,6 @@ def find_target(config: Config) -> Target:
     directory.
     """
     whole = completed(config)
-    upstream = whole.upstream.url
     classpath, java = config.thrift.hive_classpath, config.thrift.hive_java
     if classpath is None and runs_metastore(config):
         classpath, java = own_classes()
@@ -54,9 +59,11 @@ def find_target(config: Config) -> Target:
         topic=whole.kafka.topic,
         partitions=whole.kafka.partitions,
         database_url=whole.database.full_url,
-        upstream=upstream.addresses[0] if upstream else None,
+        upstream=None if whole.upstream.url is None else whole.upstream,
+        advertised_host=config.worker.advertised_host,
         default_catalog=config.database.default_catalog.lower(),
         relays_reads=config.thrift.relay_reads,
+        asks_metastore=config.thrift.authorization == "metastore",
         needs_workers_secret=needs_workers_secret(config),
         workers_secret=workers_secret(config),
         hive_classpath=classpath,
@@ -72,4 +79,4 @@ def needs_workers_secret(config: Config) -> bool:
     join the group unproved must neither read nor answer.
     """
     thrift = config.thrift
-    return config.reads.tokens_path is not None or thrift.relay_reads or thrift.needs_login
+    return config.reads.tokens_path is not None or thrift.guards_reads or thrift.needs_login

@@ -9,7 +9,8 @@ from hive.errors import InputError, MachineError
 from hive.urls import MASK
 from metatide.config import Config
 from metatide.config.kafka import Kafka
-from metatide.config.schema import Database, Upstream
+from metatide.config.schema import Database
+from metatide.config.upstream import Upstream
 from metatide.config.values import DatabaseUrl, Secret, Servers, ThriftUrls
 from metatide.stack.state import StackState, StateFile
 

@@ -11,18 +11,24 @@ import structlog
 from hive.errors import InputError
 from metatide.config.thrift import Thrift
 from metatide.config.values import KeysLocation
+from metatide.metastores import require_gssapi
 from query_api.thrift.http_transport import basic
 from query_api.thrift.http_transport.scheme import Scheme
 from query_api.thrift.http_transport.settings import HttpSettings
 from query_api.thrift.sasl import digest, ldap, plain, tokens
 from query_api.thrift.sasl.mechanism import Mechanism
+from query_api.thrift.sasl.relayed_tokens import RelayedTokens
 from query_api.thrift.settings import MIB
+from query_api.thrift.upstream import Upstreams, UpstreamSettings
 
 log = structlog.get_logger(__name__)
 
 
 def mechanisms(
-    thrift: Thrift, advertised_host: str | None, token_store: tokens.Store
+    thrift: Thrift,
+    advertised_host: str | None,
+    token_store: tokens.Store,
+    metastores: UpstreamSettings | None = None,
 ) -> Mapping[str, Mechanism]:
     """The mechanisms of SASL by their names; none if clients needn't prove anything."""
     if thrift.delegation_tokens and thrift.kerberos_protection != "authentication":
@@ -40,7 +46,11 @@ def mechanisms(
         offered["GSSAPI"] = _kerberos(thrift, advertised_host or socket.getfqdn())
         if thrift.delegation_tokens:
             realm = thrift.kerberos_principal.rpartition("@")[2]
-            offered[digest.NAME] = tokens.DelegationTokens(token_store, realm)
+            if thrift.delegation_token_check == "database":
+                offered[digest.NAME] = tokens.DelegationTokens(token_store, realm)
+            else:
+                upstreams = Upstreams(metastores or UpstreamSettings())
+                offered[digest.NAME] = RelayedTokens(upstreams.open_unproved, realm)
     return offered
 
 
@@ -87,12 +97,7 @@ def _negotiate(login: Mechanism) -> Scheme:
 
 
 def _kerberos(thrift: Thrift, host: str) -> Mechanism:
-    if importlib.util.find_spec("gssapi") is None:
-        raise InputError(
-            "thrift.kerberos_principal needs the extra kerberos: pip install "
-            "'metatide[kerberos]', with a C compiler and the headers of MIT Kerberos (Debian: "
-            "libkrb5-dev)"
-        )
+    require_gssapi("thrift.kerberos_principal")
     from query_api.thrift.sasl.kerberos import Kerberos, Protection
 
     assert thrift.kerberos_principal is not None

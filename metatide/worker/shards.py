@@ -62,7 +62,7 @@ def read_settings(config: Config, primary: Primary, address: str = "") -> Settin
         defaults,
         tokens_of(config),
         own_names(config),
-        hooks_guard_reads=config.thrift.relay_reads,
+        hooks_guard_reads=config.thrift.guards_reads,
         trusted=_trusted(config),
         partners=partners_of(config, address),
     )

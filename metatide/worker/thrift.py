@@ -3,7 +3,6 @@
 import asyncio
 import ssl
 from collections.abc import Mapping
-from pathlib import Path
 from time import monotonic
 from typing import Final
 
@@ -17,9 +16,10 @@ from hive.errors import InputError, MetatideError
 from hive.names import default_catalog
 from metatide.advertised import joined, worker_host
 from metatide.config import Config
-from metatide.config.schema import Upstream
 from metatide.config.thrift import Thrift
+from metatide.metastores import require_proof, upstream_settings
 from metatide.stack.java import find_java
+from metatide.worker.guard import guard_of
 from metatide.worker.logins import http_settings, mechanisms
 from metatide.worker.shards import WorkerShards
 from query_api.backend import Backend
@@ -27,12 +27,13 @@ from query_api.database import Primary
 from query_api.http import Settings
 from query_api.http.forward import Forwarder
 from query_api.thrift.expressions import Expressions, JavaSettings
+from query_api.thrift.link import Address
 from query_api.thrift.metastore_facts import ask_for_facts
 from query_api.thrift.methods import CachedMethods
 from query_api.thrift.sasl.mechanism import Mechanism
 from query_api.thrift.server import ThriftServer
 from query_api.thrift.settings import MIB, ThriftSettings
-from query_api.thrift.upstream import Address, UpstreamSettings
+from query_api.thrift.upstream import UpstreamSettings
 
 PORT_PATH: Final = "/v1/thrift"
 KNOWN_S: Final = 10.0
@@ -73,11 +74,14 @@ class Endpoint:
             collation=UNKNOWN,
         )
         self._primary = primary
-        self._upstream = upstream_settings(config.upstream)
+        require_proof(config)
+        self._upstream = upstream_settings(config.upstream, config.worker.advertised_host)
         self._untold = list(self._upstream.addresses)
         self._asking: list[asyncio.Task[None]] = []
         tls = server_tls(thrift)
-        logins = mechanisms(thrift, config.worker.advertised_host, primary.delegation_token)
+        logins = mechanisms(
+            thrift, config.worker.advertised_host, primary.delegation_token, self._upstream
+        )
         trusted = settings.trusted or ssl.create_default_context()
         self.server = ThriftServer(
             self._methods,
@@ -89,6 +93,7 @@ class Endpoint:
             partners=settings.partners,
             host=worker_host(config),
             expressions=None if self._expressions is None else self._expressions.outcomes,
+            guard=guard_of(config, backend),
         )
 
     async def start(self) -> None:
@@ -166,10 +171,11 @@ def thrift_settings(
     thrift: Thrift, tls: ssl.SSLContext | None, logins: Mapping[str, Mechanism] | None = None
 ) -> ThriftSettings:
     """The server's settings from the configuration."""
-    if thrift.shadow and thrift.relay_reads:
+    if thrift.shadow and thrift.guards_reads:
         raise InputError(
-            "thrift.shadow and thrift.relay_reads exclude each other: where all reads are the "
-            "metastore's for its authorization hooks, the cache must not be asked behind them"
+            "thrift.shadow excludes thrift.relay_reads, thrift.relay_reads_of and "
+            "thrift.authorization: where reads are the metastore's for its authorization hooks, "
+            "the cache must not be asked behind them"
         )
     if thrift.framed and thrift.needs_login:
         raise InputError("thrift.framed and logins by SASL exclude each other, as at a metastore")
@@ -191,12 +197,6 @@ def expressions(thrift: Thrift) -> Expressions | None:
     if thrift.hive_classpath is None:
         return None
     return Expressions(JavaSettings(thrift.hive_java or find_java(), thrift.hive_classpath))
-
-
-def upstream_settings(upstream: Upstream) -> UpstreamSettings:
-    """The metastores behind the server, and how to talk to them."""
-    addresses = () if upstream.url is None else upstream.url.addresses
-    return UpstreamSettings(addresses, upstream.framed, _upstream_tls(upstream))
 
 
 class _Known(msgspec.Struct, frozen=True):
@@ -249,13 +249,3 @@ def server_tls(thrift: Thrift) -> ssl.SSLContext | None:
             f"{thrift.tls_key} can't be used: {error}"
         ) from error
     return context
-
-
-def _upstream_tls(upstream: Upstream) -> ssl.SSLContext | None:
-    if not upstream.tls:
-        return None
-    ca: Path | None = upstream.tls_ca
-    try:
-        return ssl.create_default_context(cafile=ca)
-    except OSError as error:
-        raise InputError(f"upstream.tls_ca: {ca} can't be used: {error}") from error

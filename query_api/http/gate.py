@@ -18,8 +18,8 @@ _LOCAL_NAMES: Final = frozenset(("localhost", "localhost.localdomain"))
 _HOSTS_REMEMBERED: Final = 1024
 _SHOWN_MAX: Final = 100
 _NO_HOOKS: Final = (
-    "the metastore's authorization hooks guard reads (thrift.relay_reads), and HTTP doesn't ask "
-    "them, so only administrators may read: "
+    "the metastore's authorization guards reads (thrift.relay_reads, thrift.relay_reads_of or "
+    "thrift.authorization), and HTTP doesn't ask it, so only administrators may read: "
 )
 
 

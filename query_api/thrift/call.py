@@ -39,6 +39,10 @@ class Unable(StrEnum):
     """The cache doesn't answer this method."""
     RELAY_READS = "relay_reads"
     """The deployment has the metastore answer all reads."""
+    GUARDED = "guarded"
+    """The deployment has the metastore answer all calls of this method, or about this object."""
+    UNAUTHORIZED = "unauthorized"
+    """The user isn't known to be allowed to see it here; the metastore decides."""
     CAPABILITIES = "capabilities"
     """It isn't known how the metastore serves a client with these capabilities."""
     EXPRESSION = "expression"
@@ -82,6 +86,8 @@ class CallAnswer(msgspec.Struct, eq=False):
     must not have a moment."""
     max_age_ms: int = 0
     """How long ago the database may have confirmed it; 0 for `latest`."""
+    targets: tuple[Target, ...] | None = None
+    """All that it tells of; None if that isn't known."""
 
 
 class Substitute(msgspec.Struct, eq=False):

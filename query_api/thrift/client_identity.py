@@ -1,12 +1,13 @@
 """What a client told its metastore about itself, which each new connection must repeat."""
 
-from collections.abc import Sequence
 from typing import Final
 
 from hive.errors import ThriftError
 from hive.thrift.binary import decode, encode
 from hive.thrift.types import Struct, string, strings
 from query_api.thrift.call import Client
+from query_api.thrift.sasl.mechanism import Identity
+from query_api.thrift.upstream import Introduction
 from query_api.thrift.wire import STOP, Message, MessageType, header
 
 SETTINGS_MAX: Final = 64
@@ -22,30 +23,35 @@ _CONF: Final = Struct("setMetaConf_args", (1, "key", string), (2, "value", strin
 
 
 class ClientIdentity:
-    """The calls with which a connection to a metastore begins."""
+    """How a connection to a metastore begins."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
-        self._ugi: bytes | None = None
-        self.is_proved = False
-        """Whether the client has proved who it is."""
+        self._principal = ""
+        self._claim: bytes | None = None
         self._settings: dict[str, bytes] = {}
 
     @property
-    def opening(self) -> Sequence[bytes]:
-        """These calls as whole messages, in order."""
-        return [*([] if self._ugi is None else [self._ugi]), *self._settings.values()]
+    def introduction(self) -> Introduction:
+        """What a metastore is told first."""
+        session = [*self._settings.values()]
+        return Introduction(self._client.user, self._principal, self._claim, session)
 
-    def prove(self, user: str) -> None:
+    @property
+    def is_proved(self) -> bool:
+        """Whether the client has proved who it is."""
+        return bool(self._principal)
+
+    def prove(self, identity: Identity) -> None:
         """Takes note of who the client has proved to be; it can't become another user."""
-        self.claim(user)
-        self.is_proved = True
+        self.claim(identity.user)
+        self._principal = identity.principal or identity.user
 
     def claim(self, user: str) -> None:
         """Takes note of who the client says that it is, as it does by `set_ugi`, too."""
         self._client.user = user
         body = encode(_UGI, {"user_name": user, "group_names": []})
-        self._ugi = header(MessageType.CALL, SET_UGI, _NO_SEQUENCE) + body
+        self._claim = header(MessageType.CALL, SET_UGI, _NO_SEQUENCE) + body
 
     def introduce(self, message: Message) -> bytes | None:
         """Takes note of a `set_ugi`; returns the reply that the metastore would give, or None if
@@ -57,7 +63,7 @@ class ClientIdentity:
         except (ThriftError, KeyError):
             return None
         if not self.is_proved:
-            self._ugi = message.data
+            self._claim = message.data
             self._client.user = arguments["user_name"]
         body = encode(_UGI_RESULT, {"success": groups})
         return header(MessageType.REPLY, message.method, message.sequence) + body

@@ -7,7 +7,8 @@ from typing import Final
 import structlog
 
 from hive.errors import UpstreamError
-from query_api.thrift.upstream import Collected, Link, Upstreams
+from query_api.thrift.link import Collected, Link
+from query_api.thrift.upstream import Upstreams
 from query_api.thrift.wire import MessageType, header
 
 CONSTANT_METHODS: Final = frozenset(

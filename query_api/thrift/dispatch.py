@@ -6,6 +6,7 @@ import structlog
 
 from hive.errors import MetatideError, ThriftError, UnprovedError
 from query_api.reasons import Reason, Source
+from query_api.targets import Target
 from query_api.thrift.call import Call, CallAnswer, Client, Relay, Unable
 from query_api.thrift.client_identity import (
     REPEATED,
@@ -49,7 +50,7 @@ class Dispatch:
         return self._client.user
 
     def answered_at_once(self, data: bytes) -> bool:
-        if len(data) < 12 or data[:7] != CALL_HEAD:
+        if len(data) < 12 or data[:7] != CALL_HEAD or self._hub.guard.authorizer is not None:
             return False
         kept = self._hub.kept.get(key_of(data))
         if kept is None or not self._own_writes.are_in(kept.reached):
@@ -76,6 +77,8 @@ class Dispatch:
                 self._relay.send(message, Unable.TOO_LONG)
             elif hub.settings.relay_reads or hub.settings.shadow:
                 self._relay_known(message)
+            elif hub.guard.leaves_method(method):
+                self._relay.send(message, Unable.GUARDED, self._call(message))
             else:
                 self._answer(message)
         elif method in CONSTANT_METHODS and not (hub.settings.relay_reads or hub.settings.shadow):
@@ -93,7 +96,7 @@ class Dispatch:
 
     def identify(self, identity: Identity) -> None:
         """Takes note of who the client has proved to be."""
-        self._relay.prove(identity.user)
+        self._relay.prove(identity)
 
     def claim(self, user: str) -> None:
         """Takes note of who the client says that it is."""
@@ -156,15 +159,44 @@ class Dispatch:
 
     def _conclude(self, message: Message, call: Call, outcome: CallAnswer | Relay) -> None:
         if isinstance(outcome, CallAnswer):
-            self._replies.send(message, outcome)
+            self._send(message, call, outcome)
         elif outcome.reason is Reason.NOT_OWNED and outcome.shard is not None:
             self._connection.run(self._forward(message, call, outcome, outcome.shard))
         else:
             self._relay.send(message, outcome.reason, call)
 
+    def _call(self, message: Message) -> Call:
+        return Call(message.method, message.body, self._client, self._client.min_position)
+
+    def _send(self, message: Message, call: Call, answer: CallAnswer) -> None:
+        """Sends an answer, unless metastores are to give it."""
+        guard = self._hub.guard
+        if not guard.is_on:
+            self._replies.send(message, answer)
+        elif guard.leaves(answer.targets):
+            self._relay.send(message, Unable.GUARDED, call)
+        elif guard.authorizer is None or not answer.targets:
+            self._replies.send(message, answer)
+        else:
+            self._connection.run(self._send_if_allowed(message, call, answer, answer.targets))
+
+    async def _send_if_allowed(
+        self, message: Message, call: Call, answer: CallAnswer, targets: tuple[Target, ...]
+    ) -> None:
+        """Asks after the answer was made, so that what it tells is older than the permission."""
+        try:
+            may_see = await self._hub.guard.allows(self._relay.reader, targets)
+        except Exception as error:
+            may_see = False
+            _failed(message, error)
+        if may_see:
+            self._replies.send(message, answer)
+        else:
+            self._relay.send(message, Unable.UNAUTHORIZED, call)
+
     def _relay_known(self, message: Message) -> None:
         """Relays a call that the cache could answer, but isn't allowed to."""
-        call = Call(message.method, message.body, self._client, self._client.min_position)
+        call = self._call(message)
         shadow = self._hub.settings.shadow
         why = Unable.SHADOW if shadow else Unable.RELAY_READS
         self._relay.send(message, why, call, copies=shadow)
@@ -178,15 +210,19 @@ class Dispatch:
             answer.moment = None
         else:
             answer.max_age_ms = relay.log_age_ms
-        self._replies.send(message, answer)
+        self._send(message, call, answer)
 
     async def _answer_forwarded(self, message: Message) -> None:
         methods, peers = self._hub.methods, self._hub.peers
         partners, nonce = peers.partners, b""
         try:
             call, nonce = call_of(message, partners, peers.own_address)
-            if call.method not in methods.names or self._hub.settings.relay_reads:
+            guard = self._hub.guard
+            is_left = self._hub.settings.relay_reads or guard.leaves_method(call.method)
+            if call.method not in methods.names or is_left:
                 raise ThriftError(f"{call.method} is not answered here")
+            if guard.is_on and not partners.have_secret:
+                raise ThriftError("without a secret, workers don't tell each other what is guarded")
             answer = methods.answer_now(call) or await methods.answer(call)
         except UnprovedError as error:
             why = str(error)
@@ -195,7 +231,7 @@ class Dispatch:
             return
         except Exception as error:
             answer = _failed(message, error)
-        if isinstance(answer, Relay):
+        if isinstance(answer, Relay) or self._hub.guard.leaves(answer.targets):
             self._connection.write(reply(message, REFUSED, partners, nonce))
             self._connection.done()
         else:

@@ -16,16 +16,11 @@ from query_api import owner_moment
 from query_api.partners import Partners, Question
 from query_api.positions import Position
 from query_api.reasons import Reason, Source
+from query_api.targets import Target
 from query_api.thrift.call import Call, CallAnswer, Client
+from query_api.thrift.link import Address, Collected, Link, shown
 from query_api.thrift.scanner import READ_STEPS_MAX, STEPS_MAX, Scanner
-from query_api.thrift.upstream import (
-    Address,
-    Collected,
-    Link,
-    Upstreams,
-    UpstreamSettings,
-    shown,
-)
+from query_api.thrift.upstream import Upstreams, UpstreamSettings
 from query_api.thrift.wire import Message, MessageType, header
 
 FORWARDED: Final = "metatide.forward"
@@ -52,8 +47,10 @@ _ANSWER: Final = Struct(
     (5, "event", i64),
     (6, "proof", binary),
     (7, "moment", binary),
+    (8, "targets", binary),
 )
 _PROTOCOL: Final = "thrift"
+_decode_targets: Final = msgspec.msgpack.Decoder(tuple[Target, ...]).decode
 _OF_PROOF: Final = frozenset(("time_s", "nonce", "proof"))
 
 log = structlog.get_logger(__name__)
@@ -102,6 +99,10 @@ def told(
         moment = owner_moment.encode(answer.moment, former_names)
         if moment is not None:
             fields["moment"] = moment
+    if answer.targets is not None:
+        targets = msgspec.msgpack.encode(answer.targets)
+        if len(targets) <= owner_moment.BYTES_MAX:
+            fields["targets"] = targets
     return fields
 
 
@@ -219,6 +220,11 @@ class Peers:
         except (KeyError, ValueError) as error:
             raise UpstreamError(f"its answer can't be read: {error}") from error
         answer = CallAnswer(fields["result"], source, reason, position)
+        if "targets" in fields:
+            try:
+                answer.targets = _decode_targets(fields["targets"])
+            except msgspec.DecodeError as error:
+                raise UpstreamError(f"its answer can't be read: {error}") from error
         # What nobody has proved isn't kept for others.
         if nonce is not None and "moment" in fields:
             answer.moment = owner_moment.decode(fields["moment"], shard)

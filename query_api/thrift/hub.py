@@ -2,11 +2,13 @@
 
 import msgspec
 
+from query_api.authorization.guard import Guard
 from query_api.latest.recent_reads import RecentReads
 from query_api.resolver.database import Database
 from query_api.resolver.shared_reads import LatestReads
 from query_api.shards import Views
 from query_api.thrift.call import Methods
+from query_api.thrift.client_links import ClientLinks
 from query_api.thrift.constants import Constants
 from query_api.thrift.forward import Peers
 from query_api.thrift.metrics import Metrics
@@ -27,7 +29,9 @@ class Hub(msgspec.Struct, frozen=True, eq=False):
     views: Views
     kept: ReplyCache
     upstreams: Upstreams
+    links: ClientLinks
     constants: Constants
     peers: Peers
     metrics: Metrics
     shadow: Shadow
+    guard: Guard

@@ -11,7 +11,8 @@ from hive.errors import ThriftError, UpstreamError
 from hive.names import DEFAULT_CATALOG
 from hive.thrift.binary import decode, encode
 from hive.thrift.types import Struct, string
-from query_api.thrift.upstream import Address, Collected, Link, Upstreams, UpstreamSettings
+from query_api.thrift.link import Address, Collected, Link
+from query_api.thrift.upstream import Upstreams, UpstreamSettings
 from query_api.thrift.wire import MessageType, header
 
 TIMEOUT_S: Final = 5.0
@@ -42,9 +43,9 @@ async def ask_for_facts(settings: UpstreamSettings, address: Address) -> Metasto
         async with asyncio.timeout(TIMEOUT_S):
             link = await upstreams.open()
             try:
-                catalog = await _setting(link, "metastore.catalog.default")
-                warehouse = await _setting(link, "metastore.warehouse.dir")
-                timeout = await _setting(link, "metastore.txn.opentxn.timeout")
+                catalog = await ask_for_setting(link, "metastore.catalog.default")
+                warehouse = await ask_for_setting(link, "metastore.warehouse.dir")
+                timeout = await ask_for_setting(link, "metastore.txn.opentxn.timeout")
             finally:
                 link.close()
     except (UpstreamError, ThriftError, TimeoutError) as error:
@@ -56,12 +57,15 @@ async def ask_for_facts(settings: UpstreamSettings, address: Address) -> Metasto
     )
 
 
-async def _setting(link: Link, name: str) -> str:
+async def ask_for_setting(link: Link, name: str) -> str:
+    """The value of a setting; empty if it isn't set. Raises UpstreamError."""
     arguments = encode(_ARGUMENTS, {"name": name, "defaultValue": ""})
     taker = Collected()
     link.call(header(MessageType.CALL, _METHOD, b"\0\0\0\0") + arguments, taker)
     reply = await taker.reply
-    if link.reply_kind != MessageType.REPLY:
+    is_reply = link.reply_kind == MessageType.REPLY
+    result = decode(_RESULT, reply[link.reply_body_at :]) if is_reply else {}
+    if "success" not in result:
         raise UpstreamError(f"it refuses to tell {name}")
-    value: str = decode(_RESULT, reply[link.reply_body_at :]).get("success", "")
+    value: str = result["success"]
     return value

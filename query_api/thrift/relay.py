@@ -1,15 +1,19 @@
 """The calls of one client that metastores answer, over a connection of its own to one of them."""
 
+import asyncio
+
 from hive.errors import UpstreamError
 from query_api.thrift.call import Call, Client, Unable, Why
 from query_api.thrift.client_identity import SET_META_CONF, ClientIdentity
 from query_api.thrift.connection import Connection
 from query_api.thrift.hub import Hub
+from query_api.thrift.link import Link
+from query_api.thrift.metastore_reader import ASK_TIMEOUT_S, Asked, MetastoreReader, ask
 from query_api.thrift.method_kinds import may_change_answers
 from query_api.thrift.own_writes import OwnWrites
 from query_api.thrift.relayed_call import RelayedCall
 from query_api.thrift.replies import Replies
-from query_api.thrift.upstream import Link
+from query_api.thrift.sasl.mechanism import Identity
 from query_api.thrift.wire import Fault, Message, refusal
 
 
@@ -31,14 +35,20 @@ class ClientRelay:
         self._replies = replies
         self._identity = ClientIdentity(client)
         self._link: Link | None = None
+        self._link_user = ""
 
-    def prove(self, user: str) -> None:
+    def prove(self, identity: Identity) -> None:
         """Has metastores told who the client has proved to be."""
-        self._identity.prove(user)
+        self._identity.prove(identity)
 
     def claim(self, user: str) -> None:
         """Has metastores told who the client says that it is."""
         self._identity.claim(user)
+
+    @property
+    def reader(self) -> MetastoreReader:
+        """The client's user, for whom a metastore decides."""
+        return MetastoreReader(self._identity.introduction, self._ask)
 
     def introduce(self, message: Message) -> bool:
         """Answers a `set_ugi` without connecting to a metastore, if possible; returns whether it
@@ -48,8 +58,13 @@ class ClientRelay:
         if self._identity.is_proved:
             why = "set_ugi can't be read"
             reply = reply or refusal(message.method, message.sequence, Fault.PROTOCOL_ERROR, why)
-        elif reply is None or self._link is not None:
+        elif reply is None:
             return False
+        elif self._link is not None:
+            if self._hub.upstreams.settings.http_path is None:
+                return False
+            # The next one names the user.
+            self._link.close()
         self._connection.write(reply)
         return True
 
@@ -73,11 +88,12 @@ class ClientRelay:
         """Sends a message that has no reply."""
         if self._link is None or not self._link.usable:
             try:
-                self._link = await self._hub.upstreams.open(self._identity.opening)
+                self._link = await self._open()
             except UpstreamError as error:
                 self._connection.end("upstream", str(error))
                 return
         self._link.send(message.data)
+        self._rested()
         self._own_writes.note()
         self._connection.done()
 
@@ -92,6 +108,7 @@ class ClientRelay:
     def close(self) -> None:
         if self._link is not None:
             self._link.close()
+            self._rested()
 
     # Called by a relayed call.
 
@@ -102,6 +119,7 @@ class ClientRelay:
         self._connection.count(size)
 
     def relayed(self, call: RelayedCall) -> None:
+        self._rested()
         message, method = call.message, call.message.method
         if may_change_answers(method):
             self._own_writes.note()
@@ -109,22 +127,45 @@ class ClientRelay:
             self._identity.set(message, call.result or b"")
         elif call.why is Unable.SHADOW:
             read = Call(method, message.body, self._client, self._client.min_position)
-            self._hub.shadow.compare(read, call.result, self._identity.opening)
+            self._hub.shadow.compare(read, call.result, self._identity.introduction)
         self._replies.relayed(method, call.why)
 
     def unanswered(self, call: RelayedCall, why: str) -> None:
         if self._link is not None:
             self._hub.upstreams.avoid(self._link.address)
         self._link = None
+        self._rested()
         if call.may_try_again and call.tries <= self._hub.upstreams.count:
             self._connection.run(self._open_and_relay(call))
         else:
             self._connection.end("upstream", f"the metastore's reply is incomplete: {why}")
 
+    async def _ask(self, method: str, arguments: bytes) -> Asked | None:
+        """Makes a call for the client while one of its own is under way."""
+        try:
+            async with asyncio.timeout(ASK_TIMEOUT_S):
+                if self._link is None or not self._link.usable:
+                    self._link = await self._open()
+                return await ask(self._link, method, arguments)
+        except (UpstreamError, TimeoutError):
+            if self._link is not None:
+                self._link.close()
+            return None
+        finally:
+            self._rested()
+
+    async def _open(self) -> Link:
+        introduction = self._identity.introduction
+        self._link_user = introduction.user
+        return await self._hub.links.open(introduction)
+
+    def _rested(self) -> None:
+        self._hub.links.rested(self._link_user)
+
     async def _open_and_relay(self, call: RelayedCall) -> None:
         message = call.message
         try:
-            self._link = await self._hub.upstreams.open(self._identity.opening)
+            self._link = await self._open()
         except UpstreamError as error:
             why = f"{error}; the cache can't answer ({call.why})"
             reply = refusal(message.method, message.sequence, Fault.INTERNAL_ERROR, why)

@@ -4,8 +4,8 @@ from typing import Final, Protocol
 
 from hive.errors import ThriftError
 from query_api.thrift.call import Substitute, Why
+from query_api.thrift.link import Link
 from query_api.thrift.method_kinds import is_read
-from query_api.thrift.upstream import Link
 from query_api.thrift.wire import Message, MessageType, header
 
 COPY_BYTES_MAX: Final = 64 * 1024 * 1024

@@ -8,6 +8,7 @@ from functools import partial
 from time import monotonic
 from typing import Final
 
+from query_api.authorization.guard import OPEN, Guard
 from query_api.backend import Backend
 from query_api.partners import Partners
 from query_api.reasons import Reason, Source
@@ -20,15 +21,17 @@ from query_api.thrift.accepted import (
     dispatch_of,
 )
 from query_api.thrift.call import Methods
+from query_api.thrift.client_links import ClientLinks
 from query_api.thrift.constants import Constants
 from query_api.thrift.ended_connections import EndedConnections
 from query_api.thrift.forward import Peers
 from query_api.thrift.hub import Hub
+from query_api.thrift.link import Address, shown
 from query_api.thrift.metrics import Metrics
 from query_api.thrift.reply_cache import reply_cache
 from query_api.thrift.settings import ThriftSettings
 from query_api.thrift.shadow import Difference, Shadow
-from query_api.thrift.upstream import Address, Upstreams, UpstreamSettings, shown
+from query_api.thrift.upstream import Upstreams, UpstreamSettings
 
 BACKLOG: Final = 1024
 CHECK_EVERY_S: Final = 2.0
@@ -53,11 +56,12 @@ class ThriftServer:
         partners: Partners | None = None,
         host: str = "",
         expressions: Mapping[str, int] | None = None,
+        guard: Guard = OPEN,
     ) -> None:
         """`owner_of` gives the Thrift address of the worker that holds a shard; `peers` tells how
         to talk to it, and `partners` whether it is one; `host` is the name by which the others ask
         this server. `expressions` counts the outcomes of reading serialized expressions, for the
-        metrics. The caller closes the backend.
+        metrics. `guard` leaves answers to metastores. The caller closes the backend.
         """
         settings = settings or ThriftSettings()
         self._host = host
@@ -74,6 +78,7 @@ class ThriftServer:
             backend.views,
             reply_cache(backend.views, backend.database.history.is_rewound),
             upstreams,
+            ClientLinks(upstreams),
             Constants(upstreams),
             Peers(
                 owner_of,
@@ -82,6 +87,7 @@ class ThriftServer:
             ),
             metrics,
             Shadow(methods, upstreams, metrics),
+            guard,
         )
         self._clients = Clients(
             self._hub,
@@ -151,3 +157,4 @@ class ThriftServer:
             now = monotonic()
             for connection in list(self._connections):
                 connection.check(now)
+            self._hub.links.check(now)

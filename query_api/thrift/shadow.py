@@ -3,7 +3,6 @@
 import asyncio
 import time
 from collections import deque
-from collections.abc import Sequence
 from typing import Final
 
 import msgspec
@@ -14,9 +13,10 @@ from hive.thrift.plain_values import Value, differences, parse, shown
 from query_api.background_tasks import Background
 from query_api.reasons import Reason
 from query_api.thrift.call import Call, CallAnswer, Methods
+from query_api.thrift.link import Collected
 from query_api.thrift.metrics import Metrics
 from query_api.thrift.results import whole
-from query_api.thrift.upstream import Collected, Upstreams
+from query_api.thrift.upstream import Introduction, Upstreams
 from query_api.thrift.wire import MessageType, header
 
 AT_A_TIME: Final = 4
@@ -68,28 +68,28 @@ class Shadow:
         self._turn = asyncio.Semaphore(AT_A_TIME)
         self._background = Background()
 
-    def compare(self, call: Call, theirs: bytes | None, opening: Sequence[bytes]) -> None:
+    def compare(self, call: Call, theirs: bytes | None, introduction: Introduction) -> None:
         """Compares a call's answers. `theirs` is the metastore's result, if it gave one that can be
         compared.
         """
         if theirs is None or len(self._background) >= WAITING_MAX:
             self._metrics.of(call.method).shadowed[Outcome.SKIPPED] += 1
             return
-        self._background.start(self._compare(call, theirs, opening))
+        self._background.start(self._compare(call, theirs, introduction))
 
     async def close(self) -> None:
         await self._background.close()
 
-    async def _compare(self, call: Call, theirs: bytes, opening: Sequence[bytes]) -> None:
+    async def _compare(self, call: Call, theirs: bytes, introduction: Introduction) -> None:
         async with self._turn:
             try:
-                outcome = await self._outcome(call, theirs, opening)
+                outcome = await self._outcome(call, theirs, introduction)
             except MetatideError as error:
                 log.info("a comparison in shadow mode failed", method=call.method, error=str(error))
                 outcome = Outcome.FAILED
         self._metrics.of(call.method).shadowed[outcome] += 1
 
-    async def _outcome(self, call: Call, theirs: bytes, opening: Sequence[bytes]) -> str:
+    async def _outcome(self, call: Call, theirs: bytes, introduction: Introduction) -> str:
         rounds = 1
         while True:
             answer = self._methods.answer_now(call) or await self._methods.answer(call)
@@ -108,14 +108,14 @@ class Shadow:
                 self._note(call, answer, *values)
                 return Outcome.DIFFERENT
             rounds += 1
-            theirs = await self._ask_again(call, opening)
+            theirs = await self._ask_again(call, introduction)
 
-    async def _ask_again(self, call: Call, opening: Sequence[bytes]) -> bytes:
+    async def _ask_again(self, call: Call, introduction: Introduction) -> bytes:
         other = self._methods.instead(call)
         method, arguments = call.method, call.arguments
         if other is not None:
             method, arguments = other.method, other.arguments
-        link = await self._upstreams.open(opening)
+        link = await self._upstreams.open(introduction)
         try:
             taker = Collected()
             link.call(header(MessageType.CALL, method, b"\0\0\0\0") + arguments, taker)

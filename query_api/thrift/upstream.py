@@ -5,22 +5,45 @@ import random
 import ssl
 from collections.abc import Sequence
 from time import monotonic
-from typing import Final, Protocol, cast
+from typing import Final, NamedTuple, Protocol
 
 import msgspec
 import structlog
 
-from hive.errors import ThriftError, UpstreamError
-from query_api.thrift.frames import FRAME_BYTES_MAX, Frames
-from query_api.thrift.scanner import Scanner
+from hive.delegation_tokens import Token
+from hive.errors import MetastoreLoginError, UnimpersonatedError, UpstreamError
+from query_api.thrift.frames import Frames
+from query_api.thrift.http_layer import HttpLayer
+from query_api.thrift.link import Address, Collected, Link, shown
+from query_api.thrift.metastore_login.impersonation import Impersonation, ask_for_token
+from query_api.thrift.metastore_login.negotiation import Exchange, Peer, log_in
+from query_api.thrift.metastore_login.token import TokenExchange
+from query_api.thrift.sasl.mechanism import Layer
+from query_api.thrift.sasl.negotiation import RESPONSE_BYTES_MAX
 from query_api.thrift.wire import MessageType
 
-Address = tuple[str, int]
 CONNECT_TIMEOUT_S: Final = 3.0
+LOGIN_TIMEOUT_S: Final = 15.0
+"""How long a metastore and the key distribution centre may take together for a login."""
+OWN_NAME: Final = "metatide"
+NOBODY: Final = "anonymous"
+"""Who calls over HTTP, where each call must name a user: the worker, and clients who don't say."""
 AVOIDED_S: Final = 5.0
 """For this long, a metastore that didn't answer is tried only after the others."""
 
 log = structlog.get_logger(__name__)
+
+
+class Login(Protocol):
+    """How the worker logs in as itself."""
+
+    @property
+    def principal(self) -> str: ...
+
+    def exchange(self, host: str, /) -> Exchange: ...
+
+    def forget_tickets(self) -> None:
+        """Called when a metastore refuses a login."""
 
 
 class UpstreamSettings(msgspec.Struct, frozen=True):
@@ -28,125 +51,33 @@ class UpstreamSettings(msgspec.Struct, frozen=True):
 
     addresses: tuple[Address, ...] = ()
     framed: bool = False
+    http_path: str | None = None
+    """The path to post calls to, if metastores speak Thrift over HTTP."""
     tls: ssl.SSLContext | None = None
+    login: Login | None = None
+    """How to prove who the worker is; None if metastores let in everybody."""
+    impersonates: bool = False
+    """Whether calls of clients run as these users, if there is a login."""
+    connections_per_user_max: int = 200
+    idle_s: float = 300.0
+    """How long a client's connection to a metastore stays open without a call."""
 
 
-class Taker(Protocol):
-    """The receiver of a reply."""
+class Introduction(NamedTuple):
+    """What a metastore is told first on a connection."""
 
-    def piece(self, data: bytes, /) -> None:
-        """Called with the next bytes of the reply."""
-
-    def whole(self) -> None:
-        """Called when the reply is complete."""
-
-    def lost(self, why: str, /) -> None:
-        """Called when the connection is lost before the reply is complete."""
-
-
-class Link(asyncio.Protocol):
-    """A connection to a metastore, which carries one call at a time."""
-
-    def __init__(self, address: Address, is_framed: bool) -> None:
-        self.address = address
-        self._frames = Frames() if is_framed else None
-        self._scanner = Scanner(FRAME_BYTES_MAX)
-        self._taker: Taker | None = None
-        self._transport: asyncio.Transport | None = None
-
-    @property
-    def usable(self) -> bool:
-        """Whether a call can be sent, as far as is known."""
-        return self._transport is not None and not self._transport.is_closing()
-
-    @property
-    def reply_kind(self) -> int:
-        """The type of the last reply, once its header has arrived."""
-        return self._scanner.kind
-
-    @property
-    def reply_body_at(self) -> int:
-        return self._scanner.body_at
-
-    def call(self, message: bytes, taker: Taker) -> None:
-        """Sends a call, whose reply goes to the taker."""
-        assert self._taker is None, "a call is under way"
-        self._taker = taker
-        self.send(message)
-
-    def send(self, message: bytes) -> None:
-        """Sends a message without awaiting a reply."""
-        assert self._transport is not None
-        self._transport.write(message if self._frames is None else self._frames.framed(message))
-
-    def pause(self) -> None:
-        if self._transport is not None and self.usable:
-            self._transport.pause_reading()
-
-    def resume(self) -> None:
-        if self._transport is not None and self.usable:
-            self._transport.resume_reading()
-
-    def close(self) -> None:
-        self._taker = None
-        if self._transport is not None:
-            self._transport.abort()
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # uvloop's transports aren't subclasses of asyncio's.
-        self._transport = cast(asyncio.Transport, transport)
-
-    def data_received(self, data: bytes) -> None:
-        taker = self._taker
-        if taker is None:
-            self._fail("it sent data without a call")
-            return
-        try:
-            if self._frames is not None:
-                data = self._frames.feed(data)
-            end = self._scanner.feed(data)
-        except ThriftError as error:
-            self._fail(f"its reply can't be read: {error}")
-            return
-        if end < 0:
-            taker.piece(data)
-            return
-        self._taker = None
-        taker.piece(data if end == len(data) else data[:end])
-        taker.whole()
-        if end < len(data):
-            self._fail("it sent more than one reply")
-
-    def eof_received(self) -> None:
-        self._fail("it hung up")
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self._fail(str(exc) if exc else "it hung up")
-
-    def _fail(self, why: str) -> None:
-        taker = self._taker
-        self.close()
-        if taker is not None:
-            taker.lost(why)
+    user: str = ""
+    """The client's user, as it says or has proved."""
+    principal: str = ""
+    """The name that the client has proved, as metastores know it."""
+    claim: bytes | None = None
+    """The call that says who the client is, for metastores that believe that."""
+    session: Sequence[bytes] = ()
+    """The calls with the settings of the client's session."""
 
 
-class Collected:
-    """Collects a whole reply."""
-
-    def __init__(self) -> None:
-        self._parts: list[bytes] = []
-        self.reply: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-
-    def piece(self, data: bytes) -> None:
-        self._parts.append(data)
-
-    def whole(self) -> None:
-        if not self.reply.done():
-            self.reply.set_result(b"".join(self._parts))
-
-    def lost(self, why: str) -> None:
-        if not self.reply.done():
-            self.reply.set_exception(UpstreamError(why))
+OWN: Final = Introduction()
+"""The worker itself."""
 
 
 class Upstreams:
@@ -155,20 +86,30 @@ class Upstreams:
     def __init__(self, settings: UpstreamSettings) -> None:
         self.settings = settings
         self._failed: dict[Address, float] = {}
+        self._impersonation = Impersonation(self._new_token)
 
     @property
     def count(self) -> int:
         return len(self.settings.addresses)
 
-    async def open(self, opening: Sequence[bytes] = ()) -> Link:
-        """Opens a connection and makes these calls on it; raises UpstreamError if no metastore
-        answers.
+    async def open(self, introduction: Introduction = OWN) -> Link:
+        """Opens a connection for a client, or for the worker itself; raises UpstreamError if no
+        metastore answers.
         """
+        settings = self.settings
+        impersonates = settings.login is not None and settings.impersonates
+        if impersonates and introduction is not OWN and not introduction.principal:
+            raise UpstreamError("metastores let in only clients that have proved who they are")
         failures = []
         for address in self._in_order():
             try:
-                async with asyncio.timeout(CONNECT_TIMEOUT_S):
-                    link = await self._connect(address, opening)
+                if impersonates and introduction.principal:
+                    link = await self._connect_for(introduction.principal, address)
+                else:
+                    link = await self._connect(address, introduction)
+                await self._introduce(link, introduction)
+            except UnimpersonatedError:
+                raise
             except (OSError, TimeoutError, UpstreamError) as error:
                 why = str(error) or "no answer in time"
                 log.warning("a metastore doesn't answer", address=shown(address), why=why)
@@ -179,6 +120,18 @@ class Upstreams:
             return link
         if not failures:
             raise UpstreamError("no metastore to relay to is configured (upstream.url)")
+        raise UpstreamError(f"no metastore answers: {'; '.join(failures)}")
+
+    async def open_unproved(self) -> tuple[Peer, asyncio.Transport]:
+        """A connection to a metastore on which nothing was said; raises UpstreamError."""
+        failures = []
+        for address in self._in_order():
+            try:
+                async with asyncio.timeout(CONNECT_TIMEOUT_S):
+                    return await self._open_peer(address)
+            except (OSError, TimeoutError) as error:
+                self.avoid(address)
+                failures.append(f"{shown(address)}: {str(error) or 'no answer in time'}")
         raise UpstreamError(f"no metastore answers: {'; '.join(failures)}")
 
     def avoid(self, address: Address) -> None:
@@ -192,25 +145,86 @@ class Upstreams:
         random.shuffle(addresses)
         return sorted(addresses, key=lambda address: self._failed.get(address, 0.0) > now)
 
-    async def _connect(self, address: Address, opening: Sequence[bytes]) -> Link:
-        loop = asyncio.get_running_loop()
-        host, port = address
-        _, link = await loop.create_connection(
-            lambda: Link(address, self.settings.framed), host, port, ssl=self.settings.tls
-        )
+    async def _connect(self, address: Address, introduction: Introduction = OWN) -> Link:
+        """A connection without impersonation."""
+        login = self.settings.login
+        if login is not None:
+            try:
+                return await self._logged_in(address, login.exchange(address[0]))
+            except MetastoreLoginError:
+                login.forget_tickets()
+                raise
+        layer = self._layer(address, introduction)
+        async with asyncio.timeout(CONNECT_TIMEOUT_S):
+            _, link = await asyncio.get_running_loop().create_connection(
+                lambda: Link(address, layer), *address, ssl=self.settings.tls
+            )
+        return link
+
+    def _layer(self, address: Address, introduction: Introduction) -> Layer | None:
+        if self.settings.http_path is not None:
+            user = OWN_NAME if introduction is OWN else introduction.user or NOBODY
+            return HttpLayer(address, self.settings.http_path, user)
+        return Frames() if self.settings.framed else None
+
+    async def _connect_for(self, user: str, address: Address) -> Link:
+        """A connection on which calls run as a user."""
+        tokens = self._impersonation
+        token = await tokens.token(address, user)
         try:
-            for message in opening:
-                taker = Collected()
-                link.call(message, taker)
-                await taker.reply
-                if link.reply_kind != MessageType.REPLY:
-                    raise UpstreamError("it refused the client's session settings")
+            return await self._logged_in(address, TokenExchange(token))
+        except MetastoreLoginError:
+            # It has ended, or the metastore has lost it.
+            tokens.forget(address, user, token)
+        token = await tokens.token(address, user)
+        return await self._logged_in(address, TokenExchange(token))
+
+    async def _new_token(self, address: Address, user: str) -> Token:
+        login = self.settings.login
+        assert login is not None
+        link = await self._connect(address)
+        try:
+            async with asyncio.timeout(CONNECT_TIMEOUT_S):
+                return await ask_for_token(link, user, login.principal)
+        finally:
+            link.close()
+
+    async def _logged_in(self, address: Address, exchange: Exchange) -> Link:
+        """A connection after a login."""
+        async with asyncio.timeout(LOGIN_TIMEOUT_S):
+            peer, transport = await self._open_peer(address)
+            try:
+                layer = await log_in(peer, exchange)
+            except BaseException:
+                transport.abort()
+                raise
+        link = Link(address, layer)
+        transport.set_protocol(link)
+        link.connection_made(transport)
+        transport.resume_reading()
+        return link
+
+    async def _open_peer(self, address: Address) -> tuple[Peer, asyncio.Transport]:
+        reader = asyncio.StreamReader(limit=RESPONSE_BYTES_MAX)
+        transport, _ = await asyncio.get_running_loop().create_connection(
+            lambda: asyncio.StreamReaderProtocol(reader), *address, ssl=self.settings.tls
+        )
+        return Peer(reader, transport), transport
+
+    async def _introduce(self, link: Link, introduction: Introduction) -> None:
+        """Makes a client's first calls."""
+        calls = list(introduction.session)
+        believes = self.settings.login is None and self.settings.http_path is None
+        if introduction.claim is not None and believes:
+            calls.insert(0, introduction.claim)
+        try:
+            async with asyncio.timeout(CONNECT_TIMEOUT_S):
+                for message in calls:
+                    taker = Collected()
+                    link.call(message, taker)
+                    await taker.reply
+                    if link.reply_kind != MessageType.REPLY:
+                        raise UpstreamError("it refused the client's session settings")
         except BaseException:
             link.close()
             raise
-        return link
-
-
-def shown(address: Address) -> str:
-    """The address as HOST:PORT."""
-    return f"{address[0]}:{address[1]}"

@@ -8,7 +8,7 @@ from query_api.partners import Partners, SecretFile
 from query_api.reasons import Reason
 from query_api.thrift.call import Call, CallAnswer, Relay
 from query_api.thrift.forward import FORWARDED
-from query_api.thrift.upstream import Address
+from query_api.thrift.link import Address
 from tests.query_api.thrift.serving import HOST, Client, Metastore, answer, result, serving
 from tests.query_api.thrift.structs import text
 

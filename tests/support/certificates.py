@@ -46,10 +46,19 @@ class Authority:
         )
         return store
 
+    def java_key(self, server: Certificate) -> Path:
+        """A file by which Java shows a certificate; its password is `STORE_PASSWORD`."""
+        store = server.key.with_suffix(".p12")
+        files = ("-in", server.certificate, "-inkey", server.key, "-out", store)
+        openssl("pkcs12", "-export", *files, "-passout", f"pass:{STORE_PASSWORD}")
+        return store
+
     def sign(self, name: str, address: str = LOOPBACK) -> Certificate:
-        """A certificate of a server at an address, or of a client."""
+        """A certificate of a server at an address or of a name, or of a client."""
         made = Certificate(self._folder / f"{name}.pem", self._folder / f"{name}.key")
-        subject = ("-subj", f"/CN={name}", "-addext", f"subjectAltName=IP:{address}", "-days", "2")
+        kind = "IP" if address == LOOPBACK else "DNS"
+        names = f"subjectAltName={kind}:{address}"
+        subject = ("-subj", f"/CN={name}", "-addext", names, "-days", "2")
         signed_by = ("-CA", self._own.certificate, "-CAkey", self._own.key)
         files = ("-keyout", made.key, "-out", made.certificate)
         openssl("req", "-x509", *_KEY, *subject, *signed_by, *files)

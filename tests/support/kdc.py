@@ -91,6 +91,11 @@ class Kdc(Service):
             self._run("kadmin.local", "-r", REALM, "-q", f"ktadd -k {path} {principal}")
         return path
 
+    def limit_tickets(self, principal: str, seconds: int) -> None:
+        """Limits the time of a principal's tickets."""
+        change = f'modprinc -maxlife "{seconds} seconds" {principal}'
+        self._run("kadmin.local", "-r", REALM, "-q", change)
+
     @property
     def _environment(self) -> dict[str, str]:
         return {

@@ -261,7 +261,7 @@ class HttpConnection(asyncio.Protocol):
             self.end("failed", "an unexpected fault")
         else:
             self._login = None
-            self._identity = Identity(proof.user, scheme.kind)
+            self._identity = Identity(proof.user, scheme.kind, proof.principal)
             if proof.answer:
                 # Without the second one, clients would send no more tickets on this connection.
                 answer = f"{credentials.scheme.title()} {proof.answer}"

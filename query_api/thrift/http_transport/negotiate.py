@@ -44,7 +44,9 @@ class Negotiate:
             answer = context.step(token)
             if not context.complete:
                 raise RefusedLoginError("Negotiate: the first message is to hold a ticket")
-            user = user_of(str(context.initiator_name), self._realm)
+            principal = str(context.initiator_name)
+            user = user_of(principal, self._realm)
         except GSSError as error:
             raise RefusedLoginError(f"Kerberos: {reason_of(error)}") from None
-        return Proof(user, answer=base64.b64encode(answer or b"").decode())
+        answer_text = base64.b64encode(answer or b"").decode()
+        return Proof(user, answer=answer_text, principal=principal)

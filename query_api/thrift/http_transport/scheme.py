@@ -22,6 +22,8 @@ class Proof(NamedTuple):
     """How long the same credentials need no other check on this connection."""
     answer: str = ""
     """What proves to the client in turn who the server is."""
+    principal: str = ""
+    """The user's name as metastores know it, if that's longer."""
 
 
 class Scheme(Protocol):

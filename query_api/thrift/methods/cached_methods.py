@@ -24,6 +24,7 @@ from query_api.thrift.methods.method_table import Method, methods
 from query_api.thrift.methods.ordering import ordered_by
 from query_api.thrift.methods.outcome import STRUCT_ALONE, Outcome, result
 from query_api.thrift.methods.request import Arguments, CacheRequest, Understood
+from query_api.thrift.methods.transactions import OF_TRANSACTIONS
 
 _CURRENT_EVENT: Final = "get_current_notificationEventId"
 _REMEMBERED: Final = 4096
@@ -226,8 +227,10 @@ class CachedMethods:
     ) -> CallAnswer | Relay:
         """Answers a call about what no event tells, by reads that begin now."""
         reached: list[Position] = []
+        targets: list[Target] = []
         value: Outcome | NoSuchObjectError = read
         while isinstance(value, Read):
+            targets += value.targets
             try:
                 answer = await self._resolver.ask_database(Whole(value))
             except UnansweredError:
@@ -243,7 +246,11 @@ class CachedMethods:
         if isinstance(value, NoSuchObjectError):
             return Relay(Unable.FORM)
         data = result(method.shape, method.exceptions, value)
-        return CallAnswer(data, Source.DATABASE, reason, min(reached))
+        tells_of: tuple[Target, ...] | None = tuple(dict.fromkeys(targets))
+        if isinstance(read, DirectRead):
+            # Transactions tell of nothing that the metastore guards; grants and functions do.
+            tells_of = () if isinstance(read, OF_TRANSACTIONS) else None
+        return CallAnswer(data, Source.DATABASE, reason, min(reached), targets=tells_of)
 
     async def _current_event(self, least: Position | None) -> CallAnswer | Relay:
         latest = await self._database.after_now(self._views.reached)
@@ -253,7 +260,7 @@ class CachedMethods:
             return Relay(Reason.BEHIND)
         event = STRUCT_ALONE.before + _EVENT(I64, 1, latest.current, 0) + STRUCT_ALONE.after
         position = Position(latest.epoch, latest.current)
-        return CallAnswer(event, Source.DATABASE, Reason.DATABASE_ONLY, position)
+        return CallAnswer(event, Source.DATABASE, Reason.DATABASE_ONLY, position, targets=())
 
 
 def _is_for_database(request: CacheRequest, miss: Miss) -> bool:
@@ -271,11 +278,13 @@ class _Chain:
         self._requirement = requirement
         self._served: list[ReadAnswer[Outcome]] = []
         self._targets: list[Target] = []
+        self._all_targets: list[Target] = []
         self.outcome: CallAnswer | Relay = Relay(Unable.FAILED)
 
     def follow(self, read: Read[Any], served: ReadAnswer[Outcome]) -> Read[Outcome] | None:
         """Takes the result of a read; returns the next read, or None with the outcome."""
         self._served.append(served)
+        self._all_targets += read.targets
         if self._requirement.latest:
             self._targets += read.targets
         value = served.value
@@ -308,4 +317,5 @@ class _Chain:
             moment,
             () if moment is None else tuple(dict.fromkeys(self._targets)),
             self._requirement.max_age_ms,
+            tuple(dict.fromkeys(self._all_targets)),
         )

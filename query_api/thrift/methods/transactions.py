@@ -99,6 +99,9 @@ class ValidWriteIds(DirectRead, frozen=True):
         return structs([_encoded(text, lists[text]) for text in self.tables])
 
 
+OF_TRANSACTIONS: Final = OpenTxns, OpenTxnsInfo, ValidWriteIds
+
+
 def get_open_txns(arguments: Arguments, timeout_ms: int | None) -> Understood:
     refuse_unknown(arguments)
     return CacheRequest(OpenTxns(_told(timeout_ms)))

@@ -1,5 +1,5 @@
-"""SASL's DIGEST-MD5 (RFC 2831) as far as Hadoop's delegation tokens need it, without protection of
-what follows.
+"""SASL's DIGEST-MD5 (RFC 2831) as far as Hadoop's delegation tokens need it, for servers and for
+clients; without protection of what follows.
 """
 
 import re
@@ -8,7 +8,7 @@ from hashlib import md5
 from hmac import compare_digest
 from typing import Final, NamedTuple
 
-from hive.errors import RefusedLoginError
+from hive.errors import RefusedLoginError, UpstreamError
 
 NAME: Final = "DIGEST-MD5"
 REALM: Final = "default"
@@ -38,6 +38,14 @@ class Digest(NamedTuple):
         """What proves to the client that the server knows the password."""
         return f"rspauth={self._value(password, '')}".encode()
 
+    def text(self, password: str) -> bytes:
+        """The response of a client that knows this password."""
+        return (
+            f'charset=utf-8,username="{self.user}",realm="{REALM}",nonce="{self.nonce}",'
+            f'nc={_COUNT},cnonce="{self.client_nonce}",digest-uri="{self.uri}",qop=auth,'
+            f"response={self._value(password, 'AUTHENTICATE')}"
+        ).encode()
+
     def _value(self, password: str, method: str) -> str:
         secret = _hash(f"{self.user}:{REALM}:{password}".encode())
         nonces = f":{self.nonce}:{self.client_nonce}".encode()
@@ -50,6 +58,22 @@ class Digest(NamedTuple):
 def challenge(nonce: str) -> bytes:
     """The first challenge."""
     return f'realm="{REALM}",nonce="{nonce}",qop="auth",charset=utf-8,algorithm=md5-sess'.encode()
+
+
+def nonce_of(challenge: bytes) -> str:
+    """The nonce in a metastore's challenge. Raises UpstreamError if none can respond to it here."""
+    try:
+        fields = _fields(challenge)
+    except RefusedLoginError:
+        raise UpstreamError("its challenge of DIGEST-MD5 can't be read") from None
+    if "auth" not in fields.get("qop", "auth").split(","):
+        raise UpstreamError(
+            "it wants all that follows a login by delegation token protected, which only TLS does "
+            "here: add authentication to its hadoop.rpc.protection, and use upstream.tls"
+        )
+    if not fields.get("nonce") or fields.get("realm") != REALM:
+        raise UpstreamError("its challenge of DIGEST-MD5 isn't one of a metastore")
+    return fields["nonce"]
 
 
 def read_digest(response: bytes, nonce: str) -> Digest:

@@ -41,7 +41,7 @@ class Handshake:
         step = await self._exchange.answer(response)
         if not isinstance(step, Accepted):
             return negotiation.challenge(step.data)
-        self.identity = Identity(step.user, negotiation.mechanism)
+        self.identity = Identity(step.user, negotiation.mechanism, step.principal)
         if step.layer is not None:
             self.layer = step.layer
         return negotiation.complete(step.data)

@@ -86,11 +86,12 @@ class _Exchange:
         return message
 
     def _chosen(self, choice: bytes) -> Accepted:
-        user = user_of(str(self._context.initiator_name), self._realm)
+        principal = str(self._context.initiator_name)
+        user = user_of(principal, self._realm)
         if len(choice) <= _SIZE_BYTES:
             raise RefusedLoginError("GSSAPI's last response is a protection and a size")
         size, acts_for = int.from_bytes(choice[1 : 1 + _SIZE_BYTES], "big"), choice[4:]
-        if acts_for not in (b"", user.encode(), str(self._context.initiator_name).encode()):
+        if acts_for not in (b"", user.encode(), principal.encode()):
             raise RefusedLoginError("a user can't log in for another one", f"{user} tried to")
         if choice[0] not in (*Protection,) or not choice[0] & self._offered:
             raise RefusedLoginError(
@@ -98,7 +99,7 @@ class _Exchange:
                 "hadoop.rpc.protection at the client"
             )
         if choice[0] == Protection.AUTHENTICATION:
-            return Accepted(user)
+            return Accepted(user, principal=principal)
         if size <= OVERHEAD_BYTES_MAX:
             raise RefusedLoginError(f"the client takes frames of {size} bytes only")
         layer = ProtectedFrames(
@@ -107,7 +108,7 @@ class _Exchange:
             sent_bytes_max=size,
             received_bytes_max=self._message_bytes_max + OVERHEAD_BYTES_MAX,
         )
-        return Accepted(user, layer=layer)
+        return Accepted(user, layer=layer, principal=principal)
 
 
 def credentials_of(

@@ -26,6 +26,8 @@ class Identity(NamedTuple):
     user: str
     kind: str
     """By what it proved that: the name of a mechanism."""
+    principal: str = ""
+    """Its name as metastores know it, if that's longer."""
 
 
 class Challenge(NamedTuple):
@@ -42,6 +44,8 @@ class Accepted(NamedTuple):
     """For the client, with the end of the negotiation."""
     layer: Layer | None = None
     """What protects the bytes that follow, if anything does."""
+    principal: str = ""
+    """The user's name as metastores know it, if that's longer."""
 
 
 class Exchange(Protocol):

@@ -19,7 +19,7 @@ NOT_SPOKEN: Final = (
     "SASL (Kerberos, PLAIN, tokens) is not spoken here: set hive.metastore.sasl.enabled and "
     "metastore.use.auth=false at the client, or connect it to the metastore itself"
 )
-_HEAD: Final = Struct("!Bi")
+HEAD: Final = Struct("!Bi")
 
 
 class Status(IntEnum):
@@ -136,15 +136,15 @@ class Negotiation:
         if received and received[0] not in expected:
             names = " or ".join(status.name for status in expected)
             raise ThriftError(f"expected SASL's {names}, got a frame with status {received[0]}")
-        if len(received) < _HEAD.size:
+        if len(received) < HEAD.size:
             return None
-        _, size = _HEAD.unpack_from(received)
+        _, size = HEAD.unpack_from(received)
         if not 0 <= size <= bytes_max:
             raise ThriftError(f"a SASL frame of {size} bytes: at most {bytes_max}")
-        end = _HEAD.size + size
+        end = HEAD.size + size
         if len(received) < end:
             return None
-        payload = bytes(received[_HEAD.size : end])
+        payload = bytes(received[HEAD.size : end])
         del received[:end]
         return payload
 
@@ -155,4 +155,4 @@ class Negotiation:
 
 def frame(status: Status, payload: bytes) -> bytes:
     """A whole frame."""
-    return _HEAD.pack(status, len(payload)) + payload
+    return HEAD.pack(status, len(payload)) + payload

@@ -5,7 +5,7 @@ import base64
 import secrets
 from collections.abc import Callable, Collection
 from time import time
-from typing import Final
+from typing import Final, NamedTuple
 
 import structlog
 from sqlalchemy.exc import SQLAlchemyError
@@ -31,6 +31,37 @@ Store = Callable[[Collection[str]], str | None]
 """What the store has under one of some keys; it blocks."""
 
 
+class Owner(NamedTuple):
+    """The user whom a token stands for, as the token says."""
+
+    user: str
+    principal: str
+
+
+def owner_of(identifier: bytes, realm: str) -> Owner:
+    """`realm` is that of owners who are named with one. Raises RefusedLoginError."""
+    try:
+        name = read_identifier(identifier).owner
+    except TokenFormatError as error:
+        raise RefusedLoginError(f"DIGEST-MD5: {error}") from None
+    if not name:
+        raise RefusedLoginError("DIGEST-MD5: a delegation token without an owner")
+    return Owner(user_of(name, realm) if "@" in name else name, name)
+
+
+def identifier_of(name: str) -> bytes:
+    """The identifier of a token, which is the name that the client has in DIGEST-MD5. Raises
+    RefusedLoginError.
+    """
+    try:
+        identifier = base64.b64decode(name, validate=True)
+    except ValueError:
+        identifier = b""
+    if not 0 < len(identifier) <= IDENTIFIER_BYTES_MAX:
+        raise RefusedLoginError("DIGEST-MD5: the name isn't the identifier of a delegation token")
+    return identifier
+
+
 class DelegationTokens:
     """The mechanism. Each login reads the store, so that a cancelled token is refused at once."""
 
@@ -43,15 +74,8 @@ class DelegationTokens:
     def begin(self) -> "_Exchange":
         return _Exchange(self)
 
-    def owner(self, identifier: bytes) -> str:
-        """The user whom a token stands for, as the token says."""
-        try:
-            owner = read_identifier(identifier).owner
-        except TokenFormatError as error:
-            raise RefusedLoginError(f"DIGEST-MD5: {error}") from None
-        if not owner:
-            raise RefusedLoginError("DIGEST-MD5: a delegation token without an owner")
-        return user_of(owner, self._realm) if "@" in owner else owner
+    def owner(self, identifier: bytes) -> Owner:
+        return owner_of(identifier, self._realm)
 
     async def stored(self, identifier: bytes) -> StoredToken:
         """What the store has of a valid token."""
@@ -88,7 +112,7 @@ class _Exchange:
             self._nonce = secrets.token_urlsafe(NONCE_BYTES)
             return Challenge(challenge(self._nonce))
         digest = read_digest(response, self._nonce)
-        identifier = _identifier(digest.user)
+        identifier = identifier_of(digest.user)
         owner = self._tokens.owner(identifier)
         try:
             stored = await self._tokens.stored(identifier)
@@ -96,16 +120,5 @@ class _Exchange:
             if not digest.is_of(password):
                 raise RefusedLoginError("the delegation token's password is wrong")
         except RefusedLoginError as error:
-            raise RefusedLoginError(str(error), f"a token of {owner!r}: {error}") from None
-        return Accepted(owner, digest.proof(password))
-
-
-def _identifier(name: str) -> bytes:
-    """The identifier of a token, which is the name that the client has in DIGEST-MD5."""
-    try:
-        identifier = base64.b64decode(name, validate=True)
-    except ValueError:
-        identifier = b""
-    if not 0 < len(identifier) <= IDENTIFIER_BYTES_MAX:
-        raise RefusedLoginError("DIGEST-MD5: the name isn't the identifier of a delegation token")
-    return identifier
+            raise RefusedLoginError(str(error), f"a token of {owner.user!r}: {error}") from None
+        return Accepted(owner.user, digest.proof(password), principal=owner.principal)

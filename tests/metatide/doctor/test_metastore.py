@@ -6,7 +6,8 @@ import pytest
 
 from hive.errors import MachineError
 from hive.listener import LISTENER
-from metatide.config.values import ThriftUrl
+from metatide.config.upstream import Upstream
+from metatide.config.values import ThriftUrls
 from metatide.doctor import Finding, Status, Target, examine
 from metatide.doctor.upstream import setting
 from tests.support import hms_objects as objects
@@ -25,8 +26,8 @@ STRIPPING = {
 
 
 def target(instances: Instances) -> Target:
-    address = ThriftUrl(instances.addresses[0]).address
-    return Target(None, "metatide", 16, instances.database_url, address)
+    upstream = Upstream(ThriftUrls(instances.addresses[0]))
+    return Target(None, "metatide", 16, instances.database_url, upstream)
 
 
 def make_table(instances: Instances, database: str) -> None:
@@ -77,6 +78,5 @@ def test_a_metastore_that_is_set_up_badly_is_told_what_to_change(
 def test_a_metastore_refuses_to_tell_what_is_no_business_of_ours(
     metastore: Instances,
 ) -> None:
-    address = ThriftUrl(metastore.addresses[0]).address
     with pytest.raises(MachineError, match="it refuses to tell javax"):
-        setting(address, "javax.jdo.option.ConnectionPassword")
+        setting(target(metastore), "javax.jdo.option.ConnectionPassword")

@@ -15,7 +15,8 @@ def test_a_running_stack_is_found_in_the_data_directory(tmp_path: Path) -> None:
     target = find_target(load({"data_dir": str(tmp_path)}, environ={}).config)
     assert target.kafka == "127.0.0.1:9092"
     assert target.database_url == "postgresql://metatide:p%40ss%2Fword@127.0.0.1:5432/metastore"
-    assert target.upstream == ("127.0.0.1", 9083)
+    assert target.upstream is not None
+    assert target.upstream.url == "thrift://127.0.0.1:9083"
     assert (target.hive_classpath, target.hive_java) == own_classes()
 
 
@@ -32,7 +33,8 @@ def test_what_is_configured_stands_above_it(tmp_path: Path) -> None:
     target = find_target(load(environ=environ).config)
     assert target.kafka == "broker:9092"
     assert target.database_url == "mysql://hive:tide@db/hms"
-    assert target.upstream == ("hms", 9083)
+    assert target.upstream is not None
+    assert target.upstream.url == "thrift://hms:9083"
     assert (target.hive_classpath, target.hive_java) == (
         "/opt/hive/lib/*",
         Path("/opt/java/bin/java"),

@@ -13,9 +13,12 @@ from thrift.transport.TTransport import TBufferedTransport
 
 from hive.errors import MachineError
 from hive.listener import LISTENER
+from metatide.config.upstream import Upstream
+from metatide.config.values import ThriftUrls
 from metatide.doctor import Finding, Status, Target
 from metatide.doctor import metastore as checks
 from metatide.doctor.upstream import setting
+from query_api.thrift.link import shown
 
 Answer = Callable[[TBinaryProtocol, str], None]
 
@@ -87,13 +90,13 @@ def serving(answer: Answer) -> Iterator[tuple[str, int]]:
 
 
 def target(address: tuple[str, int]) -> Target:
-    return Target(None, "metatide", 16, None, address)
+    return Target(None, "metatide", 16, None, Upstream(ThriftUrls(f"thrift://{shown(address)}")))
 
 
 @pytest.mark.parametrize("text", ["", "a", "größer", "x" * 100_000])
 def test_a_value_comes_as_it_was_sent(text: str) -> None:
     with serving(value(text)) as address:
-        assert setting(address, "metastore.x") == text
+        assert setting(target(address), "metastore.x") == text
 
 
 @pytest.mark.parametrize(
@@ -101,21 +104,21 @@ def test_a_value_comes_as_it_was_sent(text: str) -> None:
     [
         (refuse, "it refuses to tell metastore.x"),
         (fail, "it refuses to tell metastore.x"),
-        (hang_up, "it closed the connection in the middle"),
-        (speak_http, "not in Thrift's binary protocol"),
+        (hang_up, "it hung up"),
+        (speak_http, "its reply can't be read"),
     ],
 )
 def test_any_other_answer_is_an_error(answer: Answer, message: str) -> None:
     with serving(answer) as address, pytest.raises(MachineError, match=message):
-        setting(address, "metastore.x")
+        setting(target(address), "metastore.x")
 
 
 def test_nobody_there_is_an_error_with_the_address() -> None:
     with socket.socket() as nobody:
         nobody.bind(("127.0.0.1", 0))
         address = nobody.getsockname()
-        with pytest.raises(MachineError, match=f"answers at 127.0.0.1:{address[1]}"):
-            setting(address, "metastore.x")
+        with pytest.raises(MachineError, match=f"no metastore answers: 127.0.0.1:{address[1]}"):
+            setting(target(address), "metastore.x")
         finding = checks.reachable(target(address))
         assert finding.status is Status.FAILED
 

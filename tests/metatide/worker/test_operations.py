@@ -13,6 +13,7 @@ from starlette.applications import Starlette
 
 from metatide.cli.work import _settings
 from metatide.config import Config, load
+from metatide.config.values import GuardedPatterns
 from metatide.stack.machine import LOOPBACK
 from metatide.worker.application import worker_application
 from metatide.worker.operations import OPERATIONS, THRIFT
@@ -104,9 +105,19 @@ async def test_a_shard_is_read_through_for_administrators_alone(tmp_path: Path) 
         assert (await get(app, "/v1/status", "10.0.0.7")).status_code == 200
 
 
-async def test_relayed_reads_are_for_administrators_alone_over_http(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "guarding",
+    [
+        {"relay_reads": True},
+        {"relay_reads_of": GuardedPatterns("vault.*")},
+        {"authorization": "metastore"},
+    ],
+)
+async def test_where_reads_are_guarded_only_administrators_read_over_http(
+    tmp_path: Path, guarding: dict[str, Any]
+) -> None:
     plain = config(tmp_path)
-    guarded = replace(plain, thrift=replace(plain.thrift, relay_reads=True))
+    guarded = replace(plain, thrift=replace(plain.thrift, **guarding))
     async with application(guarded) as app:
         answer = await get(app, "/v1/databases?consistency=any", "10.0.0.7")
     assert answer.status_code == 403

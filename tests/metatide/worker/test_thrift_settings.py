@@ -1,8 +1,10 @@
 """What the configuration says of the Thrift server, and what it must not say."""
 
 import importlib.util
+import re
 import sys
 from contextlib import AsyncExitStack
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,9 +13,13 @@ from prometheus_client import CollectorRegistry
 
 from hive.errors import InputError
 from metatide.config import Config, load
+from metatide.metastores import require_proof, upstream_settings
 from metatide.worker.application import worker_application
+from metatide.worker.guard import guard_of
 from metatide.worker.logins import mechanisms
-from metatide.worker.thrift import thrift_settings, upstream_settings
+from metatide.worker.thrift import thrift_settings
+from query_api.authorization.lists import Lists
+from query_api.authorization.verdicts import MetastoreVerdicts
 from tests.query_api.thrift.sasl.clients import no_token
 
 
@@ -23,11 +29,11 @@ def config(**environ: str) -> Config:
 
 def test_several_metastores_are_given_as_hives_clients_have_them() -> None:
     configured = config(UPSTREAM_URL="thrift://a:9083, thrift://b:9084", UPSTREAM_FRAMED="true")
-    upstream = upstream_settings(configured.upstream)
+    upstream = upstream_settings(configured.upstream, None)
     assert upstream.addresses == (("a", 9083), ("b", 9084))
     assert upstream.framed
     assert upstream.tls is None
-    assert upstream_settings(config().upstream).addresses == ()
+    assert upstream_settings(config().upstream, None).addresses == ()
 
 
 @pytest.mark.parametrize("url", ["thrift://a", "thrift://a:9083,", "http://a:1", "a:9083"])
@@ -43,10 +49,67 @@ def test_limits_come_from_the_configuration() -> None:
     assert (found.shadow, found.relay_reads, found.framed) == (True, False, False)
 
 
-def test_shadows_and_hooks_exclude_each_other() -> None:
-    given = config(THRIFT_SHADOW="true", THRIFT_RELAY_READS="true")
-    with pytest.raises(InputError, match="exclude each other"):
-        thrift_settings(given.thrift, None)
+@pytest.mark.parametrize(
+    "guarding",
+    [
+        {"THRIFT_RELAY_READS": "true"},
+        {"THRIFT_RELAY_READS_OF": "vault"},
+        {"THRIFT_AUTHORIZATION": "metastore"},
+    ],
+)
+def test_shadows_and_authorization_exclude_each_other(guarding: dict[str, str]) -> None:
+    configured = config(THRIFT_SHADOW="true", **guarding)
+    with pytest.raises(InputError, match=r"thrift\.shadow excludes thrift\.relay_reads"):
+        thrift_settings(configured.thrift, None)
+
+
+LOGIN = {
+    "THRIFT_KERBEROS_PRINCIPAL": "hive/_HOST@EXAMPLE.COM",
+    "THRIFT_KERBEROS_KEYTAB": "hive.keytab",
+}
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"THRIFT_AUTHORIZATION": "lists"}, "set both thrift.authorization=lists and"),
+        ({"THRIFT_AUTHORIZATION_LISTS": "lists"}, "set both thrift.authorization=lists and"),
+        (
+            {"THRIFT_AUTHORIZATION": "lists", "THRIFT_AUTHORIZATION_LISTS": "lists"},
+            "believes who clients are: have them log in",
+        ),
+        ({"THRIFT_RELAY_READS_OF": "a.b.c"}, "expected DB.TABLE, DB or METHOD()"),
+        ({"THRIFT_RELAY_READS_OF": "a,,b"}, "expected DB.TABLE, DB or METHOD()"),
+        ({"THRIFT_RELAY_READS_OF": "get table()"}, "expected DB.TABLE, DB or METHOD()"),
+    ],
+)
+def test_authorization_that_can_not_be_kept_is_refused(keys: dict[str, str], message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        config(**keys)
+
+
+def test_who_decides_comes_from_the_configuration(tmp_path: Path) -> None:
+    lists = tmp_path / "lists"
+    backend: Any = SimpleNamespace(latest=None, views=None)
+    keys = {**LOGIN, "THRIFT_AUTHORIZATION": "lists", "THRIFT_AUTHORIZATION_LISTS": str(lists)}
+    with pytest.raises(InputError, match="can't be read"):
+        guard_of(config(**keys), backend)
+    lists.write_text("ann sales\n")
+    assert isinstance(guard_of(config(**keys), backend).authorizer, Lists)
+    patterns = config(THRIFT_RELAY_READS_OF="vault.*, get_part*() ,hr")
+    guard = guard_of(patterns, backend)
+    assert guard.is_on
+    assert guard.authorizer is None
+    assert guard.leaves_method("get_partitions")
+    assert not guard_of(config(), backend).is_on
+    asking = {"THRIFT_AUTHORIZATION": "metastore"}
+    with pytest.raises(InputError, match=r"set upstream\.url"):
+        guard_of(config(**asking), backend)
+    url = {"UPSTREAM_URL": "thrift://hms:9083"}
+    authorizer = guard_of(config(**asking, **url), backend).authorizer
+    assert isinstance(authorizer, MetastoreVerdicts)
+    with pytest.raises(InputError, match=r"set upstream\.impersonate"):
+        guard_of(config(**asking, **url, **KERBEROS, UPSTREAM_IMPERSONATE="false"), backend)
 
 
 def test_frames_and_logins_exclude_each_other() -> None:
@@ -144,3 +207,40 @@ async def test_without_a_database_there_is_no_thrift_server() -> None:
         await worker_application(config(), worker, "http", parts)
     with pytest.raises(InputError, match="--database"):
         await worker_application(config(THRIFT_PORT="0"), worker, "http", parts)
+
+
+KERBEROS = {
+    "UPSTREAM_KERBEROS_PRINCIPAL": "hive/_HOST@EXAMPLE.COM",
+    "UPSTREAM_KERBEROS_LOGIN": "cache/_HOST@EXAMPLE.COM",
+    "UPSTREAM_KERBEROS_KEYTAB": "cache.keytab",
+}
+
+
+@pytest.mark.parametrize("missing", KERBEROS)
+def test_the_keys_of_a_login_at_metastores_go_together(missing: str) -> None:
+    with pytest.raises(InputError, match=r"set all of upstream\.kerberos_principal, "):
+        config(**{name: text for name, text in KERBEROS.items() if name != missing})
+
+
+def test_a_login_at_metastores_has_frames_of_its_own() -> None:
+    with pytest.raises(InputError, match="exclude each other"):
+        config(**KERBEROS, UPSTREAM_FRAMED="true")
+
+
+def test_a_login_at_metastores_needs_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    with pytest.raises(InputError, match=r"upstream\.kerberos_principal needs the extra kerberos"):
+        upstream_settings(config(**KERBEROS).upstream, None)
+
+
+@pytest.mark.parametrize("principal", ["cache", "cache@", "a/b/c@EXAMPLE.COM", "a b@EXAMPLE.COM"])
+def test_what_is_no_principal_is_refused(principal: str) -> None:
+    with pytest.raises(InputError, match="NAME@REALM"):
+        config(**{**KERBEROS, "UPSTREAM_KERBEROS_LOGIN": principal})
+
+
+def test_nobody_is_impersonated_who_need_not_prove_anything() -> None:
+    require_proof(config(**KERBEROS, UPSTREAM_IMPERSONATE="false"))
+    require_proof(config(UPSTREAM_URL="thrift://a:1"))
+    with pytest.raises(InputError, match="have them log in"):
+        require_proof(config(**KERBEROS))

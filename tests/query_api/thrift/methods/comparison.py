@@ -9,6 +9,7 @@ from typing import Any
 from query_api.thrift.call import Call, CallAnswer, Client, Relay
 from query_api.thrift.methods import CachedMethods
 from tests.query_api.thrift.methods import corpus
+from tests.query_api.thrift.methods.told_areas import check_areas
 from tests.query_api.thrift.methods.wire import RawClient, result
 
 
@@ -31,11 +32,12 @@ class Comparison:
             if answered:
                 self._compare(call, metastore.call(call.method, call.given), answered)
 
-    def _compare(self, call: corpus.Call, theirs: bytes, given: Mapping[str, CallAnswer]) -> None:
+    def _compare(self, call: corpus.Call, theirs: bytes, answers: Mapping[str, CallAnswer]) -> None:
         expected = comparable(result(call.method, theirs), call.unordered)
-        for name, answer in given.items():
-            found = comparable(result(call.method, whole(answer)), call.unordered)
-            assert found == expected, (name, call)
+        for name, answer in answers.items():
+            ours = comparable(result(call.method, whole(answer)), call.unordered)
+            assert ours == expected, (name, call)
+            check_areas(call.method, call.given, expected, answer)
             self.same[name][call.method] += 1
 
 

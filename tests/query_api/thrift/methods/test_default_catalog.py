@@ -12,8 +12,8 @@ from thriftpy2.utils import deserialize, serialize
 
 from hive.names import DEFAULT_CATALOG, set_default_catalog
 from metatide.config import Config
-from metatide.config.schema import Upstream
 from metatide.config.thrift import Thrift
+from metatide.config.upstream import Upstream
 from metatide.config.values import ThriftUrls
 from metatide.worker.thrift import Endpoint
 from query_api.backend import Backend

@@ -1,0 +1,67 @@
+"""The metastores, and how to talk to them, from the configuration."""
+
+import importlib.util
+import socket
+import ssl
+from typing import Final
+
+from hive.errors import InputError
+from metatide.config import Config
+from metatide.config.upstream import Upstream
+from query_api.thrift.upstream import Login, UpstreamSettings
+
+HTTP_IDLE_S: Final = 20
+"""A metastore closes connections of HTTP after half a minute, which a call could run into."""
+
+
+def upstream_settings(upstream: Upstream, advertised_host: str | None) -> UpstreamSettings:
+    """Where the metastores are, and how to talk to them."""
+    return UpstreamSettings(
+        () if upstream.url is None else upstream.url.addresses,
+        framed=upstream.framed,
+        http_path=None if upstream.http_path is None else f"/{upstream.http_path.strip('/')}",
+        tls=_tls(upstream),
+        login=_login(upstream, advertised_host),
+        impersonates=upstream.impersonates,
+        connections_per_user_max=upstream.connections_per_user_max,
+        idle_s=upstream.idle_s if upstream.http_path is None else min(upstream.idle_s, HTTP_IDLE_S),
+    )
+
+
+def require_proof(config: Config) -> None:
+    """Raises InputError if clients could have the worker act for anybody."""
+    if config.upstream.impersonates and not config.thrift.needs_login:
+        raise InputError(
+            "upstream.impersonate has metastores believe who clients are: have them log in "
+            "(thrift.kerberos_principal, thrift.ldap_url, thrift.jwt_keys), or set it to false"
+        )
+
+
+def require_gssapi(name: str) -> None:
+    """Raises InputError if the library is missing that a key needs."""
+    if importlib.util.find_spec("gssapi") is None:
+        raise InputError(
+            f"{name} needs the extra kerberos: pip install 'metatide[kerberos]', with a C compiler "
+            "and the headers of MIT Kerberos (Debian: libkrb5-dev)"
+        )
+
+
+def _login(upstream: Upstream, advertised_host: str | None) -> Login | None:
+    if upstream.kerberos_principal is None:
+        return None
+    require_gssapi("upstream.kerberos_principal")
+    from query_api.thrift.metastore_login.kerberos import KerberosLogin
+
+    assert upstream.kerberos_login is not None
+    assert upstream.kerberos_keytab is not None
+    own = upstream.kerberos_login.at(advertised_host or socket.getfqdn())
+    return KerberosLogin(own, upstream.kerberos_keytab, upstream.kerberos_principal.at)
+
+
+def _tls(upstream: Upstream) -> ssl.SSLContext | None:
+    if not upstream.tls:
+        return None
+    try:
+        return ssl.create_default_context(cafile=upstream.tls_ca)
+    except OSError as error:
+        raise InputError(f"upstream.tls_ca: {upstream.tls_ca} can't be used: {error}") from error

@@ -1,0 +1,31 @@
+"""What a worker's Thrift server answers whom from the cache, from the configuration."""
+
+from hive.errors import InputError
+from metatide.config import Config
+from query_api.authorization.authorizer import Authorizer
+from query_api.authorization.guard import Guard
+from query_api.authorization.lists import Lists
+from query_api.authorization.verdicts import MetastoreVerdicts
+from query_api.backend import Backend
+
+
+def guard_of(config: Config, backend: Backend) -> Guard:
+    """Raises InputError if what is configured can't be kept."""
+    left = config.thrift.relay_reads_of
+    return Guard(() if left is None else left.patterns, _authorizer(config, backend))
+
+
+def _authorizer(config: Config, backend: Backend) -> Authorizer | None:
+    thrift, upstream = config.thrift, config.upstream
+    if thrift.authorization == "lists":
+        assert thrift.authorization_lists is not None
+        return Lists(thrift.authorization_lists)
+    if thrift.authorization == "none":
+        return None
+    if upstream.url is None:
+        raise InputError("thrift.authorization=metastore asks a metastore: set upstream.url")
+    if upstream.kerberos_principal is not None and not upstream.impersonate:
+        raise InputError(
+            "thrift.authorization=metastore asks as the client's user: set upstream.impersonate"
+        )
+    return MetastoreVerdicts(backend.latest, backend.views, thrift.authorization_s)

@@ -1,0 +1,1 @@
+"""Who may be answered from the cache, and about what."""

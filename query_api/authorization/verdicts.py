@@ -1,0 +1,108 @@
+"""Has the metastore decide who may see a table or a database, and remembers what it said."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Hashable, Set
+from time import monotonic
+from typing import Final
+
+import msgspec
+
+from query_api.authorization.areas import Area
+from query_api.authorization.authorizer import Reader
+from query_api.latest.latest_log import LatestLog
+from query_api.positions import Position
+from query_api.resolver.shared_reads import LatestReads
+from query_api.shards import Views
+
+REMEMBERED_MAX: Final = 100_000
+ASKED_MAX: Final = 16
+"""The number of tables that the metastore is asked about for one call."""
+
+
+class _Verdict(msgspec.Struct, eq=False):
+    turn: asyncio.Lock
+    is_allowed: bool = False
+    reached: Position = Position(0, 0)
+    """The event up to which none has touched the object since the metastore said so."""
+    until_s: float = 0.0
+
+
+class MetastoreVerdicts:
+    """An authorizer. It asks by one read for each user and table or database. What the metastore
+    says holds for a limited time, and until an event touches the object. Lists are the metastore's,
+    because it may leave out some of them.
+    """
+
+    def __init__(self, latest: LatestReads, views: Views, valid_s: float) -> None:
+        self._latest = latest
+        self._views = views
+        self._valid_s = valid_s
+        self._verdicts: OrderedDict[tuple[Hashable, Area], _Verdict] = OrderedDict()
+
+    async def may_see(self, reader: Reader, areas: Set[Area]) -> bool:
+        if any(area.is_list or not area.db for area in areas):
+            return False
+        verdicts = {area: self._verdict(reader, area) for area in areas}
+        reached = [verdict.reached for verdict in verdicts.values() if verdict.until_s]
+        log = await self._log(min(reached, default=self._views.reached))
+        if log is None:
+            return False
+        unsaid = [area for area, verdict in verdicts.items() if not _holds(verdict, area, log)]
+        said = verdicts.keys() - set(unsaid)
+        if len(unsaid) > ASKED_MAX or not all(verdicts[area].is_allowed for area in said):
+            return False
+        for area in unsaid:
+            if not await self._ask(reader, area, verdicts[area]):
+                return False
+        return True
+
+    def _verdict(self, reader: Reader, area: Area) -> _Verdict:
+        key = reader.key, area
+        verdict = self._verdicts.get(key)
+        if verdict is None:
+            verdict = self._verdicts[key] = _Verdict(asyncio.Lock())
+            if len(self._verdicts) > REMEMBERED_MAX:
+                self._verdicts.popitem(last=False)
+        self._verdicts.move_to_end(key)
+        return verdict
+
+    async def _ask(self, reader: Reader, area: Area, verdict: _Verdict) -> bool:
+        async with verdict.turn:
+            before = await self._log(verdict.reached if verdict.until_s else self._views.reached)
+            if before is None:
+                return False
+            if _holds(verdict, area, before):
+                # Another call of the user has asked meanwhile.
+                return verdict.is_allowed
+            asked_s, began = monotonic(), Position(before.epoch, before.current)
+            verdict.until_s = 0.0
+            is_allowed = await reader.may_read(area)
+            if is_allowed is None:
+                return False
+            after = await self._log(began)
+            if after is None or not after.leaves(area.targets, began):
+                return False
+            verdict.is_allowed = is_allowed
+            verdict.reached = Position(after.epoch, after.current)
+            verdict.until_s = asked_s + self._valid_s
+            return is_allowed
+
+    async def _log(self, reached: Position) -> LatestLog | None:
+        """The log after this event, by a read that begins now; None if it can't be read."""
+        shown: asyncio.Future[LatestLog | None] = asyncio.get_running_loop().create_future()
+
+        def take(log: LatestLog | None) -> None:
+            if not shown.done():
+                shown.set_result(log)
+
+        self._latest.ask(reached, take)
+        return await shown
+
+
+def _holds(verdict: _Verdict, area: Area, log: LatestLog) -> bool:
+    """Whether a verdict still counts; if so, it is as of this log from now on."""
+    if monotonic() >= verdict.until_s or not log.leaves(area.targets, verdict.reached):
+        return False
+    verdict.reached = max(verdict.reached, Position(log.epoch, log.current))
+    return True

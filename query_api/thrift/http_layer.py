@@ -1,0 +1,69 @@
+"""Calls as the bodies of requests of HTTP, for metastores that speak Thrift over HTTP."""
+
+from typing import Final
+
+import httptools
+
+from hive.errors import ThriftError, UpstreamError
+from query_api.thrift.link import Address, shown
+
+HEAD_BYTES_MAX: Final = 64 * 1024
+"""How much may arrive at a time without any of a body."""
+SHOWN_BYTES_MAX: Final = 300
+_OK: Final = 200
+
+
+class HttpLayer:
+    """The requests and responses on one connection, of one user."""
+
+    held_bytes: Final = 0
+    """What is received is passed on at once."""
+
+    def __init__(self, address: Address, path: str, user: str) -> None:
+        """Raises UpstreamError if the user's name can't be sent."""
+        if not user.isprintable():
+            raise UpstreamError("the user's name can't be sent in a header of HTTP")
+        self._head = (
+            f"POST {path} HTTP/1.1\r\nhost: {shown(address)}\r\nx-actor-username: {user}\r\n"
+            "accept: application/x-thrift\r\ncontent-type: application/x-thrift\r\n"
+        ).encode()
+        self._parser = httptools.HttpResponseParser(self)
+        self._parts: list[bytes] = []
+        self._refusal = b""
+        self._refused_by = 0
+        self._head_bytes = 0
+
+    def framed(self, data: bytes) -> bytes:
+        """A request with this call."""
+        return b"%bcontent-length: %d\r\n\r\n%b" % (self._head, len(data), data)
+
+    def feed(self, data: bytes) -> bytes:
+        """What these bytes hold of replies. Raises ThriftError."""
+        self._head_bytes += len(data)
+        try:
+            self._parser.feed_data(data)
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+            raise ThriftError(f"this is no response of HTTP: {error}") from error
+        if self._refused_by:
+            why = self._refusal.decode(errors="replace")
+            raise ThriftError(f"it answers {self._refused_by}: {why!r}")
+        if self._head_bytes > HEAD_BYTES_MAX:
+            raise ThriftError(f"the head of a response has more than {HEAD_BYTES_MAX} bytes")
+        body = b"".join(self._parts)
+        self._parts.clear()
+        return body
+
+    # Called by the parser.
+
+    def on_body(self, body: bytes) -> None:
+        self._head_bytes = 0
+        if self._parser.get_status_code() == _OK:
+            self._parts.append(body)
+        else:
+            self._refusal = (self._refusal + body)[:SHOWN_BYTES_MAX]
+
+    def on_message_complete(self) -> None:
+        self._head_bytes = 0
+        status = self._parser.get_status_code()
+        if status != _OK:
+            self._refused_by = status

@@ -1,0 +1,1 @@
+"""How the worker proves to metastores who it is and for whom it acts, by SASL as Hive speaks it."""

@@ -1,0 +1,171 @@
+"""What the metastore says of who may see what: how long it counts."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from hive.names import table_name
+from query_api.authorization import verdicts
+from query_api.authorization.areas import Area
+from query_api.authorization.verdicts import MetastoreVerdicts
+from query_api.backend import Backend
+from query_api.latest.latest_log import LatestLog
+from query_api.latest.row_effects import EVERYTHING, RowEffects
+from query_api.targets import Target, TargetKind
+from tests.query_api.http.read_client import EmptyDatabase
+from tests.query_api.shards import MemoryShard, MemoryShards
+
+pytestmark = pytest.mark.anyio
+ORDERS, OTHER = Area("hive", "sales", "orders"), Area("hive", "sales", "other")
+SALES = Area("hive", "sales")
+TABLE = table_name(None, "sales", "orders")
+NEIGHBOUR = table_name(None, "sales", "other")
+FIRST = 5
+
+
+class Asked:
+    """A user for whom the metastore decides; each read of the metastore is noted."""
+
+    def __init__(self, user: str = "ann", allowed: bool | None = True) -> None:
+        self.user = self.key = user
+        self.allowed = allowed
+        self.areas: list[Area] = []
+        self.meanwhile: Any = None
+
+    async def may_read(self, area: Area) -> bool | None:
+        self.areas.append(area)
+        await asyncio.sleep(0)
+        if self.meanwhile is not None:
+            self.meanwhile()
+        return self.allowed
+
+
+class Log:
+    """The log of a database, to which a test adds events."""
+
+    def __init__(self) -> None:
+        self.database = EmptyDatabase(LatestLog(0, FIRST, []))
+        self._rows: list[tuple[int, RowEffects]] = []
+
+    def add(self, effects: RowEffects) -> None:
+        self._rows.append((FIRST + len(self._rows) + 1, effects))
+        self.database.log = LatestLog(0, FIRST + len(self._rows), self._rows)
+
+
+@pytest.fixture
+async def log() -> Log:
+    return Log()
+
+
+@pytest.fixture
+async def backend(log: Log) -> AsyncIterator[Backend]:
+    backend = Backend(MemoryShards(MemoryShard()), log.database)
+    yield backend
+    await backend.close()
+
+
+def verdicts_of(backend: Backend, valid_s: float = 60.0) -> MetastoreVerdicts:
+    return MetastoreVerdicts(backend.latest, backend.views, valid_s)
+
+
+async def test_one_read_is_made_for_each_user_and_object(backend: Backend) -> None:
+    own, ann, eve = verdicts_of(backend), Asked(), Asked("eve", allowed=False)
+    for _ in range(3):
+        assert await own.may_see(ann, {ORDERS})
+        assert await own.may_see(ann, {ORDERS, SALES})
+        assert not await own.may_see(eve, {ORDERS})
+    assert sorted(ann.areas) == [SALES, ORDERS]
+    assert eve.areas == [ORDERS]
+
+
+async def test_calls_at_the_same_time_share_it(backend: Backend) -> None:
+    own, ann = verdicts_of(backend), Asked()
+    assert all(await asyncio.gather(*(own.may_see(ann, {ORDERS}) for _ in range(9))))
+    assert ann.areas == [ORDERS]
+
+
+@pytest.mark.parametrize(
+    ("effects", "reads"),
+    [
+        (RowEffects(tables=(TABLE,)), 2),
+        (EVERYTHING, 2),
+        (RowEffects(others=(Target(TargetKind.DATABASE, TABLE.database.table("")),)), 2),
+        (RowEffects(tables=(NEIGHBOUR,)), 1),
+        (RowEffects(), 1),
+    ],
+)
+async def test_it_counts_until_an_event_touches_the_object(
+    backend: Backend, log: Log, effects: RowEffects, reads: int
+) -> None:
+    own, ann = verdicts_of(backend), Asked()
+    assert await own.may_see(ann, {ORDERS})
+    log.add(effects)
+    ann.allowed = False
+    assert await own.may_see(ann, {ORDERS}) == (reads == 1)
+    assert len(ann.areas) == reads
+
+
+async def test_it_does_not_count_if_an_event_touches_the_object_meanwhile(
+    backend: Backend, log: Log
+) -> None:
+    own, ann = verdicts_of(backend), Asked()
+    ann.meanwhile = lambda: log.add(RowEffects(tables=(TABLE,)))
+    assert not await own.may_see(ann, {ORDERS})
+    ann.meanwhile = lambda: log.add(RowEffects(tables=(NEIGHBOUR,)))
+    assert await own.may_see(ann, {ORDERS})
+    assert len(ann.areas) == 2
+
+
+async def test_it_counts_for_a_limited_time(backend: Backend) -> None:
+    own, ann = verdicts_of(backend, valid_s=0.05), Asked()
+    assert await own.may_see(ann, {ORDERS})
+    await asyncio.sleep(0.06)
+    assert await own.may_see(ann, {ORDERS})
+    assert len(ann.areas) == 2
+
+
+async def test_no_answer_is_a_no_that_is_not_remembered(backend: Backend, log: Log) -> None:
+    own, ann = verdicts_of(backend), Asked(allowed=None)
+    assert not await own.may_see(ann, {ORDERS})
+    ann.allowed = True
+    log.database.log, shown = None, log.database.log
+    assert not await own.may_see(ann, {ORDERS})
+    log.database.log = shown
+    assert await own.may_see(ann, {ORDERS})
+    assert len(ann.areas) == 2
+
+
+async def test_another_history_of_the_database_ends_it(backend: Backend, log: Log) -> None:
+    own, ann = verdicts_of(backend), Asked()
+    assert await own.may_see(ann, {ORDERS})
+    log.database.log = LatestLog(1, FIRST, [])
+    assert await own.may_see(ann, {ORDERS})
+    assert len(ann.areas) == 2
+
+
+async def test_lists_are_never_allowed_and_nothing_is_asked_for_them(backend: Backend) -> None:
+    own, ann = verdicts_of(backend), Asked()
+    for area in (Area("hive"), Area("hive", "sales", is_list=True)):
+        assert not await own.may_see(ann, {area, ORDERS})
+    assert not ann.areas
+
+
+async def test_few_objects_are_asked_for_at_a_time(
+    backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verdicts, "ASKED_MAX", 1)
+    own, ann = verdicts_of(backend), Asked()
+    assert not await own.may_see(ann, {ORDERS, OTHER})
+    assert not ann.areas
+    assert await own.may_see(ann, {ORDERS})
+    assert await own.may_see(ann, {ORDERS, OTHER})
+
+
+async def test_few_are_remembered(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verdicts, "REMEMBERED_MAX", 1)
+    own, ann = verdicts_of(backend), Asked()
+    for area in (ORDERS, OTHER, ORDERS):
+        assert await own.may_see(ann, {area})
+    assert len(ann.areas) == 3
