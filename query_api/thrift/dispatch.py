@@ -236,7 +236,8 @@ class Dispatch:
             self._connection.done()
         else:
             result = await whole(answer.result, self._connection.count)
-            fields = told(answer, result, self._hub.database.history.former_names)
+            names, is_guarded = self._hub.database.history.former_names, self._hub.guard.is_on
+            fields = told(answer, result, names, is_guarded=is_guarded)
             self._connection.write(reply(message, fields, partners, nonce))
             self._replies.answered(message.method, answer.source, answer.reason)
 

@@ -85,9 +85,10 @@ def call_of(message: Message, partners: Partners, address: str) -> Asked:
 
 
 def told(
-    answer: CallAnswer, result: bytes, former_names: Container[TableName]
+    answer: CallAnswer, result: bytes, former_names: Container[TableName], *, is_guarded: bool
 ) -> Mapping[str, Any]:
-    """The reply with an answer, and with what it depends on."""
+    """The reply with an answer, with what it depends on, and, if reads are guarded, with what it
+    tells of."""
     fields: dict[str, Any] = {
         "result": result,
         "source": answer.source,
@@ -99,7 +100,7 @@ def told(
         moment = owner_moment.encode(answer.moment, former_names)
         if moment is not None:
             fields["moment"] = moment
-    if answer.targets is not None:
+    if is_guarded and answer.targets is not None:
         targets = msgspec.msgpack.encode(answer.targets)
         if len(targets) <= owner_moment.BYTES_MAX:
             fields["targets"] = targets
