@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 
 import pytest
+import structlog
 from hypothesis import settings
 
 from tests.support import kafka, postgres
@@ -33,6 +34,12 @@ def _usual_modes() -> Iterator[None]:
     os.umask(_USUAL_MASK)
     yield
     os.umask(_USUAL_MASK)
+
+
+@pytest.fixture(autouse=True)
+def _usual_log() -> None:
+    """Undoes that a command within an earlier test has configured the log of the whole process."""
+    structlog.reset_defaults()
 
 
 @pytest.fixture(scope="session")
