@@ -113,9 +113,7 @@ class Tracing:
         with self._tracer.start_as_current_span(
             FORWARD, kind=SpanKind.CLIENT, attributes=attributes
         ):
-            carrier: dict[str, str] = {}
-            _W3C.inject(carrier)
-            yield [(name.encode(), value.encode()) for name, value in carrier.items()]
+            yield _context_headers()
 
     def is_sampled(self, topic: str, epoch: int, event_id: int) -> bool:
         """Whether an event is traced. All processes with the same share agree on that."""
@@ -188,6 +186,17 @@ def sampled_trace_id(span: Span) -> str | None:
 def now_ns() -> int:
     """The clock of spans."""
     return time_ns()
+
+
+def continuation(span: Span) -> list[tuple[bytes, bytes]]:
+    """The headers by which somebody else continues a span's trace."""
+    return _context_headers(set_span_in_context(span, Context()))
+
+
+def _context_headers(context: Context | None = None) -> list[tuple[bytes, bytes]]:
+    carrier: dict[str, str] = {}
+    _W3C.inject(carrier, context)
+    return [(name.encode(), value.encode()) for name, value in carrier.items()]
 
 
 def _sender_context(headers: Headers) -> Context:

@@ -27,6 +27,8 @@ class HttpLayer:
             f"POST {path} HTTP/1.1\r\nhost: {shown(address)}\r\nx-actor-username: {user}\r\n"
             "accept: application/x-thrift\r\ncontent-type: application/x-thrift\r\n"
         ).encode()
+        self.trace_headers = b""
+        """Lines of the heads of requests that say whose trace these belong to."""
         self._parser = httptools.HttpResponseParser(self)
         self._parts: list[bytes] = []
         self._refusal = b""
@@ -35,7 +37,8 @@ class HttpLayer:
 
     def framed(self, data: bytes) -> bytes:
         """A request with this call."""
-        return b"%bcontent-length: %d\r\n\r\n%b" % (self._head, len(data), data)
+        head = self._head + self.trace_headers
+        return b"%bcontent-length: %d\r\n\r\n%b" % (head, len(data), data)
 
     def feed(self, data: bytes) -> bytes:
         """What these bytes hold of replies. Raises ThriftError."""

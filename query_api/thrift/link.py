@@ -38,7 +38,7 @@ class Link(asyncio.Protocol):
         self.address: Final = address
         self.used_s = monotonic()
         """When it last began or ended a call."""
-        self._layer = layer
+        self.layer: Final = layer
         self._scanner = Scanner(FRAME_BYTES_MAX)
         self._taker: Taker | None = None
         self._transport: asyncio.Transport | None = None
@@ -72,7 +72,7 @@ class Link(asyncio.Protocol):
         """Sends a message without awaiting a reply."""
         assert self._transport is not None
         self.used_s = monotonic()
-        self._transport.write(message if self._layer is None else self._layer.framed(message))
+        self._transport.write(message if self.layer is None else self.layer.framed(message))
 
     def pause(self) -> None:
         if self._transport is not None and self.usable:
@@ -93,8 +93,8 @@ class Link(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         try:
-            if self._layer is not None:
-                data = self._layer.feed(data)
+            if self.layer is not None:
+                data = self.layer.feed(data)
                 if not data:
                     return
             taker = self._taker

@@ -80,7 +80,7 @@ class ClientRelay:
         instead = None if call is None else self._hub.methods.instead(call)
         relayed = RelayedCall(self, message, why, instead=instead, copies=copies)
         if self._link is not None and self._link.usable:
-            relayed.begin(self._link)
+            self._begin(relayed, self._link)
         else:
             self._connection.run(self._open_and_relay(relayed))
 
@@ -173,4 +173,7 @@ class ClientRelay:
             self._hub.metrics.refused["upstream"] += 1
             self._connection.done()
         else:
-            call.begin(self._link)
+            self._begin(call, self._link)
+
+    def _begin(self, call: RelayedCall, link: Link) -> None:
+        call.begin(link)

@@ -8,14 +8,16 @@ from query_api.reasons import Reason, Source
 from query_api.thrift.call import Call, Client, Why
 from query_api.thrift.connection import Connection
 from query_api.thrift.dispatch import Dispatch
+from query_api.thrift.http_layer import HttpLayer
 from query_api.thrift.hub import Hub
+from query_api.thrift.link import Link
 from query_api.thrift.metrics import METASTORE
 from query_api.thrift.own_writes import OwnWrites
 from query_api.thrift.relay import ClientRelay
 from query_api.thrift.relayed_call import RelayedCall
 from query_api.thrift.replies import Replies
 from query_api.thrift.wire import Message
-from state.tracing import Tracing, grounds, now_ns, sampled_trace_id
+from state.tracing import Tracing, continuation, grounds, now_ns, sampled_trace_id
 
 
 class _TracedReplies(Replies):
@@ -62,6 +64,12 @@ class _TracedRelay(ClientRelay):
     ) -> None:
         self._began_ns = now_ns()
         super().send(message, why, call, copies=copies)
+
+    def _begin(self, call: RelayedCall, link: Link) -> None:
+        if isinstance(link.layer, HttpLayer) and self._traced.span is not None:
+            headers = continuation(self._traced.span)
+            link.layer.trace_headers = b"".join(b"%b: %b\r\n" % header for header in headers)
+        super()._begin(call, link)
 
     def relayed(self, call: RelayedCall) -> None:
         if self._traced.span is not None:

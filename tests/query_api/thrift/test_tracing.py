@@ -4,8 +4,9 @@ from prometheus_client.openmetrics.exposition import generate_latest
 
 from query_api.reasons import Reason
 from query_api.thrift.call import Call, CallAnswer, Relay
-from tests.query_api.thrift.http_transport.clients import call, serving_http
-from tests.query_api.thrift.serving import Metastore, answer, serving
+from query_api.thrift.upstream import UpstreamSettings
+from tests.query_api.thrift.http_transport.clients import PATH, call, serving_http
+from tests.query_api.thrift.serving import HOST, Metastore, answer, serving
 from tests.support.spans import Spans, said, trace_ids, tree
 
 
@@ -24,6 +25,24 @@ async def test_a_call_over_http_goes_on_in_its_senders_trace() -> None:
     assert span.parent is not None
     assert (span.parent.trace_id, span.parent.span_id) == (int(trace, 16), int(parent, 16))
     assert trace_ids(made) == {int(trace, 16)}
+
+
+async def test_a_metastore_over_http_is_told_whose_trace_a_call_belongs_to() -> None:
+    theirs, ours = Spans(sample=0.0), Spans()
+    async with serving_http(tracing=theirs.tracing, get_cold=lambda _: answer("m")) as metastore:
+        upstream = UpstreamSettings(((HOST, metastore.port),), http_path=PATH)
+        async with serving(
+            upstream=upstream, tracing=ours.tracing, get_cold=lambda _: Relay(Reason.COLD)
+        ) as here:
+            client = await here.connect()
+            for _ in range(2):
+                assert await client.call("get_cold") is not None
+                [continued] = theirs.until("call")
+                [relayed] = [span for span in ours.until("call") if span.name == "call"]
+                assert continued.parent is not None
+                assert relayed.context is not None
+                assert continued.parent.span_id == relayed.context.span_id
+                assert continued.parent.trace_id == relayed.context.trace_id
 
 
 async def test_a_call_says_who_answered_and_what_a_relay_took() -> None:
