@@ -1,5 +1,6 @@
 """What holds for all tests."""
 
+import logging
 import os
 from collections.abc import Callable, Iterator
 
@@ -38,8 +39,11 @@ def _usual_modes() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _usual_log() -> None:
-    """Undoes that a command within an earlier test has configured the log of the whole process."""
+    """Undoes that a command within an earlier test has configured the logs of the whole process:
+    its own, and those of libraries.
+    """
     structlog.reset_defaults()
+    logging.getLogger().setLevel(logging.WARNING)
 
 
 @pytest.fixture(scope="session")
