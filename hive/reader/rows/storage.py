@@ -21,6 +21,7 @@ _OF_STORAGE = (DetailKind.STORAGE_PARAMETER, DetailKind.BUCKET_COLUMN, DetailKin
 _LOCATION = FIELD.pack(STRING, 2)
 _UNLISTED = dict.fromkeys(("serde_description", "serializer", "deserializer", "serde_type"))
 """The fields of a serde that a read of several partitions leaves out."""
+_NO_DETAILS = frozenset([(None, None, None, None), (None, None, None, 0)])
 
 
 class StorageRow(NamedTuple):
@@ -46,7 +47,9 @@ class StorageRow(NamedTuple):
 def has_serde_details(row: tuple[Any, ...]) -> bool:
     """Whether a row with the fields of `StorageRow` has some that a read of several partitions
     leaves out."""
-    return any(value is not None and value != 0 for value in row[-len(_UNLISTED) :])
+    details = row[-len(_UNLISTED) :]
+    # Nearly all rows have none, and there may be millions of them.
+    return details not in _NO_DETAILS and any(value is not None and value != 0 for value in details)
 
 
 class Encoded(NamedTuple):
