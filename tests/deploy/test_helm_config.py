@@ -17,8 +17,13 @@ pytestmark = pytest.mark.helm
 
 OF_THE_STACK = {"workers", "metastore"}
 """Keys of `metatide up`, which isn't for containers."""
-EXCLUSIVE = "database.password_command", "database.password_file"
-"""Keys of which only one may be set."""
+KERBEROS = {f"upstream.kerberos_{name}" for name in ("principal", "login", "keytab")}
+EXCLUDED = (
+    {"database.password_command", "upstream.framed", "upstream.http_path"},
+    {"database.password_file", "upstream.framed", *KERBEROS},
+    {"database.password_file", "upstream.http_path", *KERBEROS},
+)
+"""What is left out in turn, because keys exclude each other."""
 MOUNTED = "/etc/metatide/files"
 TEXTS = {
     "kafka.bootstrap_servers": "kafka-a:9092,kafka-b:9092",
@@ -26,9 +31,12 @@ TEXTS = {
     "kafka.sasl_mechanism": "OAUTHBEARER",
     "database.url": "postgresql://user@host:5432/name",
     "upstream.url": "thrift://a:9083,thrift://b:9083",
+    "upstream.kerberos_principal": "hive/_HOST@EXAMPLE.COM",
+    "upstream.kerberos_login": "metatide/worker@EXAMPLE.COM",
     "thrift.ldap_url": "ldaps://a,ldaps://b:1636",
     "thrift.kerberos_principal": "hive/_HOST@EXAMPLE.COM",
     "thrift.ldap_user_dn": "uid={user},dc=example",
+    "thrift.relay_reads_of": "vault,sales.orders,get_table_meta()",
     "reads.tables": 'logs.*=any,*."tmp"_*=any',
     "reads.hosts": "metatide.example.com",
     "tracing.endpoint": "http://collector:4318/v1/traces",
@@ -55,13 +63,13 @@ def samples() -> Iterator[tuple[str, str, Any]]:
             yield section, name, value
 
 
-def write_values(path: Path, *, without: str) -> None:
-    """A value for every key but one."""
+def write_values(path: Path, *, without: set[str]) -> None:
+    """A value for every other key."""
     config: dict[str, dict[str, Any]] = {}
     for section, name, value in samples():
-        if f"{section}.{name}" != without:
+        if f"{section}.{name}" not in without:
             config.setdefault(section, {})[name] = value
-    names = SCHEMA["files"]["properties"].keys() - {without}
+    names = SCHEMA["files"]["properties"].keys() - without
     files = {name: {"secret": "secrets", "key": name} for name in names}
     limits = {"limits": {"memory": "2Gi"}}
     path.write_text(
@@ -102,10 +110,10 @@ def environment(container: Mapping[str, Any]) -> dict[str, str]:
 def test_every_key_arrives(tmp_path: Path) -> None:
     values = tmp_path / "values.yaml"
     configured: list[Effective] = []
-    for excluded in EXCLUSIVE:
+    for excluded in EXCLUDED:
         write_values(values, without=excluded)
         configured += configurations(rendered(values), tmp_path)
-    assert len(configured) == 2 * len(EXCLUSIVE)
+    assert len(configured) == 2 * len(EXCLUDED)
     set_by_some = {
         setting.key.name for each in configured for setting in each.settings if not setting.default
     }
