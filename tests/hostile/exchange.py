@@ -6,7 +6,9 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from enum import Enum
+from http import HTTPStatus
 from http.client import HTTPException, HTTPResponse
+from itertools import starmap
 from time import monotonic, sleep
 from typing import Final, NamedTuple, Self
 
@@ -144,11 +146,19 @@ def _reason(body: bytes) -> str | None:
     return reason
 
 
+class Request:
+    """One of the requests that a parser sees."""
+
+    def __init__(self, method: str) -> None:
+        self.method = method
+        self.body = b""
+
+
 class _Requests:
     """What a parser sees in the bytes of requests."""
 
     def __init__(self) -> None:
-        self.methods: list[str] = []
+        self.requests: list[Request] = []
         self.is_whole = True
         self._parser = httptools.HttpRequestParser(self)
 
@@ -164,7 +174,10 @@ class _Requests:
         self.is_whole = False
 
     def on_headers_complete(self) -> None:
-        self.methods.append(self._parser.get_method().decode())
+        self.requests.append(Request(self._parser.get_method().decode()))
+
+    def on_body(self, body: bytes) -> None:
+        self.requests[-1].body += body
 
     def on_message_complete(self) -> None:
         self.is_whole = True
@@ -185,14 +198,30 @@ class _Responses(io.BufferedReader):
 
 def http_fault(port: int, data: bytes) -> str | None:
     """What is wrong with how a worker answers HTTP; None if nothing is."""
+    return _fault_of_responses(port, data, _problem_fault, answers_all=True)
+
+
+def thrift_http_fault(port: int, data: bytes) -> str | None:
+    """What is wrong with how a worker answers Thrift over HTTP; None if nothing is."""
+    # What is sent before the last answer has come isn't read.
+    return _fault_of_responses(port, data, _fault_over_http, answers_all=False)
+
+
+def _fault_of_responses(
+    port: int,
+    data: bytes,
+    fault_of: Callable[[HTTPResponse, Request, bytes], str | None],
+    *,
+    answers_all: bool,
+) -> str | None:
     requests = _Requests()
     requests.feed(data)
     with sent(port, data) as connection:
         if not requests.is_whole:
             end_sending(connection)
         responses = _Responses(connection)
-        for method in requests.methods or ["GET"]:
-            response = HTTPResponse(responses, method=method)  # type: ignore[arg-type]
+        for number, request in enumerate(requests.requests or [Request("GET")]):
+            response = HTTPResponse(responses, method=request.method)  # type: ignore[arg-type]
             try:
                 response.begin()
                 body = response.read()
@@ -202,8 +231,10 @@ def http_fault(port: int, data: bytes) -> str | None:
                 # What the server didn't read makes the system reset the connection, and that may
                 # overtake the answer.
                 is_reset = isinstance(error, ConnectionResetError) and len(data) > HEAD_BYTES_MAX
-                return None if is_reset or not requests.is_whole else f"no answer: {error!r}"
-            fault = _problem_fault(response, method, body)
+                is_unread = number > 0 and not answers_all
+                is_right = is_reset or is_unread or not requests.is_whole
+                return None if is_right else f"no answer: {error!r}"
+            fault = fault_of(response, request, body)
             if fault is not None:
                 return fault
             if response.will_close:
@@ -211,12 +242,12 @@ def http_fault(port: int, data: bytes) -> str | None:
     return None
 
 
-def _problem_fault(response: HTTPResponse, method: str, body: bytes) -> str | None:
+def _problem_fault(response: HTTPResponse, request: Request, body: bytes) -> str | None:
     if response.status < 400:
         return None
     if response.status >= 500 and response.status != _UNABLE:
         return f"status {response.status}: {body[:300]!r}"
-    if method == "HEAD":
+    if request.method == "HEAD":
         return None
     if response.getheader("content-type") != "application/problem+json":
         return f"status {response.status} with {response.getheader('content-type')}"
@@ -224,6 +255,21 @@ def _problem_fault(response: HTTPResponse, method: str, body: bytes) -> str | No
     if problem["status"] != response.status or not problem["detail"]:
         return f"status {response.status} with {problem}"
     return None
+
+
+def _fault_over_http(response: HTTPResponse, request: Request, body: bytes) -> str | None:
+    content = response.getheader("content-type")
+    if response.status == HTTPStatus.OK:
+        calls, replies = thrift_messages(request.body)[0], thrift_messages(body)
+        if content != "application/x-thrift" or (body and replies[1] is not Rest.NOTHING):
+            return f"status 200 with {content}: {body[:300]!r}"
+        pairs = zip(calls, replies[0], strict=False)
+        return next(filter(None, starmap(_reply_fault, pairs)), None)
+    if response.status == HTTPStatus.INTERNAL_SERVER_ERROR or response.status < 400:
+        return f"status {response.status}: {body[:300]!r}"
+    if request.method == "HEAD" or (content == "text/plain; charset=utf-8" and body.strip()):
+        return None
+    return f"status {response.status} with {content}: {body[:300]!r}"
 
 
 def port_fault(port: int, data: bytes) -> str | None:

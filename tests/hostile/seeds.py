@@ -83,6 +83,24 @@ def _others() -> list[corpus.Call]:
     ]
 
 
+def thrift_posts() -> list[bytes]:
+    """Each of these calls as a request of HTTP, and one in chunks."""
+    calls = thrift_calls()
+    in_chunks = b"".join(
+        b"%x\r\n%b\r\n" % (len(part), part) for part in (calls[0][:9], calls[0][9:])
+    )
+    chunked = b"POST /metastore HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n%b0\r\n\r\n"
+    return [*map(thrift_post, calls), chunked % in_chunks]
+
+
+def thrift_post(call: bytes) -> bytes:
+    """What Hive's client over HTTP sends."""
+    head = (
+        b"POST /metastore/* HTTP/1.1\r\nContent-Type: application/x-thrift\r\nX-Actor-Username: ann"
+    )
+    return head + b"\r\nContent-Length: %d\r\nHost: 127.0.0.1\r\n\r\n" % len(call) + call
+
+
 def http_requests() -> list[bytes]:
     """A request for each operation of a worker, with each of its parameters once."""
     described = document(OPERATIONS)

@@ -1,6 +1,6 @@
 """A process with the ports of a worker over shards in memory: `python -m tests.hostile.served`.
 
-It prints its ports, HTTP's first, and serves until it is killed.
+It prints its ports (HTTP, Thrift, Thrift over HTTP) and serves until it is killed.
 """
 
 import asyncio
@@ -64,11 +64,12 @@ async def main() -> None:
     methods = CachedMethods(backend, Defaults(Consistency.ANY))
     thrift = ThriftServer(methods, backend)
     thrift_port = await thrift.start(LOOPBACK, 0)
+    thrift_http_port = await thrift.start_http(LOOPBACK, 0)
     http = ReadServer(create_app(backend), LOOPBACK, http_port := free_port())
     serving = asyncio.create_task(http.serve())
     while not http.started:
         await asyncio.sleep(0.01)
-    print(http_port, thrift_port, flush=True)
+    print(http_port, thrift_port, thrift_http_port, flush=True)
     await serving
 
 

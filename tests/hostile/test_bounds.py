@@ -20,6 +20,7 @@ import pytest
 from hive.thrift.binary import encode
 from hive.thrift.types import Struct, binary, string
 from metatide.stack.machine import LOOPBACK
+from tests.hostile.seeds import thrift_post
 from tests.query_api.thrift.serving import Client, Reply
 from tests.query_api.thrift.structs import LIST, STRING, STRUCT, message, text
 from tests.support import local_http
@@ -45,6 +46,7 @@ class Served(NamedTuple):
     process: psutil.Process
     http: int
     thrift: int
+    thrift_over_http: int
 
     @property
     def url(self) -> str:
@@ -180,6 +182,30 @@ def test_a_body_in_many_chunks_with_a_few_trailers_is_read(served: Served) -> No
             assert b" 200 " in answer.readline()
 
 
+def posting_call(*headers: str) -> bytes:
+    lines = ("POST /metastore HTTP/1.1", "Host: 127.0.0.1", *headers)
+    return "\r\n".join((*lines, "", "")).encode()
+
+
+@pytest.mark.parametrize(
+    ("beginning", "piece"),
+    [
+        (b"POST /metastore HTTP/1.1\r\n", b"X-A: b\r\n" * 100),
+        (b"POST /metastore HTTP/1.1\r\nX-A: ", b"b" * 8000),
+        (b"POST /", b"x" * 8000),
+        (posting_call("Transfer-Encoding: chunked") + b"2;x=", b"y" * 8000),
+        (posting_call("Transfer-Encoding: chunked") + b"1\r\nx\r\n0\r\n", b"X-A: b\r\n" * 100),
+        (posting_call("Transfer-Encoding: chunked") + b"1\r\nx\r\n0\r\n", b"x" * 8000),
+    ],
+)
+def test_lines_without_end_before_a_call_are_refused(
+    served: Served, beginning: bytes, piece: bytes
+) -> None:
+    with growth(served, ROOM), connected(served.thrift_over_http) as opened:
+        opened.sendall(beginning)
+        assert sent(opened, piece, 5000) < 5000
+
+
 def test_requests_that_wait_for_their_responses_have_a_limit(served: Served) -> None:
     answers = 0
     with connected(served.http) as opened:
@@ -298,38 +324,43 @@ CALLS = {
     "http": GET_PAGE,
     "forwarded": forwarded("get_partitions", GET_ALL),
     "thrift": message("get_partitions", GET_ALL),
+    "thrift_over_http": thrift_post(message("get_partitions", GET_ALL)),
 }
 
 
 @pytest.mark.parametrize("kind", CALLS)
 def test_clients_that_take_nothing_cost_no_more_together(served: Served, kind: str) -> None:
-    port = served.http if kind == "http" else served.thrift
+    port = {"http": served.http, "thrift_over_http": served.thrift_over_http}
     with growth(served, MEMORY_MAX), ExitStack() as stack:
-        deaf(stack, port, CALLS[kind], CLIENTS)
+        deaf(stack, port.get(kind, served.thrift), CALLS[kind], CLIENTS)
 
 
 def test_ports_share_one_budget(served: Served) -> None:
     with growth(served, MEMORY_MAX), ExitStack() as stack:
         deaf(stack, served.http, CALLS["http"], CLIENTS // 2)
         deaf(stack, served.thrift, CALLS["forwarded"], CLIENTS // 2)
+        deaf(stack, served.thrift_over_http, CALLS["thrift_over_http"], CLIENTS // 2)
         half = message("get_table", text(1, "x" * 40 * MIB) + b"\0")[: 20 * MIB]
         for _ in range(10):
             opened = stack.enter_context(connected(served.thrift))
             sent(opened, half, 1)
 
 
-def test_bodies_that_never_end_cost_no_more_together(served: Served) -> None:
+@pytest.mark.parametrize("port", ["http", "thrift_over_http"])
+def test_bodies_that_never_end_cost_no_more_together(served: Served, port: str) -> None:
+    head = posting if port == "http" else posting_call
     with growth(served, MEMORY_MAX), ExitStack() as stack:
         for _ in range(100):
-            opened = stack.enter_context(connected(served.http))
-            opened.sendall(posting("Content-Length: 4194304"))
+            opened = stack.enter_context(connected(getattr(served, port)))
+            opened.sendall(head("Content-Length: 4194304"))
             sent(opened, b" " * (4 * MIB - 1), 1)
 
 
-def test_heads_that_never_end_cost_no_more_together(served: Served) -> None:
+@pytest.mark.parametrize("port", ["http", "thrift_over_http"])
+def test_heads_that_never_end_cost_no_more_together(served: Served, port: str) -> None:
     with growth(served, ROOM), ExitStack() as stack:
         for _ in range(500):
-            opened = stack.enter_context(connected(served.http))
+            opened = stack.enter_context(connected(getattr(served, port)))
             opened.sendall(b"GET / HTTP/1.1\r\nX-Y: " + b"y" * 60_000)
 
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from state.records import names_scope
 from state.records.signals import Ask, BeginEpoch, Choose, Forget, Serve, encode_signal
 from tests.hostile import seeds, topic_records
-from tests.hostile.exchange import http_fault, port_fault
+from tests.hostile.exchange import http_fault, port_fault, thrift_http_fault
 from tests.hostile.topic_records import Writer, mutated, recorded
 from tests.hostile.world import World, refused_connections, standing
 from tests.query_api.sales import ORDERS
@@ -74,6 +74,9 @@ def check(
 
 THRIFT: Final = mutants(seeds.thrift_calls(), seeds.IN_THRIFT, REPETITIONS_MAX)
 HTTP: Final = mutants(seeds.http_requests(), seeds.IN_HTTP, REPETITIONS_MAX)
+THRIFT_OVER_HTTP: Final = THRIFT.map(seeds.thrift_post) | mutants(
+    seeds.thrift_posts(), seeds.IN_HTTP, REPETITIONS_MAX
+)
 PORT: Final = mutants(seeds.port_requests(), seeds.IN_HTTP, REPETITIONS_MAX)
 
 
@@ -99,6 +102,11 @@ def over_thrift(world: World, count: int, number: int) -> None:
 
 def over_http(world: World, count: int, number: int) -> None:
     check(world, HTTP, partial(http_fault, world.worker.port), count, number)
+
+
+def over_thrift_in_http(world: World, count: int, number: int) -> None:
+    fault_of = partial(thrift_http_fault, world.thrift_over_http)
+    check(world, THRIFT_OVER_HTTP, fault_of, count, number)
 
 
 def over_the_connectors_port(world: World, count: int, number: int) -> None:
@@ -129,6 +137,10 @@ def test_mutated_requests_over_http(world: World) -> None:
     over_http(world, 2_000, 2)
 
 
+def test_mutated_calls_over_thrift_in_http(world: World) -> None:
+    over_thrift_in_http(world, 1_000, 5)
+
+
 def test_mutated_requests_to_a_connector(world: World) -> None:
     over_the_connectors_port(world, 200, 3)
 
@@ -145,6 +157,7 @@ def test_an_hour_of_mutants(world: World) -> None:
     while time.monotonic() < deadline:
         number = Random().randrange(1 << 30)
         over_thrift(world, 2_000, number)
+        over_thrift_in_http(world, 2_000, number)
         over_http(world, 2_000, number)
         over_the_connectors_port(world, 200, number)
     into_the_topic(world, 2_000, Random().randrange(1 << 30))

@@ -22,6 +22,7 @@ from tests.hostile.probes import Probes, probing
 from tests.query_api.sales import ORDERS, sales
 from tests.query_api.thrift.methods import wire
 from tests.query_api.thrift.methods.corpus import Call
+from tests.query_api.thrift.structs import message
 from tests.support.topics import new_topic
 from tests.support.workers import PATIENCE_S, WorkerProcess, workers
 
@@ -38,6 +39,8 @@ class World(NamedTuple):
     worker: WorkerProcess
     connector: WorkerProcess
     thrift: ThriftPort
+    thrift_over_http: int
+    """The port."""
     probes: Probes
 
     def fault(self, exchange: Callable[[], str | None]) -> str | None:
@@ -81,9 +84,15 @@ def standing(folder: Path, servers: str, database_url: str) -> Iterator[World]:
     topic = new_topic(servers, SHARDS)
     ports = Ports(folder / "ports.json")
     thrift_port, connect_port = ports.take("thrift"), ports.take("connector")
+    thrift_http_port = ports.take("thrift over HTTP")
     database = {"METATIDE_DATABASE_URL": database_url}
     worker = WorkerProcess(
-        topic, folder, "worker", METATIDE_THRIFT_PORT=str(thrift_port), **database
+        topic,
+        folder,
+        "worker",
+        METATIDE_THRIFT_PORT=str(thrift_port),
+        METATIDE_THRIFT_HTTP_PORT=str(thrift_http_port),
+        **database,
     )
     connector = WorkerProcess(
         topic,
@@ -101,12 +110,19 @@ def standing(folder: Path, servers: str, database_url: str) -> Iterator[World]:
         client, well_behaved = stack.enter_context(connected), seeds.well_behaved()
         http_client = http.client.HTTPConnection(LOOPBACK, worker.port, timeout=60)
         stack.callback(http_client.close)
+        call = message(well_behaved.method, well_behaved.given)
+        posts = http.client.HTTPConnection(LOOPBACK, thrift_http_port, timeout=60)
+        stack.callback(posts.close)
 
         def ask_thrift() -> None:
             # After some orders the cache doesn't answer, and there is no metastore behind it.
             with suppress(TApplicationException):
                 answer = wire.result(well_behaved.method, client.call(*well_behaved))
                 assert answer["table"]["tableName"] == ORDERS.table
+
+        def ask_thrift_over_http() -> None:
+            posts.request("POST", "/metastore", call)
+            assert _status(posts) == 200
 
         def ask_http() -> None:
             http_client.request("GET", f"{seeds.TABLE}?consistency=any")
@@ -120,10 +136,15 @@ def standing(folder: Path, servers: str, database_url: str) -> Iterator[World]:
 
         until_cached(client, well_behaved)
         probes = stack.enter_context(
-            probing(thrift=ask_thrift, http=ask_http, connector=ask_connector)
+            probing(
+                thrift=ask_thrift,
+                thrift_over_http=ask_thrift_over_http,
+                http=ask_http,
+                connector=ask_connector,
+            )
         )
         thrift = ThriftPort(thrift_port, lambda: refused_connections(worker).total())
-        yield World(topic, worker, connector, thrift, probes)
+        yield World(topic, worker, connector, thrift, thrift_http_port, probes)
 
 
 def refused_connections(worker: WorkerProcess) -> Counter[str]:
