@@ -277,20 +277,20 @@ def _columns(
 
 def _put_name(table: TableName, image: event_types.TableImage) -> Addressed:
     db = table.database
-    return db, a.PutName(db, _line(table, image.table_type, image.owner, image.comment))
+    return db, a.PutName(db, _line(table, image.listed))
 
 
 def _alter_name(event: event_types.AlterTable) -> Addressed:
     """A table's line in the list of names after an alter, with the line its writer had read if that
     was in the same database."""
     new, image = event.table.database, event.image
-    line = _line(event.table, image.table_type, image.owner, image.comment)
-    before = _line(event.before, *event.listed_before) if event.before.database == new else None
+    line = _line(event.table, image.listed)
+    before = _line(event.before, event.listed_before) if event.before.database == new else None
     return new, a.PutName(new, line, True, before)
 
 
-def _line(table: TableName, type_: str | None, owner: str | None, comment: str | None) -> NameImage:
-    return NameImage(table.table, type_ or "", owner or "", comment)
+def _line(table: TableName, listed: event_types.ListedFields) -> NameImage:
+    return NameImage(table.table, *listed)
 
 
 def _db(event: event_types.DatabaseEvent) -> DatabaseName:

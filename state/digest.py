@@ -69,8 +69,9 @@ def _databases(reader: ShardReader, catalog: str) -> Iterable[bytes]:
 
 def _names(reader: ShardReader, db: DatabaseName) -> Iterable[bytes]:
     for line in reader.names(db):
-        yield from (line.table.encode(), line.type.encode(), line.owner.encode())
-        yield b"-" if line.comment is None else b"+" + line.comment.encode()
+        yield from (line.table.encode(), line.type.encode(), b"%d" % line.owner_type)
+        for text in (line.owner, line.comment):
+            yield b"-" if text is None else b"+" + text.encode()
     yield b"functions"
     for function, entry in reader.functions(db):
         yield from (function.encode(), entry.data)

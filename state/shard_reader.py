@@ -12,14 +12,24 @@ from state import entries, keys, kv, shard_head, tables
 from state.entries import Entry
 from state.kv import View
 from state.loads import Loads
-from state.records.objects import ConstraintKind
+from state.records.objects import UNKNOWN_OWNER_TYPE, ConstraintKind
 from state.shard_head import ShardHead
 from state.tables import TableState
 from state.write_id_pages import known_write_ids
 
+
+class _NameData(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """The stored form of a name."""
+
+    type: str
+    owner: str | None
+    comment: str | None
+    owner_type: int = UNKNOWN_OWNER_TYPE
+
+
 _decode_loads = msgspec.msgpack.Decoder(Loads).decode
 _decode_columns = msgspec.msgpack.Decoder(tuple[bytes, ...]).decode
-_decode_name = msgspec.msgpack.Decoder(tuple[str, str, str | None]).decode
+_decode_name = msgspec.msgpack.Decoder(_NameData).decode
 
 
 class ColumnStatistics(NamedTuple):
@@ -49,8 +59,10 @@ class NameLine(NamedTuple):
     table: str
     event: int
     type: str
-    owner: str
+    owner: str | None
     comment: str | None
+    owner_type: int
+    """See `NameImage`."""
 
 
 class ShardReader:
@@ -128,8 +140,9 @@ class ShardReader:
 
     def names(self, db: DatabaseName) -> Iterator[NameLine]:
         for key, entry in self._live(keys.of_database(keys.NAME, db)):
-            kind, owner, comment = _decode_name(entry.data)
-            yield NameLine(keys.split_texts(key[1:])[2], entry.event, kind, owner, comment)
+            name = keys.split_texts(key[1:])[2]
+            data = _decode_name(entry.data)
+            yield NameLine(name, entry.event, data.type, data.owner, data.comment, data.owner_type)
 
     def functions(self, db: DatabaseName) -> Iterator[tuple[str, Entry]]:
         for key, entry in self._live(keys.of_database(keys.FUNCTION, db)):

@@ -64,7 +64,7 @@ def write_ids_image(rows: WriteIdRows, position: int) -> WriteIdsImage:
 
 
 def name_image(name: StoredName) -> NameImage:
-    return NameImage(name.table, name.type, name.owner, name.comment)
+    return NameImage(*name)
 
 
 def function_image(function: StoredFunction) -> FunctionImage:

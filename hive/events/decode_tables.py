@@ -99,7 +99,7 @@ def alter_table(row: NotificationRow, message: m.AlterTableMessage, common: Comm
     old, new = objects.name_of(before, row.cat_name), objects.name_of(after, row.cat_name)
     stored, is_known = stored_objects.altered_table(before, after, renamed=old != new)
     image = objects.table_image(stored)
-    listed_before = objects.listed(before)
+    listed_before = objects.listed_fields(before)
     return AlterTable(
         **common,
         table=new,
@@ -112,7 +112,7 @@ def alter_table(row: NotificationRow, message: m.AlterTableMessage, common: Comm
         location_changed=stored_objects.location(before) != stored_objects.location(after),
         partition_keys_changed=stored_objects.partition_keys_differ(before, after),
         listed_before=listed_before,
-        listed_changed=listed_before != (image.table_type, image.owner, image.comment),
+        listed_changed=listed_before != image.listed,
         known=is_known,
     )
 

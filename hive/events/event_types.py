@@ -5,7 +5,7 @@ the event's write id, which decides when the write becomes visible, or -1 for no
 with the object is in its bytes.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -21,16 +21,23 @@ class Event(msgspec.Struct, frozen=True, tag=True, kw_only=True):
     other: dict[str, Any] = {}
 
 
+class ListedFields(NamedTuple):
+    """A table's fields in lists of tables."""
+
+    type: str
+    owner: str | None
+    comment: str | None
+    owner_type: int
+
+
 class TableImage(msgspec.Struct, frozen=True):
     """A table's bytes, and the fields that are needed most."""
 
     data: bytes
     id: int
-    table_type: str
     transactional: bool
     partition_keys: tuple[str, ...]
-    owner: str | None
-    comment: str | None
+    listed: ListedFields
 
 
 class PartitionImage(msgspec.Struct, frozen=True):
@@ -88,7 +95,7 @@ class AlterTable(TableEvent, frozen=True, tag=True, kw_only=True):
     columns_changed: bool
     location_changed: bool
     partition_keys_changed: bool
-    listed_before: tuple[str | None, str | None, str | None]
+    listed_before: ListedFields
     listed_changed: bool
     """Whether a field that lists of tables show has changed: the type, the owner or the comment."""
     known: bool

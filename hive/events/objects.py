@@ -6,9 +6,9 @@ from typing import Any
 
 from hive.events import stored_objects
 from hive.events.column_figures import column_image
-from hive.events.event_types import ColumnImage, TableFacts, TableImage
+from hive.events.event_types import ColumnImage, ListedFields, TableFacts, TableImage
 from hive.names import TableName, table_name
-from hive.thrift.canonical import is_transactional, shown_type
+from hive.thrift.canonical import USER, is_transactional, shown_type
 from hive.thrift.structs import TABLE
 from hive.thrift.tjson import loads, transcode_value
 
@@ -33,17 +33,20 @@ def table_image(value: dict[str, Any]) -> TableImage:
     return TableImage(
         transcode_value(TABLE, value),
         _id(value),
-        _type(value),
         is_transactional(parameters),
         tuple(name for name, _, _ in stored_objects.partition_keys(value)),
-        text_of(value, "3"),
-        parameters.get("comment"),
+        listed_fields(value),
     )
 
 
-def listed(table: dict[str, Any]) -> tuple[str | None, str | None, str | None]:
-    """A table's fields in lists of tables: type, owner and comment."""
-    return _type(table), text_of(table, "3"), stored_objects.parameters(table).get("comment")
+def listed_fields(table: dict[str, Any]) -> ListedFields:
+    owner_type = table.get("18")
+    return ListedFields(
+        _type(table),
+        text_of(table, "3"),
+        stored_objects.parameters(table).get("comment"),
+        USER if owner_type is None else owner_type["i32"],
+    )
 
 
 def _type(table: dict[str, Any]) -> str:

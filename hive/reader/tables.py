@@ -103,7 +103,10 @@ def _names_statement(version: Version) -> Select[Any]:
     tbls, dbs, params = (described.tables[n] for n in ("TBLS", "DBS", "TABLE_PARAMS"))
     comment = and_(params.c.TBL_ID == tbls.c.TBL_ID, params.c.PARAM_KEY == "comment")
     return (
-        select(tbls.c.TBL_NAME, tbls.c.TBL_TYPE, tbls.c.OWNER, params.c.PARAM_VALUE)
+        select(
+            *(tbls.c.TBL_NAME, tbls.c.TBL_TYPE, tbls.c.OWNER),
+            *(params.c.PARAM_VALUE, tbls.c.OWNER_TYPE),
+        )
         .join_from(tbls, dbs, tbls.c.DB_ID == dbs.c.DB_ID)
         .outerjoin(params, comment)
     )

@@ -71,6 +71,7 @@ from hive.thrift.types import Field, Struct, Type
 
 __all__ = [
     "ACID_PARTITION",
+    "USER",
     "CanonicalField",
     "TableForm",
     "canonical_fields",
@@ -79,7 +80,8 @@ __all__ = [
     "table_form",
 ]
 
-_USER = 1
+USER = 1
+"""The type of owners that have none."""
 _NATIVE = 1
 
 
@@ -127,7 +129,7 @@ _NO_SKEW: dict[str, Any] = {
     "skewedColValues": [],
     "skewedColValueLocationMaps": {},
 }
-_OWNER_TYPE = Rule(default=_USER)
+_OWNER_TYPE = Rule(default=USER)
 _ENABLED = {"enable_cstr": _FALSE, "validate_cstr": _FALSE, "rely_cstr": _FALSE}
 _COLUMN = {
     "catName": _CATALOG,

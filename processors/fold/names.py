@@ -15,7 +15,7 @@ _encode = msgspec.msgpack.Encoder().encode
 
 def name_data(image: NameImage) -> bytes:
     """The stored form of a name; the key holds the name itself."""
-    return _encode((image.type, image.owner, image.comment))
+    return _encode((image.type, image.owner, image.comment, image.owner_type))
 
 
 def note_type(loads: Loads, event: int, image: NameImage) -> None:

@@ -13,7 +13,8 @@ from hive.thrift.types import Struct
 from hive.thrift.view import PartitionView, TableView
 from query_api.objects import ColumnFigures, Objects, Values
 from query_api.targets import Target, TargetKind
-from state.records.objects import CONSTRAINTS, ConstraintKind
+from state.records.objects import CONSTRAINTS, UNKNOWN_OWNER_TYPE, ConstraintKind
+from state.shard_reader import NameLine
 
 PARTITIONS_AT_ONCE: Final = 500
 
@@ -114,14 +115,22 @@ def _constraints(cache: Objects, database: Objects, target: Target) -> Iterator[
 
 def _names(cache: Objects, database: Objects, target: Target) -> Iterator[Pair]:
     ours, theirs = (
-        {
-            line.table: (msgspec.json.encode((line.type, line.owner, line.comment)),)
-            for line in side.names(target.db)
-        }
-        for side in (cache, database)
+        {line.table: line for line in side.names(target.db)} for side in (cache, database)
     )
     for name in dict.fromkeys((*ours, *theirs)):
-        yield Pair(f"name {name}", ours.get(name), theirs.get(name), _read_line)
+        ours_of, theirs_of = ours.get(name), theirs.get(name)
+        exact = ours_of is None or ours_of.owner_type != UNKNOWN_OWNER_TYPE
+        yield Pair(
+            f"name {name}", _line_parts(ours_of, exact), _line_parts(theirs_of, exact), _read_line
+        )
+
+
+def _line_parts(line: NameLine | None, exact: bool) -> Parts | None:
+    """The compared fields of a line; `exact` says whether both sides know the owner exactly."""
+    if line is None:
+        return None
+    owner = (line.owner, line.owner_type) if exact else (line.owner or "", None)
+    return (msgspec.json.encode((line.type, line.comment, *owner)),)
 
 
 def _functions(cache: Objects, database: Objects, target: Target) -> Iterator[Pair]:
@@ -204,5 +213,10 @@ def _read_figures(parts: Parts) -> Mapping[str, Any]:
 
 
 def _read_line(parts: Parts) -> Mapping[str, Any]:
-    kind, owner, comment = msgspec.json.decode(parts[0])
-    return {"tableType": kind, "ownerName": owner, "comments": comment}
+    kind, comment, owner, owner_type = msgspec.json.decode(parts[0])
+    return {
+        "tableType": kind,
+        "ownerName": owner,
+        "ownerType": owner_type,
+        "comments": comment,
+    }

@@ -163,7 +163,9 @@ class DatabaseObjects:
         return stored_partitions.partition_names(self.snapshot, table.id, *conditions)
 
     def _line(self, name: StoredName) -> NameLine:
-        return NameLine(name.table, self.event, name.type, name.owner, name.comment)
+        return NameLine(
+            name.table, self.event, name.type, name.owner, name.comment, name.owner_type
+        )
 
     def _table(self, name: TableName) -> StoredTable | None:
         if name not in self._tables:

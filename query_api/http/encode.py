@@ -184,7 +184,7 @@ def _table_line(line: NameLine) -> dict[str, Any]:
     return {
         "tableName": line.table,
         "tableType": line.type,
-        "ownerName": line.owner,
+        "ownerName": line.owner or "",
         "comments": line.comment,
     }
 

@@ -11,10 +11,11 @@ from state.records.actions import MISNAMED_EVENTS_MAX
 OLD, NEW, THIRD = (table_name(None, "db", name) for name in ("old", "new", "third"))
 OTHER = table_name(None, "elsewhere", "new")
 ID = 7
+LISTED = event_types.ListedFields("", None, None, 1)
 
 
 def image(table_id: int) -> event_types.TableImage:
-    return event_types.TableImage(b"table", table_id, "", False, (), None, None)
+    return event_types.TableImage(b"table", table_id, False, (), LISTED)
 
 
 def rename(
@@ -39,7 +40,7 @@ def alter(
         columns_changed=False,
         location_changed=False,
         partition_keys_changed=False,
-        listed_before=(None, None, None),
+        listed_before=LISTED,
         listed_changed=True,
         known=True,
     )

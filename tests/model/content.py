@@ -83,7 +83,7 @@ class Table:
     @cached_property
     def line(self) -> NameImage:
         """What a list of names shows."""
-        return NameImage(self.name.table, "T", self.row.owner, self.row.comment)
+        return NameImage(self.name.table, "T", self.row.owner, self.row.comment, 1)
 
     def partition(self, values: Values) -> PartitionImage:
         return partition_image(values, self.partitions[values])

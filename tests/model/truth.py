@@ -43,7 +43,10 @@ class Truth:
             if home_shard(db, SHARDS) == shard and serving.names(reader, db, request) is None:
                 self.served["names"] += 1
                 lines = {table.line for table in content.tables_of(db)}
-                listed = {NameImage(n.table, n.type, n.owner, n.comment) for n in reader.names(db)}
+                listed = {
+                    NameImage(n.table, n.type, n.owner, n.comment, n.owner_type)
+                    for n in reader.names(db)
+                }
                 assert listed == lines, f"names of {db.db}"
                 functions = {n: number_bytes(f) for n, f in content.functions_of(db).items()}
                 assert {n: e.data for n, e in reader.functions(db)} == functions, (

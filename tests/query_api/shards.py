@@ -102,7 +102,7 @@ def database_image(db: DatabaseName = SALES) -> DatabaseImage:
 
 
 def name_image(table: str, table_type: str = "MANAGED_TABLE") -> NameImage:
-    return NameImage(table, table_type, "ann", None)
+    return NameImage(table, table_type, "ann", None, 1)
 
 
 def change(upto: int, *actions: AnyAction, after: int | None = None) -> Change:

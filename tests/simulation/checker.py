@@ -119,5 +119,5 @@ def plain(value: Any) -> Any:
     if isinstance(value, Slice):
         return [plain(item) for item in value.items]
     if isinstance(value, NameLine):
-        return value.table, value.type, value.owner, value.comment
+        return value._replace(event=0)
     return value

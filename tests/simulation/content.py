@@ -239,12 +239,12 @@ class ContentObjects:
 
 def name_image(table: Table) -> NameImage:
     kind = "MANAGED_TABLE" if table.row.managed else "EXTERNAL_TABLE"
-    return NameImage(table.name.table, kind, "hive", None)
+    return NameImage(table.name.table, kind, "hive", None, 1)
 
 
 def name_line(table: Table, event: int) -> NameLine:
     image = name_image(table)
-    return NameLine(image.table, event, image.type, image.owner, image.comment)
+    return NameLine(image.table, event, image.type, image.owner, image.comment, image.owner_type)
 
 
 def partition_image(

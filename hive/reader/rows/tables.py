@@ -8,7 +8,7 @@ from hive.reader.rows.flags import flag
 from hive.reader.rows.principals import principal_type
 from hive.reader.rows.storage import StorageRow, columns, storage
 from hive.thrift.binary import encode
-from hive.thrift.canonical import is_transactional
+from hive.thrift.canonical import USER, is_transactional
 from hive.thrift.structs import TABLE
 
 
@@ -47,8 +47,9 @@ class StoredName(NamedTuple):
 
     table: str
     type: str
-    owner: str
+    owner: str | None
     comment: str | None
+    owner_type: int
 
 
 def stored_table(row: tuple[Any, ...], details: Details) -> StoredTable:
@@ -88,6 +89,8 @@ def stored_table(row: tuple[Any, ...], details: Details) -> StoredTable:
     )
 
 
-def stored_name(name: str, type_: str | None, owner: str | None, comment: str | None) -> StoredName:
+def stored_name(
+    name: str, type_: str | None, owner: str | None, comment: str | None, owner_type: str | None
+) -> StoredName:
     """The line of a table in a list of tables, from columns of its row."""
-    return StoredName(name.lower(), type_ or "", owner or "", comment)
+    return StoredName(name.lower(), type_ or "", owner, comment, principal_type(owner_type) or USER)

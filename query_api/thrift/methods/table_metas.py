@@ -1,4 +1,4 @@
-"""The call that gives a line for each table of several databases, in three reads."""
+"""The call that gives a line for each table of several databases, in two reads."""
 
 from functools import lru_cache
 from typing import Final
@@ -17,6 +17,7 @@ from query_api.thrift.methods.databases import plain_pattern
 from query_api.thrift.methods.outcome import Outcome, structs
 from query_api.thrift.methods.request import Arguments, CacheRequest, Understood, refuse_unknown
 from query_api.thrift.methods.table_facts import is_remote
+from state.records.objects import UNKNOWN_OWNER_TYPE
 from state.shard_reader import NameLine
 
 TABLE_META: Final = Struct(
@@ -29,9 +30,10 @@ TABLE_META: Final = Struct(
     (6, "ownerName", string),
     (7, "ownerType", i32),
 )
-METAS_MAX: Final = 5_000
+OWNERS_MAX: Final = 5_000
 """Each table is judged by itself, which no other request can interrupt."""
-_REMEMBERED_BYTES_MAX: Final = 2_048
+_REMEMBERED_METAS_MAX: Final = 5_000
+_REMEMBERED_CHARS_MAX: Final = 500
 _OWNER, _OWNER_TYPE = 3, 18
 
 
@@ -86,13 +88,16 @@ class FindTables(Read[Outcome], frozen=True):
         if not all(line.type for _, line in matching):
             return Unable.FORM
         lines = [item for item in matching if not self.types or item[1].type in self.types]
-        if len(lines) > METAS_MAX:
-            return Unable.FORM
-        return Describe(tuple(sorted(lines))) if lines else structs([])
+        ordered = tuple(sorted(lines))
+        if any(line.owner_type == UNKNOWN_OWNER_TYPE for _, line in ordered):
+            return Unable.FORM if len(ordered) > OWNERS_MAX else FindOwners(ordered)
+        return structs([_meta_of(table, line) for table, line in ordered])
 
 
-class Describe(Read[Outcome], frozen=True):
-    """The last read: the tables themselves, because lists of names lack the exact owner."""
+class FindOwners(Read[Outcome], frozen=True):
+    """The third read, of the tables themselves, where a list was written by a release that left
+    the exact owner out.
+    """
 
     lines: tuple[tuple[TableName, NameLine], ...]
 
@@ -107,9 +112,7 @@ class Describe(Read[Outcome], frozen=True):
     def answer(self, objects: Objects) -> Outcome:
         return structs(
             [
-                (_meta if len(data) > _REMEMBERED_BYTES_MAX else _remembered_meta)(
-                    table, line, data
-                )
+                _meta_of(table, _with_owner(line, View(data)))
                 for table, line in self.lines
                 if (data := objects.table(table)) is not None
             ]
@@ -129,8 +132,18 @@ def get_table_meta(arguments: Arguments) -> Understood:
     )
 
 
-def _meta(table: TableName, line: NameLine, data: bytes) -> bytes:
-    of = View(data)
+def _with_owner(line: NameLine, table: View) -> NameLine:
+    return line._replace(
+        owner=table.text(_OWNER), owner_type=table.i32(_OWNER_TYPE) or UNKNOWN_OWNER_TYPE
+    )
+
+
+def _meta_of(table: TableName, line: NameLine) -> bytes:
+    is_short = len(line.comment or "") <= _REMEMBERED_CHARS_MAX
+    return (_remembered_meta if is_short else _meta)(table, line)
+
+
+def _meta(table: TableName, line: NameLine) -> bytes:
     return encode(
         TABLE_META,
         {
@@ -139,10 +152,10 @@ def _meta(table: TableName, line: NameLine, data: bytes) -> bytes:
             "tableType": line.type,
             "comments": line.comment,
             "catName": table.catalog,
-            "ownerName": of.text(_OWNER),
-            "ownerType": of.i32(_OWNER_TYPE),
+            "ownerName": line.owner,
+            "ownerType": line.owner_type,
         },
     )
 
 
-_remembered_meta = lru_cache(maxsize=METAS_MAX)(_meta)
+_remembered_meta = lru_cache(maxsize=_REMEMBERED_METAS_MAX)(_meta)

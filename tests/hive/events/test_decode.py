@@ -86,8 +86,9 @@ def test_a_created_table_has_what_the_fold_needs() -> None:
     decoded = event("CREATE_TABLE", messages.create_table(TABLE), cat_name="Cat")
     assert decoded.table == TableName("cat", "d", "t")
     image = decoded.image
-    assert (image.id, image.table_type, image.transactional) == (12, "MANAGED_TABLE", True)
-    assert (image.partition_keys, image.owner, image.comment) == (("ds", "hr"), "me", "hello")
+    assert (image.id, image.transactional) == (12, True)
+    assert image.partition_keys == ("ds", "hr")
+    assert image.listed == ("MANAGED_TABLE", "me", "hello", 1)
     assert decoded.write_id == 3
 
 

@@ -130,8 +130,8 @@ def test_names_are_listed_with_what_lists_show(snapshot: DatabaseSnapshot) -> No
     pages = list(stream_names(snapshot, *named(snapshot, DatabaseName("hive", "reader"))))
     names = {one.table: one for page in pages for one in page}
     assert list(names) == ["acid", "busy", "child", "external", "plain", "view"]
-    assert names["external"] == ("external", "EXTERNAL_TABLE", "hive", "outside")
-    assert names["view"] == ("view", "VIRTUAL_VIEW", "hive", None)
+    assert names["external"] == ("external", "EXTERNAL_TABLE", "hive", "outside", 1)
+    assert names["view"] == ("view", "VIRTUAL_VIEW", "hive", None, 1)
 
 
 def test_a_snapshot_is_of_one_event(instances: Instances, snapshot: DatabaseSnapshot) -> None:

@@ -26,7 +26,10 @@ from query_api.thrift.methods import CachedMethods
 from query_api.thrift.methods.expressions import Expressions
 from query_api.thrift.methods.method_table import methods
 from query_api.thrift.methods.outcome import texts
+from query_api.thrift.methods.table_metas import TABLE_META
+from state.records.objects import NameImage, TableImage
 from tests.query_api.shards import (
+    ORDERS,
     ORDERS_ID,
     MemoryShard,
     MemoryShards,
@@ -48,6 +51,7 @@ METHODS = methods("")
 EXCEPTION = Struct("Exception", (1, "message", string))
 FOUND = Struct("GetTableResult", (1, "table", TABLE))
 TABLE_RESULT = Struct("result", (0, "success", FOUND), (1, "o1", EXCEPTION), (2, "o2", EXCEPTION))
+METAS_RESULT = Struct("result", (0, "success", ListOf(TABLE_META)))
 PARTITIONS_RESULT = Struct("result", (0, "success", ListOf(PARTITION)))
 
 
@@ -385,3 +389,32 @@ def test_no_arguments_do_harm(method: str, data: bytes) -> None:
 
 
 CACHE = cached(MemoryShards(MemoryShard()))
+
+
+def test_lines_of_tables_come_from_the_list_or_where_it_lacks_owners_from_the_tables() -> None:
+    tables = {"of_ann": ("ann", 1), "of_nobody": (None, 1), "of_role": ("", 2)}
+
+    def metas(*lines: NameImage) -> bytes:
+        owned = [
+            (ORDERS.database.table(name), encode(TABLE, {"owner": owner, "ownerType": type_}))
+            for name, (owner, type_) in tables.items()
+        ]
+        images = [TableImage(name, ORDERS_ID, 0, False, False, data) for name, data in owned]
+        source = MemoryShards(
+            MemoryShard(
+                change(EVENT, after=0),
+                *load_databases(EVENT, database_image()),
+                *load_names(EVENT, *lines),
+                *(record for image in images for record in load_table(EVENT, table=image)),
+            )
+        )
+        outcome = now(cached(source), call("get_table_meta", db_patterns="*", tbl_patterns="*"))
+        assert isinstance(outcome, CallAnswer)
+        return whole(outcome)
+
+    exact = [NameImage(name, "T", owner, None, type_) for name, (owner, type_) in tables.items()]
+    inexact = [NameImage(name, "T", owner or "", None) for name, (owner, _) in tables.items()]
+    answer = metas(*exact)
+    assert answer == metas(*inexact) == metas(*exact[:1], *inexact[1:])
+    metas_in = decode(METAS_RESULT, answer)["success"]
+    assert [(m.get("ownerName"), m["ownerType"]) for m in metas_in] == [*tables.values()]
