@@ -24,6 +24,8 @@ class TrinoSession:
     catalog: str
     schema: str
     user: str = "hive"
+    dialect: str = "Trino"
+    """By which names headers begin: `Presto` for its other branch."""
     _roles: dict[str, str] = field(default_factory=dict)
 
     def ask(self, statement: str) -> Answer:
@@ -51,12 +53,13 @@ class TrinoSession:
         return [json.loads(row) for row in answer.rows]
 
     def _headers(self) -> dict[str, str]:
-        headers = {
-            "X-Trino-User": self.user,
-            "X-Trino-Catalog": self.catalog,
-            "X-Trino-Schema": self.schema,
-            "X-Trino-Time-Zone": "UTC",
+        fields = {
+            "User": self.user,
+            "Catalog": self.catalog,
+            "Schema": self.schema,
+            "Time-Zone": "UTC",
         }
+        headers = {f"X-{self.dialect}-{name}": value for name, value in fields.items()}
         if self._roles:
             headers["X-Trino-Role"] = ",".join(f"{of}={role}" for of, role in self._roles.items())
         return headers
