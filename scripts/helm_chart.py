@@ -93,8 +93,8 @@ def _value(key: Key) -> dict[str, Any]:
     value.pop("default_text", None)
     if None in value.get("enum", []):
         value["enum"] = [choice for choice in value["enum"] if choice is not None]
-    if key.name == "thrift.port":
-        # The port of HTTP is 8080; 0 would take one that nobody knows.
+    if key.name in ("thrift.port", "thrift.http_port"):
+        # The port of reads over HTTP is 8080; 0 would take one that nobody knows.
         value |= {"minimum": 1, "not": {"const": 8080}}
     return value
 

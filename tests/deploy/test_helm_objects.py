@@ -110,6 +110,28 @@ def test_ports_are_those_of_the_containers(objects: Sequence[Object]) -> None:
             assert {port["port"] for port in rule["ports"]} <= ports[role].keys()
 
 
+def test_readers_reach_every_port_of_a_worker(objects: Sequence[Object]) -> None:
+    for name, workers in named(objects, "StatefulSet").items():
+        [container] = workers["spec"]["template"]["spec"]["containers"]
+        ports = {port["name"] for port in container["ports"]}
+        service = named(objects, "Service")[name]["spec"]
+        assert {port["name"] for port in service["ports"]} == ports
+        for rule in named(objects, "NetworkPolicy")[name]["spec"]["ingress"]:
+            assert {port["port"] for port in rule["ports"]} == ports
+        thrift = config_of(objects)["thrift"]
+        configured = {thrift[key] for key in ("port", "http_port") if key in thrift}
+        assert {port["port"] for port in service["ports"]} == {8080, *configured}
+
+
+def config_of(objects: Sequence[Object]) -> dict[str, Any]:
+    [text] = (
+        each["data"]["metatide.toml"]
+        for each in named(objects, "ConfigMap").values()
+        if "metatide.toml" in each["data"]
+    )
+    return tomllib.loads(text)
+
+
 def test_workers_advertise_names_that_a_service_gives(objects: Sequence[Object]) -> None:
     for name, workers in named(objects, "StatefulSet").items():
         service = named(objects, "Service")[workers["spec"]["serviceName"]]

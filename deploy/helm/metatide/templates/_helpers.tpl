@@ -21,8 +21,14 @@ helm.sh/chart: {{ .root.Chart.Name }}-{{ .root.Chart.Version }}
 {{ if hasKey .Values.files "reads.tls_certificate" }}https{{ else }}http{{ end }}
 {{- end -}}
 
-{{- define "metatide.thriftPort" -}}
-{{ dig "thrift" "port" "" .Values.config }}
+{{/* The ports of Thrift by their names, as an object; those of HTTP are 8080. */}}
+{{- define "metatide.thriftPorts" -}}
+{{- with dig "thrift" "port" "" .Values.config }}
+thrift: {{ . }}
+{{- end }}
+{{- with dig "thrift" "http_port" "" .Values.config }}
+thrift-http: {{ . }}
+{{- end }}
 {{- end -}}
 
 {{/* Bytes of a quantity in Mi or Gi, in MiB; of others, 0. */}}
