@@ -1,26 +1,40 @@
-# Connectors, workers and servers. The image holds neither Java nor Spark: Kafka and the metastore's
-# database are named by the environment, and Spark jobs run where your Spark runs.
-FROM debian:bookworm-slim AS python
+# Two images: `metatide`, the last stage, for connectors, workers and servers, holds neither Java nor
+# Spark; `spark` adds both, for the commands that need them. compose/images.yaml builds both.
+# A release names it by its digest, and says which it was in a label.
+ARG DEBIAN=debian:bookworm-slim
+FROM ${DEBIAN} AS python
 # hadolint ignore=DL3008
 RUN apt-get update --quiet=2 \
  && apt-get install --quiet=2 --yes --no-install-recommends \
-      ca-certificates libpython3.11-stdlib python3.11-minimal \
+      ca-certificates libgssapi-krb5-2 libpython3.11-stdlib python3.11-minimal \
  && rm -rf /var/cache/apt/* /var/lib/apt/lists/*
 
 FROM python AS dependencies
 WORKDIR /src
 # hadolint ignore=DL3008
 RUN apt-get update --quiet=2 \
- && apt-get install --quiet=2 --yes --no-install-recommends binutils python3-pip \
+ && apt-get install --quiet=2 --yes --no-install-recommends \
+      binutils gcc libc6-dev libkrb5-dev libpython3.11-dev python3-pip \
  && rm -rf /var/cache/apt/* /var/lib/apt/lists/* \
  && python3.11 -m pip install --quiet --no-cache-dir --break-system-packages uv==0.13.8 \
  && uv venv --quiet --python /usr/bin/python3.11 /opt/metatide \
  && echo metatide-client > /tmp/excluded
-COPY requirements.lock pyproject.toml ./
-# What debuggers need is more than half of the libraries.
+COPY requirements.lock pyproject.toml tests/support/gssapi-1.lock ./
+# What debuggers and linkers need is more than half of the libraries. They come with tests and with
+# what only compilers read, and nobody here asks for the languages that rich can color.
 RUN uv pip install --quiet --no-cache --python /opt/metatide --compile-bytecode \
-      --constraint requirements.lock --excludes /tmp/excluded --requirements pyproject.toml \
- && find /opt/metatide -name '*.so*' -type f -exec strip --strip-debug {} +
+      --constraint requirements.lock --constraint gssapi-1.lock --excludes /tmp/excluded \
+      --requirements pyproject.toml --extra jwt --extra kerberos --extra otel \
+ && find /opt/metatide -name '*.so*' -type f -exec strip --strip-unneeded {} + \
+ && find /opt/metatide -path '*/site-packages/*/tests' -prune -exec rm -r {} + \
+ && find /opt/metatide -name '*.py[ix]' -delete -o -name '*.pxd' -delete -o -name '*.[ch]' -delete \
+ && cd /opt/metatide/lib/python3.11/site-packages \
+ && rm -r pygments/lexers/__pycache__ sqlalchemy/testing
+
+FROM dependencies AS pyspark
+RUN uv pip install --quiet --no-cache --target /opt/pyspark --python /opt/metatide --no-deps \
+      --constraint requirements.lock pyspark \
+ && rm -rf /opt/pyspark/bin /opt/pyspark/pyspark/examples
 
 FROM dependencies AS build
 COPY README.md LICENSE ./
@@ -35,7 +49,7 @@ RUN uv pip install --quiet --no-cache --python /opt/metatide --compile-bytecode 
       --build-constraint requirements.lock . ./packages/client \
  && /opt/metatide/bin/metatide --version
 
-FROM python AS runtime
+FROM python AS user
 RUN useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin metatide \
  && install --directory --owner metatide --group metatide --mode 0700 /var/lib/metatide
 # Every role listens where other containers reach it.
@@ -53,13 +67,44 @@ USER 10001:10001
 VOLUME /var/lib/metatide
 ENTRYPOINT ["metatide"]
 CMD ["--help"]
-ARG VERSION=0.1.0
+ARG DEBIAN VERSION=0.1.0 REVISION=unknown
 LABEL org.opencontainers.image.title="Metatide" \
       org.opencontainers.image.description="A never-stale cache for Apache Hive Metastore" \
       org.opencontainers.image.version="$VERSION" \
+      org.opencontainers.image.revision="$REVISION" \
+      org.opencontainers.image.base.name="$DEBIAN" \
       org.opencontainers.image.licenses="Apache-2.0"
 
-FROM runtime AS metatide
+FROM user AS java
+USER root
+# hadolint ignore=DL3008
+RUN mkdir -p /usr/share/man/man1 \
+ && apt-get update --quiet=2 \
+ && apt-get install --quiet=2 --yes --no-install-recommends openjdk-17-jre-headless \
+ && rm -rf /var/cache/apt/* /var/lib/apt/lists/*
+COPY --from=pyspark /opt/pyspark /opt/metatide/lib/python3.11/site-packages
+USER 10001:10001
+
+# Spark's source of Kafka records, so that nothing is fetched when a job starts.
+FROM java AS jars
+USER root
+COPY --from=dependencies /opt/metatide /opt/metatide
+WORKDIR /src
+COPY hive hive
+COPY state state
+COPY metatide/__init__.py metatide/__init__.py
+COPY metatide/config metatide/config
+COPY metatide/stack metatide/stack
+RUN METATIDE_CACHE_DIR=/jars python -m metatide.stack.jars fetch spark \
+ && find /jars -name '.*' -delete && chmod -R a+rX /jars
+
+FROM java AS spark
+# Spark makes a folder where it is started.
+WORKDIR /tmp
+COPY --from=jars /jars /opt/metatide/share/metatide
+COPY --from=build /opt/metatide /opt/metatide
+
+FROM user AS metatide
 EXPOSE 8080 9083
 HEALTHCHECK --interval=10s --timeout=30s --start-period=2m --retries=3 \
   CMD ["python", "-m", "metatide.probe"]

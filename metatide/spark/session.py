@@ -45,7 +45,8 @@ def session(
     settings = {} if speculates else dict([_SPECULATION])
     with _plain_errors():
         if running is None:
-            with _own(config, job, settings, reads_kafka=reads_kafka) as own:
+            # Java knows what an error says, and ends with the session.
+            with _own(config, job, settings, reads_kafka=reads_kafka) as own, _plain_errors():
                 yield own
         elif not speculates and running.sparkContext.getConf().get(*_SPECULATION) == "true":
             raise InputError("the running Spark session speculates: set spark.speculation to false")

@@ -22,6 +22,8 @@ from metatide.stack.machine import MIB, file_lock, require_room
 from state.folders import make_folder
 
 SETS = Path(__file__).parent / "jarsets"
+_INSTALLED = Path(sys.prefix) / "share" / "metatide" / "jars"
+"""Sets that the environment has brought, as the image for Spark does."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,11 @@ def path_of(name: str) -> Path:
 
 def fetch(name: str) -> Path:
     """The verified folder with exactly the jars of the set, which are fetched if necessary."""
-    return install(JarSet.load(name), cache_dir() / "jars")
+    jars = JarSet.load(name)
+    installed = _INSTALLED / jars.folder_name
+    if installed.is_dir() and jars.fault(installed) is None:
+        return installed
+    return install(jars, cache_dir() / "jars")
 
 
 def install(jars: JarSet, cache: Path) -> Path:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +14,7 @@ from tests.containers.engine import Engine
 from tests.deploy.helm import NAMESPACE, Object
 
 PATIENCE_S: Final = 180.0
+_OWNERS: Final = ("Deployment", "StatefulSet")
 _POLL_S: Final = 0.2
 
 
@@ -85,14 +87,32 @@ class Cluster:
 
     def pods(self, objects: Sequence[Object]) -> Iterator[Pod]:
         """Starts all replicas of Deployments and StatefulSets."""
+        for owner in objects:
+            if owner["kind"] in _OWNERS:
+                for number in range(owner["spec"]["replicas"]):
+                    yield self._start(objects, owner, f"{owner['metadata']['name']}-{number}")
+
+    def replace(self, pod: Pod, objects: Sequence[Object]) -> Pod:
+        """Starts a pod that has ended anew, as these objects say, with the volume of its claim."""
+        self._engine.docker("rm", pod.name)
+        for volume in pod.spec["volumes"]:
+            shutil.rmtree(self._folder / pod.name / volume["name"])
+        name = pod.name.rpartition("-")[0]
+        [owner] = (
+            each for each in objects if each["kind"] in _OWNERS and each["metadata"]["name"] == name
+        )
+        return self._start(objects, owner, pod.name)
+
+    def job(self, objects: Sequence[Object]) -> Pod:
+        """Runs the pod of the CronJob to its end."""
+        [owner] = (each for each in objects if each["kind"] == "CronJob")
+        pod = self._start(objects, owner["spec"]["jobTemplate"], owner["metadata"]["name"])
+        assert self._engine.docker("wait", pod.name).strip() == "0", pod.log
+        return pod
+
+    def _start(self, objects: Sequence[Object], owner: Object, name: str) -> Pod:
         held = [each for each in objects if each["kind"] == "ConfigMap"]
         configs = {each["metadata"]["name"]: each["data"] for each in held}
-        for each in objects:
-            if each["kind"] in ("Deployment", "StatefulSet"):
-                for number in range(each["spec"]["replicas"]):
-                    yield self._start(each, f"{each['metadata']['name']}-{number}", configs)
-
-    def _start(self, owner: Object, name: str, configs: Mapping[str, Mapping[str, str]]) -> Pod:
         spec = owner["spec"]["template"]["spec"]
         [container] = spec["containers"]
         security = spec["securityContext"]
@@ -122,7 +142,9 @@ class Cluster:
         folders = {"data": self._folder / name / "data"}
         files: dict[Path, str] = {}
         for volume in spec["volumes"]:
-            folder = folders[volume["name"]] = self._folder / name / volume["name"]
+            claim = volume.get("persistentVolumeClaim", {}).get("claimName")
+            folder = self._folder / (claim or f"{name}/{volume['name']}")
+            folders[volume["name"]] = folder
             for key, text in configs.get(volume.get("configMap", {}).get("name"), {}).items():
                 files[folder / key] = text
             for source in volume.get("projected", {}).get("sources", []):
@@ -130,7 +152,7 @@ class Cluster:
                 for item in secret["items"]:
                     files[folder / item["path"]] = self._secrets[f"{secret['name']}/{item['key']}"]
         for folder in folders.values():
-            folder.mkdir(parents=True)
+            folder.mkdir(parents=True, exist_ok=True)
             os.chown(folder, 0, group)
             folder.chmod(0o2775)
         for path, text in files.items():

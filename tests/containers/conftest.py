@@ -1,9 +1,10 @@
 """What the tests of containers share: an engine, stand-ins, our images, a running deployment."""
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
+import yaml
 
 from metatide.config.paths import cache_dir
 from tests.containers import base_images
@@ -21,7 +22,18 @@ def engine() -> Iterator[Engine]:
 
 
 @pytest.fixture(scope="session")
-def deployment(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+def images(engine: Engine) -> Mapping[str, str]:
+    """Both images of ours by their roles, built as a release builds them."""
+    file = COMPOSE / "images.yaml"
+    engine.docker("compose", "--file", file, "build", environment={"DOCKER_BUILDKIT": "1"})
+    services = yaml.safe_load(engine.docker("compose", "--file", file, "config"))["services"]
+    return {role: service["image"] for role, service in services.items()}
+
+
+@pytest.fixture(scope="session")
+def deployment(
+    engine: Engine, images: Mapping[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Deployment]:
     """The deployment without monitoring: built, started and healthy."""
     secrets = tmp_path_factory.mktemp("deployment") / "secrets"
     subprocess.run([COMPOSE / "make-secrets", secrets], check=True)

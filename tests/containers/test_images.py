@@ -2,17 +2,23 @@
 
 import json
 import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
-from tests.containers.deployment import Deployment
+from tests.containers.base_images import DEBIAN
+from tests.containers.deployment import ROOT, Deployment
 from tests.containers.engine import Engine
 
 pytestmark = [pytest.mark.containers, pytest.mark.timeout(1800)]
 
-MIB = 1 << 20
-SIZE_MIB_MAX = 250
+SIZE_BYTES_MAX = 250_000_000
+COMPILED = ("faust-streaming",)
+"""What the index has no package of for each architecture; gssapi is always compiled."""
 
 
 @pytest.fixture(scope="module")
@@ -21,13 +27,31 @@ def image(deployment: Deployment, engine: Engine) -> dict[str, Any]:
     return image
 
 
+@pytest.fixture(scope="module")
+def for_spark(images: Mapping[str, str], engine: Engine) -> dict[str, Any]:
+    [image] = engine.inspect(images["spark"])
+    return image
+
+
+def test_the_deployment_runs_the_image_that_a_release_builds(
+    image: dict[str, Any], images: Mapping[str, str], engine: Engine
+) -> None:
+    [released] = engine.inspect(images["metatide"])
+    assert released["RootFS"] == image["RootFS"]
+
+
 def test_it_is_small(image: dict[str, Any]) -> None:
-    assert image["Size"] < SIZE_MIB_MAX * MIB
+    assert image["Size"] < SIZE_BYTES_MAX
+
+
+def test_its_health_is_checked_without_a_shell(image: dict[str, Any]) -> None:
+    assert image["Config"]["Healthcheck"]["Test"] == ["CMD", "python", "-m", "metatide.probe"]
 
 
 def test_it_says_what_it_is(image: dict[str, Any], engine: Engine) -> None:
     labels = image["Config"]["Labels"]
     assert labels["org.opencontainers.image.licenses"] == "Apache-2.0"
+    assert labels["org.opencontainers.image.base.name"] == DEBIAN
     release = engine.docker("run", "--rm", image["Id"], "--version")
     assert release.split()[-1] == labels["org.opencontainers.image.version"]
     assert "A never-stale cache for Apache Hive Metastore" in engine.docker(
@@ -54,9 +78,85 @@ def test_every_command_can_be_imported(image: dict[str, Any], engine: Engine) ->
     assert int(run_python(engine, image, code)) > 20
 
 
-def run_python(engine: Engine, image: dict[str, Any], code: str) -> str:
+def test_it_has_what_optional_settings_need(image: dict[str, Any], engine: Engine) -> None:
+    # Kerberos, JWT and traces.
+    assert run_python(engine, image, "import gssapi, jwt, cryptography, opentelemetry.sdk") == ""
+
+
+def test_that_for_spark_needs_no_network_and_no_rights(
+    for_spark: dict[str, Any], engine: Engine
+) -> None:
+    assert for_spark["Config"]["User"] == "10001:10001"
+    code = (
+        "import shutil, pyspark; from metatide.stack import jars;"
+        "assert shutil.which('java'); print(pyspark.__version__, jars.fetch('spark'))"
+    )
+    version, folder = run_python(engine, for_spark, code, "--network=none").split()
+    assert f"pyspark=={version} " in (ROOT / "requirements.lock").read_text()
+    assert folder.startswith("/opt/metatide/")
+
+
+def test_a_bill_names_all_that_an_image_holds(
+    images: Mapping[str, str], image: dict[str, Any], engine: Engine
+) -> None:
+    names = {role: bill_of(engine, name) for role, name in images.items()}
+    assert {"libc6", "python3.11-minimal", "libgssapi-krb5-2"} <= names["metatide"]
+    code = "import importlib.metadata as m; print(*{d.name.lower() for d in m.distributions()})"
+    packages = run_python(engine, image, code).replace("_", "-").split()
+    assert {"metatide", "metatide-client", "faust-streaming"} < {*packages} < names["metatide"]
+    assert names["metatide"] < names["spark"]
+    assert {"openjdk-17-jre-headless", "pyspark", "spark-core_2.13"} <= names["spark"]
+
+
+def bill_of(engine: Engine, image: str) -> set[str]:
+    """The names in a bill of materials that Python within the image writes."""
+    done = subprocess.run(
+        ["docker", "run", "--rm", "--interactive", "--entrypoint", "python", image, "-"],
+        input=(ROOT / "scripts" / "image_bill.py").read_bytes(),
+        env=engine.environment,
+        capture_output=True,
+        check=True,
+    )
+    bill = json.loads(done.stdout)
+    assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.6")
+    return {component["name"] for component in bill["components"]}
+
+
+def test_every_package_is_there_for_each_architecture(tmp_path: Path) -> None:
+    build = yaml.safe_load((ROOT / "compose" / "images.yaml").read_text())["services"]["metatide"]
+    platforms = build["build"]["x-bake"]["platforms"]
+    assert platforms == ["linux/amd64", "linux/arm64"]
+    (tmp_path / "excluded").write_text("metatide-client")
+    uv = subprocess.check_output([ROOT / "scripts" / "uv"], text=True).strip()
+    for machine in ("x86_64", "aarch64"):
+        done = subprocess.run(
+            [
+                *(
+                    uv,
+                    "pip",
+                    "install",
+                    "--dry-run",
+                    "--target",
+                    tmp_path,
+                    "--python",
+                    sys.executable,
+                ),
+                *("--python-version=3.11", f"--python-platform={machine}-manylinux_2_28"),
+                *("--only-binary=:all:", *(f"--no-binary={name}" for name in COMPILED)),
+                *("--constraint=requirements.lock", f"--excludes={tmp_path / 'excluded'}"),
+                *("--requirements=pyproject.toml", "--extra=jwt", "--extra=otel"),
+            ],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+
+
+def run_python(engine: Engine, image: dict[str, Any], code: str, *options: str) -> str:
     entry = ("--entrypoint", "python", image["Id"], "-c", code)
-    return engine.docker("run", "--rm", "--read-only", *entry).strip()
+    return engine.docker("run", "--rm", "--read-only", *options, *entry).strip()
 
 
 def test_a_plain_worker_is_reached_by_its_address(

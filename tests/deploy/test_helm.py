@@ -58,7 +58,7 @@ def test_a_field_that_kubernetes_does_not_know_is_found(schemas: Path) -> None:
         ),
         ({"config": {"state": {"memory_mib": 600}}}, "500 MiB need 1100Mi"),
         ({"serve": {"enabled": True}}, "config.images.url is needed"),
-        ({"spark": {"enabled": True}}, "spark.image"),
+        ({"spark": {"arguments": []}}, "spark.arguments"),
         ({"workers": {"replicas": 0}}, "workers.replicas"),
         ({"workers": {"storage": {"size": "much"}}}, "workers.storage.size"),
         ({"workers": {"topologySpread": "Maybe"}}, "workers.topologySpread"),
@@ -78,6 +78,20 @@ def test_brokers_and_database_are_needed(tmp_path: Path) -> None:
     assert "config.kafka.bootstrap_servers is needed" in template().stderr
     path.write_text(yaml.safe_dump({"config": {"kafka": {"bootstrap_servers": "kafka:9092"}}}))
     assert "config.database.url is needed" in template(path).stderr
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [({}, "metatide:0.1.0-spark"), ({"image": "own:1"}, "own:1")],
+)
+def test_jobs_on_spark_have_an_image_of_their_own(
+    values: Values, expected: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "values.yaml"
+    path.write_text(yaml.safe_dump({"spark": {"enabled": True, **values}}))
+    [job] = (each for each in rendered(SMALL, path) if each["kind"] == "CronJob")
+    [container] = job["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == expected
 
 
 def test_workers_are_upgraded_before_connectors(tmp_path: Path) -> None:
