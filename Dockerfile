@@ -28,8 +28,8 @@ RUN uv pip install --quiet --no-cache --python /opt/metatide --compile-bytecode 
  && find /opt/metatide -name '*.so*' -type f -exec strip --strip-unneeded {} + \
  && find /opt/metatide -path '*/site-packages/*/tests' -prune -exec rm -r {} + \
  && find /opt/metatide -name '*.py[ix]' -delete -o -name '*.pxd' -delete -o -name '*.[ch]' -delete \
- && cd /opt/metatide/lib/python3.11/site-packages \
- && rm -r pygments/lexers/__pycache__ sqlalchemy/testing
+ && rm -r /opt/metatide/lib/python3.11/site-packages/pygments/lexers/__pycache__ \
+      /opt/metatide/lib/python3.11/site-packages/sqlalchemy/testing
 
 FROM dependencies AS pyspark
 RUN uv pip install --quiet --no-cache --target /opt/pyspark --python /opt/metatide --no-deps \
@@ -67,7 +67,9 @@ USER 10001:10001
 VOLUME /var/lib/metatide
 ENTRYPOINT ["metatide"]
 CMD ["--help"]
-ARG DEBIAN VERSION=0.1.0 REVISION=unknown
+ARG DEBIAN
+ARG VERSION=0.1.0
+ARG REVISION=unknown
 LABEL org.opencontainers.image.title="Metatide" \
       org.opencontainers.image.description="A never-stale cache for Apache Hive Metastore" \
       org.opencontainers.image.version="$VERSION" \
@@ -76,7 +78,7 @@ LABEL org.opencontainers.image.title="Metatide" \
       org.opencontainers.image.licenses="Apache-2.0"
 
 FROM user AS java
-USER root
+USER 0:0
 # hadolint ignore=DL3008
 RUN mkdir -p /usr/share/man/man1 \
  && apt-get update --quiet=2 \
@@ -87,7 +89,6 @@ USER 10001:10001
 
 # Spark's source of Kafka records, so that nothing is fetched when a job starts.
 FROM java AS jars
-USER root
 COPY --from=dependencies /opt/metatide /opt/metatide
 WORKDIR /src
 COPY hive hive
@@ -95,13 +96,13 @@ COPY state state
 COPY metatide/__init__.py metatide/__init__.py
 COPY metatide/config metatide/config
 COPY metatide/stack metatide/stack
-RUN METATIDE_CACHE_DIR=/jars python -m metatide.stack.jars fetch spark \
- && find /jars -name '.*' -delete && chmod -R a+rX /jars
+RUN METATIDE_CACHE_DIR=/tmp/jars python -m metatide.stack.jars fetch spark \
+ && find /tmp/jars -name '.*' -delete && chmod -R a+rX /tmp/jars
 
 FROM java AS spark
 # Spark makes a folder where it is started.
 WORKDIR /tmp
-COPY --from=jars /jars /opt/metatide/share/metatide
+COPY --from=jars --chown=0:0 /tmp/jars /opt/metatide/share/metatide
 COPY --from=build /opt/metatide /opt/metatide
 
 FROM user AS metatide

@@ -69,7 +69,9 @@ def test_a_service_rests_on_what_is_there(name: str) -> None:
         else:
             assert source in section("volumes")
     if "build" in service:
-        assert (COMPOSE / service["build"] / "Dockerfile").is_file()
+        build = service["build"]
+        context = build["context"] if isinstance(build, dict) else build
+        assert (COMPOSE / context / "Dockerfile").is_file()
     elif name in OURS:
         assert service["pull_policy"] == "never"
     else:
@@ -120,8 +122,9 @@ def test_ours_run_without_rights(name: str) -> None:
     assert service["read_only"] is True
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
-    users = re.findall(r"^USER (\S+)", (ROOT / "Dockerfile").read_text(), re.MULTILINE)
-    assert users == ["10001:10001"]
+    stages = re.split(r"^FROM ", (ROOT / "Dockerfile").read_text(), flags=re.MULTILINE)
+    users = [re.findall(r"^USER (\S+)", stage, re.MULTILINE)[-1:] for stage in stages]
+    assert {*map(tuple, users)} == {(), ("10001:10001",)}
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -167,13 +170,15 @@ def test_the_dockerfile_copies_what_the_context_holds() -> None:
         for name in line.split()
     }
     allowed = (ROOT / ".dockerignore").read_text().splitlines()
-    assert copied == {line[1:] for line in allowed if line.startswith("!")}
+    whole = {name for name in copied if not {str(path) for path in Path(name).parents} & copied}
+    assert whole == {line[1:] for line in allowed if line.startswith("!")}
     assert all((ROOT / name).exists() for name in copied)
 
 
 def test_the_image_says_the_release_that_it_is_of() -> None:
     release = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert f"ARG VERSION={release}\n" in (ROOT / "Dockerfile").read_text()
+    assert f"VERSION: ${{VERSION:-{release}}}\n" in (COMPOSE / "images.yaml").read_text()
 
 
 def test_the_metastore_writes_events_within_transactions() -> None:
