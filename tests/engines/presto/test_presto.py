@@ -96,6 +96,10 @@ def presto(kafka_broker: str) -> Iterator[Engine]:
             )
             warehouse = folder / "warehouse"
             through.rows(f"CREATE SCHEMA sales WITH (location = 'file://{warehouse}/sales')")
+            through.rows("CREATE TABLE ready AS SELECT 1 AS id")
+            # Until it has discovered itself, it says that it has no nodes.
+            up.until(lambda: through.ask("SELECT id FROM ready").error is None)
+            through.rows("DROP TABLE ready")
             yield Engine(through, without, up, warehouse)
 
 
