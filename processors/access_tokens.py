@@ -1,17 +1,18 @@
-"""Tokens for brokers that want OAUTHBEARER, issued for a client's id and secret.
+"""Tokens for brokers that want OAUTHBEARER: issued for a client's id and secret, or signed here.
 
 librdkafka and Kafka's Java client fetch such tokens by themselves; aiokafka has to be given them.
 """
 
 import asyncio
 import ssl
-from time import monotonic
+from time import monotonic, time
 from typing import Any, Final
 
 import aiohttp
 from aiokafka.abc import AbstractTokenProvider
 from aiokafka.errors import KafkaConnectionError
 
+from state.topic.aws import signed_tokens
 from state.topic.settings import Security
 
 TIMEOUT_S: Final = 10.0
@@ -34,6 +35,8 @@ class AccessTokens(AbstractTokenProvider):  # type: ignore[misc]
         self._form = {"grant_type": "client_credentials"}
         if scope := security.get(f"{words}scope"):
             self._form["scope"] = scope
+        pairs = security.get(f"{words}extensions", "")
+        self._extensions = dict(pair.split("=") for pair in pairs.split(",") if pair)
         self._trusted = ssl.create_default_context(cafile=security.get("https.ca.location"))
         self._token, self._until_s = "", 0.0
 
@@ -54,6 +57,10 @@ class AccessTokens(AbstractTokenProvider):  # type: ignore[misc]
             self._token, self._until_s = token, began_s + USED_SHARE_MAX * life_s
         return self._token
 
+    def extensions(self) -> dict[str, str]:
+        """What the brokers are told beside the token."""
+        return self._extensions
+
     async def _fetch(self) -> dict[str, Any]:
         async with (
             asyncio.timeout(TIMEOUT_S),
@@ -68,3 +75,23 @@ class AccessTokens(AbstractTokenProvider):  # type: ignore[misc]
         ):
             reply: dict[str, Any] = await response.json(content_type=None)
             return reply
+
+
+class SignedTokens(AbstractTokenProvider):  # type: ignore[misc]
+    """Signs a token for AWS MSK when a connection needs one and the last is too old."""
+
+    def __init__(self, security: Security) -> None:
+        self._sign = signed_tokens(security["sasl.aws.region"])
+        self._token, self._until_s = "", 0.0
+
+    async def token(self) -> str:
+        """A token for a new connection. Raises KafkaConnectionError if there is none."""
+        began_s = time()
+        if began_s >= self._until_s:
+            try:
+                self._token, end_s = await asyncio.to_thread(self._sign, None)
+            # The library raises what its many ways to find a login raise.
+            except Exception as error:
+                raise KafkaConnectionError(f"no login at AWS: {error}") from error
+            self._until_s = began_s + USED_SHARE_MAX * (end_s - began_s)
+        return self._token

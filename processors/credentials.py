@@ -3,9 +3,10 @@
 import ssl
 from typing import Any
 
-from faust.auth import OAuthCredentials, SASLCredentials, SSLCredentials
+from faust.auth import GSSAPICredentials, OAuthCredentials, SASLCredentials, SSLCredentials
 
-from processors.access_tokens import AccessTokens
+from processors.access_tokens import AccessTokens, SignedTokens
+from state.topic.kerberos import hold_ticket
 from state.topic.settings import Security
 
 
@@ -13,13 +14,21 @@ def credentials(security: Security) -> Any:
     """Translates librdkafka's TLS and SASL settings into Faust's; None for plain text."""
     protocol = security.get("security.protocol", "plaintext").lower()
     context = _context(security) if protocol.endswith("ssl") else None
-    if security.get("sasl.mechanism") == "OAUTHBEARER":
+    mechanism = security.get("sasl.mechanism")
+    if mechanism == "OAUTHBEARER":
         return OAuthCredentials(oauth_cb=AccessTokens(security), ssl_context=context)
+    if mechanism == "AWS_MSK_IAM":
+        return OAuthCredentials(oauth_cb=SignedTokens(security), ssl_context=context)
+    if mechanism == "GSSAPI":
+        hold_ticket(security["sasl.kerberos.principal"], security["sasl.kerberos.keytab"])
+        return GSSAPICredentials(
+            kerberos_service_name=security["sasl.kerberos.service.name"], ssl_context=context
+        )
     if protocol.startswith("sasl"):
         return SASLCredentials(
             username=security.get("sasl.username"),
             password=security.get("sasl.password"),
-            mechanism=security.get("sasl.mechanism", "PLAIN"),
+            mechanism=mechanism or "PLAIN",
             ssl_context=context,
         )
     return None if context is None else SSLCredentials(context)
@@ -27,6 +36,8 @@ def credentials(security: Security) -> Any:
 
 def _context(security: Security) -> ssl.SSLContext:
     context = ssl.create_default_context(cafile=security.get("ssl.ca.location"))
+    if security.get("ssl.endpoint.identification.algorithm") == "none":
+        context.check_hostname = False
     certificate = security.get("ssl.certificate.location")
     if certificate is not None:
         key, password = security.get("ssl.key.location"), security.get("ssl.key.password")

@@ -1,5 +1,6 @@
 """How clients reach the brokers and log in: one description, in librdkafka's words."""
 
+import socket
 from pathlib import Path
 from typing import Annotated, Final, Literal
 
@@ -7,13 +8,25 @@ import msgspec
 
 from hive.errors import InputError
 from metatide.config.section import Section, key
-from metatide.config.values import Secret, Servers
+from metatide.config.values import Extensions, OwnPrincipal, Secret, Servers
 
 _WORDS: Final = ("security_", "sasl_", "ssl_", "https_")
 _OF_PASSWORD: Final = ("sasl_username", "sasl_password")
+_OF_TICKET: Final = ("sasl_kerberos_principal", "sasl_kerberos_keytab")
 _OF_TOKEN: Final = tuple(
     f"sasl_oauthbearer_{name}" for name in ("token_endpoint_url", "client_id", "client_secret")
 )
+_OF_AWS: Final = ("sasl_aws_region",)
+_NEEDED: Final[dict[str | None, tuple[str, ...]]] = {
+    "PLAIN": _OF_PASSWORD,
+    "SCRAM-SHA-256": _OF_PASSWORD,
+    "SCRAM-SHA-512": _OF_PASSWORD,
+    "GSSAPI": _OF_TICKET,
+    "OAUTHBEARER": _OF_TOKEN,
+    "AWS_MSK_IAM": _OF_AWS,
+}
+"""What each mechanism needs."""
+_EACH_NEEDED: Final = tuple(dict.fromkeys(name for names in _NEEDED.values() for name in names))
 
 
 class Kafka(Section, frozen=True):
@@ -33,14 +46,30 @@ class Kafka(Section, frozen=True):
         key("The security protocol of the brokers; the broker of `metatide up` uses plaintext."),
     ] = "plaintext"
     sasl_mechanism: Annotated[
-        Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"] | None,
+        Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "GSSAPI", "OAUTHBEARER", "AWS_MSK_IAM"]
+        | None,
         key(
-            "How the brokers know who asks: by name and password, or (`OAUTHBEARER`) by a token "
-            "that is fetched with a client's id and secret."
+            "How the brokers know who asks: by name and password, by a ticket of Kerberos "
+            "(`GSSAPI`), by a token that is fetched with a client's id and secret (`OAUTHBEARER`), "
+            "or by one that is signed with a login at AWS (`AWS_MSK_IAM`)."
         ),
     ] = None
     sasl_username: Annotated[str | None, key("The user name for the brokers.")] = None
     sasl_password: Annotated[Secret | None, key("The user's password for the brokers.")] = None
+    sasl_kerberos_service_name: Annotated[
+        str, key("The brokers' service in Kerberos, `SERVICE/HOST@REALM`, for `GSSAPI`.")
+    ] = "kafka"
+    sasl_kerberos_principal: Annotated[
+        OwnPrincipal | None,
+        key(
+            "The client's own principal, `cache@EXAMPLE.COM` or `cache/_HOST@EXAMPLE.COM`, with "
+            "the machine's full name for `_HOST`."
+        ),
+    ] = None
+    sasl_kerberos_keytab: Annotated[
+        Path | None,
+        key("The keytab with its keys; tickets are renewed by it when they end."),
+    ] = None
     sasl_oauthbearer_token_endpoint_url: Annotated[
         str | None,
         key("Where tokens are issued, by OIDC's client credentials, for `OAUTHBEARER`."),
@@ -50,6 +79,14 @@ class Kafka(Section, frozen=True):
     sasl_oauthbearer_scope: Annotated[
         str | None, key("The scope of the tokens, if that is needed.")
     ] = None
+    sasl_oauthbearer_extensions: Annotated[
+        Extensions | None,
+        key("What brokers want to know beside the token: `NAME=VALUE`, or several with commas."),
+    ] = None
+    sasl_aws_region: Annotated[
+        str | None,
+        key("The region of the brokers, for `AWS_MSK_IAM`: `eu-central-1`."),
+    ] = None
     https_ca_location: Annotated[
         Path | None,
         key("The CA certificates for the token endpoint; by default the system's."),
@@ -57,6 +94,10 @@ class Kafka(Section, frozen=True):
     ssl_ca_location: Annotated[
         Path | None, key("The CA certificates for the brokers; by default the system's.")
     ] = None
+    ssl_endpoint_identification_algorithm: Annotated[
+        Literal["https", "none"],
+        key("Whether a broker must show a certificate of its host's name."),
+    ] = "https"
     ssl_certificate_location: Annotated[
         Path | None, key("The client certificate for the brokers.")
     ] = None
@@ -65,32 +106,41 @@ class Kafka(Section, frozen=True):
 
     @property
     def security(self) -> dict[str, str]:
-        """The settings of TLS and SASL in librdkafka's terms."""
+        """The settings of TLS and SASL in librdkafka's terms, as far as it has them."""
         settings = {
             name.replace("_", "."): str(value)
             for name, value in msgspec.structs.asdict(self).items()
             if name.startswith(_WORDS) and value is not None
         }
+        if self.ssl_endpoint_identification_algorithm == "https":
+            del settings["ssl.endpoint.identification.algorithm"]
         if self.sasl_mechanism == "OAUTHBEARER":
             settings["sasl.oauthbearer.method"] = "oidc"
+        if self.sasl_kerberos_principal is None:
+            del settings["sasl.kerberos.service.name"]
+        else:
+            settings["sasl.kerberos.principal"] = self.sasl_kerberos_principal.at(socket.getfqdn())
         return settings
 
     def __post_init__(self) -> None:
-        """Raises InputError if a setting of SASL is missing, or has no use."""
+        """Raises InputError if a setting of SASL or TLS is missing, or has no use."""
         mechanism, protocol = self.sasl_mechanism, self.security_protocol
-        if mechanism is None:
-            if protocol.startswith("sasl"):
-                raise InputError(f"kafka.security_protocol is {protocol}: set kafka.sasl_mechanism")
-            for name in (*_OF_PASSWORD, *_OF_TOKEN):
-                if getattr(self, name) is not None:
-                    raise InputError(f"kafka.{name} has no use without kafka.sasl_mechanism")
-            return
-        if not protocol.startswith("sasl"):
+        if mechanism is None and protocol.startswith("sasl"):
+            raise InputError(f"kafka.security_protocol is {protocol}: set kafka.sasl_mechanism")
+        if mechanism is not None and not protocol.startswith("sasl"):
             raise InputError(
                 f"kafka.sasl_mechanism is {mechanism}: set kafka.security_protocol to sasl_ssl, "
                 "or to sasl_plaintext"
             )
-        needed = _OF_TOKEN if mechanism == "OAUTHBEARER" else _OF_PASSWORD
-        missing = [f"kafka.{name}" for name in needed if getattr(self, name) is None]
+        missing = [
+            f"kafka.{name}" for name in _NEEDED.get(mechanism, ()) if getattr(self, name) is None
+        ]
         if missing:
             raise InputError(f"kafka.sasl_mechanism is {mechanism}: set {', '.join(missing)}")
+        for name in _EACH_NEEDED if mechanism is None else ():
+            if getattr(self, name) is not None:
+                raise InputError(f"kafka.{name} has no use without kafka.sasl_mechanism")
+        if (self.ssl_certificate_location is None) != (self.ssl_key_location is None):
+            raise InputError(
+                "set both kafka.ssl_certificate_location and kafka.ssl_key_location, or neither"
+            )

@@ -234,6 +234,18 @@ class Servers(str):
         return super().__new__(cls, text)
 
 
+class Extensions(str):
+    """What a client tells brokers beside a token: names with values, separated by commas."""
+
+    __slots__ = ()
+    metavar = "NAME=VALUE,…"
+
+    def __new__(cls, text: str) -> Self:
+        if not re.fullmatch(r"[A-Za-z]+=[^,=\s]+(,[A-Za-z]+=[^,=\s]+)*", text):
+            raise ValueError("expected NAME=VALUE, or several with commas in between")
+        return super().__new__(cls, text)
+
+
 class HostNames(str):
     """Names of hosts, separated by commas."""
 

@@ -1,5 +1,6 @@
 """Checks of the broker and the topic."""
 
+import importlib.util
 from collections.abc import Mapping
 
 from confluent_kafka import KafkaException
@@ -11,6 +12,7 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]
 
 from metatide.doctor.finding import Finding, failed, ok, unchecked
 from metatide.doctor.target import Target
+from metatide.stack import jars
 from processors.login import login_fault
 from state.topic.last_error import LastError
 from state.topic.settings import admin_client, reason
@@ -50,6 +52,29 @@ def reachable_by_workers(target: Target) -> Finding:
             "compare the login (kafka.*) with what the brokers' log says",
         )
     return ok(f"{target.kafka}, by aiokafka")
+
+
+def reachable_by_spark(target: Target) -> Finding:
+    """Whether Kafka's Java client, by which Spark reads the topic, reaches the brokers as well."""
+    assert target.kafka is not None
+    if not target.security or target.security == {"security.protocol": "plaintext"}:
+        return ok("needs no login, so that it differs in none")
+    folder = jars.path_of("spark")
+    if importlib.util.find_spec("pyspark") is None or not folder.is_dir():
+        return unchecked(
+            "Spark's source of Kafka records isn't here",
+            "if Spark shall read them: python -m metatide.stack.jars fetch spark",
+        )
+    from metatide.spark.login import login_fault as java_login_fault
+
+    fault = java_login_fault(target.kafka, target.security, folder, TIMEOUT_S)
+    if fault is not None:
+        return failed(
+            f"{target.kafka} answers librdkafka and not Kafka's Java client, by which Spark reads: "
+            f"{fault}",
+            "compare the login (kafka.*) with what the brokers' log says",
+        )
+    return ok(f"{target.kafka}, by Kafka's Java client")
 
 
 def record_size(target: Target) -> Finding:

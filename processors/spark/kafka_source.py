@@ -11,6 +11,9 @@ _LOGINS = {
     "SCRAM-SHA-256": "org.apache.kafka.common.security.scram.ScramLoginModule",
     "SCRAM-SHA-512": "org.apache.kafka.common.security.scram.ScramLoginModule",
 }
+_KERBEROS = "com.sun.security.auth.module.Krb5LoginModule"
+_AWS = "software.amazon.msk.auth.iam"
+"""Classes of AWS's own jar, aws-msk-iam-auth."""
 _OAUTH = "org.apache.kafka.common.security.oauthbearer"
 
 
@@ -35,6 +38,18 @@ def java_words(security: Security) -> dict[str, str]:
         )
     elif mechanism == "OAUTHBEARER":
         words |= _token_words(security)
+    elif mechanism == "GSSAPI":
+        words["sasl.kerberos.service.name"] = security["sasl.kerberos.service.name"]
+        options = {
+            "keyTab": security["sasl.kerberos.keytab"],
+            "principal": security["sasl.kerberos.principal"],
+        }
+        words["sasl.jaas.config"] = _login(_KERBEROS, {"useKeyTab": "true", **options})
+    elif mechanism == "AWS_MSK_IAM":
+        words["sasl.jaas.config"] = _login(f"{_AWS}.IAMLoginModule", {})
+        words["sasl.client.callback.handler.class"] = f"{_AWS}.IAMClientCallbackHandler"
+    if security.get("ssl.endpoint.identification.algorithm") == "none":
+        words["ssl.endpoint.identification.algorithm"] = ""
     if (authority := security.get("ssl.ca.location")) is not None:
         words["ssl.truststore.type"] = "PEM"
         words["ssl.truststore.certificates"] = Path(authority).read_text()
@@ -55,6 +70,9 @@ def _token_words(security: Security) -> dict[str, str]:
     }
     if (scope := security.get("sasl.oauthbearer.scope")) is not None:
         options["scope"] = scope
+    for pair in filter(None, security.get("sasl.oauthbearer.extensions", "").split(",")):
+        name, _, value = pair.partition("=")
+        options[f"extension_{name}"] = value
     if (authority := security.get("https.ca.location")) is not None:
         options |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": authority}
     return {
@@ -66,8 +84,7 @@ def _token_words(security: Security) -> dict[str, str]:
 
 def _login(module: str, options: Mapping[str, str]) -> str:
     """A line of JAAS."""
-    listed = " ".join(f"{name}={_quoted(value)}" for name, value in options.items())
-    return f"{module} required {listed};"
+    return " ".join([module, "required", *(f"{k}={_quoted(v)}" for k, v in options.items())]) + ";"
 
 
 def _quoted(text: str) -> str:

@@ -2,10 +2,15 @@
 
 import logging
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Final
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
+
+from hive.errors import InputError
+from state.topic.aws import signed_tokens
+from state.topic.kerberos import hold_ticket
 
 REQUEST_TIMEOUT_S: Final = 10.0
 """How long a request may take: on a busy machine a broker may not answer for several seconds."""
@@ -19,17 +24,52 @@ QUIET.addHandler(logging.NullHandler())
 QUIET.propagate = False
 
 Security = Mapping[str, str]
-"""TLS and SASL in librdkafka's words; `processors.credentials` translates them for Faust, and
-`processors.spark.kafka_source` for Spark."""
+"""TLS and SASL in librdkafka's words, if it has some; `processors.credentials` translates them for
+Faust, and `processors.spark.kafka_source` for Spark."""
+
+
+_BY_TICKET: Final = {
+    "sasl.mechanism": "GSSAPI",
+    # Otherwise it would run kinit.
+    "sasl.kerberos.min.time.before.relogin": "0",
+}
 
 
 def client_settings(servers: str, security: Security) -> dict[str, Any]:
-    """The settings that reach the brokers."""
-    return {"bootstrap.servers": servers, "reconnect.backoff.max.ms": "1000", **security}
+    """The settings that reach the brokers. Raises TopicError without a ticket that is needed."""
+    return {"bootstrap.servers": servers, "reconnect.backoff.max.ms": "1000", **_login(security)}
 
 
 def admin_client(servers: str, security: Security, logger: logging.Logger = QUIET) -> AdminClient:
     return AdminClient(client_settings(servers, security), logger=logger)
+
+
+def _login(security: Security) -> dict[str, Any]:
+    own: dict[str, Any] = dict(security)
+    mechanism = security.get("sasl.mechanism")
+    if mechanism == "GSSAPI":
+        _require_kerberos()
+        hold_ticket(security["sasl.kerberos.principal"], own.pop("sasl.kerberos.keytab"))
+        own |= _BY_TICKET
+    elif mechanism == "AWS_MSK_IAM":
+        own |= {
+            "sasl.mechanism": "OAUTHBEARER",
+            "oauth_cb": signed_tokens(own.pop("sasl.aws.region")),
+        }
+    return own
+
+
+@cache
+def _require_kerberos() -> None:
+    """Raises InputError if librdkafka was built without Kerberos, as that of the wheels is."""
+    try:
+        AdminClient({"security.protocol": "sasl_plaintext", **_BY_TICKET}, logger=QUIET)
+    except KafkaException as error:
+        raise InputError(
+            f"kafka.sasl_mechanism is GSSAPI, which this confluent-kafka can't: {reason(error)}; "
+            "install one that is compiled here (pip install --no-binary confluent-kafka "
+            "confluent-kafka) with a librdkafka that has libsasl2"
+        ) from None
 
 
 def reason(error: KafkaException) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import json
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -31,6 +32,7 @@ from state.topic import Topic
 from state.topic.settings import QUIET, Security
 from tests.support import oidc
 from tests.support.guarded_kafka import PASSWORD, GuardedKafka
+from tests.support.locked_packages import package_folder
 from tests.support.oidc import CLIENT, SECRET, Issuer, issuing
 from tests.support.processes import open_folder, running
 
@@ -81,6 +83,7 @@ class ManyLogins(GuardedKafka):
             **{name: value for name, value in common.items() if "USERNAME" not in name},
             "METATIDE_KAFKA_SASL_OAUTHBEARER_TOKEN_ENDPOINT_URL": self._issuer.token_url,
             "METATIDE_KAFKA_SASL_OAUTHBEARER_CLIENT_ID": CLIENT,
+            "METATIDE_KAFKA_SASL_OAUTHBEARER_EXTENSIONS": "logicalCluster=one,pool=two",
             "METATIDE_KAFKA_SASL_OAUTHBEARER_CLIENT_SECRET": secret or SECRET,
         }
 
@@ -167,6 +170,25 @@ def test_the_doctor_names_the_library_that_fails(
     finding = kafka.reachable_by_workers(target)
     assert finding.status is Status.FAILED
     assert "not aiokafka, by which workers follow" in finding.detail
+
+
+def test_a_token_of_aws_reaches_a_broker_which_refuses_it(
+    broker: ManyLogins, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path, str(package_folder("msk", 1))])
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAEXAMPLE")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", WRONG)
+    common = broker.environment(USER)
+    login = {name: text for name, text in common.items() if "SASL_" not in name}
+    aws = {"SECURITY_PROTOCOL": "sasl_plaintext", "SASL_MECHANISM": "AWS_MSK_IAM"}
+    aws["SASL_AWS_REGION"] = "eu-central-1"
+    security = security_of(login | {f"METATIDE_KAFKA_{name}": text for name, text in aws.items()})
+    target = Target(broker.address, "any", 1, None, None, security=security)
+    assert "invalid_token" in kafka.reachable(target).detail
+    fault = login_fault(broker.address, security, TIMEOUT_S)
+    assert fault == "the brokers end the connection: is the login right?"
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    assert "no login at AWS" in str(login_fault(broker.address, security, TIMEOUT_S))
 
 
 def test_a_token_is_used_again_while_it_lives(broker: ManyLogins, issuer: Issuer) -> None:

@@ -27,10 +27,14 @@ def package_folder(name: str, release: int) -> Path:
     return folder
 
 
+def uv() -> str:
+    """The installer of packages."""
+    return subprocess.check_output([_CHECKOUT / "scripts" / "uv"], text=True).strip()
+
+
 def _install(lock: Path, folder: Path) -> None:
-    uv = subprocess.check_output([_CHECKOUT / "scripts" / "uv"], text=True).strip()
     partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    command = [uv, "pip", "install", "--quiet", "--require-hashes", "--python", sys.executable]
+    command = [uv(), "pip", "install", "--quiet", "--require-hashes", "--python", sys.executable]
     try:
         subprocess.run([*command, "--target", partial, "-r", lock], check=True)
         partial.replace(folder)

@@ -135,6 +135,17 @@ def test_a_wrong_environment_is_refused(variable: str, text: str, message: str) 
             "is OAUTHBEARER: set kafka.sasl_oauthbearer_token_endpoint_url, "
             "kafka.sasl_oauthbearer_client_id, kafka.sasl_oauthbearer_client_secret",
         ),
+        (
+            {"SASL_MECHANISM": "GSSAPI", "SECURITY_PROTOCOL": "sasl_plaintext"},
+            "set kafka.sasl_kerberos_principal, kafka.sasl_kerberos_keytab",
+        ),
+        ({"SASL_KERBEROS_PRINCIPAL": "a/b/c@D"}, "expected NAME@REALM or NAME/_HOST@REALM"),
+        (
+            {"SASL_MECHANISM": "AWS_MSK_IAM", "SECURITY_PROTOCOL": "sasl_ssl"},
+            "kafka.sasl_mechanism is AWS_MSK_IAM: set kafka.sasl_aws_region",
+        ),
+        ({"SASL_OAUTHBEARER_EXTENSIONS": "no value"}, "expected NAME=VALUE"),
+        ({"SSL_KEY_LOCATION": "/key.pem"}, "set both kafka.ssl_certificate_location and"),
     ],
 )
 def test_a_login_that_can_not_work_is_refused(environ: dict[str, str], message: str) -> None:

@@ -1,0 +1,49 @@
+"""The process's own ticket of Kerberos, with which its libraries log in at brokers.
+
+librdkafka and aiokafka leave tickets to GSSAPI, which takes them from where the environment of the
+process says. librdkafka would also run `kinit` by a shell, which this makes needless.
+"""
+
+import atexit
+import os
+import shutil
+import threading
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Final
+
+from hive.errors import InputError, TopicError
+
+_KEYTAB, _TICKETS = "KRB5_CLIENT_KTNAME", "KRB5CCNAME"
+_in_turn: Final = threading.Lock()
+
+
+def hold_ticket(principal: str, keytab: str) -> None:
+    """Gets a ticket unless one is held. GSSAPI renews it by the keytab, once half of its time is
+    over. Raises TopicError.
+    """
+    try:
+        import gssapi
+        from gssapi.exceptions import GSSError
+    except ImportError:
+        raise InputError(
+            "kafka.sasl_mechanism GSSAPI needs the extra kerberos: pip install "
+            "'metatide[kerberos]', with a C compiler and the headers of MIT Kerberos (Debian: "
+            "libkrb5-dev)"
+        ) from None
+    with _in_turn:
+        if os.environ.get(_KEYTAB) == f"FILE:{keytab}" and _TICKETS in os.environ:
+            return
+        folder = mkdtemp(prefix="metatide-kafka-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        tickets = f"FILE:{Path(folder, 'tickets')}"
+        try:
+            name = gssapi.Name(principal, gssapi.NameType.kerberos_principal)
+            store = {"client_keytab": f"FILE:{keytab}", "ccache": tickets}
+            gssapi.Credentials(name=name, usage="initiate", store=store)
+        except GSSError as error:
+            why = "; ".join(error.get_all_statuses(error.min_code, False))
+            raise TopicError(
+                f"kafka.sasl_kerberos_keytab {keytab} gets no ticket for {principal}: {why}"
+            ) from None
+        os.environ.update({_KEYTAB: f"FILE:{keytab}", _TICKETS: tickets})
