@@ -39,7 +39,6 @@ class Thrift(Section, frozen=True):
             "at the clients."
         ),
     ] = "metastore"
-    framed: Annotated[bool, key("Whether clients use the framed transport.")] = False
     relay_reads: Annotated[
         bool,
         key(

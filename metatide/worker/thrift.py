@@ -89,7 +89,7 @@ class Endpoint:
             thrift_settings(thrift, tls, logins),
             self._upstream,
             owner_of=self._owners.of,
-            peers=UpstreamSettings(framed=thrift.framed, tls=None if tls is None else trusted),
+            peers=UpstreamSettings(tls=None if tls is None else trusted),
             partners=settings.partners,
             host=worker_host(config),
             expressions=None if self._expressions is None else self._expressions.outcomes,
@@ -177,10 +177,7 @@ def thrift_settings(
             "thrift.authorization: where reads are the metastore's for its authorization hooks, "
             "the cache must not be asked behind them"
         )
-    if thrift.framed and thrift.needs_login:
-        raise InputError("thrift.framed and logins by SASL exclude each other, as at a metastore")
     return ThriftSettings(
-        framed=thrift.framed,
         relay_reads=thrift.relay_reads,
         shadow=thrift.shadow,
         slow_ms=thrift.slow_ms,

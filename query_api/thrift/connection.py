@@ -9,6 +9,8 @@ import structlog
 from hive.errors import RefusedLoginError, ThriftError
 from query_api.in_flight import LARGE_BYTES, WHY, Budget, Untaken
 from query_api.thrift.backlog import Backlog
+from query_api.thrift.compact_layer import CompactLayer
+from query_api.thrift.compact_reader import PROTOCOL as COMPACT
 from query_api.thrift.connection_state import (
     ENDING,
     HOLDING,
@@ -22,9 +24,10 @@ from query_api.thrift.connection_state import (
     YIELDING,
     State,
 )
+from query_api.thrift.first_bytes import Transport, transport_of
 from query_api.thrift.flow_control import FlowControl
 from query_api.thrift.frames import Frames
-from query_api.thrift.sasl.handshake import START, Handshake
+from query_api.thrift.sasl.handshake import Handshake
 from query_api.thrift.sasl.mechanism import Identity, Layer
 from query_api.thrift.sasl.unauthenticated import WHY as WHY_SASL
 from query_api.thrift.sasl.unauthenticated import WHY_HTTP, UnauthenticatedCalls
@@ -91,7 +94,11 @@ class Connection(asyncio.Protocol):
         self._backlog = Backlog(self._received)
         self._scanner = Scanner(settings.message_bytes_max, STEPS_MAX)
         self._handshake: Handshake | None = None
-        self._layer: Layer | None = Frames() if settings.framed else None
+        self._layer: Layer | None = None
+        self._first_bytes = b""
+        """What came before it was clear what the client speaks."""
+        self._has_protocol = False
+        """Whether it is clear by which protocol the client makes its calls."""
         self._layer_bytes = 0
         """The bytes that the layer holds."""
         self._transport: asyncio.Transport | None = None
@@ -187,18 +194,18 @@ class Connection(asyncio.Protocol):
         if self._state is ENDING:
             return
         if self._state is NEW:
-            self._greet(data[0] == START)
+            data = self._greet_by(data)
+            if not data:
+                return
         if self._handshake is not None:
             self._negotiate(self._handshake, data)
             return
-        if self._layer is not None:
+        if self._layer is not None or not self._has_protocol:
             try:
-                data = self._layer.feed(data)
+                data = self._within(data)
             except ThriftError as error:
                 self.end("protocol", str(error))
                 return
-            if self._layer.held_bytes != self._layer_bytes:
-                self._count_layer(self._layer.held_bytes)
         assert self.calls is not None
         if self._state is not IDLE:
             self._put_off(data)
@@ -331,6 +338,19 @@ class Connection(asyncio.Protocol):
             scanner.steps if len(whole) > SHORT_BYTES else 0,
         )
 
+    def _within(self, data: bytes) -> bytes:
+        """The calls in what has come. Raises ThriftError."""
+        if self._layer is not None:
+            data = self._layer.feed(data)
+        if data and not self._has_protocol:
+            self._has_protocol = True
+            if data[0] == COMPACT:
+                self._layer = CompactLayer(self._layer, self._settings.message_bytes_max)
+                data = self._layer.read(data)
+        if self._layer is not None and self._layer.held_bytes != self._layer_bytes:
+            self._count_layer(self._layer.held_bytes)
+        return data
+
     def _count_layer(self, held_bytes: int) -> None:
         self._received.add(held_bytes - self._layer_bytes)
         if not self._layer_bytes:
@@ -346,10 +366,24 @@ class Connection(asyncio.Protocol):
 
     # The handshake.
 
-    def _greet(self, speaks_sasl: bool) -> None:
-        """Decides by a client's first byte what it must prove."""
+    def _greet_by(self, data: bytes) -> bytes:
+        """Begins with the client once its first bytes say what it speaks; returns all of them then,
+        and none before.
+        """
+        self._first_bytes += data
+        transport = transport_of(self._first_bytes)
+        if transport is None:
+            return b""
+        self._greet(transport)
+        data, self._first_bytes = self._first_bytes, b""
+        return data
+
+    def _greet(self, transport: Transport) -> None:
+        """Decides by what a client speaks what it must prove."""
         settings = self._settings
-        if speaks_sasl:
+        if transport is Transport.FRAMED:
+            self._layer = Frames()
+        if transport is Transport.SASL:
             self._handshake = Handshake(settings.mechanisms)
             self._enter(NEGOTIATING)
             return

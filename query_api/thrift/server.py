@@ -82,7 +82,7 @@ class ThriftServer:
             Constants(upstreams),
             Peers(
                 owner_of,
-                peers or UpstreamSettings(framed=settings.framed),
+                peers or UpstreamSettings(),
                 partners or Partners(),
             ),
             metrics,

@@ -15,7 +15,6 @@ MIB: Final = 1 << 20
 class ThriftSettings(msgspec.Struct, frozen=True):
     """How the server talks to clients, and their limits."""
 
-    framed: bool = False
     relay_reads: bool = False
     """Relay all calls to the metastore: for deployments that need its authorization hooks."""
     shadow: bool = False

@@ -36,6 +36,8 @@ TEXTS = {
     "thrift.ldap_url": "ldaps://a,ldaps://b:1636",
     "thrift.kerberos_principal": "hive/_HOST@EXAMPLE.COM",
     "thrift.ldap_user_dn": "uid={user},dc=example",
+    "kafka.sasl_kerberos_principal": "cache@EXAMPLE.COM",
+    "kafka.sasl_oauthbearer_extensions": "pool=a,logicalCluster=b",
     "thrift.relay_reads_of": "vault,sales.orders,get_table_meta()",
     "reads.tables": 'logs.*=any,*."tmp"_*=any',
     "reads.hosts": "metatide.example.com",

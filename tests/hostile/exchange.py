@@ -19,12 +19,16 @@ from thriftpy2.utils import deserialize
 from hive.errors import ThriftError
 from metatide.stack.machine import LOOPBACK
 from query_api.http.server import HEAD_BYTES_MAX
-from query_api.thrift.scanner import Scanner
+from query_api.thrift.compact_reader import PROTOCOL, CompactReader
+from query_api.thrift.first_bytes import Transport, transport_of
+from query_api.thrift.frames import Frames
+from query_api.thrift.scanner import STEPS_MAX, Scanner
 from query_api.thrift.wire import MessageType
 
 PATIENCE_S: Final = 30.0
 _MESSAGE_BYTES_MAX: Final = 100 << 20
 _UNABLE: Final = 503
+COMPACT: Final = bytes((PROTOCOL,))
 
 
 class Message(NamedTuple):
@@ -112,6 +116,10 @@ class Rest(Enum):
 
 def thrift_messages(data: bytes) -> tuple[list[Message], Rest]:
     """The whole messages at the beginning, and what follows them."""
+    try:
+        data = _within(data)
+    except ThriftError:
+        return [], Rest.UNREADABLE
     scanner, at = Scanner(_MESSAGE_BYTES_MAX), 0
     messages: list[Message] = []
     try:
@@ -125,6 +133,16 @@ def thrift_messages(data: bytes) -> tuple[list[Message], Rest]:
     except ThriftError:
         return messages, Rest.UNREADABLE
     return messages, Rest.NOTHING if data else Rest.BEGUN
+
+
+def _within(data: bytes) -> bytes:
+    """What is in frames, and what is in the compact protocol in the binary one."""
+    transport = transport_of(data) if data else None
+    if transport is None:
+        return b""
+    if transport is Transport.FRAMED:
+        data = Frames().feed(data)
+    return CompactReader(_MESSAGE_BYTES_MAX, STEPS_MAX).feed(data) if data[:1] == COMPACT else data
 
 
 def _count(received: bytes) -> int:

@@ -9,10 +9,11 @@ from metatide.stack.machine import LOOPBACK
 from metatide.worker.operations import OPERATIONS
 from query_api.http.openapi import document
 from query_api.thrift.forward import _CALL, FORWARDED
+from query_api.thrift.frames import Frames
 from tests.query_api.sales import DAYS, ORDERS
 from tests.query_api.thrift.methods import corpus
 from tests.query_api.thrift.methods.wire import request
-from tests.query_api.thrift.structs import message
+from tests.query_api.thrift.structs import compacted, message
 from tests.support.mutations import NUMBERS
 
 OF_EACH_METHOD: Final = 4
@@ -49,17 +50,21 @@ IN_HTTP: Final = (
 
 
 def thrift_calls() -> list[bytes]:
-    """Calls of each method that the cache answers, and of some that a metastore must answer."""
+    """Calls of each method that the cache answers, and of some that a metastore must answer, as
+    clients of each transport and protocol send them.
+    """
     table = corpus.Table(
         *(ORDERS.db, ORDERS.table, ("ds",), ("id", "amount")),
         *(tuple(f"ds={day}" for day in DAYS), tuple((day,) for day in DAYS), _EVERYTHING, 1),
     )
     calls = [*corpus.sample(corpus.calls_about([ORDERS.db], [table]), OF_EACH_METHOD), *_others()]
     forwarded = {"method": calls[0].method, "arguments": calls[0].given, "epoch": 0, "event": 1}
-    return [
+    plain = [
         *(message(call.method, call.given) for call in calls),
         message(FORWARDED, encode(_CALL, forwarded)),
     ]
+    both = [*plain, *map(compacted, plain)]
+    return [*both, *(Frames().framed(call) for call in both)]
 
 
 def well_behaved() -> corpus.Call:

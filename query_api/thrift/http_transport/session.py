@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from query_api.in_flight import Budget
 from query_api.thrift.connection import Connection
 from query_api.thrift.connection_state import IDLE, State
+from query_api.thrift.first_bytes import Transport
 from query_api.thrift.http_transport.settings import HttpSettings
 from query_api.thrift.settings import ThriftSettings
 
@@ -33,12 +34,10 @@ class Session(Connection):
 
     def __init__(self, settings: ThriftSettings, budget: Budget, exchange: Exchange) -> None:
         # Whoever gets so far has logged in.
-        super().__init__(
-            replace(settings, framed=False, mechanisms={}, http=HttpSettings()), budget
-        )
+        super().__init__(replace(settings, mechanisms={}, http=HttpSettings()), budget)
         self._exchange = exchange
         self.connection_made(cast(asyncio.BaseTransport, _Replies(exchange)))
-        self._greet(False)
+        self._greet(Transport.PLAIN)
 
     @property
     def is_idle(self) -> bool:

@@ -147,6 +147,29 @@ def test_hives_own_client_reads_what_its_transactions_wrote(
     assert answers_of_the_cache(up) > before
 
 
+@pytest.mark.parametrize("is_framed", [False, True])
+def test_hives_own_client_may_speak_the_compact_protocol_and_frames(
+    running: tuple[Stack, list[str]], is_framed: bool
+) -> None:
+    up, (first, _) = running
+    database = f"compact_{is_framed}".lower()
+    with hms_client.connect(first) as client:
+        make_tables(client, database, 1)
+    protocol = {
+        "metastore.thrift.compact.protocol.enabled": "true",
+        "metastore.thrift.framed.transport.enabled": str(is_framed).lower(),
+    }
+    with hive_java() as java:
+        client_of_hive = HiveClient(java, first, protocol)
+        table = client_of_hive.client.getTable(database, "t0")
+        for value in "123":
+            client_of_hive.client.add_partition(client_of_hive.partition(table, value, -1))
+        before = answers_of_the_cache(up)
+        assert client_of_hive.values(table, None) == list("123")
+        up.until(lambda: client_of_hive.read(table, None) and answers_of_the_cache(up) > before)
+        client_of_hive.close()
+
+
 def test_hives_expressions_are_read_once_a_process_of_java_is_up(
     running: tuple[Stack, list[str]],
 ) -> None:

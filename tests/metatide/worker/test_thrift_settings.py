@@ -46,7 +46,7 @@ def test_limits_come_from_the_configuration() -> None:
     given = config(THRIFT_MESSAGE_MIB_MAX="7", THRIFT_CONNECTIONS_MAX="3", THRIFT_SHADOW="true")
     found = thrift_settings(given.thrift, None)
     assert (found.message_bytes_max, found.connections_max) == (7 << 20, 3)
-    assert (found.shadow, found.relay_reads, found.framed) == (True, False, False)
+    assert (found.shadow, found.relay_reads) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -110,17 +110,6 @@ def test_who_decides_comes_from_the_configuration(tmp_path: Path) -> None:
     assert isinstance(authorizer, MetastoreVerdicts)
     with pytest.raises(InputError, match=r"set upstream\.impersonate"):
         guard_of(config(**asking, **url, **KERBEROS, UPSTREAM_IMPERSONATE="false"), backend)
-
-
-def test_frames_and_logins_exclude_each_other() -> None:
-    configured = config(
-        THRIFT_FRAMED="true",
-        THRIFT_LDAP_URL="ldaps://directory",
-        THRIFT_LDAP_USER_DN="{user}@example.com",
-        THRIFT_TLS_CERTIFICATE="worker.pem",
-    )
-    with pytest.raises(InputError, match="exclude each other"):
-        thrift_settings(configured.thrift, None)
 
 
 def test_kerberos_names_the_extra_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -196,11 +196,10 @@ class Running(NamedTuple):
     database: EmptyDatabase
     metastores: tuple[Metastore, ...]
     clients: list[Client]
-    is_framed: bool
 
-    async def connect(self, **options: Any) -> Client:
+    async def connect(self, *, is_framed: bool = False, **options: Any) -> Client:
         reader, writer = await asyncio.open_connection(HOST, self.port, **options)
-        client = Client(reader, writer, self.is_framed)
+        client = Client(reader, writer, is_framed)
         self.clients.append(client)
         return client
 
@@ -230,7 +229,7 @@ async def serving(
     backend = Backend(source, database, in_flight, tracing)
     server = ThriftServer(scripted, backend, settings, upstream, **(more or {}))
     port = await server.start(HOST, 0)
-    running = Running(server, port, scripted, source, database, metastores, [], settings.framed)
+    running = Running(server, port, scripted, source, database, metastores, [])
     try:
         yield running
     finally:

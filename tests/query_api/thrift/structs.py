@@ -5,6 +5,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from query_api.thrift.compact_writer import compact
+from query_api.thrift.scanner import Scanner
+from query_api.thrift.wire import Message
+
 BOOL, BYTE, DOUBLE, I16, I32, I64 = 2, 3, 4, 6, 8, 10
 STRING, STRUCT, MAP, SET, LIST = 11, 12, 13, 14, 15
 _FORMATS = {BOOL: "!?", BYTE: "!b", DOUBLE: "!d", I16: "!h", I32: "!i", I64: "!q"}
@@ -70,3 +74,11 @@ def text(number: int, value: str) -> bytes:
     """A field."""
     data = value.encode()
     return struct.pack("!bhi", STRING, number, len(data)) + data
+
+
+def compacted(data: bytes) -> bytes:
+    """A message of the binary protocol in the compact one."""
+    scanner = Scanner(1 << 20)
+    scanner.feed(data)
+    method, kind, sequence = scanner.method, scanner.kind, scanner.sequence
+    return compact(Message(data, method, kind, sequence, scanner.body_at, 0))

@@ -115,10 +115,9 @@ async def test_of_a_client_that_sends_far_ahead_only_so_much_is_read() -> None:
         assert budget.bytes == 0
 
 
-async def test_a_framed_server_answers_in_frames() -> None:
-    settings = ThriftSettings(framed=True)
-    async with serving(Metastore(), settings=settings, get_table=cached) as here:
-        client = await here.connect()
+async def test_a_client_that_sends_frames_gets_frames() -> None:
+    async with serving(Metastore(), get_table=cached) as here:
+        client = await here.connect(is_framed=True)
         assert await body(client, "get_table") == result("c:get_table")
         assert await body(client, "other") == result("m:other")
 
