@@ -16,6 +16,8 @@ from hive.errors import InputError, TopicError
 
 _KEYTAB, _TICKETS = "KRB5_CLIENT_KTNAME", "KRB5CCNAME"
 _in_turn: Final = threading.Lock()
+_held: Final = set[tuple[str, str]]()
+"""The principals with their keytabs for which this process has tickets."""
 
 
 def hold_ticket(principal: str, keytab: str) -> None:
@@ -32,7 +34,7 @@ def hold_ticket(principal: str, keytab: str) -> None:
             "libkrb5-dev)"
         ) from None
     with _in_turn:
-        if os.environ.get(_KEYTAB) == f"FILE:{keytab}" and _TICKETS in os.environ:
+        if (principal, keytab) in _held:
             return
         folder = mkdtemp(prefix="metatide-kafka-")
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
@@ -47,3 +49,4 @@ def hold_ticket(principal: str, keytab: str) -> None:
                 f"kafka.sasl_kerberos_keytab {keytab} gets no ticket for {principal}: {why}"
             ) from None
         os.environ.update({_KEYTAB: f"FILE:{keytab}", _TICKETS: tickets})
+        _held.add((principal, keytab))
