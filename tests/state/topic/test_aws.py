@@ -34,7 +34,8 @@ def signature(query: dict[str, str], host: str) -> str:
     return by_key(key, signed).hex()
 
 
-def test_the_extra_is_named_where_it_is_missing() -> None:
+def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "aws_msk_iam_sasl_signer", None)
     with pytest.raises(InputError, match=r"metatide\[msk\]"):
         signed_tokens(REGION)
 
