@@ -9,6 +9,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+import py4j.java_gateway
+import py4j.protocol
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
@@ -129,6 +131,8 @@ def _stop(gateway: Any) -> None:
         gateway.shutdown()
     # The next session of this process must start a Java of its own.
     SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
+    # Spark's own reader of errors takes part in each gateway, and fails without a context.
+    py4j.java_gateway.get_return_value = py4j.protocol.get_return_value
     process = getattr(gateway, "proc", None)
     if process is not None:
         process.stdin.close()
