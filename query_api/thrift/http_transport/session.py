@@ -5,12 +5,14 @@ from typing import Any, Final, Protocol, cast
 
 from msgspec.structs import replace
 
+from hive.errors import ThriftError
 from query_api.in_flight import Budget
 from query_api.thrift.connection import Connection
 from query_api.thrift.connection_state import IDLE, State
 from query_api.thrift.first_bytes import Transport
 from query_api.thrift.http_transport.settings import HttpSettings
 from query_api.thrift.settings import ThriftSettings
+from query_api.thrift.wire import Message
 
 
 class Exchange(Protocol):
@@ -46,6 +48,11 @@ class Session(Connection):
     @property
     def has_partial_call(self) -> bool:
         return bool(self._backlog.partial)
+
+    def _whole(self, data: bytes, start: int, end: int) -> Message:
+        if end < len(data):
+            raise ThriftError("the body is to be one whole call")
+        return super()._whole(data, start, end)
 
     def _enter(self, state: State) -> None:
         super()._enter(state)

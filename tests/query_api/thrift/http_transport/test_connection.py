@@ -196,6 +196,16 @@ async def test_a_metastore_that_hangs_up_in_a_write_is_told_by_the_status() -> N
         await until(lambda: 'refused_total{reason="upstream"} 1.0' in here.metrics())
 
 
+@pytest.mark.parametrize("more", [message("get_table", b"\0"), b"no call"])
+async def test_a_body_with_more_than_a_call_gets_an_exception_before_any_reply(more: bytes) -> None:
+    async with serving_http(**METHODS) as here:
+        said = await here.ask(post(message("get_pieces", b"\0") + more))
+        assert (said.status, said.keeps_open) == (200, False)
+        assert said.body.startswith(message("get_pieces", b"", kind=3)[:-4])
+        assert b"one whole call" in said.body
+        assert "get_pieces" not in [call.method for call in here.running.methods.calls]
+
+
 async def test_without_a_metastore_a_call_gets_the_exception_that_says_so() -> None:
     async with serving_http() as here:
         said = await here.ask(call("create_database"))
