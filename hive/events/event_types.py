@@ -97,7 +97,7 @@ class AlterTable(TableEvent, frozen=True, tag=True, kw_only=True):
     partition_keys_changed: bool
     listed_before: ListedFields
     listed_changed: bool
-    """Whether a field that lists of tables show has changed: the type, the owner or the comment."""
+    """Whether one of the fields in lists of tables has changed."""
     known: bool
 
     @property

@@ -3,7 +3,7 @@
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
 
 from metatide.config.paths import cache_dir
@@ -43,7 +43,3 @@ def _unpack(archive: Path, folder: Path, plugins: Collection[str]) -> None:
         partial.replace(folder)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-
-
-def write_properties(path: Path, properties: Mapping[str, str]) -> None:
-    path.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
