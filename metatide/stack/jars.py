@@ -87,16 +87,17 @@ class JarSet:
 
 
 def path_of(name: str) -> Path:
-    """Where `fetch` stores the jars of the set."""
-    return cache_dir() / "jars" / JarSet.load(name).folder_name
+    """Where `fetch` finds the jars of the set, or stores them."""
+    folder_name = JarSet.load(name).folder_name
+    installed = _INSTALLED / folder_name
+    return installed if installed.is_dir() else cache_dir() / "jars" / folder_name
 
 
 def fetch(name: str) -> Path:
     """The verified folder with exactly the jars of the set, which are fetched if necessary."""
-    jars = JarSet.load(name)
-    installed = _INSTALLED / jars.folder_name
-    if installed.is_dir() and jars.fault(installed) is None:
-        return installed
+    jars, folder = JarSet.load(name), path_of(name)
+    if folder.is_relative_to(_INSTALLED) and jars.fault(folder) is None:
+        return folder
     return install(jars, cache_dir() / "jars")
 
 

@@ -53,6 +53,16 @@ def test_a_set_is_fetched_once(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == [folder.name]
 
 
+def test_what_the_environment_has_brought_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetched = jars.fetch("kafka")
+    monkeypatch.setattr(jars, "_INSTALLED", tmp_path)
+    assert jars.path_of("kafka") == fetched
+    (tmp_path / fetched.name).symlink_to(fetched)
+    assert jars.path_of("kafka") == jars.fetch("kafka") == tmp_path / fetched.name
+
+
 def test_processes_that_fetch_at_once_agree(tmp_path: Path) -> None:
     with multiprocessing.get_context("spawn").Pool(2) as pool:
         folders = pool.starmap(jars.install, [(SMALL, tmp_path)] * 2)
